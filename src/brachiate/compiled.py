@@ -1,0 +1,341 @@
+"""The only file that knows how Python becomes machine code.
+
+Numerical code in this package is plain Python over NumPy arrays, marked
+
+- ``@kernel``: an inner function. Compiled code inlines it; it may not allocate.
+- ``@entry``:  a door from Python into compiled code, or a large piece called by several doors.
+- ``@operators``: a NamedTuple value class whose operators (``a + b``, ``R @ v``) work in both.
+
+Arrays reach kernels in *rooms*: NamedTuples of arrays (``Tree``, ``Work``). Passing a NamedTuple of eighty arrays into
+compiled code takes longer than a dynamics step, so an entry receives a :class:`Handle`'s ``key`` instead: one small
+integer array of addresses and shapes, opened inside by :func:`opener`.
+
+``BRACHIATE_COMPILED`` chooses how code runs: ``fast`` (default), ``check`` (array bounds are checked), ``off`` (plain
+Python: slow, for stepping through with a debugger).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import operator
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brachiate.errors import SettingError
+
+F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=type)
+
+MODES = ("fast", "check", "off")
+MODE: str = os.environ.get("BRACHIATE_COMPILED", "fast")
+if MODE not in MODES:
+    raise SettingError(f"BRACHIATE_COMPILED={MODE!r} is not a mode. Choose one of: {', '.join(MODES)}.")
+
+
+class Field(NamedTuple):
+    """What kind of array a room's field is: its items, and the shape of one row, which compiled code takes as given."""
+
+    dtype: str
+    row: tuple[int, ...] = ()
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes: the rows, and those of one row."""
+        return 1 + len(self.row)
+
+
+Ints = Annotated[NDArray[np.int64], Field("int64")]
+Floats = Annotated[NDArray[np.float64], Field("float64")]
+Rows3 = Annotated[NDArray[np.float64], Field("float64", (3,))]
+Rows6 = Annotated[NDArray[np.float64], Field("float64", (6,))]
+Rows10 = Annotated[NDArray[np.float64], Field("float64", (10,))]
+Rows21 = Annotated[NDArray[np.float64], Field("float64", (21,))]
+Rows33 = Annotated[NDArray[np.float64], Field("float64", (3, 3))]
+
+
+def fields_of(room: type) -> dict[str, Field]:
+    """Field kinds of a room class, from its annotations, in order."""
+    hints = get_type_hints(room, include_extras=True)
+    return {name: hints[name].__metadata__[0] for name in room._fields}  # type: ignore[attr-defined]
+
+
+class Handle:
+    """Rooms of arrays, and the key by which compiled code finds them.
+
+    The key holds addresses, so the handle keeps the arrays alive and never replaces one. Whoever holds a key must hold
+    its handle.
+    """
+
+    __slots__ = ("key", "rooms")
+
+    def __init__(self, *rooms: NamedTuple) -> None:
+        self.rooms = rooms
+        numbers: list[int] = []
+        for room in rooms:
+            for (name, field), array in zip(fields_of(type(room)).items(), room, strict=True):
+                right = (
+                    isinstance(array, np.ndarray)
+                    and array.dtype == field.dtype
+                    and array.ndim == field.ndim
+                    and array.shape[1:] == field.row
+                    and array.flags.c_contiguous
+                )
+                if not right:
+                    raise TypeError(f"{type(room).__name__}.{name} must be a C-contiguous {field.dtype} array of shape (n, *{field.row})")
+                numbers += [array.ctypes.data, len(array)]
+        #: What entries take as their first argument.
+        self.key: Any = rooms if MODE == "off" else np.array(numbers, np.int64)
+
+
+def source_hash() -> str:
+    """Hash of every source file of the package: numba does not notice an edited callee in another file."""
+    root = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(str(path.relative_to(root)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_folder() -> Path:
+    """Where compiled code is kept between runs: one folder for each version of the sources and each mode."""
+    base = os.environ.get("BRACHIATE_CACHE")
+    root = Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "brachiate"
+    return root / f"{source_hash()}-{MODE}"
+
+
+def prune_cache(keep_days: float = 30.0) -> int:
+    """Remove folders of other source versions that nothing has touched for a while. Returns how many."""
+    mine = cache_folder()
+    removed = 0
+    if not mine.parent.is_dir():
+        return 0
+    for folder in mine.parent.iterdir():
+        ours = folder.is_dir() and folder.name.endswith(tuple(f"-{mode}" for mode in MODES))
+        if ours and folder != mine and time.time() - folder.stat().st_mtime > keep_days * 86400:
+            shutil.rmtree(folder, ignore_errors=True)
+            removed += 1
+    return removed
+
+
+if MODE == "off":
+
+    def kernel(function: F) -> F:
+        """Leave the function as it is: compiled code is switched off."""
+        return function
+
+    entry = outlined = kernel
+
+    def index(i: int) -> int:
+        """Return the index as it is."""
+        return i
+
+    def operators(cls: C) -> C:
+        """Let NumPy scalars defer to the class's own operators."""
+        cls.__array_ufunc__ = None
+        return cls
+
+    def opener(*rooms: type) -> Callable[[Any], tuple[Any, ...]]:
+        """Return a function that turns a handle's key into its rooms: here the key is the rooms."""
+        return lambda key: key
+
+else:
+    import numba
+    from llvmlite import ir
+    from numba.core import event, types
+    from numba.core.imputils import lower_getattr_generic
+    from numba.core.typing import templates as typing_templates
+    from numba.extending import intrinsic, models, overload, register_model
+    from numba.np.arrayobj import populate_array
+
+    _CACHE = cache_folder()
+    # No NaN or reordering games: only multiply-add contraction, so results do not depend on how code was inlined.
+    _COMMON: dict[str, Any] = {
+        "cache": True,
+        "nogil": True,
+        "error_model": "numpy",
+        "fastmath": {"contract"},
+        "boundscheck": MODE == "check",
+        "no_cfunc_wrapper": True,
+        "_nrt": False,  # makes any allocation a compile error
+    }
+
+    @contextlib.contextmanager
+    def _our_cache() -> Iterator[None]:
+        before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
+        numba.config.CACHE_DIR = str(_CACHE)  # type: ignore[attr-defined]
+        try:
+            yield
+        finally:
+            numba.config.CACHE_DIR = before  # type: ignore[attr-defined]
+
+    def _compile(function: F, **options: Any) -> F:
+        with _our_cache():
+            return cast(F, numba.njit(**_COMMON, **options)(function))
+
+    def kernel(function: F) -> F:
+        """Mark an inner function: inlined into compiled callers, no allocation, not called from Python when hot."""
+        return _compile(function, forceinline=True)
+
+    def outlined(function: F) -> F:
+        """Mark a kernel that stays a function of its own: large, called from several places, compiled once."""
+        return _compile(function, no_cpython_wrapper=True)
+
+    def entry(function: F) -> F:
+        """Mark a door from Python into compiled code. Its first argument is usually a handle's key."""
+        compiled = _compile(function)
+        _ENTRIES.append(compiled)
+        return compiled
+
+    @kernel
+    def index(i):  # noqa: ANN001, ANN202
+        """Say that an index is not negative: it is not counted from the end, so runs of places stay runs."""
+        return np.uint64(i)
+
+    _ENTRIES: list[Any] = []
+    _OPERATORS = {
+        "__add__": operator.add,
+        "__sub__": operator.sub,
+        "__neg__": operator.neg,
+        "__matmul__": operator.matmul,
+        "__rmul__": operator.mul,
+    }
+
+    def operators(cls: C) -> C:
+        """Register the operators of a NamedTuple class for compiled code, from the same source as Python uses."""
+        cls.__array_ufunc__ = None  # np.float64 * Vec3 defers to Vec3.__rmul__
+
+        def is_mine(t: Any) -> bool:
+            return isinstance(t, types.BaseNamedTuple) and t.instance_class is cls
+
+        for name, symbol in _OPERATORS.items():
+            if name in cls.__dict__:
+                overload(symbol, strict=False, jit_options={"forceinline": True})(_overload(name, cls.__dict__[name], is_mine))
+        return cls
+
+    def _overload(name: str, method: Callable[..., Any], is_mine: Callable[[Any], bool]) -> Callable[..., Any]:
+        if name == "__rmul__":
+            reversed_method = kernel(method)
+
+            def scaled(s, a):  # noqa: ANN001, ANN202
+                return (lambda s, a: reversed_method(a, s)) if isinstance(s, (types.Float, types.Integer)) and is_mine(a) else None
+
+            return scaled
+
+        def unary(a):  # noqa: ANN001, ANN202
+            return method if is_mine(a) else None
+
+        def binary(a, b):  # noqa: ANN001, ANN202
+            # The right side of @ may be another class (inertia @ motion); of + and - it is the same class.
+            return method if is_mine(a) and (is_mine(b) or name == "__matmul__") else None
+
+        return unary if name == "__neg__" else binary
+
+    class _Room(types.Type):
+        """Compiled code's view of a room: a pointer into a handle's key, from which fields are read where used.
+
+        A NamedTuple would do, but every kernel would then take some four hundred loose values: minutes of compilation.
+        """
+
+        def __init__(self, room: type) -> None:
+            self.places: dict[str, tuple[int, tuple[int, ...], Any]] = {}
+            for n, (name, field) in enumerate(fields_of(room).items()):
+                self.places[name] = 2 * n, field.row, types.Array(getattr(types, field.dtype), field.ndim, "C")
+            self.size = 2 * len(self.places)
+            super().__init__(name=f"room({room.__module__}.{room.__name__})")
+
+    @register_model(_Room)
+    class _RoomModel(models.OpaqueModel):  # type: ignore[misc]
+        pass
+
+    @typing_templates.infer_getattr
+    class _RoomAttributes(typing_templates.AttributeTemplate):
+        key = _Room
+
+        def generic_resolve(self, room: _Room, name: str) -> Any:
+            return room.places[name][2] if name in room.places else None
+
+    @lower_getattr_generic(_Room)
+    def _lower_field(context, builder, room, value, name):  # noqa: ANN001, ANN202
+        """Build the array from its address and shape. The key never changes, so its loads may be kept."""
+        at, row, array_type = room.places[name]
+        numbers = builder.bitcast(value, ir.IntType(64).as_pointer())
+
+        def load(k: int) -> Any:
+            loaded = builder.load(builder.gep(numbers, [ir.Constant(ir.IntType(32), at + k)]))
+            loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+            return loaded
+
+        def constant(n: float) -> Any:
+            return context.get_constant(types.intp, int(n))
+
+        count = load(1)
+        shape = [count, *(constant(extent) for extent in row)]
+        strides = [constant(8 * np.prod(row[axis:])) for axis in range(len(row) + 1)]
+        item = constant(8)
+        array = context.make_array(array_type)(context, builder)
+        pointer = builder.inttoptr(load(0), context.get_data_type(array_type.dtype).as_pointer())
+        populate_array(array, data=pointer, shape=shape, strides=strides, itemsize=item, meminfo=None)
+        array.nitems = builder.mul(count, constant(np.prod(row)))
+        return array._getvalue()  # noqa: SLF001
+
+    def opener(*rooms: type) -> Callable[[Any], tuple[Any, ...]]:
+        """Return a compiled function that turns a handle's key into its rooms, without copying or counting."""
+        room_types = [_Room(room) for room in rooms]
+
+        @intrinsic
+        def open_rooms(typing_context, key):  # noqa: ANN001, ANN202, ARG001
+            result = types.Tuple(room_types)
+
+            def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+                numbers = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+                starts = np.cumsum([0] + [room.size for room in room_types])
+                pointers = [builder.gep(numbers, [ir.Constant(ir.IntType(64), int(at))]) for at in starts[:-1]]
+                opaque = [builder.bitcast(p, context.get_value_type(t)) for p, t in zip(pointers, room_types, strict=True)]
+                return context.make_tuple(builder, result, opaque)
+
+            return result(key), generate
+
+        @kernel
+        def open_key(key):  # noqa: ANN001, ANN202
+            return open_rooms(key)
+
+        return open_key
+
+    class _Progress(event.Listener):
+        """One line on the error stream while a door is compiled for the first time on this machine."""
+
+        def __init__(self) -> None:
+            self.depth = 0
+            self.started = 0.0
+            self.announced = False
+
+        def on_start(self, event: Any) -> None:
+            dispatcher = event.data["dispatcher"]
+            if dispatcher in _ENTRIES and self.depth == 0:
+                self.started = time.perf_counter()
+                self.announced = True
+                words = dispatcher.py_func.__name__.strip("_").replace("_", " ")
+                print(f"brachiate: compiling {words} (once on this machine) ...", end="", file=sys.stderr, flush=True)
+            if self.announced:
+                self.depth += 1
+
+        def on_end(self, event: Any) -> None:  # noqa: ARG002
+            if not self.announced:
+                return
+            self.depth -= 1
+            if self.depth == 0:
+                self.announced = False
+                print(f" {time.perf_counter() - self.started:.1f} s", file=sys.stderr, flush=True)
+
+    if os.environ.get("BRACHIATE_QUIET") != "1":
+        event.register("numba:compile", _Progress())

@@ -1,0 +1,147 @@
+"""Inverse dynamics of trees: the forces that a motion takes, by the recursive Newton-Euler method [RBDA] 5.3."""
+
+from __future__ import annotations
+
+from brachiate.compiled import kernel, outlined
+from brachiate.kinematics import body_inertias, finite, joint_acceleration, joint_velocity, poses, sound, zero_motion
+from brachiate.model.joints import BALL
+from brachiate.model.rooms import NOT_FINITE, OK, open_rooms
+from brachiate.spatial import (
+    Force,
+    Motion,
+    Vec3,
+    conjugate,
+    cross,
+    force,
+    force_cross,
+    inertia,
+    logarithm,
+    motion,
+    normalized,
+    put6,
+    quaternion_at,
+    rotation,
+    vec3,
+)
+
+# Dry friction is F v/√(v² + ε²): below this speed [rad/s or m/s] it grows with the speed instead of switching sign.
+CREEP = 1e-3
+
+
+@kernel
+def base_acceleration(W):
+    """Gravity as an upward acceleration of the inertial frame."""
+    return Motion(Vec3(0.0, 0.0, 0.0), Vec3(-W.gravity[0], -W.gravity[1], -W.gravity[2]))
+
+
+@kernel
+def bias_forces(T, W):
+    """Torque of every coordinate at zero acceleration: Coriolis and gravity. Leaves V and A (at zero acceleration)."""
+    for i in range(T.parent.shape[0]):
+        p = T.parent[i]
+        if p >= 0:
+            Vp, Ap = motion(W.V, p), motion(W.A, p)
+        else:
+            Vp, Ap = zero_motion(), base_acceleration(W)
+        V, C = joint_velocity(T, W, i, Vp, W.v)
+        A = Ap + C
+        I = inertia(W.inertia, i)
+        put6(W.V, i, V)
+        put6(W.C, i, C)
+        put6(W.A, i, A)
+        put6(W.F, i, I @ A + force_cross(V, I @ V))
+    external_forces(T, W)
+    gather(T, W, W.bias)
+
+
+@kernel
+def required_forces(T, W, a, tau):
+    """Torque of every coordinate for the accelerations a. Leaves V, A and F."""
+    for i in range(T.parent.shape[0]):
+        p = T.parent[i]
+        if p >= 0:
+            Vp, Ap = motion(W.V, p), motion(W.A, p)
+        else:
+            Vp, Ap = zero_motion(), base_acceleration(W)
+        V, C = joint_velocity(T, W, i, Vp, W.v)
+        A = Ap + C + joint_acceleration(T, W, i, a)
+        I = inertia(W.inertia, i)
+        put6(W.V, i, V)
+        put6(W.C, i, C)
+        put6(W.A, i, A)
+        put6(W.F, i, I @ A + force_cross(V, I @ V))
+    external_forces(T, W)
+    gather(T, W, tau)
+    for k in range(a.shape[0]):
+        tau[k] += T.armature[k] * a[k]
+
+
+@kernel
+def gather(T, W, tau):
+    """Add every body's force to its parent's; its part along the joint is the joint's torque."""
+    for i in range(T.parent.shape[0] - 1, -1, -1):
+        F = force(W.F, i)
+        for k in range(T.dof[i], T.dof[i + 1]):
+            tau[k] = motion(W.S, k) @ F
+        p = T.parent[i]
+        if p >= 0:
+            put6(W.F, p, force(W.F, p) + F)
+
+
+@kernel
+def external_forces(T, W):
+    """Take the pushes on links off the forces that joints must bring."""
+    for n in range(W.push_count[0]):
+        i = W.push_body[n]
+        R = rotation(W.R, i)
+        f = Vec3(W.push_force[n, 0], W.push_force[n, 1], W.push_force[n, 2])
+        m = Vec3(W.push_force[n, 3], W.push_force[n, 4], W.push_force[n, 5])
+        if W.push_in_link[n]:
+            f, m = R @ f, R @ m
+        at = vec3(W.x, i) + R @ vec3(W.push_point, n)
+        put6(W.F, i, force(W.F, i) - Force(m + cross(at, f), f))
+
+
+@kernel
+def passive_forces(T, W, tau):
+    """Take springs, dampers and dry friction off the torques that motors must bring."""
+    if T.passive[0] == 0:
+        return
+    for k in range(tau.shape[0]):
+        v = W.v[k]
+        tau[k] += T.damping[k] * v + T.friction[k] * v / (v * v + CREEP * CREEP) ** 0.5
+    for e in range(T.kind.shape[0]):
+        k, q = T.v_at[e], T.q_at[e]
+        if T.kind[e] < BALL:
+            tau[k] += T.stiffness[k] * (W.q[q] - T.rest[q])
+        elif T.kind[e] == BALL:  # a free joint has no spring
+            w = logarithm(conjugate(normalized(quaternion_at(T.rest, q))) @ normalized(quaternion_at(W.q, q)))
+            tau[k] += T.stiffness[k] * w.x
+            tau[k + 1] += T.stiffness[k + 1] * w.y
+            tau[k + 2] += T.stiffness[k + 2] * w.z
+
+
+@outlined
+def inverse_dynamics(key):
+    """Torques W.tau for the accelerations W.a at the state (W.q, W.v)."""
+    T, W = open_rooms(key)
+    if not (sound(T, W) and finite(W.a)):
+        return NOT_FINITE
+    poses(T, W)
+    body_inertias(T, W)
+    required_forces(T, W, W.a, W.tau)
+    passive_forces(T, W, W.tau)
+    return OK
+
+
+@outlined
+def bias(key):
+    """Torques W.bias at zero acceleration: Coriolis, gravity, springs, dampers, friction, minus external forces."""
+    T, W = open_rooms(key)
+    if not sound(T, W):
+        return NOT_FINITE
+    poses(T, W)
+    body_inertias(T, W)
+    bias_forces(T, W)
+    passive_forces(T, W, W.bias)
+    return OK

@@ -1,0 +1,277 @@
+"""Where everything is and how it moves: poses, velocities, accelerations, Jacobians, centre of mass.
+
+Kernels come first, the functions for people after them. All spatial vectors of a tree are along world axes about the
+tree's origin (see :mod:`brachiate.model.rooms`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from brachiate.compiled import entry, kernel, outlined
+from brachiate.doors import Array
+from brachiate.model.data import Data
+from brachiate.model.flatten import Placement
+from brachiate.model.joints import BALL, FLOAT, SLIDE, TURN
+from brachiate.model.rooms import NOT_FINITE, OK, open_rooms
+from brachiate.spatial import (
+    Motion,
+    Rotation,
+    Sym3,
+    Vec3,
+    axis_rotation,
+    compose,
+    cross,
+    inertia_about,
+    motion,
+    motion_cross,
+    put6,
+    put_inertia,
+    put_rotation,
+    put_vec3,
+    quaternion_at,
+    quaternion_of,
+    rotated,
+    rotation,
+    rotation_of,
+    vec3,
+    vec3_at,
+    velocity_at,
+)
+
+
+@kernel
+def poses(T, W):
+    """Pose of every body, and the motion S of each of its velocities [SVC] 5."""
+    for i in range(T.parent.shape[0]):
+        p = T.parent[i]
+        if p < 0:
+            R = rotation(T.R_parent_joint, i)
+            x = Vec3(0.0, 0.0, 0.0)
+            origin = vec3(T.p_parent_joint, i)
+            if T.kind[T.element[i]] == FLOAT:
+                origin = origin + R @ vec3_at(W.q, T.q_at[T.element[i]])
+            put_vec3(W.origin, i, origin)
+        else:
+            Rp = rotation(W.R, p)
+            R = compose(Rp, rotation(T.R_parent_joint, i))
+            x = vec3(W.x, p) + Rp @ vec3(T.p_parent_joint, i)
+        for e in range(T.element[i], T.element[i + 1]):
+            R, x = move(T, W, e, p, R, x)
+        put_rotation(W.R, i, R)
+        put_vec3(W.x, i, x)
+
+
+@kernel
+def move(T, W, e, p, R, x):
+    """Carry a frame by one elementary motion, and store the motions it allows."""
+    kind, q, k = T.kind[e], T.q_at[e], T.v_at[e]
+    if kind == SLIDE:
+        u = R @ vec3(T.axis, e)
+        put6(W.S, k, Motion(Vec3(0.0, 0.0, 0.0), u))
+        return R, x + W.q[q] * u
+    if T.anchored[e]:
+        x = x + R @ vec3(T.anchor, e)
+    if kind == TURN:
+        u = vec3(T.axis, e)
+        R = compose(R, axis_rotation(u, W.q[q]))
+        u = R @ u
+        put6(W.S, k, Motion(u, cross(x, u)))
+    else:
+        if kind == FLOAT:
+            if p >= 0:
+                x = x + R @ vec3_at(W.q, q)  # at a root the tree's origin has moved there instead
+            q += 3
+        R = compose(R, rotation_of(quaternion_at(W.q, q)))
+        if kind == FLOAT:
+            zero = Vec3(0.0, 0.0, 0.0)
+            put6(W.S, k, Motion(zero, R.x))
+            put6(W.S, k + 1, Motion(zero, R.y))
+            put6(W.S, k + 2, Motion(zero, R.z))
+            k += 3
+        put6(W.S, k, Motion(R.x, cross(x, R.x)))
+        put6(W.S, k + 1, Motion(R.y, cross(x, R.y)))
+        put6(W.S, k + 2, Motion(R.z, cross(x, R.z)))
+    if T.anchored[e]:
+        x = x - R @ vec3(T.anchor, e)
+    return R, x
+
+
+@kernel
+def body_inertias(T, W):
+    """Inertia of every body about its tree's origin, along world axes."""
+    for i in range(T.parent.shape[0]):
+        R = rotation(W.R, i)
+        I = T.inertia
+        c = vec3(W.x, i) + R @ Vec3(I[i, 1], I[i, 2], I[i, 3])
+        about = rotated(R, Sym3(I[i, 4], I[i, 5], I[i, 6], I[i, 7], I[i, 8], I[i, 9]))
+        put_inertia(W.inertia, i, inertia_about(I[i, 0], c, about))
+
+
+@kernel
+def zero_motion():
+    """No motion."""
+    return Motion(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0))
+
+
+@kernel
+def joint_velocity(T, W, i, V, v):
+    """Body i's velocity from its parent's velocity V and the joint velocities v, and the rate of change of S times v."""
+    k = T.dof[i]
+    n = T.dof[i + 1] - k
+    if n == 1:
+        VJ = v[k] * motion(W.S, k)
+        return V + VJ, motion_cross(V, VJ)
+    C = zero_motion()
+    for e in range(T.element[i], T.element[i + 1]):
+        k = T.v_at[e]
+        VJ = v[k] * motion(W.S, k)
+        if T.kind[e] >= BALL:  # axes fixed in the child: they are carried by the sum, and V + VJ crosses VJ as V does
+            for m in range(k + 1, k + (3 if T.kind[e] == BALL else 6)):
+                VJ = VJ + v[m] * motion(W.S, m)
+        C = C + motion_cross(V, VJ)
+        V = V + VJ
+    return V, C
+
+
+@kernel
+def velocities(T, W):
+    """Velocity of every body, and C, the acceleration of its joint at zero joint acceleration."""
+    for i in range(T.parent.shape[0]):
+        p = T.parent[i]
+        V, C = joint_velocity(T, W, i, motion(W.V, p) if p >= 0 else zero_motion(), W.v)
+        put6(W.V, i, V)
+        put6(W.C, i, C)
+
+
+@kernel
+def joint_acceleration(T, W, i, a):
+    """S a of body i's joint."""
+    k = T.dof[i]
+    A = a[k] * motion(W.S, k)
+    for m in range(k + 1, T.dof[i + 1]):
+        A = A + a[m] * motion(W.S, m)
+    return A
+
+
+@kernel
+def finite(x):
+    """Whether every number of a flat array is finite."""
+    bad = 0
+    for i in range(x.shape[0]):
+        bad += x[i] - x[i] != 0.0
+    return bad == 0
+
+
+@kernel
+def sound(T, W):
+    """Whether q and v are finite and no quaternion is zero."""
+    good = finite(W.q) and finite(W.v)
+    for e in range(T.kind.shape[0]):
+        if T.kind[e] >= BALL:
+            x = quaternion_at(W.q, T.q_at[e] + (3 if T.kind[e] == FLOAT else 0))
+            good = good and x.w * x.w + x.x * x.x + x.y * x.y + x.z * x.z > 1e-24
+    return good
+
+
+@kernel
+def accelerations(T, W):
+    """Acceleration of every body for the joint accelerations W.a, without gravity; velocities are known."""
+    for i in range(T.parent.shape[0]):
+        p = T.parent[i]
+        A = motion(W.A, p) if p >= 0 else zero_motion()
+        put6(W.A, i, A + motion(W.C, i) + joint_acceleration(T, W, i, W.a))
+
+
+@kernel
+def origin_of(T, W, i):
+    """Origin of the tree that body i belongs to."""
+    return vec3(W.origin, T.root[i])
+
+
+@outlined
+def locate(key):
+    """Poses of all bodies at W.q."""
+    T, W = open_rooms(key)
+    if not sound(T, W):
+        return NOT_FINITE
+    poses(T, W)
+    return OK
+
+
+@outlined
+def track(key):
+    """Poses, velocities and accelerations of all bodies at (W.q, W.v, W.a)."""
+    T, W = open_rooms(key)
+    if not (sound(T, W) and finite(W.a)):
+        return NOT_FINITE
+    poses(T, W)
+    velocities(T, W)
+    accelerations(T, W)
+    return OK
+
+
+@kernel
+def jacobian_columns(T, W, i, r, J):
+    """Velocity of a point at r (from the tree's origin) of body i per unit of every velocity; linear rows first."""
+    for k in range(J.shape[1]):
+        for c in range(6):
+            J[c, k] = 0.0
+    while i >= 0:
+        for k in range(T.dof[i], T.dof[i + 1]):
+            S = motion(W.S, k)
+            J[0, k], J[1, k], J[2, k] = velocity_at(S, r)
+            J[3, k], J[4, k], J[5, k] = S.w
+        i = T.parent[i]
+
+
+# --- for people ---------------------------------------------------------------------------------
+
+
+@entry
+def _locate(key):
+    return locate(key)
+
+
+@entry
+def _track(key):
+    return track(key)
+
+
+class Pose(NamedTuple):
+    """Where a frame is in the world."""
+
+    rotation: Array  # (3, 3)
+    position: Array  # (3,) [m]
+
+    @property
+    def quaternion(self) -> Array:
+        """Orientation as (w, x, y, z), w ≥ 0."""
+        return np.array(quaternion_of(Rotation(*(Vec3(*column) for column in self.rotation.T))))
+
+
+def update_poses(data: Data) -> None:
+    """Compute where every body is at ``data.q``."""
+    data.check(_locate(data.key))
+
+
+def update_motion(data: Data) -> None:
+    """Compute poses, velocities and accelerations of every body at ``data.q``, ``data.v`` and ``data.a``."""
+    data.check(_track(data.key))
+
+
+def pose(data: Data, frame: Placement) -> Pose:
+    """Pose of a frame that is fixed in a body (a link's or a site's placement), from poses already computed."""
+    if frame.body < 0:
+        return Pose(frame.rotation, frame.position)
+    work, root = data.work, data.model.tree.root[frame.body]
+    R = work.R[frame.body]
+    return Pose(R @ frame.rotation, work.origin[root] + work.x[frame.body] + R @ frame.position)
+
+
+def link_poses(data: Data) -> dict[str, Pose]:
+    """Pose of every link at ``data.q``, by name."""
+    update_poses(data)
+    return {name: pose(data, placement) for name, placement in data.model.placements.items()}

@@ -1,0 +1,1 @@
+"""Models: joints, links, shapes, the builder, and the frozen arrays kernels read."""

@@ -1,0 +1,277 @@
+"""Joints: how a link may move against its parent.
+
+A joint is a row of elementary motions, each turning or sliding the frame the ones before it have made:
+
+    turn   1 coordinate: angle about a fixed axis
+    slide  1 coordinate: distance along a fixed axis
+    ball   3 velocities, 4 numbers: a unit quaternion; angular velocity in child axes
+    float  6 velocities, 7 numbers: position in the parent, unit quaternion; linear and angular velocity in child axes
+
+Kernels know these four only; a new joint type is a row of them: one small class below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brachiate import doors
+from brachiate.doors import Array
+from brachiate.errors import ArgumentError
+
+TURN, SLIDE, BALL, FLOAT = range(4)
+NUMBERS = (1, 1, 4, 7)
+FREEDOMS = (1, 1, 3, 6)
+_NEUTRAL = ((0.0,), (0.0,), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Element:
+    """One elementary motion; its axis, and the point the axis goes through, in the coordinates of the link."""
+
+    kind: int
+    axis: Array
+    anchor: Array
+
+
+def turn(axis: str | ArrayLike, anchor: ArrayLike = (0, 0, 0)) -> Element:
+    """Angle about an axis through a point."""
+    return Element(TURN, doors.axis(axis, "joint axis"), doors.vector(anchor, "joint anchor"))
+
+
+def slide(axis: str | ArrayLike) -> Element:
+    """Distance along an axis."""
+    return Element(SLIDE, doors.axis(axis, "joint axis"), np.zeros(3))
+
+
+def ball(anchor: ArrayLike = (0, 0, 0)) -> Element:
+    """Any rotation about a point."""
+    return Element(BALL, np.zeros(3), doors.vector(anchor, "joint anchor"))
+
+
+@dataclass(frozen=True, eq=False)
+class Cone:
+    """Limits of a ball: how far ``axis`` may swing from its neutral direction, and the twist about it [rad]."""
+
+    axis: Array
+    swing: float
+    twist: tuple[float, float]
+
+
+def cone(axis: str | ArrayLike, swing: float, twist: tuple[float, float] = (-np.inf, np.inf)) -> Cone:
+    """Limit a spherical joint: the link's axis stays within ``swing`` of neutral, its twist within ``twist`` [rad]."""
+    swing = doors.number(swing, "cone swing", above=0.0, most=np.pi)
+    low, high = (doors.number(t, "cone twist") for t in twist)
+    if low > high:
+        raise ArgumentError(f"cone twist: the lower limit {low:g} is above the upper limit {high:g}.")
+    return Cone(doors.axis(axis, "cone axis"), swing, (low, high))
+
+
+class Joint:
+    """One joint, with what acts in it. All parameters are one number for every coordinate, or one for each.
+
+    Args:
+        elements: The elementary motions.
+        suffixes: What to add to the joint's name to name each coordinate; an empty one is the bare name.
+        limits: (lower, upper) [rad or m], or one pair for each coordinate; not for quaternion coordinates.
+        cone: Limits of a ball, see :func:`cone`.
+        damping: Viscous torque [N·m·s/rad or N·s/m].
+        stiffness: Spring torque towards ``rest`` [N·m/rad or N/m].
+        rest: Where the springs are slack, as joint coordinates.
+        friction: Dry friction [N·m or N].
+        armature: Inertia of the rotor, reflected to the joint [kg·m² or kg].
+        effort: Largest torque or force of the motor [N·m or N].
+    """
+
+    type: ClassVar[str] = "joint"
+
+    def __init__(
+        self,
+        elements: Sequence[Element],
+        suffixes: Sequence[str],
+        *,
+        limits: ArrayLike | None = None,
+        cone: Cone | None = None,
+        damping: ArrayLike = 0.0,
+        stiffness: ArrayLike = 0.0,
+        rest: ArrayLike | None = None,
+        friction: ArrayLike = 0.0,
+        armature: ArrayLike = 0.0,
+        effort: ArrayLike = np.inf,
+    ) -> None:
+        self.elements = tuple(elements)
+        self.suffixes = tuple(suffixes)
+        self.nq = sum(NUMBERS[e.kind] for e in self.elements)
+        self.nv = sum(FREEDOMS[e.kind] for e in self.elements)
+        self.neutral: Array = np.array([x for e in self.elements for x in _NEUTRAL[e.kind]])
+        self.lower, self.upper = self._limits(limits)
+        self.cone = self._cone(cone)
+        self.damping = self._each(damping, "damping")
+        self.stiffness = self._each(stiffness, "stiffness")
+        self.rest = self.neutral.copy() if rest is None else doors.numbers(np.atleast_1d(rest), (self.nq,), "rest")
+        self.friction = self._each(friction, "friction")
+        self.armature = self._each(armature, "armature")
+        self.effort = self._each(effort, "effort")
+
+    def _each(self, value: ArrayLike, what: str) -> Array:
+        what = f"{what} of a {self.type} joint"
+        try:
+            array = np.array(np.broadcast_to(np.asarray(value, float), (self.nv,)))
+        except (TypeError, ValueError):
+            raise ArgumentError(f"{what}: expected one number or {self.nv}, got {value!r}.") from None
+        for x in array:
+            doors.number(x, what, least=0.0)
+        return array
+
+    def _limits(self, limits: ArrayLike | None) -> tuple[Array, Array]:
+        free = np.full(self.nv, np.inf)
+        if limits is None:
+            return -free, free
+        if any(e.kind in (BALL, FLOAT) for e in self.elements):
+            raise ArgumentError(f"A {self.type} joint has no (lower, upper) limits; limit a spherical joint by cone=...")
+        try:
+            pairs = np.array(np.broadcast_to(np.asarray(limits, float), (self.nv, 2)))
+        except (TypeError, ValueError):
+            raise ArgumentError(f"limits: expected (lower, upper) or {self.nv} such pairs, got {limits!r}.") from None
+        for low, high in pairs:
+            if np.isnan(low) or np.isnan(high) or low > high:
+                raise ArgumentError(f"limits: the lower limit {low:g} must not be above the upper limit {high:g}.")
+        return pairs[:, 0].copy(), pairs[:, 1].copy()
+
+    def _cone(self, cone: Cone | None) -> Cone | None:
+        if cone is not None and [e.kind for e in self.elements] != [BALL]:
+            raise ArgumentError(f"Only a spherical joint has a cone; this one is {self.type}.")
+        return cone
+
+    def coordinate_names(self, joint_name: str) -> list[str]:
+        """Names of the joint's velocities: the joint's name alone, or with a suffix."""
+        return [f"{joint_name}.{suffix}" if suffix else joint_name for suffix in self.suffixes]
+
+    def renamed(self, rename: Callable[[str], str]) -> Joint:  # noqa: ARG002
+        """Return the joint with the names it holds itself changed: none, but for a compound's parts."""
+        return self
+
+    def __repr__(self) -> str:
+        """Return the type and the number of velocities."""
+        return f"<{self.type} joint, {self.nv} dof>"
+
+
+class Fixed(Joint):
+    """No motion."""
+
+    type = "fixed"
+
+    def __init__(self) -> None:
+        super().__init__((), ())
+
+
+class Revolute(Joint):
+    """Angle about an axis."""
+
+    type = "revolute"
+
+    def __init__(self, axis: str | ArrayLike = "z", *, anchor: ArrayLike = (0, 0, 0), **parameters: Any) -> None:
+        super().__init__([turn(axis, anchor)], [""], **parameters)
+
+
+class Prismatic(Joint):
+    """Distance along an axis."""
+
+    type = "prismatic"
+
+    def __init__(self, axis: str | ArrayLike = "z", **parameters: Any) -> None:
+        super().__init__([slide(axis)], [""], **parameters)
+
+
+class Universal(Joint):
+    """Two angles: about the first axis, then about the second as the first has turned it."""
+
+    type = "universal"
+
+    def __init__(self, first: str | ArrayLike = "x", second: str | ArrayLike = "y", **parameters: Any) -> None:
+        elements = [turn(first), turn(second)]
+        if abs(elements[0].axis @ elements[1].axis) > 1 - 1e-9:
+            raise ArgumentError("The two axes of a universal joint are parallel. Choose two different axes.")
+        super().__init__(elements, ["first", "second"], **parameters)
+
+
+class Cylindrical(Joint):
+    """Angle about an axis and distance along it."""
+
+    type = "cylindrical"
+
+    def __init__(self, axis: str | ArrayLike = "z", **parameters: Any) -> None:
+        super().__init__([turn(axis), slide(axis)], ["angle", "slide"], **parameters)
+
+
+class Planar(Joint):
+    """Position in a plane of the parent, and angle about its normal: (x, y, angle)."""
+
+    type = "planar"
+
+    def __init__(self, normal: str | ArrayLike = "z", **parameters: Any) -> None:
+        z = doors.axis(normal, "normal of a planar joint")
+        # The plane's x axis is the parent's own x for the normal z, and turns with the normal otherwise.
+        x = np.cross((0.0, 1.0, 0.0), z) if abs(z[1]) < 0.9 else np.cross((1.0, 0.0, 0.0), z)
+        x /= np.linalg.norm(x)
+        super().__init__([slide(x), slide(np.cross(z, x)), turn(z)], ["x", "y", "angle"], **parameters)
+
+
+class Spherical(Joint):
+    """Any rotation about a point: a unit quaternion; angular velocity in child axes [SVC] 5.1."""
+
+    type = "spherical"
+
+    def __init__(self, *, anchor: ArrayLike = (0, 0, 0), **parameters: Any) -> None:
+        super().__init__([ball(anchor)], ["x", "y", "z"], **parameters)
+
+
+class Free(Joint):
+    """Any motion: position, unit quaternion; linear and angular velocity in child axes [SVC] 5.2."""
+
+    type = "free"
+
+    def __init__(self, **parameters: Any) -> None:
+        if np.any(parameters.get("stiffness", 0.0)):
+            raise ArgumentError("A free joint has no spring. Connect the link by a joint that has one.")
+        super().__init__([Element(FLOAT, np.zeros(3), np.zeros(3))], ["x", "y", "z", "rx", "ry", "rz"], **parameters)
+
+
+class Compound(Joint):
+    """Several joints in a row between two links, with nothing in between: each moves what the ones before have moved.
+
+    The parts' names become the names of the coordinates.
+    """
+
+    type = "compound"
+
+    def __init__(self, parts: Mapping[str, Joint]) -> None:
+        joints = list(parts.values())
+        self._joints = joints
+        if any(e.kind == FLOAT for j in joints for e in j.elements):
+            raise ArgumentError("A free joint cannot be part of a compound joint: it already has every motion.")
+        if sum(j.cone is not None for j in joints):
+            raise ArgumentError("Cone limits are for a spherical joint of its own, not for a part of a compound joint.")
+        self.parts = tuple(parts)
+        self._names = [name for part, joint in parts.items() for name in joint.coordinate_names(part)]
+        super().__init__([e for j in joints for e in j.elements], self._names)
+        for what in ("lower", "upper", "damping", "stiffness", "rest", "friction", "armature", "effort"):
+            setattr(self, what, np.concatenate([getattr(j, what) for j in joints]) if joints else np.zeros(0))
+
+    def coordinate_names(self, joint_name: str) -> list[str]:  # noqa: ARG002
+        """Names of the parts' own velocities."""
+        return list(self._names)
+
+    def renamed(self, rename: Callable[[str], str]) -> Compound:
+        """Return the joint with other names for its parts."""
+        return Compound({rename(part): joint for part, joint in zip(self.parts, self._joints, strict=True)})
+
+
+#: Every joint type by name, for readers and random tests.
+JOINT_TYPES: dict[str, type[Joint]] = {
+    cls.type: cls for cls in (Fixed, Revolute, Prismatic, Universal, Cylindrical, Planar, Spherical, Free)
+}

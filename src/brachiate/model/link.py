@@ -1,0 +1,95 @@
+"""Links, sites, loops, couplings and actuators: the parts a model is described by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from brachiate.doors import Array
+from brachiate.errors import ModelError
+from brachiate.model.joints import Joint
+from brachiate.model.shapes import Shape
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A rigid piece and the joint that carries it."""
+
+    name: str
+    parent: str | None  # None: the inertial frame
+    joint: Joint
+    joint_name: str
+    position: Array  # (3,) [m] of the joint in the parent
+    rotation: Array  # (3, 3) of the joint in the parent
+    mass: float = 0.0  # [kg]
+    center: Array = field(default_factory=lambda: np.zeros(3))  # (3,) [m] centre of mass, link axes
+    inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))  # (3, 3) [kg·m²] about the centre, link axes
+    shapes: tuple[Shape, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """A named frame in a link."""
+
+    name: str
+    link: str
+    position: Array
+    rotation: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A connection between two links that closes a loop: ``point`` holds a point, ``weld`` the whole frame."""
+
+    name: str
+    kind: str
+    first: str
+    second: str
+    first_position: Array
+    first_rotation: Array
+    second_position: Array
+    second_rotation: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Coupling:
+    """A coordinate that follows another: y = c0 + c1 x + c2 x² + ... (``of`` None: it is held at c0)."""
+
+    name: str
+    coordinate: str
+    of: str | None
+    coefficients: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Actuator:
+    """A motor on a coordinate: its torque is ``gear`` times its own force."""
+
+    name: str
+    coordinate: str
+    gear: float
+    kind: str  # motor, position, velocity, or general
+    control_range: tuple[float, float]
+    force_range: tuple[float, float]
+
+
+def check_inertia(name: str, mass: float, inertia: Array) -> None:
+    """Refuse what no solid body has, with the name of the link."""
+    if not (np.isfinite(mass) and np.isfinite(inertia).all()):
+        raise ModelError(f"Link {name!r}: mass and inertia must be finite, got mass {mass}.")
+    if mass < 0:
+        raise ModelError(f"Link {name!r} has a negative mass: {mass:g} kg.")
+    if np.abs(inertia - inertia.T).max() > 1e-9 * max(1.0, float(np.abs(inertia).max())):
+        raise ModelError(f"Link {name!r}: its inertia matrix is not symmetric.")
+    a, b, c = np.linalg.eigvalsh(inertia)
+    slack = 1e-9 * max(c, 1e-12)
+    if a < -slack:
+        raise ModelError(f"Link {name!r}: its inertia has a negative principal moment ({a:g} kg·m²).")
+    if a + b < c - slack:
+        raise ModelError(
+            f"Link {name!r}: no solid has the principal moments {a:g}, {b:g}, {c:g} kg·m²: "
+            f"the two smaller ones must add up to at least the largest."
+        )
+    if mass == 0 and c > 0:
+        raise ModelError(f"Link {name!r} has inertia but no mass. Give it a mass, or set its inertia to zero.")

@@ -1,0 +1,203 @@
+"""Model: a frozen description, by name, and the flat arrays made from it."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from brachiate import doors
+from brachiate.doors import Array
+from brachiate.errors import ModelError
+from brachiate.model.flatten import Placement, flatten
+from brachiate.model.joints import BALL, FLOAT, FREEDOMS, NUMBERS
+from brachiate.model.link import Actuator, Coupling, Link, Loop, Site, check_inertia
+from brachiate.model.rooms import Tree
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Where a joint's numbers are: slices into q and v, and the link it carries."""
+
+    link: str
+    q: slice
+    v: slice
+
+
+class Model:
+    """A tree of links under one inertial frame, with everything named. It never changes.
+
+    Build one with :class:`~brachiate.ModelBuilder`, read one with :func:`~brachiate.read_model`, or take one from
+    :mod:`brachiate.figures`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        links: Iterable[Link],
+        sites: Iterable[Site] = (),
+        loops: Iterable[Loop] = (),
+        couplings: Iterable[Coupling] = (),
+        actuators: Iterable[Actuator] = (),
+        poses: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        self.name = name
+        ordered = in_order(list(links))
+        self.links: Mapping[str, Link] = MappingProxyType({link.name: link for link in ordered})
+        self.sites: Mapping[str, Site] = MappingProxyType({site.name: site for site in sites})
+        self.loops = tuple(loops)
+        self.couplings = tuple(couplings)
+        self.actuators: Mapping[str, Actuator] = MappingProxyType({a.name: a for a in actuators})
+        for link in ordered:
+            check_inertia(link.name, link.mass, link.inertia)
+        self._name_coordinates(ordered)
+        self._check_references()
+        self.tree: Tree
+        self.placements: Mapping[str, Placement]
+        self.tree, self.placements = flatten(ordered, self.joints)
+        for array in self.tree:
+            array.flags.writeable = False
+        self.poses: Mapping[str, Array] = MappingProxyType(
+            {pose: self.configuration(values) for pose, values in (poses or {}).items()}
+        )
+
+    def _name_coordinates(self, links: list[Link]) -> None:
+        """Give every joint its place in q and v, and every velocity its name."""
+        joints: dict[str, Joined] = {}
+        coordinates: list[str] = []
+        nq = nv = 0
+        for link in links:
+            joint = link.joint
+            if joint.nv:
+                if link.joint_name in joints:
+                    raise ModelError(f"Two joints are named {link.joint_name!r} (links {joints[link.joint_name].link!r}, {link.name!r}).")
+                joints[link.joint_name] = Joined(link.name, slice(nq, nq + joint.nq), slice(nv, nv + joint.nv))
+                coordinates += joint.coordinate_names(link.joint_name)
+            nq, nv = nq + joint.nq, nv + joint.nv
+        twice = doors.unique(coordinates)
+        if twice:
+            raise ModelError(f"Two coordinates are named {twice!r}. Give the joints different names.")
+        self.nq, self.nv = nq, nv
+        self.joints: Mapping[str, Joined] = MappingProxyType(joints)
+        self.coordinates = tuple(coordinates)
+        self.coordinate_index: Mapping[str, int] = MappingProxyType({c: i for i, c in enumerate(coordinates)})
+
+    def _check_references(self) -> None:
+        owner = f"model {self.name!r}"
+        for site in self.sites.values():
+            doors.named(self.links, site.link, "link", owner)
+        for loop in self.loops:
+            for end in (loop.first, loop.second):
+                if end != "world":
+                    doors.named(self.links, end, "link", owner)
+        for coupling in self.couplings:
+            for coordinate in (coupling.coordinate, coupling.of):
+                if coordinate is not None:
+                    doors.named(self.coordinate_index, coordinate, "coordinate", owner)
+        for actuator in self.actuators.values():
+            doors.named(self.coordinate_index, actuator.coordinate, "coordinate", owner)
+
+    @cached_property
+    def neutral(self) -> Array:
+        """The configuration with every joint at zero: (nq,)."""
+        return np.concatenate([link.joint.neutral for link in self.links.values()] or [np.zeros(0)])
+
+    @cached_property
+    def mass(self) -> float:
+        """Total mass of what can move [kg]."""
+        return float(self.tree.inertia[:, 0].sum())
+
+    @cached_property
+    def limits(self) -> tuple[Array, Array]:
+        """Lower and upper limit of every coordinate: two (nv,); infinite where there is none."""
+        return self._gather("lower"), self._gather("upper")
+
+    @cached_property
+    def effort(self) -> Array:
+        """Largest torque or force of every coordinate's motor: (nv,) [N·m or N]."""
+        return self._gather("effort")
+
+    def _gather(self, what: str) -> Array:
+        return np.concatenate([getattr(link.joint, what) for link in self.links.values()] or [np.zeros(0)])
+
+    def configuration(self, values: Mapping[str, Any], base: Array | None = None) -> Array:
+        """Return a configuration from values by joint or coordinate name, the rest neutral or as in ``base``."""
+        q = (self.neutral if base is None else base).copy()
+        for name, value in values.items():
+            q[self.q_slice(name)] = self._joint_value(name, value)
+        return q
+
+    def q_slice(self, name: str) -> slice:
+        """Where the numbers of a joint, or of a coordinate that is one number, are in q."""
+        if name in self.joints:
+            return self.joints[name].q
+        number = self._scalar_coordinates.get(name)
+        if number is None:
+            valid = list(self.joints) + [c for c in self._scalar_coordinates if c not in self.joints]
+            doors.named(dict.fromkeys(valid), name, "joint", f"model {self.name!r}")
+        return slice(number, (number or 0) + 1)
+
+    @cached_property
+    def _scalar_coordinates(self) -> Mapping[str, int]:
+        """Place in q of every coordinate that is one number there."""
+        places: dict[str, int] = {}
+        q = v = 0
+        for link in self.links.values():
+            for element in link.joint.elements:
+                if element.kind not in (BALL, FLOAT):
+                    places[self.coordinates[v]] = q
+                q, v = q + NUMBERS[element.kind], v + FREEDOMS[element.kind]
+        return places
+
+    def _joint_value(self, name: str, value: Any) -> Array:
+        place = self.q_slice(name)
+        numbers = doors.numbers(np.atleast_1d(np.asarray(value, float)), (place.stop - place.start,), f"value of {name!r}")
+        if name in self.joints:
+            at = 0
+            for element in self.links[self.joints[name].link].joint.elements:
+                if element.kind in (BALL, FLOAT):
+                    first = at + (3 if element.kind == FLOAT else 0)
+                    length = float(np.linalg.norm(numbers[first : first + 4]))
+                    if length < 1e-12:
+                        doors.rotation_matrix(numbers[first : first + 4], f"value of {name!r}")
+                    numbers[first : first + 4] /= length
+                at += NUMBERS[element.kind]
+        return numbers
+
+    def __repr__(self) -> str:
+        """Return the name and the sizes."""
+        return f"<Model {self.name!r}: {len(self.links)} links, {len(self.joints)} joints, {self.nv} dof, {self.mass:.4g} kg>"
+
+
+def in_order(links: list[Link]) -> list[Link]:
+    """Return the links with parents before children, otherwise in the order given; refuse what is no tree."""
+    twice = doors.unique(link.name for link in links)
+    if twice:
+        raise ModelError(f"Two links are named {twice!r}. Names must be unique within a model.")
+    names = {link.name for link in links}
+    for link in links:
+        if link.parent is not None and link.parent not in names:
+            doors.named(dict.fromkeys(sorted(names)), link.parent, "link", f"this model (parent of {link.name!r})")
+    children: dict[str | None, list[int]] = {}
+    for i, link in enumerate(links):
+        children.setdefault(link.parent, []).append(i)
+    ready = list(children.get(None, []))
+    heapq.heapify(ready)
+    ordered: list[Link] = []
+    while ready:
+        link = links[heapq.heappop(ready)]
+        ordered.append(link)
+        for child in children.get(link.name, []):
+            heapq.heappush(ready, child)
+    if len(ordered) < len(links):
+        left = [link.name for link in links if link not in ordered]
+        raise ModelError(
+            f"These links hang on each other in a circle: {', '.join(left)}. "
+            "A model is a tree; close loops with loop(...), or connect the links in a world."
+        )
+    return ordered

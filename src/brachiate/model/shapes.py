@@ -1,0 +1,317 @@
+"""Shapes of links: what is drawn, what touches, and what gives a link its inertia if nothing else does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brachiate import doors
+from brachiate.doors import Array
+from brachiate.errors import ArgumentError
+
+Triangles = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Shape:
+    """A solid at a place in its link. ``collides`` is False for shapes that are only looked at."""
+
+    kind: ClassVar[str] = "shape"
+    position: Array = field(default_factory=lambda: np.zeros(3))
+    rotation: Array = field(default_factory=lambda: np.eye(3))
+    name: str = ""
+    color: tuple[float, float, float, float] | None = None
+    collides: bool = True
+
+    def __post_init__(self) -> None:
+        self._set("position", doors.vector(self.position, f"position of a {self.kind}"))
+        self._set("rotation", doors.rotation_matrix(self.rotation, f"rotation of a {self.kind}"))
+        self._check()
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _length(self, name: str) -> None:
+        self._set(name, doors.number(getattr(self, name), f"{name} of a {self.kind}", above=0.0))
+
+    def _check(self) -> None:
+        """Check the shape's own numbers."""
+
+    def volume(self) -> float:
+        """Volume [m³]."""
+        raise NotImplementedError
+
+    def centroid(self) -> Array:
+        """Centre of the solid, in its own frame [m]."""
+        return np.zeros(3)
+
+    def inertia(self) -> Array:
+        """Inertia about the centroid for a mass of 1 kg, in the shape's own axes: (3, 3) [m²]."""
+        raise NotImplementedError
+
+    def surface(self, fineness: int = 12) -> tuple[Array, Triangles]:
+        """Vertices and triangles of the surface, in the link's coordinates."""
+        vertices, triangles = self._surface(fineness)
+        return vertices @ self.rotation.T + self.position, triangles
+
+    def _surface(self, fineness: int) -> tuple[Array, Triangles]:
+        raise NotImplementedError
+
+    def mass_properties(self, density: float) -> tuple[float, Array, Array]:
+        """Mass [kg], centre [m] and inertia about the centre [kg·m²], in the link's coordinates."""
+        mass = density * self.volume()
+        turned = self.rotation @ self.inertia() @ self.rotation.T
+        return mass, self.position + self.rotation @ self.centroid(), mass * turned
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Ellipsoid(Shape):
+    """Ellipsoid with three radii [m]."""
+
+    kind: ClassVar[str] = "ellipsoid"
+    radii: Array
+
+    def _check(self) -> None:
+        self._set("radii", doors.vector(self.radii, "radii of an ellipsoid"))
+        if (self.radii <= 0).any():
+            raise ArgumentError(f"radii of an ellipsoid must be more than 0, got {self.radii}.")
+
+    def volume(self) -> float:
+        return float(4 / 3 * np.pi * np.prod(self.radii))
+
+    def inertia(self) -> Array:
+        s = self.radii**2
+        return np.diag(s.sum() - s) / 5
+
+    def _surface(self, fineness: int) -> tuple[Array, Triangles]:
+        angles = np.linspace(-np.pi / 2, np.pi / 2, fineness + 1)
+        vertices, triangles = _revolved(np.cos(angles), np.sin(angles), 2 * fineness)
+        return vertices * self.radii, triangles
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sphere(Shape):
+    """Sphere [m]."""
+
+    kind: ClassVar[str] = "sphere"
+    radius: float
+
+    def _check(self) -> None:
+        self._length("radius")
+
+    def volume(self) -> float:
+        return 4 / 3 * np.pi * self.radius**3
+
+    def inertia(self) -> Array:
+        return 0.4 * self.radius**2 * np.eye(3)
+
+    def _surface(self, fineness: int) -> tuple[Array, Triangles]:
+        angles = np.linspace(-np.pi / 2, np.pi / 2, fineness + 1)
+        return _revolved(self.radius * np.cos(angles), self.radius * np.sin(angles), 2 * fineness)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Capsule(Shape):
+    """Cylinder of a length along z with half spheres on its ends [m]."""
+
+    kind: ClassVar[str] = "capsule"
+    radius: float
+    length: float
+
+    def _check(self) -> None:
+        self._length("radius")
+        self._length("length")
+
+    @classmethod
+    def between(cls, a: ArrayLike, b: ArrayLike, radius: float, **more: Any) -> Capsule:
+        """Return the capsule whose spheres are centred at two points."""
+        a, b = doors.vector(a, "end of a capsule"), doors.vector(b, "end of a capsule")
+        length = float(np.linalg.norm(b - a))
+        if length < 1e-9:
+            raise ArgumentError("The two ends of a capsule are the same point. Use a sphere.")
+        return cls(radius=radius, length=length, position=(a + b) / 2, rotation=frame_along((b - a) / length), **more)
+
+    def volume(self) -> float:
+        return np.pi * self.radius**2 * (self.length + 4 / 3 * self.radius)
+
+    def inertia(self) -> Array:
+        r, h = self.radius, self.length
+        tube = h / (h + 4 / 3 * r)
+        caps = 1 - tube
+        along = tube * r**2 / 2 + caps * 0.4 * r**2
+        across = tube * (r**2 / 4 + h**2 / 12) + caps * (0.4 * r**2 + h**2 / 4 + 3 / 8 * h * r)
+        return np.diag((across, across, along))
+
+    def _surface(self, fineness: int) -> tuple[Array, Triangles]:
+        quarter = np.linspace(0, np.pi / 2, fineness // 2 + 1)
+        angles = np.concatenate([-quarter[::-1], quarter])
+        lift = np.concatenate([-np.ones(len(quarter)), np.ones(len(quarter))]) * self.length / 2
+        return _revolved(self.radius * np.cos(angles), self.radius * np.sin(angles) + lift, 2 * fineness)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Cylinder(Shape):
+    """Cylinder of a length along z [m]."""
+
+    kind: ClassVar[str] = "cylinder"
+    radius: float
+    length: float
+
+    def _check(self) -> None:
+        self._length("radius")
+        self._length("length")
+
+    def volume(self) -> float:
+        return np.pi * self.radius**2 * self.length
+
+    def inertia(self) -> Array:
+        across = self.radius**2 / 4 + self.length**2 / 12
+        return np.diag((across, across, self.radius**2 / 2))
+
+    def _surface(self, fineness: int) -> tuple[Array, Triangles]:
+        h = self.length / 2
+        return _revolved(self.radius * np.array([0, 1, 1, 0.0]), np.array([-h, -h, h, h]), 2 * fineness)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Box(Shape):
+    """Box with full edge lengths [m]."""
+
+    kind: ClassVar[str] = "box"
+    size: Array
+
+    def _check(self) -> None:
+        self._set("size", doors.vector(self.size, "size of a box"))
+        if (self.size <= 0).any():
+            raise ArgumentError(f"size of a box must be more than 0, got {self.size}.")
+
+    def volume(self) -> float:
+        return float(np.prod(self.size))
+
+    def inertia(self) -> Array:
+        s = self.size**2
+        return np.diag(s.sum() - s) / 12
+
+    def _surface(self, fineness: int) -> tuple[Array, Triangles]:  # noqa: ARG002
+        corners = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * self.size / 2
+        quads = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
+        return corners, np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Mesh(Shape):
+    """Closed surface of triangles, counter-clockwise seen from outside."""
+
+    kind: ClassVar[str] = "mesh"
+    vertices: Array
+    triangles: Triangles
+
+    def _check(self) -> None:
+        vertices = np.array(self.vertices, float)
+        triangles = np.array(self.triangles, np.int64)
+        if vertices.ndim != 2 or vertices.shape[1:] != (3,) or len(vertices) < 4 or not np.isfinite(vertices).all():
+            raise ArgumentError(f"vertices of a {self.kind}: expected at least 4 rows of 3 finite numbers, got shape {vertices.shape}.")
+        if triangles.ndim != 2 or triangles.shape[1:] != (3,) or not len(triangles):
+            raise ArgumentError(f"triangles of a {self.kind}: expected rows of 3 vertex numbers, got shape {triangles.shape}.")
+        if triangles.min() < 0 or triangles.max() >= len(vertices):
+            raise ArgumentError(f"triangles of a {self.kind}: vertex numbers must be between 0 and {len(vertices) - 1}.")
+        self._set("vertices", vertices)
+        self._set("triangles", triangles)
+
+    def _moments(self) -> tuple[float, Array, Array]:
+        """Volume, first and second moment about the shape's origin, as sums over tetrahedra."""
+        a, b, c = (self.vertices[self.triangles[:, i]] for i in range(3))
+        volumes = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6
+        total = a + b + c
+        first = np.einsum("i,ij->j", volumes, total) / 4
+        second = sum(np.einsum("i,ij,ik->jk", volumes, x, x) for x in (a, b, c, total)) / 20
+        return float(volumes.sum()), first, np.asarray(second)
+
+    def volume(self) -> float:
+        return self._moments()[0]
+
+    def centroid(self) -> Array:
+        volume, first, _ = self._moments()
+        return first / volume if volume > 0 else self.vertices.mean(axis=0)
+
+    def inertia(self) -> Array:
+        volume, first, second = self._moments()
+        if volume <= 0:
+            raise ArgumentError(f"The {self.kind} {self.name!r} encloses no volume ({volume:g} m³): is it closed, with normals outward?")
+        c = first / volume
+        covariance = second / volume - np.outer(c, c)
+        return np.trace(covariance) * np.eye(3) - covariance
+
+    def _surface(self, fineness: int) -> tuple[Array, Triangles]:  # noqa: ARG002
+        return self.vertices, self.triangles
+
+
+class Hull(Mesh):
+    """Convex hull of points."""
+
+    kind: ClassVar[str] = "convex hull"
+
+    def __init__(self, *, vertices: ArrayLike, **more: Any) -> None:
+        from scipy.spatial import ConvexHull, QhullError  # noqa: PLC0415  (slow to import, rarely needed)
+
+        points = np.array(vertices, float)
+        if points.ndim != 2 or points.shape[1:] != (3,) or len(points) < 4 or not np.isfinite(points).all():
+            raise ArgumentError(f"vertices of a {self.kind}: expected at least 4 rows of 3 finite numbers, got shape {points.shape}.")
+        try:
+            hull = ConvexHull(points)
+        except QhullError:
+            raise ArgumentError("The points of a convex hull lie in one plane, so they enclose nothing.") from None
+        used = np.sort(hull.vertices)
+        place = np.zeros(len(points), np.int64)
+        place[used] = np.arange(len(used))
+        triangles = np.array(hull.simplices, np.int64)
+        a, b, c = (points[triangles[:, i]] for i in range(3))
+        inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0
+        triangles[inward] = triangles[inward][:, ::-1]
+        super().__init__(vertices=points[used], triangles=place[triangles], **more)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Plane(Shape):
+    """Everything below z = 0 of its frame. Drawn as a square of the given size [m]."""
+
+    kind: ClassVar[str] = "plane"
+    size: float = 4.0
+
+    def _check(self) -> None:
+        self._length("size")
+
+    def volume(self) -> float:
+        return 0.0
+
+    def inertia(self) -> Array:
+        return np.zeros((3, 3))
+
+    def _surface(self, fineness: int) -> tuple[Array, Triangles]:  # noqa: ARG002
+        h = self.size / 2
+        return np.array([(-h, -h, 0), (h, -h, 0), (h, h, 0), (-h, h, 0.0)]), np.array([(0, 1, 2), (0, 2, 3)])
+
+
+def frame_along(direction: ArrayLike) -> Array:
+    """Return a rotation whose z axis is along a unit direction."""
+    z = doors.axis(direction, "direction")
+    x = np.cross((0.0, 1.0, 0.0), z) if abs(z[1]) < 0.9 else np.cross(z, (0.0, 0.0, 1.0))
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(z, x), z], axis=1)
+
+
+def _revolved(radii: Array, heights: Array, around: int) -> tuple[Array, Triangles]:
+    """Surface made by turning a profile (radius, height), from bottom to top, about z."""
+    turns = np.linspace(0, 2 * np.pi, around, endpoint=False)
+    ring = np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    vertices = np.concatenate([np.c_[r * ring, np.full(around, h)] for r, h in zip(radii, heights, strict=True)])
+    i = np.arange(around)
+    j = (i + 1) % around
+    bands = [
+        np.concatenate([np.c_[k + i, k + j, k + around + j], np.c_[k + i, k + around + j, k + around + i]])
+        for k in range(0, around * (len(radii) - 1), around)
+    ]
+    return vertices, np.concatenate(bands)
