@@ -80,4 +80,4 @@ class Work(NamedTuple):
 open_rooms = opener(Tree, Work)
 
 # Status codes kernels may leave in Work.status; brachiate.model.data turns them into errors.
-OK, NOT_FINITE, SINGULAR = range(3)
+OK, NOT_FINITE, SINGULAR, STALLED = range(4)

@@ -1,0 +1,375 @@
+"""Time integration of a tree under constant torques, one method each, in compiled code.
+
+The state is one row of numbers y = (q, v). Explicit methods add rates of change as plain numbers and bring quaternions
+back to length one at the end of a step: the exact flow keeps their length, so that moves y by no more than the step's
+own error and the order stays [HLW] IV.4. Semi-implicit Euler moves along the manifold itself [SVC] 5.1.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from brachiate.compiled import Floats, Handle, entry, kernel, opener, outlined
+from brachiate import doors
+from brachiate.doors import Array
+from brachiate.dynamics.forward import accelerate
+from brachiate.manifold import integrate, normalize, rates
+from brachiate.errors import StateError
+from brachiate.model.data import Data
+from brachiate.model.rooms import NOT_FINITE, OK, STALLED, open_rooms
+from brachiate.simulate.tables import DORMAND_PRINCE, DORMAND_PRINCE_DENSE, DORMAND_PRINCE_ERROR, RK4, RK8, Table
+
+MIDPOINTS = 8  # columns of the Bulirsch-Stoer scheme: 2, 4, ... 16 sub-steps
+
+
+class Steps(NamedTuple):
+    """Scratch of the integrators; n = nq + nv, s stages."""
+
+    y: Floats  # (n,) state at the start of the step
+    z: Floats  # (n,) trial state
+    e: Floats  # (n,) error, or the state before the trial one
+    f: Floats  # (n,) rates of change
+    k: Floats  # (s·n,) rates of change of every stage
+    stages: Floats  # (s·s,)
+    weights: Floats  # (s,)
+    error: Floats  # (s,) weights of the error estimate
+    dense: Floats  # (s,) weights of the dense output
+    control: Floats  # (2,) length of the next step (0: unknown), tolerance
+
+
+open_steps = opener(Steps)
+
+
+@outlined
+def slope(key, y, dy, at):
+    """dy[at:] = rate of change of the state y under the torques W.tau."""
+    T, W = open_rooms(key)
+    nq, nv = W.q.shape[0], W.v.shape[0]
+    for i in range(nq):
+        W.q[i] = y[i]
+    for i in range(nv):
+        W.v[i] = y[nq + i]
+    status = accelerate(T, W, 0.0)
+    d = dy[at : at + nq + nv]
+    rates(T, W.q, W.v, d)
+    for i in range(nv):
+        d[nq + i] = W.a[i]
+    return status
+
+
+@kernel
+def take(W, y):
+    """y ← (q, v)."""
+    nq = W.q.shape[0]
+    for i in range(nq):
+        y[i] = W.q[i]
+    for i in range(W.v.shape[0]):
+        y[nq + i] = W.v[i]
+
+
+@kernel
+def give(T, W, y):
+    """(q, v) ← y, back on the manifold."""
+    nq = W.q.shape[0]
+    for i in range(nq):
+        W.q[i] = y[i]
+    for i in range(W.v.shape[0]):
+        W.v[i] = y[nq + i]
+    normalize(T, W.q)
+
+
+@kernel
+def euler_step(T, W, dt):
+    """Semi-implicit Euler: new velocities first, damping at the step's end, then along them [SVC] 5.1."""
+    status = accelerate(T, W, dt)
+    for k in range(W.v.shape[0]):
+        W.v[k] += dt * W.a[k]
+    integrate(T, W.q, W.v, dt, W.q)
+    return status
+
+
+@kernel
+def stage_state(X, i, dt, out):
+    """State at which stage i of a Runge-Kutta step is taken."""
+    n, s = X.y.shape[0], X.weights.shape[0]
+    for c in range(n):
+        out[c] = X.y[c]
+    for j in range(i):
+        a = dt * X.stages[i * s + j]
+        if a != 0.0:
+            for c in range(n):
+                out[c] += a * X.k[j * n + c]
+
+
+@kernel
+def combine(X, weights, dt, out):
+    """out ← out + dt Σ wᵢ kᵢ."""
+    n = X.y.shape[0]
+    for i in range(weights.shape[0]):
+        w = dt * weights[i]
+        if w != 0.0:
+            for c in range(n):
+                out[c] += w * X.k[i * n + c]
+
+
+@kernel
+def runge_kutta_step(key, X, T, W, dt):
+    """One step of the method in X's table."""
+    take(W, X.y)
+    status = OK
+    for i in range(X.weights.shape[0]):
+        stage_state(X, i, dt, X.z)
+        status = max(status, slope(key, X.z, X.k, i * X.y.shape[0]))
+    combine(X, X.weights, dt, X.y)
+    give(T, W, X.y)
+    return status
+
+
+@kernel
+def record(W, n, Q, V):
+    """Keep the state as row n."""
+    for i in range(W.q.shape[0]):
+        Q[n, i] = W.q[i]
+    for i in range(W.v.shape[0]):
+        V[n, i] = W.v[i]
+
+
+@kernel
+def healthy(W):
+    """Whether the velocities are finite; a state that is not has no later one."""
+    s = 0.0
+    for i in range(W.v.shape[0]):
+        s += W.v[i]
+    return s - s == 0.0
+
+
+@entry
+def _euler(key, steps_key, dt, n, every, Q, V):
+    T, W = open_rooms(key)
+    for i in range(n):
+        status = euler_step(T, W, dt)
+        if status != OK or not healthy(W):
+            return NOT_FINITE if status == OK else status
+        if (i + 1) % every == 0:
+            record(W, (i + 1) // every - 1, Q, V)
+    return OK
+
+
+@entry
+def _runge_kutta(key, steps_key, dt, n, every, Q, V):
+    T, W = open_rooms(key)
+    (X,) = open_steps(steps_key)
+    for i in range(n):
+        status = runge_kutta_step(key, X, T, W, dt)
+        if status != OK or not healthy(W):
+            return NOT_FINITE if status == OK else status
+        if (i + 1) % every == 0:
+            record(W, (i + 1) // every - 1, Q, V)
+    return OK
+
+
+@kernel
+def excess(X, y, e):
+    """Size of an error e against the tolerance at the state y: 1 is just allowed."""
+    n, s = y.shape[0], 0.0
+    for c in range(n):
+        r = e[c] / (X.control[1] * (1.0 + abs(y[c])))
+        s += r * r
+    return (s / n) ** 0.5
+
+
+@entry
+def _dormand_prince(key, steps_key, dt, n, every, Q, V):
+    """Steps as long as the tolerance allows; states at the times asked for come from the dense output."""
+    T, W = open_rooms(key)
+    (X,) = open_steps(steps_key)
+    m, s = X.y.shape[0], X.weights.shape[0]
+    t, end, kept = 0.0, n * dt, 0
+    h = X.control[0] if X.control[0] > 0.0 else dt
+    take(W, X.y)
+    status = slope(key, X.y, X.k, 0)
+    while t < end:
+        if h <= 1e-14 * end:
+            return STALLED
+        last = t + h >= end * (1.0 - 1e-14)
+        if last:
+            X.control[0], h = h, end - t
+        for i in range(1, s):
+            stage_state(X, i, h, X.z)  # the last stage is taken at the step's end
+            status = max(status, slope(key, X.z, X.k, i * m))
+        for c in range(m):
+            X.e[c] = 0.0
+        combine(X, X.error, h, X.e)
+        error = excess(X, X.z, X.e)
+        if status != OK or error - error != 0.0:
+            return NOT_FINITE if status == OK else status
+        factor = min(5.0, max(0.2, 0.9 * (error + 1e-10) ** -0.2))
+        if error > 1.0:
+            h *= min(1.0, factor)
+            continue
+        while (kept + 1) * every <= n and (kept + 1) * every * dt <= (t + h) * (1.0 + 1e-14):
+            dense_output(X, h, ((kept + 1) * every * dt - t) / h, X.e)
+            give(T, W, X.e)
+            record(W, kept, Q, V)
+            kept += 1
+        t = end if last else t + h
+        for c in range(m):
+            X.y[c], X.k[c] = X.z[c], X.k[(s - 1) * m + c]
+        if not last:
+            h *= factor
+            X.control[0] = h
+    give(T, W, X.y)
+    return OK
+
+
+@kernel
+def dense_output(X, h, x, out):
+    """State at the fraction x of the step from X.y to X.z, to fourth order [HNW] II.6."""
+    m, s = X.y.shape[0], X.weights.shape[0]
+    for c in range(m):
+        out[c] = 0.0
+    combine(X, X.dense, h, out)
+    for c in range(m):
+        change = X.z[c] - X.y[c]
+        bend = h * X.k[c] - change
+        twist = change - h * X.k[(s - 1) * m + c] - bend
+        out[c] = X.y[c] + x * (change + (1.0 - x) * (bend + x * (twist + (1.0 - x) * out[c])))
+
+
+@kernel
+def midpoint_steps(key, X, h, count, at):
+    """Gragg's modified midpoint rule over a step h in ``count`` parts; the result goes to X.k[at:]."""
+    m = X.y.shape[0]
+    d = h / count
+    status = slope(key, X.y, X.f, 0)
+    for c in range(m):
+        X.e[c] = X.y[c]
+        X.z[c] = X.y[c] + d * X.f[c]
+    for _ in range(count - 1):
+        status = max(status, slope(key, X.z, X.f, 0))
+        for c in range(m):
+            X.e[c], X.z[c] = X.z[c], X.e[c] + 2.0 * d * X.f[c]
+    status = max(status, slope(key, X.z, X.f, 0))
+    for c in range(m):
+        X.k[at + c] = 0.5 * (X.z[c] + X.e[c] + d * X.f[c])
+    return status
+
+
+@entry
+def _bulirsch_stoer(key, steps_key, dt, n, every, Q, V):
+    """Midpoint rules of 2, 4, ... 16 parts extrapolated to none, until two columns agree [HNW] II.9, [EGC]."""
+    T, W = open_rooms(key)
+    (X,) = open_steps(steps_key)
+    m = X.y.shape[0]
+    h = X.control[0] if X.control[0] > 0.0 else dt
+    take(W, X.y)
+    for kept in range(n // every + (n % every > 0)):
+        t, end = 0.0, (every if (kept + 1) * every <= n else n % every) * dt
+        while t < end:
+            if h <= 1e-14 * end:
+                return STALLED
+            last = t + h >= end * (1.0 - 1e-14)
+            step = end - t if last else h
+            error, column = 2.0, 0
+            for j in range(MIDPOINTS):
+                status = midpoint_steps(key, X, step, 2 * (j + 1), j * m)
+                if status != OK:
+                    return status
+                for k in range(j - 1, -1, -1):  # Neville: column k becomes the extrapolation of k and k + 1
+                    r = (j + 1.0) / (k + 1.0)
+                    r = 1.0 / (r * r - 1.0)
+                    for c in range(m):
+                        X.e[c] = r * (X.k[(k + 1) * m + c] - X.k[k * m + c])
+                        X.k[k * m + c] = X.k[(k + 1) * m + c] + X.e[c]
+                if j > 0:
+                    error, column = excess(X, X.y, X.e), j
+                    if error <= 1.0:
+                        break
+            if error - error != 0.0:
+                return NOT_FINITE
+            factor = min(4.0, max(0.1, 0.9 * (error + 1e-12) ** (-1.0 / (2 * column + 1))))
+            if error > 1.0:
+                h = step * min(0.5, factor)
+                continue
+            for c in range(m):
+                X.y[c] = X.k[c]
+            t = end if last else t + step
+            if not last:  # fewer columns than planned: a longer step would have done
+                h = step * (min(factor, 1.0) if column >= MIDPOINTS - 2 else max(1.1, factor))
+                X.control[0] = h
+        give(T, W, X.y)
+        if (kept + 1) * every <= n:
+            record(W, kept, Q, V)
+    return OK
+
+
+class Method(NamedTuple):
+    """An integrator: its compiled run, its order, and the table it steps by."""
+
+    run: Any
+    order: int
+    table: Table | None
+    adaptive: bool
+
+
+#: Every integrator by name.
+METHODS: dict[str, Method] = {
+    "euler": Method(_euler, 1, None, False),
+    "rk4": Method(_runge_kutta, RK4.order, RK4, False),
+    "rk8": Method(_runge_kutta, RK8.order, RK8, False),
+    "dormand-prince": Method(_dormand_prince, DORMAND_PRINCE.order, DORMAND_PRINCE, True),
+    "bulirsch-stoer": Method(_bulirsch_stoer, 2 * MIDPOINTS, None, True),
+}
+
+
+class Integrator:
+    """Advances the state of one :class:`~brachiate.Data` by one of the :data:`METHODS`.
+
+    ``tolerance`` is the local error an adaptive method allows, relative and absolute; the others ignore it.
+    """
+
+    def __init__(self, data: Data, method: str = "euler", tolerance: float = 1e-9) -> None:
+        self.data = data
+        self.name = doors.one_of(method, tuple(METHODS), "integrator")
+        self.method = METHODS[self.name]
+        self.tolerance = doors.number(tolerance, "tolerance", least=1e-14, most=1.0)
+        n = data.model.nq + data.model.nv
+        table = self.method.table
+        s = len(table.weights) if table else MIDPOINTS
+        paired = self.method.run is _dormand_prince
+        self._steps = Handle(
+            Steps(
+                y=np.zeros(n), z=np.zeros(n), e=np.zeros(n), f=np.zeros(n), k=np.zeros(s * n),
+                stages=table.stages.ravel().copy() if table else np.zeros(s * s),
+                weights=table.weights.copy() if table else np.zeros(s),
+                error=DORMAND_PRINCE_ERROR.copy() if paired else np.zeros(s),
+                dense=DORMAND_PRINCE_DENSE.copy() if paired else np.zeros(s),
+                control=np.array([0.0, self.tolerance]),
+            )
+        )  # fmt: skip
+
+    def advance(self, dt: float, steps: int = 1, every: int = 1) -> tuple[Array, Array]:
+        """Advance by ``steps`` times ``dt``, torques and pushes held; return q and v after every ``every`` steps.
+
+        On failure the state is as it was before the call.
+        """
+        data = self.data
+        q, v = data.q.copy(), data.v.copy()
+        Q, V = np.zeros((steps // every, data.model.nq)), np.zeros((steps // every, data.model.nv))
+        if not (np.isfinite(q).all() and np.isfinite(v).all() and np.isfinite(data.tau).all()):
+            data.check(NOT_FINITE)
+        status = self.method.run(data.key, self._steps.key, dt, steps, every, Q, V)
+        if status != OK:
+            data.q[:], data.v[:] = q, v
+            if status == NOT_FINITE:
+                raise StateError(f"The state ran away to infinity within {steps * dt:g} s. Use a shorter step, or look at the torques.")
+            if status == STALLED:
+                raise StateError(f"{self.name} cannot reach a tolerance of {self.tolerance:g} with any step. Allow a larger tolerance.")
+            data.check(status)
+        return Q, V
+
+    def restart(self) -> None:
+        """Forget the step length learnt so far: the state or the structure has changed."""
+        self._steps.rooms[0].control[0] = 0.0
