@@ -8,11 +8,14 @@ from brachiate.model.data import Data
 from brachiate.model.joints import Compound, Cylindrical, Fixed, Free, Joint, Planar, Prismatic, Revolute, Spherical, Universal, cone
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Mesh, Plane, Shape, Sphere
+from brachiate.simulate.recording import Recording
+from brachiate.simulate.simulation import Simulation
+from brachiate.world.world import World
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BrachiateError", "Box", "Capsule", "Compound", "Cylinder", "Cylindrical", "Data", "Ellipsoid", "Fixed", "Free", "Hull",
-    "Joint", "Mesh", "Model", "ModelBuilder", "Planar", "Plane", "Prismatic", "Revolute", "Shape", "Sphere", "Spherical",
-    "Universal", "cone",
+    "Joint", "Mesh", "Model", "ModelBuilder", "Planar", "Plane", "Prismatic", "Recording", "Revolute", "Shape", "Simulation", "Sphere", "Spherical",
+    "Universal", "World", "cone",
 ]  # fmt: skip

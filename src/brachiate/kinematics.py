@@ -275,3 +275,63 @@ def link_poses(data: Data) -> dict[str, Pose]:
     """Pose of every link at ``data.q``, by name."""
     update_poses(data)
     return {name: pose(data, placement) for name, placement in data.model.placements.items()}
+
+
+@entry
+def _jacobian(key, body, point, J):
+    T, W = open_rooms(key)
+    if not sound(T, W):
+        return NOT_FINITE
+    poses(T, W)
+    r = vec3(W.x, body) + rotation(W.R, body) @ vec3_at(point, 0)
+    jacobian_columns(T, W, body, r, J)
+    return OK
+
+
+def jacobian(data: Data, frame: Placement) -> Array:
+    """Velocity of a frame per unit of every velocity, at ``data.q``: (6, nv), linear rows first."""
+    J = np.zeros((6, data.model.nv))
+    if frame.body >= 0:
+        data.check(_jacobian(data.key, frame.body, frame.position.astype(float), J))
+    return J
+
+
+def frame_motion(data: Data, frame: Placement) -> tuple[Array, Array]:
+    """Velocity and acceleration of a frame at ``data``'s q, v and a, linear parts first, world axes: two (6,)."""
+    update_motion(data)
+    if frame.body < 0:
+        return np.zeros(6), np.zeros(6)
+    work = data.work
+    r = work.x[frame.body] + work.R[frame.body] @ frame.position
+    w, v = work.V[frame.body, :3], work.V[frame.body, 3:] + np.cross(work.V[frame.body, :3], r)
+    alpha = work.A[frame.body, :3]
+    a = work.A[frame.body, 3:] + np.cross(alpha, r) + np.cross(w, v)
+    return np.concatenate([v, w]), np.concatenate([a, alpha])
+
+
+def beyond_limits(data: Data) -> dict[str, float]:
+    """Every coordinate outside its limits and by how much [rad or m]; swing and twist of cones by ``joint.swing``."""
+    model, found = data.model, {}
+    lower, upper = model.limits
+    for name, place in model.scalar_coordinates.items():
+        k = model.coordinate_index[name]
+        excess = max(lower[k] - data.q[place], data.q[place] - upper[k])
+        if excess > 0:
+            found[name] = float(excess)
+    for name, joined in model.joints.items():
+        limit = model.links[joined.link].joint.cone
+        if limit is not None:
+            swing, twist = swing_and_twist(data.q[joined.q], limit.axis)
+            for part, excess in (("swing", swing - limit.swing), ("twist", max(limit.twist[0] - twist, twist - limit.twist[1]))):
+                if excess > 0:
+                    found[f"{name}.{part}"] = float(excess)
+    return found
+
+
+def swing_and_twist(quaternion: Array, axis: Array) -> tuple[float, float]:
+    """How far an axis of the child has swung from its neutral direction, and the twist about it [rad]."""
+    w, along = float(quaternion[0]), float(quaternion[1:] @ axis)
+    across = float(np.linalg.norm(quaternion[1:] - along * axis))
+    swing = 2.0 * np.arctan2(across, np.hypot(w, along))
+    twist = 2.0 * np.arctan2(along, w)
+    return swing, float((twist + np.pi) % (2.0 * np.pi) - np.pi)

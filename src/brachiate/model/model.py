@@ -136,14 +136,14 @@ class Model:
         """Where the numbers of a joint, or of a coordinate that is one number, are in q."""
         if name in self.joints:
             return self.joints[name].q
-        number = self._scalar_coordinates.get(name)
+        number = self.scalar_coordinates.get(name)
         if number is None:
-            valid = list(self.joints) + [c for c in self._scalar_coordinates if c not in self.joints]
+            valid = list(self.joints) + [c for c in self.scalar_coordinates if c not in self.joints]
             doors.named(dict.fromkeys(valid), name, "joint", f"model {self.name!r}")
         return slice(number, (number or 0) + 1)
 
     @cached_property
-    def _scalar_coordinates(self) -> Mapping[str, int]:
+    def scalar_coordinates(self) -> Mapping[str, int]:
         """Place in q of every coordinate that is one number there."""
         places: dict[str, int] = {}
         q = v = 0

@@ -1,0 +1,50 @@
+"""Plots of numbers over time, in the package's one style."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from brachiate.doors import Array
+from brachiate.errors import BrachiateError
+
+COLORS = ("#1f6f8b", "#d1495b", "#66a182", "#edae49", "#5d4a66", "#8c7051")
+
+
+def pyplot() -> Any:
+    """Return matplotlib's pyplot for drawing into files, or say how to install it."""
+    try:
+        import matplotlib  # noqa: PLC0415
+    except ImportError:
+        raise BrachiateError("Pictures need matplotlib: pip install 'brachiate[plots]'.") from None
+    if not matplotlib.is_interactive():
+        matplotlib.use("agg", force=False)
+    import matplotlib.pyplot as plt  # noqa: PLC0415
+
+    return plt
+
+
+def lines(time: Array, panels: Mapping[str, Mapping[str, Array]], path: str | Path | None = None) -> Any:
+    """One panel below the other, each with named lines over time. Write the picture to ``path`` or return the figure."""
+    plt = pyplot()
+    figure, axes = plt.subplots(len(panels), 1, figsize=(8, 1.2 + 2.2 * len(panels)), sharex=True, squeeze=False, layout="constrained")
+    for axis, (label, series) in zip(axes[:, 0], panels.items(), strict=True):
+        for i, (name, values) in enumerate(series.items()):
+            axis.plot(time, values, label=name, color=COLORS[i % len(COLORS)], linewidth=1.6)
+        axis.set_ylabel(label)
+        plain(axis)
+        axis.legend(frameon=False, fontsize=8, ncols=3, loc="best")
+    axes[-1, 0].set_xlabel("time [s]")
+    if path is None:
+        return figure
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+    return path
+
+
+def plain(axis: Any) -> None:
+    """Take away what is not data."""
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.grid(color="#dddddd", linewidth=0.6)
+    axis.set_axisbelow(True)

@@ -1,0 +1,113 @@
+"""Recording: what a simulation leaves behind, by name; a file that other programs can open."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brachiate import dynamics
+from brachiate.doors import Array
+from brachiate.errors import ArgumentError, FileFormatError, UnknownName
+from brachiate.model.data import Data
+from brachiate.model.model import Model
+from brachiate.show import plots
+
+FORMAT = "brachiate recording 1"
+_ARRAYS = {"time": 1, "q": 2, "v": 2, "torque": 2}
+_MOST_BYTES = 4 << 30
+_QUANTITIES = {
+    "energy": ("energy [J]", lambda t: t.energy),
+    "kinetic energy": ("energy [J]", lambda t: t.kinetic),
+    "potential energy": ("energy [J]", lambda t: t.potential),
+    "momentum": ("momentum [kg·m/s]", lambda t: t.momentum),
+    "angular momentum": ("angular momentum [kg·m²/s]", lambda t: t.angular_momentum),
+    "center of mass": ("centre of mass [m]", lambda t: t.center),
+}
+
+
+class Recording:
+    """States at the recorded times: ``time`` (n,) [s], ``q`` (n, nq), ``v`` and ``torque`` (n, nv)."""
+
+    def __init__(self, model: Model, gravity: Array, time: Array, q: Array, v: Array, torque: Array) -> None:
+        self.model = model
+        self.gravity = gravity
+        self.time, self.q, self.v, self.torque = time, q, v, torque
+
+    def __len__(self) -> int:
+        """Return how many states there are."""
+        return len(self.time)
+
+    def __getitem__(self, name: str) -> Array:
+        """Return a quantity over time: a joint's values (``man/left_knee``), or one of the totals (``energy``)."""
+        if name in _QUANTITIES:
+            pick = _QUANTITIES[name][1]
+            return np.array([pick(total) for total in self.totals()])
+        try:
+            values = self.q[:, self.model.q_slice(name)]
+        except UnknownName as unknown:
+            raise UnknownName("quantity", name, [*_QUANTITIES, *unknown.valid], "this recording") from None
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def totals(self) -> Iterable[dynamics.Totals]:
+        """Mass, momentum and energy of everything, state by state."""
+        data = Data(self.model, self.gravity)
+        for q, v in zip(self.q, self.v, strict=True):
+            data.q[:], data.v[:] = q, v
+            yield dynamics.totals(data)
+
+    def plot(self, *names: str, path: str | Path | None = None) -> Any:
+        """Plot quantities over time, those of one unit in one panel; return the figure, or write it to a file."""
+        if not names:
+            raise ArgumentError(f"Name what to plot: a joint, or one of {', '.join(_QUANTITIES)}.")
+        panels: dict[str, dict[str, Array]] = {}
+        for name in names:
+            values = self[name]
+            label = _QUANTITIES[name][0] if name in _QUANTITIES else "joints [rad or m]"
+            columns = {name: values} if values.ndim == 1 else {f"{name} {'xyzw'[i] if i < 4 else i}": c for i, c in enumerate(values.T)}
+            panels.setdefault(label, {}).update(columns)
+        return plots.lines(self.time, panels, path=path)
+
+    def save(self, path: str | Path) -> None:
+        """Write a NumPy archive with names, units and version inside; nothing in it is code."""
+        np.savez_compressed(
+            Path(path),
+            format=np.array(FORMAT),
+            units=np.array("s, m, rad, kg; quaternions w x y z; free joints: position, quaternion"),
+            coordinates=np.array(self.model.coordinates, dtype=str),
+            joints=np.array(list(self.model.joints), dtype=str),
+            joint_q=np.array([(j.q.start, j.q.stop) for j in self.model.joints.values()], np.int64).reshape(-1, 2),
+            gravity=self.gravity,
+            **{name: getattr(self, name) for name in _ARRAYS},
+        )
+
+    @classmethod
+    def load(cls, path: str | Path, model: Model) -> Recording:
+        """Read a recording of this model; anything else is refused."""
+        path = Path(path)
+        try:
+            if sum(entry.file_size for entry in zipfile.ZipFile(path).infolist()) > _MOST_BYTES:
+                raise FileFormatError(f"{path} unpacks to more than 4 GB: it is not read.")
+            with np.load(path, allow_pickle=False) as file:
+                content = {name: file[name] for name in file.files}
+        except FileNotFoundError:
+            raise FileFormatError(f"There is no file {path}.") from None
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile, KeyError) as problem:
+            raise FileFormatError(f"{path} is not a recording, or it is damaged ({problem}).") from None
+        if str(content.get("format", "")) != FORMAT:
+            raise FileFormatError(f"{path} is not a {FORMAT!r} file; it says {str(content.get('format', 'nothing'))!r}.")
+        missing = [name for name in (*_ARRAYS, "coordinates", "gravity") if name not in content]
+        if missing:
+            raise FileFormatError(f"{path} lacks {', '.join(missing)}.")
+        if tuple(map(str, np.atleast_1d(content["coordinates"]))) != model.coordinates:
+            raise FileFormatError(f"{path} has other coordinates than model {model.name!r}: it was recorded with another model.")
+        n = len(np.atleast_1d(content["time"]))
+        for name, columns in (("time", None), ("q", model.nq), ("v", model.nv), ("torque", model.nv)):
+            right = (n,) if columns is None else (n, columns)
+            array = content[name]
+            if array.shape != right or array.dtype != np.float64 or not np.isfinite(array).all():
+                raise FileFormatError(f"{path}: {name} must be {right} finite numbers, but is {array.shape} {array.dtype}.")
+        return cls(model, content["gravity"], *(content[name] for name in _ARRAYS))

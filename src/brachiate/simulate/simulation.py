@@ -1,0 +1,246 @@
+"""Simulation: run a world through time, with motors, pushes and events."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from brachiate import doors
+from brachiate.doors import Array
+from brachiate.errors import ArgumentError, StateError
+from brachiate.simulate.integrators import METHODS, Integrator
+from brachiate.simulate.recording import Recording
+from brachiate.world.world import World
+
+_CHUNK = 500  # steps between two looks at the clock
+_LOCATE = 60  # halvings at most when an event is located in time
+
+
+@dataclass(eq=False)
+class Event:
+    """Something to do at a time, or when a function of the world crosses zero."""
+
+    action: Callable[[], Any]
+    at: float = np.inf  # [s]
+    function: Callable[[World], float] | None = None
+    rising: bool = True
+    falling: bool = True
+    times: list[float] = field(default_factory=list)  #: when it happened [s]
+    once: bool = True
+
+    @property
+    def happened(self) -> bool:
+        """Whether it has happened yet."""
+        return bool(self.times)
+
+
+class Simulation:
+    """Runs a world.
+
+    Args:
+        world: What to run; its state is the simulation's.
+        dt: Length of a step [s]; torques and pushes are constant within one.
+        integrator: ``euler`` (semi-implicit, damping implicit), ``rk4``, ``rk8``, ``dormand-prince`` or ``bulirsch-stoer``.
+        tolerance: Local error that the last two allow.
+        every: Record the state after every so many steps.
+    """
+
+    def __init__(self, world: World, dt: float = 0.002, integrator: str = "rk4", tolerance: float = 1e-9, every: int = 1) -> None:
+        if not isinstance(world, World):
+            raise ArgumentError(f"Simulation expects a world, got {world!r}.")
+        self.world = world
+        self.dt = doors.number(dt, "dt", above=0.0, most=1e3)
+        self.every = int(doors.number(every, "every", least=1))
+        self._settings = doors.one_of(integrator, tuple(METHODS), "integrator"), tolerance
+        self._integrator = Integrator(world.data, *self._settings)
+        self._events: list[Event] = []
+        self._controllers: list[Callable[[World], Any]] = []
+
+    def at(self, time: float, action: Callable[[], Any]) -> Event:
+        """Do something at a time [s]; the step before is shortened to meet it."""
+        time = doors.number(time, "time of an event", most=1e12)
+        if time < self.world.time:
+            raise ArgumentError(f"time of an event: {time:g} s is past; the world is at {self.world.time:g} s.")
+        return self._add(Event(action, at=time))
+
+    def when(
+        self, function: Callable[[World], float], action: Callable[[], Any], *, rising: bool = True, falling: bool = True, once: bool = True
+    ) -> Event:
+        """Do something when a function of the world crosses zero; the moment is located within the step."""
+        if not callable(function):
+            raise ArgumentError(f"The condition of an event must be a function of the world, got {function!r}.")
+        return self._add(Event(action, function=function, rising=rising, falling=falling, once=once))
+
+    def _add(self, event: Event) -> Event:
+        if not callable(event.action):
+            raise ArgumentError(f"The action of an event must be a function without arguments, got {event.action!r}.")
+        self._events.append(event)
+        return event
+
+    def control(self, controller: Callable[[World], Any]) -> None:
+        """Call a function before every step; it sets ``world.torque``, which motors then bring up to their limits."""
+        if not callable(controller):
+            raise ArgumentError(f"A controller must be a function of the world, got {controller!r}.")
+        self._controllers.append(controller)
+
+    def step(self) -> None:
+        """Advance by dt, through every event on the way."""
+        self._through(self.world.time + self.dt)
+
+    def run(self, seconds: float, progress: bool = True) -> Recording:
+        """Advance by some seconds and return what happened. On failure the world is as it was before the last step."""
+        seconds = doors.number(seconds, "seconds", least=0.0, most=1e9)
+        steps = int(np.ceil(seconds / self.dt - 1e-9))
+        start, rows = self.world.time, [self._row()]
+        bar = _Bar(seconds) if progress else None
+        done = 0
+        while done < steps:
+            if self._watched(start + seconds):
+                for _ in range(min(self.every - done % self.every, steps - done)):
+                    done += 1
+                    self._through(start + min(done * self.dt, seconds))
+                rows.append(self._row())
+            else:
+                whole = int((seconds + 1e-9 * self.dt) // self.dt)  # a last step may be shorter
+                count = min(_CHUNK * self.every, whole - done)
+                if count <= 0:
+                    self._through(start + seconds)
+                    done = steps
+                    rows.append(self._row())
+                else:
+                    rows += self._stretch(start, done, count)
+                    done += count
+            if bar:
+                bar.show(self.world.time - start)
+        if bar:
+            bar.close()
+        time, q, v, torque = (np.array(column) for column in zip(*rows, strict=True))
+        return Recording(self.world.model, self.world.gravity, time, q, v, torque)
+
+    def _stretch(self, start: float, done: int, count: int) -> list[Any]:
+        """Advance many steps in one go of compiled code."""
+        Q, V = self._ready().advance(self.dt, count, self.every)
+        times = start + self.dt * (done + self.every * np.arange(1, len(Q) + 1))
+        self.world.time = start + self.dt * (done + count)
+        torque = self.world.torque.copy()
+        rows = [(t, q, v, torque) for t, q, v in zip(times, Q, V, strict=True)]
+        return rows if count % self.every == 0 else [*rows, self._row()]
+
+    def _watched(self, until: float) -> bool:
+        """Whether Python must look in between steps."""
+        pending = [e for e in self._events if not (e.once and e.happened)]
+        return bool(self._controllers) or any(e.function is not None or e.at <= until for e in pending)
+
+    def _row(self) -> tuple[float, Array, Array, Array]:
+        w = self.world
+        return w.time, w.q.copy(), w.v.copy(), w.torque.copy()
+
+    def _ready(self) -> Integrator:
+        """The integrator of the world's present data: adding a figure has given it another."""
+        if self._integrator.data is not self.world.data:
+            self._integrator = Integrator(self.world.data, *self._settings)
+        return self._integrator
+
+    def _through(self, end: float) -> None:
+        """Advance to a time, stopping at every event on the way."""
+        world = self.world
+        for controller in self._controllers:
+            controller(world)
+            limit = world.model.effort
+            np.clip(world.torque, -limit, limit, out=world.torque)
+        while True:
+            self._fire_due()
+            stop = min([end, *(e.at for e in self._events if e.function is None and not e.happened and e.at > world.time)])
+            if stop > world.time:
+                self._advance_watching(stop)
+            if world.time >= end:
+                self._fire_due()
+                return
+
+    def _fire_due(self) -> None:
+        for event in [e for e in self._events if e.function is None and not e.happened and e.at <= self.world.time]:
+            self._fire(event)
+
+    def _fire(self, event: Event) -> None:
+        event.times.append(self.world.time)
+        event.action()
+        self._ready().restart()
+
+    def _advance_watching(self, stop: float) -> None:
+        """Advance to ``stop``, or to the first zero crossing before it, and act there."""
+        world = self.world
+        watched = [e for e in self._events if e.function is not None and not (e.once and e.happened)]
+        start, before = world.save(), [_value(e, world) for e in watched]
+        self._go(stop)
+        crossed = [
+            (e, b) for e, b in zip(watched, before, strict=True) if (a := _value(e, world)) * b < 0 or (a == 0 and b != 0)
+            if (e.rising if b < 0 else e.falling)
+        ]  # fmt: skip
+        if not crossed:
+            return
+        moments = [(self._locate(e, b, start, stop), e) for e, b in crossed]
+        first = min(moment for moment, _ in moments)
+        world.restore(start)
+        self._go(first)
+        for moment, event in moments:
+            if moment <= first:
+                self._fire(event)
+
+    def _go(self, stop: float) -> None:
+        span = stop - self.world.time
+        if span > 0:
+            self._ready().advance(span)
+        self.world.time = stop
+
+    def _locate(self, event: Event, before: float, start: Any, stop: float) -> float:
+        """Time of a crossing, just after it, by halving and the secant (Illinois); each try is one step from the start."""
+        low, high, f_low, f_high = start.time, stop, before, _value(event, self.world)
+        for n in range(_LOCATE):
+            if high - low <= 1e-13 * max(1.0, abs(stop)) or f_high == 0:
+                break
+            middle = (low * f_high - high * f_low) / (f_high - f_low) if n % 3 else 0.5 * (low + high)
+            if not low < middle < high:
+                middle = 0.5 * (low + high)
+            self.world.restore(start)
+            self._go(middle)
+            f = _value(event, self.world)
+            if f * before > 0:
+                low, f_low = middle, f
+            else:
+                high, f_high = middle, f
+        return high
+
+
+def _value(event: Event, world: World) -> float:
+    value = float(event.function(world))  # type: ignore[misc]
+    if not np.isfinite(value):
+        raise StateError(f"The condition of an event is {value} at t = {world.time:g} s: it must be a finite number.")
+    return value
+
+
+class _Bar:
+    """A progress bar that appears when a run has taken two seconds."""
+
+    def __init__(self, total: float) -> None:
+        self.total, self.began = total, clock.perf_counter()
+        self.bar: Any = None
+        self.task: Any = None
+
+    def show(self, done: float) -> None:
+        if self.bar is None and clock.perf_counter() - self.began > 2.0:
+            from rich.console import Console  # noqa: PLC0415
+            from rich.progress import Progress  # noqa: PLC0415
+
+            self.bar = Progress(console=Console(stderr=True))
+            self.task = self.bar.add_task("simulating", total=self.total)
+            self.bar.start()
+        if self.bar is not None:
+            self.bar.update(self.task, completed=done)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.stop()

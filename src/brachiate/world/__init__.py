@@ -1,0 +1,1 @@
+"""World: figures together, their state, structure, and everything asked of them by name."""

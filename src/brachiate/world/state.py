@@ -1,0 +1,20 @@
+"""A snapshot of a world: everything that changes while it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from brachiate.doors import Array
+from brachiate.world.pushes import Push
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What :meth:`World.save` keeps and :meth:`World.restore` brings back."""
+
+    coordinates: tuple[str, ...]  # names, to know whether a state belongs to a world
+    time: float  # [s]
+    q: Array
+    v: Array
+    torque: Array
+    pushes: tuple[Push, ...]
