@@ -179,8 +179,12 @@ else:
             numba.config.CACHE_DIR = before  # type: ignore[attr-defined]
 
     def _compile(function: F, **options: Any) -> F:
+        options = {**_COMMON, **options}
         with _our_cache():
-            return cast(F, numba.njit(**_COMMON, **options)(function))
+            try:
+                return cast(F, numba.njit(**options)(function))
+            except RuntimeError:  # no file to keep it in: typed at a prompt, or the disk cannot be written
+                return cast(F, numba.njit(**{**options, "cache": False})(function))
 
     def kernel(function: F) -> F:
         """Mark an inner function: inlined into compiled callers, no allocation, not called from Python when hot."""
@@ -311,31 +315,31 @@ else:
 
         return open_key
 
-    class _Progress(event.Listener):
-        """One line on the error stream while a door is compiled for the first time on this machine."""
+    class _Compiling(event.Listener):
+        """While a door is compiled, once on a machine: say so in one line, and let runs of scalars become vectors."""
 
-        def __init__(self) -> None:
-            self.depth = 0
+        def __init__(self, quiet: bool) -> None:
+            self.quiet = quiet
+            self.door: Any = None
             self.started = 0.0
-            self.announced = False
+            self.before = 0
 
         def on_start(self, event: Any) -> None:
             dispatcher = event.data["dispatcher"]
-            if dispatcher in _ENTRIES and self.depth == 0:
-                self.started = time.perf_counter()
-                self.announced = True
+            if self.door is not None or dispatcher not in _ENTRIES:
+                return
+            self.door, self.started = dispatcher, time.perf_counter()
+            self.before, numba.config.SLP_VECTORIZE = numba.config.SLP_VECTORIZE, 1  # type: ignore[attr-defined]
+            if not self.quiet:
                 words = dispatcher.py_func.__name__.strip("_").replace("_", " ")
                 print(f"brachiate: compiling {words} (once on this machine) ...", end="", file=sys.stderr, flush=True)
-            if self.announced:
-                self.depth += 1
 
-        def on_end(self, event: Any) -> None:  # noqa: ARG002
-            if not self.announced:
+        def on_end(self, event: Any) -> None:
+            if event.data["dispatcher"] is not self.door:
                 return
-            self.depth -= 1
-            if self.depth == 0:
-                self.announced = False
+            self.door = None
+            numba.config.SLP_VECTORIZE = self.before  # type: ignore[attr-defined]
+            if not self.quiet:
                 print(f" {time.perf_counter() - self.started:.1f} s", file=sys.stderr, flush=True)
 
-    if os.environ.get("BRACHIATE_QUIET") != "1":
-        event.register("numba:compile", _Progress())
+    event.register("numba:compile", _Compiling(quiet=os.environ.get("BRACHIATE_QUIET") == "1"))

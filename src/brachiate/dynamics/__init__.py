@@ -11,13 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from brachiate import doors
 from brachiate.compiled import entry
 from brachiate.doors import Array
 from brachiate.dynamics import forward, inverse, mass
 from brachiate.dynamics.mass import composite_inertias
 from brachiate.dynamics.momentum import center_of_mass, centroidal_matrix, kinetic_energy, momentum_about, potential_energy
 from brachiate.errors import ArgumentError
-from brachiate.kinematics import body_inertias, poses, sound, velocities
+from brachiate.kinematics import body_inertias, finite, poses, sound, velocities
 from brachiate.model.data import Data
 from brachiate.model.rooms import NOT_FINITE, OK, open_rooms
 
@@ -66,16 +67,41 @@ def forward_dynamics(data: Data, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> 
 def mass_matrix(data: Data, q: ArrayLike) -> Array:
     """The mass matrix A(q): a new (nv, nv) array [kg·m², kg·m or kg]."""
     data.assign(q=q)
+    _need_rows(data)
     tree = data.model.tree
-    if len(tree.above) == 0 and data.model.nv:
-        size = data.model.nv**2 * 8e-6
-        raise ArgumentError(f"The mass matrix of {data.model.nv} coordinates would fill {size:.0f} MB. Use forward_dynamics, which needs none.")
     data.check(_mass_matrix(data.key))
     matrix = np.zeros((data.model.nv, data.model.nv))
-    rows = np.repeat(np.arange(data.model.nv), tree.depth + 1)
-    matrix[rows, tree.above] = data.work.L
-    matrix[tree.above, rows] = data.work.L
+    for k, (start, depth) in enumerate(zip(tree.row, tree.depth, strict=False)):
+        row = slice(start, start + depth + 1)
+        matrix[k, tree.above[row]] = matrix[tree.above[row], k] = data.work.L[row]
     return matrix
+
+
+@entry
+def _solve_mass(key, x):
+    T, W = open_rooms(key)
+    if not (sound(T, W) and finite(x)):
+        return NOT_FINITE
+    poses(T, W)
+    body_inertias(T, W)
+    status = mass.factored(T, W)
+    mass.solve(T, W, x)
+    return status
+
+
+def solve_mass(data: Data, q: ArrayLike, x: ArrayLike) -> Array:
+    """A(q)⁻¹ x by the sparse factor A = LᵀDL: a new (nv,)."""
+    data.assign(q=q)
+    _need_rows(data)
+    y = doors.numbers(x, (data.model.nv,), "x")
+    data.check(_solve_mass(data.key, y))
+    return y
+
+
+def _need_rows(data: Data) -> None:
+    if len(data.model.tree.above) == 0 and data.model.nv:
+        size = data.model.nv**2 * 8e-6
+        raise ArgumentError(f"The mass matrix of {data.model.nv} coordinates would fill {size:.0f} MB. Use forward_dynamics, which needs none.")
 
 
 class Totals(NamedTuple):

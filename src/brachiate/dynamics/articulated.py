@@ -1,8 +1,8 @@
 """Forward dynamics body by body, O(N), by articulated bodies [RBDA] 7.3.
 
-World axes, but each body's quantities about its own position: moving them to the parent is a translation only, and the
-numbers do not grow along a chain of a thousand links. A joint of several velocities is eliminated one velocity at a
-time, which is Gaussian elimination and needs no small matrix inverse.
+World axes, but each body's quantities about a point of its own joint: moving them to the parent is a translation only,
+and the numbers do not grow along a chain of a thousand links. Ball joints and floating roots give way three velocities
+at once; the velocities of any other joint one at a time, which is Gaussian elimination.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from brachiate.compiled import kernel, operators
 from brachiate.dynamics.inverse import base_acceleration, external_forces, passive_forces
-from brachiate.kinematics import velocities
+from brachiate.kinematics import joint_velocity, zero_motion
+from brachiate.model.joints import BALL, FLOAT
 from brachiate.model.rooms import OK, SINGULAR
 from brachiate.spatial import (
     Force,
@@ -27,11 +28,17 @@ from brachiate.spatial import (
     moved_force,
     moved_motion,
     put6,
+    put_vec3,
     rotated,
     rotation,
     transpose,
+    unrotate,
     vec3,
+    vec3_at,
 )
+
+# A joint's inertia relative to a well-conditioned one, below which round-off is all that is left of it.
+SINGULAR_MARGIN = 1e-13
 
 
 @operators
@@ -115,58 +122,194 @@ def put(A, i, b):
 
 
 @kernel
+def sym_inverse(a):
+    """Inverse of a symmetric positive definite 3×3 matrix, and how far it is from singular (0: it is; at most 1)."""
+    x, y, z = a.yy * a.zz - a.yz * a.yz, a.xz * a.yz - a.xy * a.zz, a.xy * a.yz - a.xz * a.yy
+    det = a.xx * x + a.xy * y + a.xz * z
+    inverse = Sym3(x, y, z, a.xx * a.zz - a.xz * a.xz, a.xy * a.xz - a.xx * a.yz, a.xx * a.yy - a.xy * a.xy)
+    return scaled(1.0 / det, inverse), det / (a.xx * a.yy * a.zz)
+
+
+@kernel
+def rotor(T, W, R, k, implicit):
+    """Armature of three velocities along the child's axes, as a matrix along world axes; with it the implicit damping."""
+    g = Vec3(
+        T.armature[k] + implicit * W.y[k],
+        T.armature[k + 1] + implicit * W.y[k + 1],
+        T.armature[k + 2] + implicit * W.y[k + 2],
+    )
+    return rotated(R, Sym3(g.x, 0.0, 0.0, g.y, 0.0, g.z)), g.x + g.y + g.z > 0.0
+
+
+@kernel
+def net_torque(W, R, k):
+    """Torque of three velocities along the child's axes, less passive forces, along world axes."""
+    return R @ Vec3(W.tau[k] - W.bias[k], W.tau[k + 1] - W.bias[k + 1], W.tau[k + 2] - W.bias[k + 2])
+
+
+@kernel
+def release_ball(T, W, i, k, A, P, implicit):
+    """Let a ball joint give way: all three rotations at once, about its centre. Returns what the parent feels.
+
+    With D = I + G, G the rotors: A − U D⁻¹ Uᵀ is (G − G D⁻¹ G, G D⁻¹ H, M − Hᵀ D⁻¹ H), which without rotors is a mere
+    mass: a ball joint passes on no moment.
+    """
+    R = rotation(W.R, i)
+    G, rotors = rotor(T, W, R, k, implicit)
+    E, margin = sym_inverse(A.I + G)
+    t = net_torque(W, R, k) - P.n
+    e = E @ t
+    store_block(W, k, E, t)
+    H = A.H
+    K = Rotation(E @ H.x, E @ H.y, E @ H.z)
+    M = A.M + Sym3(-(H.x @ K.x), -(H.x @ K.y), -(H.x @ K.z), -(H.y @ K.y), -(H.y @ K.z), -(H.z @ K.z))
+    zero = Vec3(0.0, 0.0, 0.0)
+    I, N = Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), Rotation(zero, zero, zero)
+    if rotors:
+        g = Rotation(Vec3(G.xx, G.xy, G.xz), Vec3(G.xy, G.yy, G.yz), Vec3(G.xz, G.yz, G.zz))
+        ex, ey, ez = E @ g.x, E @ g.y, E @ g.z
+        I = G + Sym3(-(g.x @ ex), -(g.x @ ey), -(g.x @ ez), -(g.y @ ey), -(g.y @ ez), -(g.z @ ez))
+        N = Rotation(G @ K.x, G @ K.y, G @ K.z)
+    return Articulated(I, N, M), P + Force(A.I @ e, Vec3(H.x @ e, H.y @ e, H.z @ e)), margin
+
+
+@kernel
+def store_block(W, k, E, t):
+    """Keep a ball's inverse inertia and torque for the way down."""
+    W.U[k, 0], W.U[k, 1], W.U[k, 2], W.U[k, 3], W.U[k, 4], W.U[k, 5] = E
+    W.u[k], W.u[k + 1], W.u[k + 2] = t
+
+
+@kernel
+def swing_ball(W, i, k, A, body):
+    """Angular acceleration that a ball joint adds to the acceleration A before it."""
+    U = W.U
+    E = Sym3(U[k, 0], U[k, 1], U[k, 2], U[k, 3], U[k, 4], U[k, 5])
+    w = E @ (vec3_at(W.u, k) - body.I @ A.w - body.H @ A.v)
+    W.a[k], W.a[k + 1], W.a[k + 2] = unrotate(rotation(W.R, i), w)
+    return Motion(A.w + w, A.v)
+
+
+@kernel
+def release_velocities(T, W, i, x, A, P, implicit):
+    """Let the velocities of any joint give way, one at a time from the last. Returns what the parent feels."""
+    margin = 1.0
+    for k in range(T.dof[i + 1] - 1, T.dof[i] - 1, -1):
+        S = moved_motion(motion(W.S, k), x)
+        U = A @ S
+        d = S @ U + T.armature[k] + implicit * W.y[k]
+        if not d > 0.0:
+            margin = 0.0
+        r = 1.0 / d
+        u = W.tau[k] - W.bias[k] - S @ P
+        put6(W.U, k, U)
+        W.D[k], W.u[k] = r, u
+        A = released(A, U, r)
+        P = P + (r * u) * U
+    return A, P, margin
+
+
+@kernel
+def center(T, W, i):
+    """The point a body's articulated quantities are about: on its (last) joint's axis, where most motions are pure."""
+    x = vec3(W.x, i)
+    e = T.element[i + 1] - 1
+    return x + rotation(W.R, i) @ vec3(T.anchor, e) if T.anchored[e] else x
+
+
+@kernel
 def accelerate_by_bodies(T, W, implicit):
     """Accelerations W.a for the torques W.tau at poses already known; ``implicit`` as in forward.accelerate."""
     nb = T.parent.shape[0]
-    velocities(T, W)
-    _start(T, W)
-    for k in range(W.bias.shape[0]):
-        W.bias[k] = 0.0
-    passive_forces(T, W, W.bias)
+    start(T, W)
     status = OK
     for i in range(nb - 1, -1, -1):
-        x = vec3(W.x, i)
+        x, p = vec3(W.c, i), T.parent[i]
         A, P = load(W.IA, i), force(W.PA, i)
-        for k in range(T.dof[i + 1] - 1, T.dof[i] - 1, -1):
-            S = moved_motion(motion(W.S, k), x)
-            U = A @ S
-            d = S @ U + T.armature[k] + implicit * W.y[k]
-            if not d > 0.0:
-                status = SINGULAR
-                W.status[1] = k
-            r = 1.0 / d
-            u = W.tau[k] - W.bias[k] - S @ P
-            put6(W.U, k, U)
-            W.D[k], W.u[k] = r, u
-            A = released(A, U, r)
-            P = P + (r * u) * U
-        p = T.parent[i]
+        kind, k = joint_kind(T, i), T.dof[i]
+        if kind == BALL:
+            A, P, margin = release_ball(T, W, i, k, A, P, implicit)
+        elif kind == FLOAT and p < 0:
+            margin = release_root(T, W, i, k, A, P, implicit)
+        else:
+            A, P, margin = release_velocities(T, W, i, x, A, P, implicit)
+        if not margin > SINGULAR_MARGIN:
+            status = SINGULAR
+            W.status[1] = k
         if p >= 0:
-            back = x - vec3(W.x, p)
+            back = x - vec3(W.c, p)
             P = P + A @ moved_motion(motion(W.C, i), x)
             put(W.IA, p, load(W.IA, p) + moved_inertia(A, back))
             put6(W.PA, p, force(W.PA, p) + moved_force(P, -back))
     for i in range(nb):
-        p, x = T.parent[i], vec3(W.x, i)
-        A = moved_motion(motion(W.A, p), x - vec3(W.x, p)) if p >= 0 else base_acceleration(W)
+        p, x = T.parent[i], vec3(W.c, i)
+        A = moved_motion(motion(W.A, p), x - vec3(W.c, p)) if p >= 0 else base_acceleration(W)
         A = A + moved_motion(motion(W.C, i), x)
-        for k in range(T.dof[i], T.dof[i + 1]):
-            W.a[k] = W.D[k] * (W.u[k] - A @ force(W.U, k))
-            A = A + W.a[k] * moved_motion(motion(W.S, k), x)
+        kind, k = joint_kind(T, i), T.dof[i]
+        if kind == BALL:
+            A = swing_ball(W, i, k, A, load(W.IA, i))
+        elif kind == FLOAT and p < 0:
+            A = drop_root(W, i, k, A, load(W.IA, i))
+        else:
+            for j in range(k, T.dof[i + 1]):
+                W.a[j] = W.D[j] * (W.u[j] - A @ force(W.U, j))
+                A = A + W.a[j] * moved_motion(motion(W.S, j), x)
         put6(W.A, i, A)
     return status
 
 
 @kernel
-def _start(T, W):
-    """Inertia and bias force of every body alone, about its own position."""
+def joint_kind(T, i):
+    """The kind of a body's joint if it is one elementary motion, else -1."""
+    e = T.element[i]
+    return T.kind[e] if T.element[i + 1] - e == 1 else -1
+
+
+@kernel
+def release_root(T, W, i, k, A, P, implicit):
+    """Let a root float: its rotations as a ball's, then its translations against the mass that is left."""
+    R = rotation(W.R, i)
+    left, Q, margin = release_ball(T, W, i, k + 3, A, P, implicit)
+    G, _ = rotor(T, W, R, k, implicit)
+    E, more = sym_inverse(left.M + G)
+    store_block(W, k, E, net_torque(W, R, k) - Q.f)
+    W.U[k + 1, 0], W.U[k + 1, 1], W.U[k + 1, 2], W.U[k + 1, 3], W.U[k + 1, 4], W.U[k + 1, 5] = left.M
+    return min(margin, more)
+
+
+@kernel
+def drop_root(W, i, k, A, body):
+    """Acceleration of a floating root. The inertial frame does not turn, so only its linear acceleration counts."""
+    U = W.U
+    E = Sym3(U[k, 0], U[k, 1], U[k, 2], U[k, 3], U[k, 4], U[k, 5])
+    M = Sym3(U[k + 1, 0], U[k + 1, 1], U[k + 1, 2], U[k + 1, 3], U[k + 1, 4], U[k + 1, 5])
+    v = E @ (vec3_at(W.u, k) - M @ A.v)
+    W.a[k], W.a[k + 1], W.a[k + 2] = unrotate(rotation(W.R, i), v)
+    return swing_ball(W, i, k + 3, Motion(A.w, A.v + v), body)
+
+
+@kernel
+def start(T, W):
+    """Velocities, and inertia and bias force of every body alone about its centre; passive torques in W.bias."""
+    for k in range(W.bias.shape[0]):
+        W.bias[k] = 0.0
+    passive_forces(T, W, W.bias)
+    if W.push_count[0]:
+        for i in range(T.parent.shape[0]):
+            put6(W.F, i, Force(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)))
+        external_forces(T, W)
     for i in range(T.parent.shape[0]):
-        put6(W.F, i, Force(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)))
-    external_forces(T, W)
-    for i in range(T.parent.shape[0]):
-        x, R, b = vec3(W.x, i), rotation(W.R, i), T.inertia
+        p, b = T.parent[i], T.inertia
+        V, C = joint_velocity(T, W, i, motion(W.V, p) if p >= 0 else zero_motion(), W.v)
+        put6(W.V, i, V)
+        put6(W.C, i, C)
+        x, c, R = vec3(W.x, i), center(T, W, i), rotation(W.R, i)
+        put_vec3(W.c, i, c)
         about = rotated(R, Sym3(b[i, 4], b[i, 5], b[i, 6], b[i, 7], b[i, 8], b[i, 9]))
-        I = inertia_about(b[i, 0], R @ Vec3(b[i, 1], b[i, 2], b[i, 3]), about)
-        V = moved_motion(motion(W.V, i), x)
+        I = inertia_about(b[i, 0], x - c + R @ Vec3(b[i, 1], b[i, 2], b[i, 3]), about)
+        V = moved_motion(V, c)
+        P = force_cross(V, I @ V)
+        if W.push_count[0]:
+            P = P + moved_force(force(W.F, i), c)
         put(W.IA, i, rigid(I))
-        put6(W.PA, i, force_cross(V, I @ V) + moved_force(force(W.F, i), x))
+        put6(W.PA, i, P)

@@ -1,14 +1,15 @@
 """Mass matrix of trees by composite bodies [RBDA] 6.2, and its sparse factor A = LᵀDL [RBDA] 6.5.
 
 Rows are packed: row k holds the entries with the velocities from the root down to k, so the row of an ancestor is as
-long as the prefix of k's row it meets, and every update is a contiguous one.
+long as the prefix of k's row it meets, and every update is a contiguous one. Rows are padded to a multiple of four
+numbers, the width of a vector register.
 """
 
 from __future__ import annotations
 
-from brachiate.compiled import kernel, outlined
+from brachiate.compiled import index, kernel, outlined
 from brachiate.kinematics import body_inertias, poses, sound
-from brachiate.model.rooms import NOT_FINITE, OK, SINGULAR, open_rooms
+from brachiate.model.rooms import NOT_FINITE, OK, PAD, SINGULAR, open_rooms
 from brachiate.spatial import inertia, motion, put_inertia
 
 
@@ -26,39 +27,41 @@ def composite_inertias(T, W):
 
 
 @kernel
-def mass_matrix(T, W, implicit):
-    """Packed rows of the mass matrix in W.L, its diagonal with ``implicit`` times W.y added."""
+def mass_matrix(T, W):
+    """Packed rows of the mass matrix in W.L."""
     composite_inertias(T, W)
     for k in range(T.depth.shape[0]):
         F = inertia(W.composite, T.body[k]) @ motion(W.S, k)
-        r = T.row[k]
-        n = T.depth[k]
+        r, n = T.row[k], T.depth[k]
         for d in range(n):
-            W.L[r + d] = motion(W.S, T.above[r + d]) @ F
-        W.L[r + n] = motion(W.S, k) @ F + T.armature[k] + implicit * W.y[k]
+            W.L[index(r + d)] = motion(W.S, T.above[index(r + d)]) @ F
+        W.L[index(r + n)] = motion(W.S, k) @ F + T.armature[k]
+        for d in range(r + n + 1, T.row[k + 1]):
+            W.L[index(d)] = 0.0  # the factor's vector operations run over the padding
 
 
 @kernel
 def factor(T, W):
     """Factor the packed mass matrix in place; W.D is the inverse diagonal. Returns the first singular row, or -1."""
     bad = -1
+    L = W.L
     for k in range(T.depth.shape[0] - 1, -1, -1):
-        n = T.depth[k]
-        rk = T.row[k]
-        pivot = W.L[rk + n]
+        n, row = T.depth[k], T.row[k]
+        pivot = L[index(row + n)]
         if not pivot > 0.0:
             bad = k
         r = 1.0 / pivot
         W.D[k] = r
-        for d in range(n - 1, -1, -1):
-            s = W.L[rk + d]
-            if s != 0.0:
-                s *= r
-                ri = T.row[T.above[rk + d]]
-                for f in range(d + 1):
-                    W.L[ri + f] -= s * W.L[rk + f]
+        for f in range(0, n, PAD):  # four columns of row k at a time, against every ancestor that reaches them
+            i = index(row + f)
+            a0, a1, a2, a3 = L[i], L[i + index(1)], L[i + index(2)], L[i + index(3)]
+            for d in range(f, n):
+                s = L[index(row + d)] * r
+                j = index(T.row_above[index(row + d)] + f)
+                b0, b1, b2, b3 = L[j], L[j + index(1)], L[j + index(2)], L[j + index(3)]
+                L[j], L[j + index(1)], L[j + index(2)], L[j + index(3)] = b0 - s * a0, b1 - s * a1, b2 - s * a2, b3 - s * a3
         for d in range(n):
-            W.L[rk + d] *= r
+            L[index(row + d)] *= r
     return bad
 
 
@@ -66,21 +69,23 @@ def factor(T, W):
 def solve_up(T, W, y):
     """y ← L⁻ᵀ y, from the tips to the root."""
     for k in range(T.depth.shape[0] - 1, -1, -1):
-        s = y[k]
-        r = T.row[k]
+        s, r = y[k], T.row[k]
         for d in range(T.depth[k]):
-            y[T.above[r + d]] -= W.L[r + d] * s
+            y[index(T.above[index(r + d)])] -= W.L[index(r + d)] * s
 
 
 @kernel
 def solve_down(T, W, y):
     """y ← L⁻¹ y, from the root to the tips."""
     for k in range(T.depth.shape[0]):
-        s = y[k]
-        r = T.row[k]
-        for d in range(T.depth[k]):
-            s -= W.L[r + d] * y[T.above[r + d]]
-        y[k] = s
+        r, n = T.row[k], T.depth[k]
+        s, t = y[k], 0.0  # two sums, so that one addition need not wait for the other
+        for d in range(0, n - 1, 2):
+            s -= W.L[index(r + d)] * y[index(T.above[index(r + d)])]
+            t -= W.L[index(r + d + 1)] * y[index(T.above[index(r + d + 1)])]
+        if n % 2:
+            s -= W.L[index(r + n - 1)] * y[index(T.above[index(r + n - 1)])]
+        y[k] = s + t
 
 
 @kernel
@@ -100,14 +105,14 @@ def mass_matrix_packed(key):
         return NOT_FINITE
     poses(T, W)
     body_inertias(T, W)
-    mass_matrix(T, W, 0.0)
+    mass_matrix(T, W)
     return OK
 
 
 @kernel
-def factored(T, W, implicit):
+def factored(T, W):
     """Mass matrix and its factor at poses already known; remembers where it is singular."""
-    mass_matrix(T, W, implicit)
+    mass_matrix(T, W)
     bad = factor(T, W)
     if bad >= 0:
         W.status[1] = bad

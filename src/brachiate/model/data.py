@@ -31,7 +31,7 @@ class Data:
             push_count=i(1), push_body=i(pushes), push_point=f((pushes, 3)), push_force=f((pushes, 6)), push_in_link=i(pushes),
             origin=f((nb, 3)), R=f((nb, 3, 3)), x=f((nb, 3)), S=f((nv, 6)), inertia=f((nb, 10)), composite=f((nb, 10)),
             V=f((nb, 6)), C=f((nb, 6)), A=f((nb, 6)), F=f((nb, 6)), bias=f(nv), L=f(packed), D=f(nv),
-            IA=f((nb, 21)), PA=f((nb, 6)), U=f((nv, 6)), u=f(nv), y=f(nv),
+            c=f((nb, 3)), IA=f((nb, 21)), PA=f((nb, 6)), U=f((nv, 6)), u=f(nv), y=f(nv),
         )  # fmt: skip
         self.handle = Handle(tree, self.work)
         self.key = self.handle.key

@@ -11,7 +11,7 @@ from brachiate.doors import Array
 from brachiate.errors import ModelError
 from brachiate.model.joints import FREEDOMS, NUMBERS
 from brachiate.model.link import Link
-from brachiate.model.rooms import Tree
+from brachiate.model.rooms import PAD, Tree
 
 # Packed rows of the mass matrix beyond this many numbers (16 bytes each) are not kept: a chain of some 5,000 links.
 # Forward dynamics of such a tree goes link by link and needs none.
@@ -62,6 +62,7 @@ def flatten(links: Sequence[Link], joints: Mapping[str, Any]) -> tuple[Tree, dic
         row=row,
         depth=depth,
         above=above,
+        row_above=row[above] if len(above) else above.copy(),
         **passive,
         passive=np.array([int(any(passive[w].any() for w in ("damping", "stiffness", "friction")))], np.int64),
     )
@@ -114,22 +115,24 @@ def _check_carried_mass(bodies: Sequence[_Body], parent: Array) -> None:
 
 
 def _ancestors(parent: Array, dof: Array) -> tuple[Array, Array, Array]:
-    """Depth of every velocity, and the packed rows of velocities from the root down to it."""
-    rows: list[Array] = []
-    total, last = 0, []
+    """Depth of every velocity, where its packed row starts, and the rows: velocities from the root down to it."""
+    count = np.diff(dof)
+    over = np.zeros(len(parent), np.int64)  # velocities above a body's own
     for b, p in enumerate(parent):
-        row = last[p] if p >= 0 else np.zeros(0, np.int64)
-        for k in range(dof[b], dof[b + 1]):
-            row = np.append(row, k)
-            total += len(row)
-            if total <= MOST_PACKED:
-                rows.append(row)
-        last.append(row)
-    depth = np.concatenate([np.arange(len(last[b]) - (dof[b + 1] - dof[b]), len(last[b])) for b in range(len(parent))] or [[]])
-    depth = depth.astype(np.int64)
-    if total > MOST_PACKED:
+        over[b] = over[p] + count[p] if p >= 0 else 0
+    depth = np.concatenate([np.arange(n, n + c) for n, c in zip(over, count, strict=True)] or [np.zeros(0)]).astype(np.int64)
+    sizes = (depth + PAD) // PAD * PAD
+    if sizes.sum() > MOST_PACKED:
         return depth, np.zeros(len(depth) + 1, np.int64), np.zeros(0, np.int64)
-    return depth, np.concatenate([[0], np.cumsum(depth + 1)]).astype(np.int64), np.concatenate(rows or [np.zeros(0, np.int64)])
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    above = np.zeros(start[-1], np.int64)
+    for b, p in enumerate(parent):
+        for k in range(dof[b], dof[b + 1]):
+            up = k - 1 if k > dof[b] else dof[p + 1] - 1 if p >= 0 else -1
+            if up >= 0:
+                above[start[k] : start[k] + depth[k]] = above[start[up] : start[up] + depth[up] + 1]
+            above[start[k] + depth[k]] = k
+    return depth, start, above
 
 
 def _roots(parent: Array) -> Array:

@@ -34,7 +34,8 @@ class Tree(NamedTuple):
     body: Ints  # (nv,) whose velocity it is
     row: Ints  # (nv+1,) where the packed row of the mass matrix starts
     depth: Ints  # (nv,) how many velocities are above this one
-    above: Ints  # (row[nv],) packed: the velocities from the root down to this one
+    above: Ints  # (row[nv],) packed: the velocities from the root down to this one, then padding
+    row_above: Ints  # (row[nv],) packed: where the rows of those velocities start
     armature: Floats  # (nv,) [kg·m² or kg]
     damping: Floats  # (nv,)
     stiffness: Floats  # (nv,)
@@ -70,12 +71,15 @@ class Work(NamedTuple):
     bias: Floats  # (nv,) torque at zero acceleration: Coriolis, gravity, minus passive and external
     L: Floats  # (row[nv],) packed mass matrix, then its factor A = LᵀDL
     D: Floats  # (nv,) inverse of the factor's diagonal
-    IA: Rows21  # (nb, 21) articulated inertia, about the body's own position
+    c: Rows3  # (nb, 3) [m] point the articulated quantities are about, from the tree's origin
+    IA: Rows21  # (nb, 21) articulated inertia
     PA: Rows6  # (nb, 6) articulated bias force
     U: Rows6  # (nv, 6) articulated inertia times S
     u: Floats  # (nv,)
-    y: Floats  # (nv,) scratch
+    y: Floats  # (nv,) damping that acts implicitly; zero without passive forces
 
+
+PAD = 4  # rows of the packed mass matrix are multiples of this long
 
 open_rooms = opener(Tree, Work)
 

@@ -15,6 +15,7 @@ from brachiate.compiled import Floats, Handle, entry, kernel, opener, outlined
 from brachiate import doors
 from brachiate.doors import Array
 from brachiate.dynamics.forward import accelerate
+from brachiate.kinematics import finite
 from brachiate.manifold import integrate, normalize, rates
 from brachiate.errors import StateError
 from brachiate.model.data import Data
@@ -136,21 +137,12 @@ def record(W, n, Q, V):
         V[n, i] = W.v[i]
 
 
-@kernel
-def healthy(W):
-    """Whether the velocities are finite; a state that is not has no later one."""
-    s = 0.0
-    for i in range(W.v.shape[0]):
-        s += W.v[i]
-    return s - s == 0.0
-
-
 @entry
 def _euler(key, steps_key, dt, n, every, Q, V):
     T, W = open_rooms(key)
     for i in range(n):
         status = euler_step(T, W, dt)
-        if status != OK or not healthy(W):
+        if status != OK or not finite(W.v):
             return NOT_FINITE if status == OK else status
         if (i + 1) % every == 0:
             record(W, (i + 1) // every - 1, Q, V)
@@ -163,7 +155,7 @@ def _runge_kutta(key, steps_key, dt, n, every, Q, V):
     (X,) = open_steps(steps_key)
     for i in range(n):
         status = runge_kutta_step(key, X, T, W, dt)
-        if status != OK or not healthy(W):
+        if status != OK or not finite(W.v):
             return NOT_FINITE if status == OK else status
         if (i + 1) % every == 0:
             record(W, (i + 1) // every - 1, Q, V)

@@ -1,0 +1,29 @@
+"""Ready-made figures and things: functions that return a model.
+
+Everything stands, lies or hangs where it should in its neutral posture, on a ground at z = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from brachiate.figures.chains import arm2, chain, inchworm
+from brachiate.figures.human import human16, human28, human40
+from brachiate.figures.monkey import monkey16
+from brachiate.figures.things import bar, box, ground, plate, swing
+from brachiate.model.model import Model
+
+#: Every figure and thing by name. All can be called without arguments but ``chain``, which needs a number of links.
+FIGURES: Mapping[str, Callable[..., Model]] = MappingProxyType({
+    f.__name__: f
+    for f in (human16, human28, human40, monkey16, arm2, chain, inchworm, bar, swing, plate, box, ground)
+})  # fmt: skip
+
+#: Their names, in the order above.
+names: tuple[str, ...] = tuple(FIGURES)
+
+__all__ = [
+    "FIGURES", "arm2", "bar", "box", "chain", "ground", "human16", "human28", "human40", "inchworm", "monkey16", "names",
+    "plate", "swing",
+]  # fmt: skip

@@ -1,0 +1,138 @@
+"""Rows of links: an acrobot, hanging chains, an inchworm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from brachiate import doors
+from brachiate.errors import ArgumentError
+from brachiate.model.builder import ModelBuilder
+from brachiate.model.joints import Free, Joint, Revolute, Spherical
+from brachiate.model.model import Model
+from brachiate.model.shapes import Box, Capsule, Shape, Sphere
+
+BLUE = (0.25, 0.45, 0.66, 1.0)
+AMBER = (0.88, 0.60, 0.24, 1.0)
+GRAY = (0.55, 0.58, 0.62, 1.0)
+GREEN = (0.48, 0.66, 0.30, 1.0)
+LIME = (0.66, 0.78, 0.36, 1.0)
+BROWN = (0.46, 0.34, 0.22, 1.0)
+BLACK = (0.10, 0.10, 0.12, 1.0)
+
+MOST_LINKS = 100_000
+CHAIN_JOINTS = ("hinge", "alternating", "ball")
+
+
+def arm2(length: float = 1.0, mass: float = 1.0) -> Model:
+    """Acrobot: two uniform rods in the x-z plane that hang under a passive ``shoulder``; only the ``elbow`` has a motor.
+
+    Angles are about y, so a positive one takes a hanging rod to -x. Being slender, a rod has no inertia about its length.
+
+    Args:
+        length: Of each rod [m].
+        mass: Of each rod [kg].
+    """
+    length = doors.number(length, "length of the rods", above=0.0)
+    mass = doors.number(mass, "mass of the rods", above=0.0)
+    b = ModelBuilder("arm2")
+    b.link("mount", at=(0, 0, 2.2 * length), shapes=Box(size=np.array((0.16, 0.16, 0.06)) * length, position=np.array((0, 0, 0.07)) * length, color=GRAY))
+    across = mass * length**2 / 12
+    rod: dict[str, Any] = {"mass": mass, "center": (0, 0, -length / 2), "inertia": (across, across, 0.0)}
+    b.link("upper_arm", parent="mount", joint=Revolute("y", effort=0.0), joint_name="shoulder", shapes=_rod(length, BLUE), **rod)
+    b.link("forearm", parent="upper_arm", joint=Revolute("y", effort=30.0 * mass * length), joint_name="elbow",
+           at=(0, 0, -length), shapes=_rod(length, AMBER), **rod)  # fmt: skip
+    b.site("tip", "forearm", (0, 0, -length))
+    b.pose("stand", {"shoulder": np.pi})
+    b.pose("hang", {})
+    return b.build()
+
+
+def _rod(length: float, color: tuple[float, float, float, float]) -> list[Shape]:
+    ends = Capsule.between((0, 0, 0), (0, 0, -length), 0.03 * length, color=color)
+    return [ends, Sphere(radius=0.05 * length, color=GRAY)]
+
+
+def chain(n: int, length: float = 1.0, mass: float = 1.0, joint: str = "hinge") -> Model:
+    """Chain of ``n`` equal links that hangs from a fixed point, links ``link1`` to ``link<n>``, without motors.
+
+    Args:
+        n: How many links.
+        length: Of the whole chain [m]; it hangs from twice that height, at least from 0.1 m.
+        mass: Of the whole chain [kg].
+        joint: ``"hinge"``: all turn about y; ``"alternating"``: about y and x by turns; ``"ball"``: spherical.
+    """
+    n = _count(n, "n", least=1)
+    each = doors.number(length, "length of the chain", above=0.0) / n
+    mass = doors.number(mass, "mass of the chain", above=0.0)
+    doors.one_of(joint, CHAIN_JOINTS, "joint of the chain")
+    b = ModelBuilder(f"chain{n}")
+    for i in range(n):
+        b.link(
+            f"link{i + 1}", parent=f"link{i}" if i else None, joint=_chain_joint(joint, i), joint_name=f"joint{i + 1}",
+            at=(0, 0, -each) if i else (0, 0, 1.1 * length), mass=mass / n,
+            shapes=Capsule.between((0, 0, 0), (0, 0, -each), 0.12 * each, color=(BLUE, AMBER)[i % 2]),
+        )  # fmt: skip
+    b.site("end", f"link{n}", (0, 0, -each))
+    return b.build()
+
+
+def _chain_joint(joint: str, i: int) -> Joint:
+    if joint == "ball":
+        return Spherical(effort=0.0)
+    return Revolute("x" if joint == "alternating" and i % 2 else "y", effort=0.0)
+
+
+def inchworm(n: int = 9, length: float = 0.005, mass: float = 0.001) -> Model:
+    """Inchworm of ``n`` segments in a row along x, the last one the head, with a free root at the tail.
+
+    Segments ``segment1`` to ``segment<n>`` join by pitch about y; a positive angle turns what is ahead down. Legs, drawn as
+    soles, are at both ends only. Default sizes are those of [EGC] 5.2, whose worm also turns sideways.
+
+    Args:
+        n: How many segments, at least 3.
+        length: Of a segment [m].
+        mass: Of a segment [kg].
+    """
+    n = _count(n, "n", least=3)
+    length = doors.number(length, "length of a segment", above=0.0)
+    mass = doors.number(mass, "mass of a segment", above=0.0)
+    radius = 0.32 * length
+    sole = 0.12 * length
+    effort = 40.0 * n * mass * 9.81 * length  # lifts its own weight many times over, as worms do
+    b = ModelBuilder("inchworm")
+    for i in range(n):
+        first, last = i == 0, i == n - 1
+        flesh = Capsule.between((0, 0, 0), (length, 0, 0), radius, color=(GREEN, LIME)[i % 2])
+        feet = Box(size=np.array((length, 0.8 * length, sole)), position=np.array((length / 2, 0, -radius - sole / 2)), color=BROWN)
+        shapes = [flesh, feet] if first or last else [flesh]
+        joint = Free(effort=0.0) if first else Revolute("y", limits=(-np.pi / 2, np.pi / 2), effort=effort)
+        b.link(
+            f"segment{i + 1}", parent=None if first else f"segment{i}", joint=joint, joint_name="root" if first else f"joint{i}",
+            at=(0, 0, radius + sole) if first else (length, 0, 0), mass=mass, shapes=shapes + (_face(length, radius) if last else []),
+        )  # fmt: skip
+    b.site("tail_sole", "segment1", (length / 2, 0, -radius - sole))
+    b.site("head_sole", f"segment{n}", (length / 2, 0, -radius - sole))
+    b.pose("stand", {})
+    b.pose("arch", _arch(n, 65.0))
+    return b.build()
+
+
+def _face(length: float, radius: float) -> list[Shape]:
+    return [
+        Sphere(radius=0.09 * length, position=np.array((length + 0.75 * radius, s * 0.6 * radius, 0.35 * radius)), color=BLACK, collides=False)
+        for s in (-1, 1)
+    ]
+
+
+def _arch(n: int, steepest: float) -> dict[str, float]:
+    """Angles of a loop upwards between level ends: the slope goes once through a sine, so it comes down as far as it went up."""
+    slope = -np.radians(steepest) * np.sin(2 * np.pi * np.arange(n) / (n - 1))
+    return {f"joint{i + 1}": float(turn) for i, turn in enumerate(np.diff(slope))}
+
+
+def _count(value: Any, what: str, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= MOST_LINKS:
+        raise ArgumentError(f"{what}: expected a whole number of links from {least} to {MOST_LINKS}, got {value!r}.")
+    return int(value)

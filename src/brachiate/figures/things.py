@@ -1,0 +1,108 @@
+"""Things to stand on, hang from, sit on and push about."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brachiate import doors
+from brachiate.doors import Array
+from brachiate.errors import ArgumentError
+from brachiate.model.builder import ModelBuilder
+from brachiate.model.joints import Free, Revolute
+from brachiate.model.model import Model
+from brachiate.model.shapes import Box, Capsule, Cylinder, Plane, frame_along
+
+BAR_HEIGHT = 2.6  # [m], a little under the 2.8 of the gymnasts' rules, which count from the mat
+
+STEEL = (0.62, 0.65, 0.69, 1.0)
+PAINT = (0.36, 0.41, 0.47, 1.0)
+WOOD = (0.72, 0.53, 0.34, 1.0)
+ROPE = (0.83, 0.77, 0.62, 1.0)
+CARDBOARD = (0.76, 0.62, 0.44, 1.0)
+FLOOR = (0.90, 0.91, 0.92, 1.0)
+
+
+def bar(height: float = BAR_HEIGHT, length: float = 2.4, radius: float = 0.014) -> Model:
+    """High bar: the fixed link ``rod`` lies along y above the origin, on two posts.
+
+    Args:
+        height: Of the rod above the ground [m].
+        length: Of the rod [m].
+        radius: Of the rod [m].
+    """
+    height = doors.number(height, "height of the bar", above=0.0)
+    half = doors.number(length, "length of the bar", above=0.0) / 2
+    radius = doors.number(radius, "radius of the bar", above=0.0)
+    b = ModelBuilder("bar")
+    b.link("rod", at=(0, 0, height), shapes=Cylinder(radius=radius, length=2 * half, rotation=frame_along("y"), color=STEEL))
+    posts = [Cylinder(radius=2 * radius, length=height, position=np.array((0, s * half, height / 2)), color=PAINT) for s in (-1, 1)]
+    b.link("posts", shapes=posts)
+    b.site("middle", "rod")
+    return b.build()
+
+
+def swing(height: float = 2.3, rope: float = 1.8, width: float = 0.56, mass: float = 3.0) -> Model:
+    """Swing whose two ropes are stiff rods, as [SVC] Fig. 15: links beam (fixed), left_rope, plate, right_rope.
+
+    The ropes turn about y at the beam, and the plate about y at the end of the left rope; the loop ``seat`` holds the plate's
+    other end to the right rope. What moves is the whole swing and the plate's pitch: two freedoms. Nothing in it has a motor.
+
+    Args:
+        height: Of the beam above the ground [m].
+        rope: Length of the ropes [m].
+        width: Between the ropes [m].
+        mass: Of the plate [kg]; the ropes have a tenth of it each.
+    """
+    height = doors.number(height, "height of the beam", above=0.0)
+    rope = doors.number(rope, "length of the ropes", above=0.0)
+    half = doors.number(width, "width of the swing", above=0.0) / 2
+    mass = doors.number(mass, "mass of the plate", above=0.0)
+    if rope >= height:
+        raise ArgumentError(f"The ropes ({rope:g} m) reach the ground under a beam at {height:g} m. Shorten rope=, or raise height=.")
+    b = ModelBuilder("swing")
+    beam = [
+        Cylinder(radius=0.04, length=2 * half + 1.0, rotation=frame_along("y"), color=WOOD),
+        *(Capsule.between((dx, s * (half + 0.5), -height), (0, s * (half + 0.5), 0), 0.03, color=WOOD) for s in (-1, 1) for dx in (-0.6, 0.6)),
+    ]
+    b.link("beam", at=(0, 0, height), shapes=beam)
+    tie = Capsule.between((0, 0, 0), (0, 0, -rope), 0.012, color=ROPE)
+    seat = Box(size=np.array((0.20, 2 * half + 0.06, 0.03)), position=np.array((0, -half, -0.015)), color=WOOD)
+    turns = {"mass": mass / 10, "shapes": tie}
+    b.link("left_rope", parent="beam", joint=Revolute("y", effort=0.0), at=(0, half, 0), **turns)
+    b.link("plate", parent="left_rope", joint=Revolute("y", effort=0.0), at=(0, 0, -rope), mass=mass, shapes=seat)
+    b.link("right_rope", parent="beam", joint=Revolute("y", effort=0.0), at=(0, -half, 0), **turns)
+    b.loop("seat", "point", "plate", "right_rope", first_at=(0, -2 * half, 0), second_at=(0, 0, -rope))
+    b.site("seat", "plate", (0, -half, 0))
+    for side in ("left", "right"):
+        # Where someone who sits holds on.
+        b.site(f"{side}_hold", f"{side}_rope", (0, 0, -rope + min(0.5, rope / 2)))
+    return b.build()
+
+
+def box(size: ArrayLike = (0.4, 0.4, 0.4), mass: float = 10.0) -> Model:
+    """Free box that stands on the ground: edge lengths [m] along x, y, z, and its mass [kg]."""
+    return _block("box", size, mass, CARDBOARD)
+
+
+def plate(size: ArrayLike = (1.0, 1.0, 0.04), mass: float = 10.0) -> Model:
+    """Free plate that lies on the ground: edge lengths [m] along x, y, z, and its mass [kg]."""
+    return _block("plate", size, mass, WOOD)
+
+
+def ground(size: float = 6.0) -> Model:
+    """Flat ground at z = 0 without end: the fixed link ``ground``, drawn as a square of this size [m]."""
+    b = ModelBuilder("ground")
+    b.link("ground", shapes=Plane(size=size, color=FLOOR))
+    return b.build()
+
+
+def _block(name: str, size: ArrayLike, mass: float, color: tuple[float, float, float, float]) -> Model:
+    edges: Array = doors.vector(size, f"size of the {name}")
+    mass = doors.number(mass, f"mass of the {name}", above=0.0)
+    if (edges <= 0).any():
+        raise ArgumentError(f"size of the {name}: every edge must be longer than 0 m, got {edges}.")
+    b = ModelBuilder(name)
+    b.link(name, joint=Free(effort=0.0), joint_name="root", at=(0, 0, edges[2] / 2), mass=mass, shapes=Box(size=edges, color=color))
+    b.site("top", name, (0, 0, edges[2] / 2))
+    return b.build()

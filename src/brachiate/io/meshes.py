@@ -1,0 +1,116 @@
+"""Meshes of URDF: found by their package:// and file:// addresses, or left out by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+from xml.etree.ElementTree import Element
+
+import mujoco
+
+from brachiate.io import guard
+from brachiate.io.notes import Notes
+from brachiate.io.source import TROUBLE
+
+_READABLE = (".stl", ".obj", ".msh")
+_MISSING = "meshes (not found, shapes left out)"
+_UNREADABLE = f"meshes (only {', '.join(_READABLE)} are read, shapes left out)"
+_BROKEN = "meshes (MuJoCo cannot use them, shapes left out)"
+
+
+class Meshes:
+    """The meshes of one robot, handed to MuJoCo as contents under names that cannot clash."""
+
+    def __init__(self, robot: Element, path: Path, assets: Mapping[str, bytes], notes: Notes) -> None:
+        self._robot, self._path, self._assets, self._notes = robot, path, assets, notes
+        compiler = robot.find("mujoco/compiler")
+        self._meshdir = "" if compiler is None else compiler.get("meshdir", "")
+        self.contents: dict[str, bytes] = {}
+        self._addresses: dict[str, str] = {}  # of each name in contents
+
+    def rename(self) -> None:
+        """Point every <mesh> to its contents; take out the shapes whose mesh is not to be had."""
+        names: dict[str, str | None] = {}
+        for link in self._robot.findall("link"):
+            for shape in [*link.findall("visual"), *link.findall("collision")]:
+                mesh = shape.find("geometry/mesh")
+                if mesh is None:
+                    continue
+                address = mesh.get("filename", "")
+                if address not in names:
+                    names[address] = self._load(address, len(names))
+                name = names[address]
+                if name is None:
+                    link.remove(shape)
+                else:
+                    mesh.set("filename", name)
+
+    def _load(self, address: str, number: int) -> str | None:
+        suffix = Path(address).suffix.lower()
+        if suffix not in _READABLE:
+            self._notes.add(_UNREADABLE, address)
+            return None
+        name = f"mesh{number}{suffix}"
+        if address in self._assets:
+            self.contents[name] = self._assets[address]
+        else:
+            file = find(address, self._path, self._meshdir)
+            if file is None:
+                self._notes.add(_MISSING, address)
+                return None
+            self.contents[name] = guard.read_bytes(file, guard.MOST_ASSET, "a mesh")
+        self._addresses[name] = address
+        return name
+
+    def drop_broken(self, spec: Any) -> None:
+        """Take the shapes out whose mesh does not compile on its own; they say nothing about the inertia."""
+        for mesh in list(spec.meshes):
+            name = mesh.file or ""
+            if name in self.contents and not _compiles(name, self.contents[name]):
+                self._notes.add(_BROKEN, self._addresses[name])
+                for geom in [g for g in spec.geoms if g.meshname == mesh.name]:
+                    spec.delete(geom)
+                spec.delete(mesh)
+
+
+def find(address: str, model: Path, meshdir: str = "") -> Path | None:
+    """Find a mesh by its address: in the folder of the model, or, for a package, in any folder above it.
+
+    ``package://robot/meshes/foot.stl`` is ``meshes/foot.stl`` in a folder named ``robot``; that folder may be one the model is
+    in, or lie beside one. Where no folder has the package's name, any folder above that has the rest will do.
+    """
+    model = model.absolute()
+    folders = [model.parent, *model.parent.parents]
+    scheme, rest = address.split("://", 1) if "://" in address else ("", address)
+    rest = unquote(rest) if scheme else rest
+    if scheme in ("package", "model"):
+        package, _, inside = rest.partition("/")
+        tries = [f / inside for f in folders if f.name == package] + [f / package / inside for f in folders] + [f / inside for f in folders]
+    elif scheme == "file":
+        tries = [Path(rest), *(f / rest.lstrip("/") for f in folders)]
+    elif scheme:
+        return None  # nothing is fetched over the network
+    else:
+        tries = [model.parent / rest, model.parent / meshdir / rest]
+    return next((t for t in tries if _is_file(t)), None)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # names too long, or with a zero byte
+        return False
+
+
+def _compiles(name: str, content: bytes) -> bool:
+    spec = mujoco.MjSpec()
+    spec.add_mesh(name="m", file=name)
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname="m", contype=1)
+    spec.assets = {name: content}
+    try:
+        spec.compile()
+    except TROUBLE:
+        return False
+    return True

@@ -1,0 +1,106 @@
+"""MuJoCo's actuators: those on one coordinate are kept, and what they add to the joint is added to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from brachiate.doors import Array
+from brachiate.io.names import Names, unique_names
+from brachiate.io.notes import Notes
+
+_T, _G, _B, _D = mujoco.mjtTrn, mujoco.mjtGain, mujoco.mjtBias, mujoco.mjtDyn
+_ELSEWHERE = "actuators that act on no joint: tendon, site, body or crank (left out)"
+_LATER = (_D.mjDYN_NONE, _D.mjDYN_FILTER, _D.mjDYN_FILTEREXACT)
+
+
+@dataclass
+class Motors:
+    """Actuators as the builder takes them, and what they do to every velocity."""
+
+    actuators: list[dict[str, Any]]
+    effort: Array  # (nv,) largest torque or force, infinite where nothing limits it
+    armature: Array  # (nv,) their rotors
+    damping: Array  # (nv,)
+
+
+def motors_of(m: Any, names: Names, notes: Notes) -> Motors:
+    """Collect all actuators."""
+    motors = Motors([], np.full(m.nv, np.inf), np.zeros(m.nv), np.zeros(m.nv))
+    strength: dict[int, float] = {}
+    for i, name in enumerate(unique_names([m.actuator(i).name for i in range(m.nactuator)], "actuator")):
+        axis = _axis(m, i, name, notes)
+        if axis is None:
+            continue
+        j, k = axis
+        v, gear = int(m.jnt_dofadr[j]) + k, float(m.actuator_gear[i, k])
+        kind = _kind(m, i)
+        if kind != "motor":
+            notes.add("gains of servos and their like (not kept; kind, gear and ranges are)", f"{name} ({kind})")
+        motors.armature[v] += gear**2 * m.actuator_armature[i]
+        motors.damping[v] += gear**2 * m.actuator_damping[i]
+        if m.actuator_dampingpoly[i].any():
+            notes.add("springs and dampers that are not linear (their linear part is kept)", name)
+        c = int(m.actuator_ctrladr[i])
+        control = tuple(m.actuator_ctrlrange[c]) if m.actuator_ctrllimited[c] else (-np.inf, np.inf)
+        force = tuple(m.actuator_forcerange[i]) if m.actuator_forcelimited[i] else (-np.inf, np.inf)
+        strength[v] = strength.get(v, 0.0) + abs(gear) * _strongest(m, i, kind, control, force)
+        coordinate = names.coordinates(j)[k]
+        motors.actuators.append(
+            {"name": name, "coordinate": coordinate, "gear": gear, "kind": kind, "control_range": control, "force_range": force}
+        )
+    for v, most in strength.items():
+        motors.effort[v] = most
+    for j in np.flatnonzero(m.jnt_actfrclimited):
+        v = int(m.jnt_dofadr[j])
+        motors.effort[v] = min(motors.effort[v], float(np.abs(m.jnt_actfrcrange[j]).max()))
+    return motors
+
+
+def _axis(m: Any, i: int, name: str, notes: Notes) -> tuple[int, int] | None:
+    """Joint of an actuator, and which of its velocities it drives; None for what drives no single one."""
+    transmission = _T(m.actuator_trntype[i])
+    if transmission not in (_T.mjTRN_JOINT, _T.mjTRN_JOINTINPARENT):
+        notes.add(_ELSEWHERE, name)
+        return None
+    muscle = _G(m.actuator_gaintype[i]) == _G.mjGAIN_MUSCLE or _D(m.actuator_dyntype[i]) == _D.mjDYN_MUSCLE
+    if muscle or m.actuator_ctrlnum[i] != 1 or m.actuator_plugin[i] >= 0:
+        notes.add("muscles, plugins and actuators with several controls (left out)", name)
+        return None
+    j = int(m.actuator_trnid[i, 0])
+    type_ = mujoco.mjtJoint(m.jnt_type[j])
+    if type_ in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE):
+        return j, 0
+    used = np.flatnonzero(m.actuator_gear[i, : 3 if type_ == mujoco.mjtJoint.mjJNT_BALL else 6])
+    # A free joint's forces are along world axes in MuJoCo, its torques along the link's, as ours all are.
+    turning = type_ == mujoco.mjtJoint.mjJNT_BALL or (used >= 3).all()
+    if len(used) != 1 or not turning or transmission == _T.mjTRN_JOINTINPARENT:
+        notes.add("actuators of ball and free joints that are not about one axis of the link (left out)", name)
+        return None
+    return j, int(used[0])
+
+
+def _kind(m: Any, i: int) -> str:
+    gain, bias = m.actuator_gainprm[i], m.actuator_biasprm[i]
+    plain = _G(m.actuator_gaintype[i]) == _G.mjGAIN_FIXED and _D(m.actuator_dyntype[i]) == _D.mjDYN_NONE
+    if plain and _B(m.actuator_biastype[i]) == _B.mjBIAS_NONE and gain[0] == 1.0:
+        return "motor"
+    if plain and _B(m.actuator_biastype[i]) == _B.mjBIAS_AFFINE and gain[0] and not bias[0]:
+        if bias[1] == -gain[0]:
+            return "position"
+        if bias[1] == 0.0 and bias[2] == -gain[0]:
+            return "velocity"
+    return "general"
+
+
+def _strongest(m: Any, i: int, kind: str, control: tuple[float, ...], force: tuple[float, ...]) -> float:
+    """Largest force of an actuator, before its gear."""
+    most = max(abs(x) for x in force)
+    proportional = _G(m.actuator_gaintype[i]) == _G.mjGAIN_FIXED and _B(m.actuator_biastype[i]) == _B.mjBIAS_NONE and _D(m.actuator_dyntype[i]) in _LATER
+    gain = abs(float(m.actuator_gainprm[i, 0]))
+    if (kind == "motor" or proportional) and gain:
+        most = min(most, gain * max(abs(x) for x in control))
+    return most

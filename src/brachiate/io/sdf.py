@@ -1,0 +1,202 @@
+"""SDF, as far as a model of links and joints goes: it is rewritten as URDF, and its joints are added to what MuJoCo reads.
+
+Poses are those of SDF 1.5 and 1.6: of links in the model, of joints and shapes in their link; axes in the joint's own frame.
+The first joint that has a link as its child carries it; joints that come later to the same link close a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+import mujoco
+import numpy as np
+
+from brachiate.doors import Array
+from brachiate.errors import ModelFileError
+from brachiate.io.notes import Notes
+from brachiate.io.source import Source
+from brachiate.io.urdf import from_rpy, prepared
+
+_TYPES = {
+    "revolute": mujoco.mjtJoint.mjJNT_HINGE,
+    "continuous": mujoco.mjtJoint.mjJNT_HINGE,
+    "prismatic": mujoco.mjtJoint.mjJNT_SLIDE,
+    "ball": mujoco.mjtJoint.mjJNT_BALL,
+    "fixed": None,
+}
+_ENDLESS = 1e10  # limits beyond are SDF's way to say there is none
+
+
+class _Pose(NamedTuple):
+    R: Array
+    p: Array
+
+    def seen_from(self, other: _Pose) -> _Pose:
+        """Return this pose in the coordinates of another."""
+        return _Pose(other.R.T @ self.R, other.R.T @ (self.p - other.p))
+
+
+def source(data: bytes, path: Path, assets: Mapping[str, bytes], notes: Notes, fix_inertia: bool) -> Source:
+    """Prepare an SDF model for MuJoCo's compiler."""
+    models = ElementTree.fromstring(data).findall("model")
+    if len(models) != 1:
+        raise ModelFileError(f"{path}: expected one <model> in the <sdf>, found {len(models)}.")
+    model = models[0]
+    _refuse_other_frames(model, path)
+    poses = {link.get("name", ""): _pose(link, path) for link in model.findall("link")}
+    carriers, closers = _sort_joints(model, path, poses)
+    result = prepared(_robot(model, carriers, path), path, assets, notes, fix_inertia)
+    for body in result.spec.bodies:
+        if body.name in poses:
+            carrier = carriers.get(body.name)
+            parent = "world" if carrier is None else _text(carrier, "parent", "world")
+            at = poses[body.name].seen_from(poses.get(parent, _Pose(np.eye(3), np.zeros(3))))
+            body.pos, body.quat = at.p, _quaternion(at.R)
+            if carrier is not None:
+                _add_joint(body, carrier, path)
+            elif _text(model, "static", "0").lower() not in ("1", "true"):
+                body.add_freejoint(name="root")
+    for joint in closers:
+        _close(joint, poses, path, result)
+    return result
+
+
+def _refuse_other_frames(model: Element, path: Path) -> None:
+    for element in model.iter():
+        named = element.get("relative_to") or element.get("frame")
+        of_model = element.tag == "use_parent_model_frame" and (element.text or "").strip().lower() in ("1", "true")
+        if named or of_model or element.tag in ("include", "frame") or element.find("model") is not None:
+            raise ModelFileError(
+                f"{path}: <{element.tag}> places things by other frames or models, which is not read. "
+                "Give poses of links in the model, of joints in their child and axes in their joint, as SDF 1.6 does by default."
+            )
+
+
+def _sort_joints(model: Element, path: Path, poses: Mapping[str, _Pose]) -> tuple[dict[str, Element], list[Element]]:
+    """Return the joint that carries each link, and the joints that close loops."""
+    carriers: dict[str, Element] = {}
+    closers = []
+    for joint in model.findall("joint"):
+        name, kind, child = joint.get("name"), joint.get("type"), _text(joint, "child", "")
+        if kind not in _TYPES:
+            raise ModelFileError(f"{path}: joint {name!r} has the type {kind!r}. Valid: {', '.join(_TYPES)}.")
+        for end in (child, _text(joint, "parent", "")):
+            if end not in poses and end != "world":
+                raise ModelFileError(f"{path}: joint {name!r} connects {end!r}, which is no link. Valid: {', '.join(poses)}.")
+        if child in carriers or child == "world":
+            closers.append(joint)
+        else:
+            carriers[child] = joint
+    return carriers, closers
+
+
+def _robot(model: Element, carriers: Mapping[str, Element], path: Path) -> Element:
+    """Return the links and what holds them together as URDF, every joint fixed for now."""
+    robot = Element("robot", name=model.get("name", ""))
+    for link in model.findall("link"):
+        new = SubElement(robot, "link", name=link.get("name", ""))
+        inertial = link.find("inertial")
+        if inertial is not None:
+            there = SubElement(new, "inertial")
+            _origin(there, inertial, path)
+            SubElement(there, "mass", value=_text(inertial, "mass", "1"))
+            tensor = {key: _text(inertial, f"inertia/{key}", "1" if key[1] == key[2] else "0") for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")}
+            SubElement(there, "inertia", tensor)
+        for shape in [s for s in link if s.tag in ("visual", "collision")]:
+            geometry = _geometry(shape)
+            if geometry is not None:
+                there = SubElement(new, shape.tag, name=shape.get("name", ""))
+                _origin(there, shape, path)
+                SubElement(there, "geometry").append(geometry)
+    if any(_text(joint, "parent", "") == "world" for joint in carriers.values()):
+        SubElement(robot, "link", name="world")
+    for child, joint in carriers.items():
+        new = SubElement(robot, "joint", name=joint.get("name", ""), type="fixed")
+        SubElement(new, "parent", link=_text(joint, "parent", ""))
+        SubElement(new, "child", link=child)
+    return robot
+
+
+def _geometry(shape: Element) -> Element | None:
+    geometry = shape.find("geometry")
+    solid = None if geometry is None else next(iter(geometry), None)
+    if solid is None:
+        return None
+    values = {child.tag: " ".join((child.text or "").split()) for child in solid}
+    if solid.tag == "mesh":
+        return Element("mesh", filename=values.get("uri", ""), scale=values.get("scale", "1 1 1"))
+    return Element(solid.tag, values) if solid.tag in ("box", "cylinder", "sphere") else None
+
+
+def _add_joint(body: Any, joint: Element, path: Path) -> None:
+    type_ = _TYPES[joint.get("type", "")]
+    if type_ is None:
+        return
+    frame = _pose(joint, path)
+    where = f"{path}: joint {joint.get('name')!r}"
+
+    def number(key: str, default: float) -> float:
+        return float(_numbers(_text(joint, f"axis/{key}", str(default)), 1, where)[0])
+
+    new: dict[str, Any] = {"name": joint.get("name"), "type": type_, "pos": frame.p}
+    new["damping"] = number("dynamics/damping", 0.0)
+    if joint.get("type") != "ball":
+        new["axis"] = frame.R @ _numbers(_text(joint, "axis/xyz", "0 0 1"), 3, where)
+        new |= {"frictionloss": number("dynamics/friction", 0.0), "stiffness": number("dynamics/spring_stiffness", 0.0)}
+        new["springref"] = number("dynamics/spring_reference", 0.0)
+        lower, upper, effort = number("limit/lower", -np.inf), number("limit/upper", np.inf), number("limit/effort", -1.0)
+        if max(-lower, upper) < _ENDLESS and joint.get("type") != "continuous":
+            new |= {"range": (lower, upper), "limited": True}
+        if 0 < effort < _ENDLESS:
+            new |= {"actfrcrange": (-effort, effort), "actfrclimited": True}
+    body.add_joint(**new)
+
+
+def _close(joint: Element, poses: Mapping[str, _Pose], path: Path, result: Source) -> None:
+    """Hold the frame of a joint in the child to where it is in the parent as the file is drawn."""
+    name, kind, first, second = joint.get("name", ""), joint.get("type"), _text(joint, "parent", ""), _text(joint, "child", "")
+    if kind not in ("ball", "fixed"):
+        result.notes.add("joints that close a loop and are neither ball nor fixed (left out)", name)
+        return
+    here, world = _pose(joint, path), _Pose(np.eye(3), np.zeros(3))
+    child = poses.get(second, world)
+    there = _Pose(child.R @ here.R, child.p + child.R @ here.p).seen_from(poses.get(first, world))
+    result.loops.append(
+        {"name": name, "kind": "point" if kind == "ball" else "weld", "first": first, "second": second, "first_at": there.p,
+         "first_rotation": there.R, "second_at": here.p, "second_rotation": here.R}
+    )  # fmt: skip
+
+
+def _origin(new: Element, old: Element, path: Path) -> None:
+    six = _numbers(_text(old, "pose", "0 0 0 0 0 0"), 6, f"{path}: a pose")
+    SubElement(new, "origin", xyz=" ".join(map(repr, six[:3].tolist())), rpy=" ".join(map(repr, six[3:].tolist())))
+
+
+def _pose(element: Element, path: Path) -> _Pose:
+    six = _numbers(_text(element, "pose", "0 0 0 0 0 0"), 6, f"{path}: pose of {element.get('name')!r}")
+    return _Pose(from_rpy(*six[3:]), six[:3])
+
+
+def _numbers(text: str, count: int, where: str) -> Array:
+    try:
+        values = np.array([float(x) for x in text.split()])
+    except ValueError:
+        values = np.zeros(0)
+    if values.shape != (count,) or np.isnan(values).any():
+        raise ModelFileError(f"{where}: expected {count} number{'s' * (count > 1)}, got {text!r}.")
+    return values
+
+
+def _text(element: Element, tag: str, default: str) -> str:
+    text = element.findtext(tag)
+    return default if text is None else text.strip()
+
+
+def _quaternion(R: Array) -> Array:
+    quaternion = np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(R).ravel())
+    return quaternion
