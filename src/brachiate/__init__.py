@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from brachiate import dynamics, figures, kinematics, manifold
 from brachiate.errors import BrachiateError
+from brachiate.io import read_model
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.data import Data
 from brachiate.model.joints import Compound, Cylindrical, Fixed, Free, Joint, Planar, Prismatic, Revolute, Spherical, Universal, cone
@@ -17,5 +19,5 @@ __version__ = "0.1.0"
 __all__ = [
     "BrachiateError", "Box", "Capsule", "Compound", "Cylinder", "Cylindrical", "Data", "Ellipsoid", "Fixed", "Free", "Hull",
     "Joint", "Mesh", "Model", "ModelBuilder", "Planar", "Plane", "Prismatic", "Recording", "Revolute", "Shape", "Simulation", "Sphere", "Spherical",
-    "Universal", "World", "cone",
+    "Universal", "World", "cone", "dynamics", "figures", "kinematics", "manifold", "read_model",
 ]  # fmt: skip

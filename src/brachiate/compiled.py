@@ -201,7 +201,7 @@ else:
         return compiled
 
     @kernel
-    def index(i):  # noqa: ANN001, ANN202
+    def index(i):
         """Say that an index is not negative: it is not counted from the end, so runs of places stay runs."""
         return np.uint64(i)
 
@@ -230,15 +230,15 @@ else:
         if name == "__rmul__":
             reversed_method = kernel(method)
 
-            def scaled(s, a):  # noqa: ANN001, ANN202
+            def scaled(s, a):
                 return (lambda s, a: reversed_method(a, s)) if isinstance(s, (types.Float, types.Integer)) and is_mine(a) else None
 
             return scaled
 
-        def unary(a):  # noqa: ANN001, ANN202
+        def unary(a):
             return method if is_mine(a) else None
 
-        def binary(a, b):  # noqa: ANN001, ANN202
+        def binary(a, b):
             # The right side of @ may be another class (inertia @ motion); of + and - it is the same class.
             return method if is_mine(a) and (is_mine(b) or name == "__matmul__") else None
 
@@ -269,7 +269,7 @@ else:
             return room.places[name][2] if name in room.places else None
 
     @lower_getattr_generic(_Room)
-    def _lower_field(context, builder, room, value, name):  # noqa: ANN001, ANN202
+    def _lower_field(context, builder, room, value, name):
         """Build the array from its address and shape. The key never changes, so its loads may be kept."""
         at, row, array_type = room.places[name]
         numbers = builder.bitcast(value, ir.IntType(64).as_pointer())
@@ -290,17 +290,17 @@ else:
         pointer = builder.inttoptr(load(0), context.get_data_type(array_type.dtype).as_pointer())
         populate_array(array, data=pointer, shape=shape, strides=strides, itemsize=item, meminfo=None)
         array.nitems = builder.mul(count, constant(np.prod(row)))
-        return array._getvalue()  # noqa: SLF001
+        return array._getvalue()
 
     def opener(*rooms: type) -> Callable[[Any], tuple[Any, ...]]:
         """Return a compiled function that turns a handle's key into its rooms, without copying or counting."""
         room_types = [_Room(room) for room in rooms]
 
         @intrinsic
-        def open_rooms(typing_context, key):  # noqa: ANN001, ANN202, ARG001
+        def open_rooms(typing_context, key):
             result = types.Tuple(room_types)
 
-            def generate(context, builder, signature, arguments):  # noqa: ANN001, ANN202
+            def generate(context, builder, signature, arguments):
                 numbers = context.make_array(signature.args[0])(context, builder, arguments[0]).data
                 starts = np.cumsum([0] + [room.size for room in room_types])
                 pointers = [builder.gep(numbers, [ir.Constant(ir.IntType(64), int(at))]) for at in starts[:-1]]
@@ -310,7 +310,7 @@ else:
             return result(key), generate
 
         @kernel
-        def open_key(key):  # noqa: ANN001, ANN202
+        def open_key(key):
             return open_rooms(key)
 
         return open_key

@@ -37,7 +37,7 @@ def number(value: Any, what: str, *, least: float = -np.inf, above: float = -np.
         raise ArgumentError(f"{what}: expected a number, got {_shown(value)}.") from None
     if np.isnan(result):
         raise ArgumentError(f"{what}: expected a number, got NaN.")
-    if result < least or result <= above and above > -np.inf or result > most:
+    if result < least or (result <= above and above > -np.inf) or result > most:
         low = f"at least {least:g}" if least > -np.inf else f"more than {above:g}" if above > -np.inf else ""
         high = f"at most {most:g}" if most < np.inf else ""
         raise ArgumentError(f"{what} must be {' and '.join(w for w in (low, high) if w)}, got {result:g}.")

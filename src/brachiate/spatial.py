@@ -358,7 +358,7 @@ class Inertia(NamedTuple):
 
     m: float
     h: Vec3
-    I: Sym3  # noqa: E741
+    I: Sym3
 
     def __add__(a, b: Any) -> Inertia:
         return Inertia(a.m + b.m, a.h + b.h, a.I + b.I)

@@ -45,7 +45,7 @@ SINGULAR_MARGIN = 1e-13
 class Articulated(NamedTuple):
     """A symmetric 6×6 inertia [[I, H], [Hᵀ, M]]: what a body is like when joints behind it give way."""
 
-    I: Sym3  # noqa: E741
+    I: Sym3
     H: Rotation  # any 3×3 matrix by its columns
     M: Sym3
 

@@ -36,7 +36,7 @@ class MassProperties(NamedTuple):
 
     def moved(self, x: float = 0.0, y: float = 0.0, z: float = 0.0) -> MassProperties:
         """Return the same seen from an origin from which it is moved so far."""
-        return self._replace(center=self.center + (x, y, z))
+        return self._replace(center=self.center + np.array((x, y, z)))
 
     def plus(self, other: MassProperties) -> MassProperties:
         """Return both together as one rigid piece."""

@@ -37,7 +37,11 @@ def arm2(length: float = 1.0, mass: float = 1.0) -> Model:
     length = doors.number(length, "length of the rods", above=0.0)
     mass = doors.number(mass, "mass of the rods", above=0.0)
     b = ModelBuilder("arm2")
-    b.link("mount", at=(0, 0, 2.2 * length), shapes=Box(size=np.array((0.16, 0.16, 0.06)) * length, position=np.array((0, 0, 0.07)) * length, color=GRAY))
+    b.link(
+        "mount",
+        at=(0, 0, 2.2 * length),
+        shapes=Box(size=np.array((0.16, 0.16, 0.06)) * length, position=np.array((0, 0, 0.07)) * length, color=GRAY),
+    )
     across = mass * length**2 / 12
     rod: dict[str, Any] = {"mass": mass, "center": (0, 0, -length / 2), "inertia": (across, across, 0.0)}
     b.link("upper_arm", parent="mount", joint=Revolute("y", effort=0.0), joint_name="shoulder", shapes=_rod(length, BLUE), **rod)
@@ -59,12 +63,13 @@ def chain(n: int, length: float = 1.0, mass: float = 1.0, joint: str = "hinge") 
 
     Args:
         n: How many links.
-        length: Of the whole chain [m]; it hangs from twice that height, at least from 0.1 m.
+        length: Of the whole chain [m]; it hangs from a tenth above that height.
         mass: Of the whole chain [kg].
         joint: ``"hinge"``: all turn about y; ``"alternating"``: about y and x by turns; ``"ball"``: spherical.
     """
     n = _count(n, "n", least=1)
-    each = doors.number(length, "length of the chain", above=0.0) / n
+    length = doors.number(length, "length of the chain", above=0.0)
+    each = length / n
     mass = doors.number(mass, "mass of the chain", above=0.0)
     doors.one_of(joint, CHAIN_JOINTS, "joint of the chain")
     b = ModelBuilder(f"chain{n}")
@@ -121,7 +126,9 @@ def inchworm(n: int = 9, length: float = 0.005, mass: float = 0.001) -> Model:
 
 def _face(length: float, radius: float) -> list[Shape]:
     return [
-        Sphere(radius=0.09 * length, position=np.array((length + 0.75 * radius, s * 0.6 * radius, 0.35 * radius)), color=BLACK, collides=False)
+        Sphere(
+            radius=0.09 * length, position=np.array((length + 0.75 * radius, s * 0.6 * radius, 0.35 * radius)), color=BLACK, collides=False
+        )
         for s in (-1, 1)
     ]
 

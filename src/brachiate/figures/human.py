@@ -57,9 +57,9 @@ def human28(height: float = 1.75, mass: float = 70.0, sex: str = "male") -> Mode
     """
     figure = _Assembly("human28", Body(height, mass, sex))
     figure.pelvis()
-    figure.chest_and_head(ball("spine", mass), ball("neck", mass))
+    figure.chest_and_head(ball("spine", figure.body.mass), ball("neck", figure.body.mass))
     for side in SIDES:
-        figure.leg(side, ball("ankle", mass))
+        figure.leg(side, ball("ankle", figure.body.mass))
         figure.arm(side, None)
     return figure.finish()
 
@@ -78,8 +78,8 @@ def human40(height: float = 1.75, mass: float = 70.0, sex: str = "male") -> Mode
     figure.pelvis()
     figure.spine_in_pieces()
     for side in SIDES:
-        figure.leg(side, ball("ankle", mass))
-        figure.arm(side, ball("wrist", mass))
+        figure.leg(side, ball("ankle", figure.body.mass))
+        figure.arm(side, ball("wrist", figure.body.mass))
     return figure.finish()
 
 
@@ -164,7 +164,8 @@ class _Assembly:
             "t-pose": both(shoulder={"out": 90}),
             "hang": self.hang(),
             # Thighs level and shanks upright: the hips come down by the length of a thigh.
-            "sit": root(z=-b.length("thigh")) | both(hip={"forward": 90}, knee=90, shoulder={"forward": 12, "out": 3}, elbow=56),
+            "sit": root(z=-b.length("thigh"))
+            | both(hip={"forward": 90}, knee=90, shoulder={"forward": 12, "out": 3, "turned": -18}, elbow=56),
             "tumble": root(z=0.25 * b.height, forward=40)
             | both(hip={"forward": 118, "out": 4}, knee=135, ankle={"forward": -25}, shoulder={"forward": 4, "out": 2}, elbow=78)
             | self.spine(45, 35),
@@ -180,7 +181,7 @@ class _Assembly:
         """Hanging from a bar along y above the origin: at the height of ours, or higher for those whose feet would touch."""
         b = self.body
         raised = 174.0
-        arm = (0.0, 0.0, -b.length("upper_arm") - b.length("forearm")) + b.grip
-        x, _, z = turned(limb("left", forward=raised), np.asarray(arm))
+        arm = b.grip - np.array((0.0, 0.0, b.length("upper_arm") + b.length("forearm")))
+        x, _, z = turned(limb("left", forward=raised), arm)
         bar = max(BAR_HEIGHT, 1.25 * b.height)
         return root(x=-x, z=bar - b.shoulder - z) | both(shoulder={"forward": raised}, ankle={"forward": -30})

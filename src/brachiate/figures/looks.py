@@ -42,7 +42,9 @@ class Pen:
 
     def flesh(self, center: ArrayLike, radii: ArrayLike, color: Color) -> Ellipsoid:
         """Ellipsoid that is only looked at."""
-        return Ellipsoid(radii=np.asarray(radii) * (self.girth, self.girth, self.size), position=self.at(center), color=color, collides=False)
+        return Ellipsoid(
+            radii=np.asarray(radii) * (self.girth, self.girth, self.size), position=self.at(center), color=color, collides=False
+        )
 
     def finger(self, a: ArrayLike, b: ArrayLike, thick: float, wide: float, color: Color) -> Ellipsoid:
         """Flat ellipsoid from one point to another."""
@@ -88,7 +90,7 @@ def chest(body: Body, lift: float = 0.0) -> Shapes:
     top = (body.shoulder - body.ribs) / body.size
     half = body.half_shoulders / body.girth
     ribs = 0.158 if body.sex == "male" else 0.142
-    bust = ((0.031, 0.068, 0.072), (0.083, 0.090, 0.082)) if body.sex == "male" else ((0.068, 0.062, 0.040), (0.066, 0.066, 0.062))
+    bust = ((0.016, 0.066, 0.070), (0.088, 0.092, 0.088)) if body.sex == "male" else ((0.068, 0.062, 0.040), (0.066, 0.066, 0.062))
     return [
         p.bone((-0.005, 0.096 - ribs, 0.02), (-0.005, ribs - 0.096, 0.02), 0.094, SHIRT),
         p.bone((-0.012, -(half - 0.062), top - 0.022), (-0.012, half - 0.062, top - 0.022), 0.066, SHIRT),
@@ -122,9 +124,15 @@ def head(body: Body, lift: float = 0.0) -> Shapes:
         p.flesh((0.026, 0.0, top - 0.119), (0.092, 0.076, 0.104), SKIN),
         p.flesh((0.052, 0.0, top - 0.166), (0.062, 0.056, 0.058), SKIN),
     ]
-    hair = [p.flesh((0.006, 0.0, top - 0.082), (0.106, 0.085, 0.082), HAIR), p.flesh((-0.034, 0.0, top - 0.105), (0.072, 0.076, 0.092), HAIR)]
+    hair = [
+        p.flesh((0.006, 0.0, top - 0.082), (0.106, 0.085, 0.082), HAIR),
+        p.flesh((-0.034, 0.0, top - 0.105), (0.072, 0.076, 0.092), HAIR),
+    ]
     if body.sex == "female":
-        hair += [p.flesh((-0.052, 0.0, top - 0.125), (0.056, 0.070, 0.095), HAIR), p.flesh((-0.112, 0.0, top - 0.085), (0.040, 0.042, 0.042), HAIR)]
+        hair += [
+            p.flesh((-0.052, 0.0, top - 0.125), (0.056, 0.070, 0.095), HAIR),
+            p.flesh((-0.112, 0.0, top - 0.085), (0.040, 0.042, 0.042), HAIR),
+        ]
     return [*skull, *hair, *face]
 
 

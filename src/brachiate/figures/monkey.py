@@ -42,7 +42,8 @@ def monkey16(height: float = 0.6, mass: float = 6.0) -> Model:
         height: Standing upright, to the top of the head [m].
         mass: Mass [kg].
     """
-    k = number(height, "height of the monkey", least=0.1, most=3.0) / 0.6
+    height = number(height, "height of the monkey", least=0.1, most=3.0)
+    k = height / 0.6
     mass = number(mass, "mass of the monkey", above=0.0)
     b = ModelBuilder("monkey16")
     p = Pen(k, k)

@@ -40,7 +40,9 @@ def read_bytes(path: Path, most: int = MOST_XML, what: str = "a model file") -> 
             raise ModelFileError(f"{path} is not a regular file. Give the path of an MJCF (.xml) or URDF (.urdf) file.")
         size = path.stat().st_size
         if size > most:
-            raise ModelFileError(f"{path}: {size / 2**20:.0f} MB is more than {what} may have ({most / 2**20:.0f} MB). Is it the right file?")
+            raise ModelFileError(
+                f"{path}: {size / 2**20:.0f} MB is more than {what} may have ({most / 2**20:.0f} MB). Is it the right file?"
+            )
         return path.read_bytes()
     except OSError as error:
         raise ModelFileError(f"{path} cannot be read: {error.strerror}.") from None
@@ -50,7 +52,7 @@ def scan(data: bytes, where: str) -> Scan:
     """Look through XML: refuse what could do harm, return its root element and the XML files it reads."""
     if not data.strip():
         raise ModelFileError(f"{where} is empty. Expected an MJCF or URDF model.")
-    found, copies = Scan(), [1]
+    found, copies = Scan(), [1.0]
 
     def refuse(message: str) -> NoReturn:
         raise ModelFileError(f"{where}, line {parser.CurrentLineNumber}: {message}")
@@ -59,7 +61,7 @@ def scan(data: bytes, where: str) -> Scan:
         found.root = found.root or tag
         if len(copies) > MOST_DEPTH:
             refuse(f"elements are nested more than {MOST_DEPTH} deep.")
-        copies.append(copies[-1] * (_count(attributes.get("count", "1")) if tag in _COPIERS else 1))
+        copies.append(copies[-1] * (_count(attributes.get("count", "1")) if tag in _COPIERS else 1.0))
         if copies[-1] > MOST_COPIES:
             refuse(f"<{tag}> asks for {copies[-1]:g} copies; at most {MOST_COPIES} are made.")
         for name, value in attributes.items():
@@ -90,23 +92,18 @@ def scan(data: bytes, where: str) -> Scan:
 def scan_all(data: bytes, path: Path, assets: Mapping[str, bytes]) -> Scan:
     """Look through a file and all the XML files it reads, wherever they are; return the scan of the first."""
     first = scan(data, str(path))
-    seen: set[str] = set()
-    # Names are relative to the first file, or to the one that reads them: both are looked at.
-    todo = [(path.parent, file) for file in first.files]
+    seen: set[Path] = set()
+    todo = [path.parent / file for file in first.files]
     while todo:
-        folder, file = todo.pop()
-        for base in dict.fromkeys((path.parent, folder)):
-            inner = base / file
-            if file in assets:
-                found = scan(assets[file], file)
-            elif str(inner) in seen or not inner.exists():
-                continue  # what is missing, MuJoCo reports
-            else:
-                found = scan(read_bytes(inner), str(inner))
-            if file in assets and file in seen:
-                continue
-            seen.update((str(inner), file))
-            todo += [(inner.parent, name) for name in found.files]
+        file = todo.pop()
+        if file in seen:
+            continue
+        seen.add(file)
+        found = [scan(content, name) for name, content in assets.items() if path.parent / name == file]
+        if not found and file.exists():  # what is missing, MuJoCo reports
+            found = [scan(read_bytes(file), str(file))]
+        # Names are relative to the first file, or to the one that reads them: both are looked at.
+        todo += [folder / name for inner in found for name in inner.files for folder in (path.parent, file.parent)]
     return first
 
 

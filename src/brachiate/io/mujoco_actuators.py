@@ -99,7 +99,11 @@ def _kind(m: Any, i: int) -> str:
 def _strongest(m: Any, i: int, kind: str, control: tuple[float, ...], force: tuple[float, ...]) -> float:
     """Largest force of an actuator, before its gear."""
     most = max(abs(x) for x in force)
-    proportional = _G(m.actuator_gaintype[i]) == _G.mjGAIN_FIXED and _B(m.actuator_biastype[i]) == _B.mjBIAS_NONE and _D(m.actuator_dyntype[i]) in _LATER
+    proportional = (
+        _G(m.actuator_gaintype[i]) == _G.mjGAIN_FIXED
+        and _B(m.actuator_biastype[i]) == _B.mjBIAS_NONE
+        and _D(m.actuator_dyntype[i]) in _LATER
+    )
     gain = abs(float(m.actuator_gainprm[i, 0]))
     if (kind == "motor" or proportional) and gain:
         most = min(most, gain * max(abs(x) for x in control))

@@ -58,7 +58,7 @@ def _loop(m: Any, i: int, kind: mujoco.mjtEq, name: str, names: Names, builder: 
 
 
 def _coupling(m: Any, i: int, name: str, names: Names, builder: ModelBuilder, notes: Notes) -> None:
-    """y - y0 = a0 + a1 (x - x0) + ..., with x0 and y0 the reference posture, as a polynomial in x."""
+    """Add y - y0 = a0 + a1 (x - x0) + ..., with x0 and y0 the reference posture, as a polynomial in x."""
     scalar = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
     joints = [int(j) for j in (m.eq_obj1id[i], m.eq_obj2id[i]) if j >= 0]
     if any(mujoco.mjtJoint(m.jnt_type[j]) not in scalar for j in joints):

@@ -9,13 +9,18 @@ import mujoco
 import numpy as np
 
 from brachiate.doors import Array, rotation_matrix
-from brachiate.errors import ModelFileError
+from brachiate.errors import ModelError
 from brachiate.io.mujoco_actuators import Motors
 from brachiate.io.names import SUFFIXES, Names
 from brachiate.io.notes import Notes
 from brachiate.model.joints import Compound, Fixed, Free, Joint, Prismatic, Revolute, Spherical, cone
 
-HINGE, SLIDE, BALL, FREE = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_BALL, mujoco.mjtJoint.mjJNT_FREE)
+HINGE, SLIDE, BALL, FREE = (
+    mujoco.mjtJoint.mjJNT_HINGE,
+    mujoco.mjtJoint.mjJNT_SLIDE,
+    mujoco.mjtJoint.mjJNT_BALL,
+    mujoco.mjtJoint.mjJNT_FREE,
+)
 
 
 @dataclass
@@ -63,9 +68,9 @@ def _fold_references(parts: list[_Part], at: Array, R: Array, names: Names) -> t
         K, k = _constant(part)
         for passed in parts[:i]:
             if passed.type == BALL:
-                raise ModelFileError(
-                    f"Joint {names.joints[part.j]!r} has ref={part.ref:g} and follows the ball joint {names.joints[passed.j]!r} on one body, "
-                    "which cannot be kept. Put the two in bodies of their own."
+                raise ModelError(
+                    f"Joint {names.joints[part.j]!r} has ref={part.ref:g} and follows the ball joint {names.joints[passed.j]!r} "
+                    "on one body, which cannot be kept. Put the two in bodies of their own."
                 )
             passed.axis = K.T @ passed.axis
             passed.anchor = K.T @ (passed.anchor - k)

@@ -42,16 +42,22 @@ def model_of(m: Any, source: Source, name: str) -> Model:
     for s, site in enumerate(sites):
         builder.site(site, names.link(int(m.site_bodyid[s])), m.site_pos[s], m.site_quat[s])
     add_equalities(m, names, builder, notes)
-    for loop in source.loops:
-        builder.loop(**loop)
-    for mimic in source.mimics:
-        coefficients = (mimic.offset, mimic.multiplier) if mimic.of else (mimic.offset,)
-        builder.couple(f"{mimic.joint}.mimic", mimic.joint, mimic.of, coefficients)
+    _add_what_mujoco_has_no_place_for(m, names, builder, source)
     for actuator in motors.actuators:
         builder.actuator(**actuator)
     _poses(m, names, builder)
     _note_the_rest(m, names, notes)
     return builder.build()
+
+
+def _add_what_mujoco_has_no_place_for(m: Any, names: Names, builder: ModelBuilder, source: Source) -> None:
+    links = {m.body(b).name: link for b, link in enumerate(names.links)}
+    joints = {m.joint(j).name: joint for j, joint in enumerate(names.joints)}
+    for loop in source.loops:
+        builder.loop(**{**loop, "first": links[loop["first"]], "second": links[loop["second"]]})
+    for mimic in source.mimics:
+        coefficients = (mimic.offset, mimic.multiplier) if mimic.of else (mimic.offset,)
+        builder.couple(f"{joints[mimic.joint]}.mimic", joints[mimic.joint], joints[mimic.of] if mimic.of else None, coefficients)
 
 
 def _ground(m: Any, names: Names, builder: ModelBuilder, notes: Notes) -> None:
@@ -100,7 +106,12 @@ def _poses(m: Any, names: Names, builder: ModelBuilder) -> None:
 
 def _note_the_rest(m: Any, names: Names, notes: Notes) -> None:
     """Name what has no place in a model of ours and was not met on the way."""
-    kinds = ("tendons", "TENDON", m.ntendon), ("flexes", "FLEX", m.nflex), ("contact pairs", "PAIR", m.npair), ("plugins", "PLUGIN", m.nplugin)
+    kinds = (
+        ("tendons", "TENDON", m.ntendon),
+        ("flexes", "FLEX", m.nflex),
+        ("contact pairs", "PAIR", m.npair),
+        ("plugins", "PLUGIN", m.nplugin),
+    )
     for kind, word, count in kinds:
         for i in range(count):
             notes.add(f"{kind} (left out)", mujoco.mj_id2name(m, getattr(mujoco.mjtObj, f"mjOBJ_{word}"), i) or f"number {i + 1}")

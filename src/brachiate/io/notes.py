@@ -32,8 +32,12 @@ class Notes:
             return
         lines = [f"  - {kind}: {_listed(names)}" if names else f"  - {kind}" for kind, names in self._parts.items()]
         if strict:
-            raise ModelFileError("\n".join([f"{self.where}: strict=True, and this file has parts that cannot be kept as they are:", *lines]))
-        warnings.warn("\n".join([f"{self.where}: parts of this file could not be kept as they are:", *lines]), ModelFileWarning, stacklevel=4)
+            raise ModelFileError(
+                "\n".join([f"{self.where}: strict=True, and this file has parts that cannot be kept as they are:", *lines])
+            )
+        warnings.warn(
+            "\n".join([f"{self.where}: parts of this file could not be kept as they are:", *lines]), ModelFileWarning, stacklevel=4
+        )
 
 
 def _listed(names: list[str]) -> str:

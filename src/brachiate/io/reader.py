@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 import mujoco
+import numpy as np
 
 from brachiate.errors import ArgumentError, ModelError, ModelFileError, UnknownName
 from brachiate.io import guard, mjcf, sdf, urdf
@@ -35,16 +36,17 @@ def read(
     root = guard.scan_all(data, path, assets).root
     if root not in _READERS:
         raise ModelFileError(f"{path}: its root element is <{root}>. Expected <mujoco> (MJCF), <robot> (URDF) or <sdf> (SDF).")
-    source = _READERS[root](data, path, assets, notes, fix_inertia)
-    if floating is not None:
-        (_float if floating else _fasten)(source)
-    m = compiled(source)
     try:
-        model = model_of(m, source, name or source.name or path.stem)
+        source = _READERS[root](data, path, assets, notes, fix_inertia)
+        if floating is not None:
+            (_float if floating else _fasten)(source)
+        model = model_of(compiled(source), source, name or source.name or path.stem)
+    except ModelFileError:
+        raise
     except (ModelError, ArgumentError, UnknownName) as error:
-        if isinstance(error, ModelFileError):
-            raise
         raise ModelFileError(f"{path}: {error}{_hint(error)}") from None
+    except (ArithmeticError, np.linalg.LinAlgError):
+        raise ModelFileError(f"{path}: some of its numbers are too large to compute with. Are the units right?") from None
     notes.tell(strict)
     return model
 
@@ -68,7 +70,8 @@ def _float(source: Source) -> None:
         return
     if root.joints:
         raise ModelFileError(
-            f"{source.path}: floating=True, but the root {root.name!r} already moves by the joint {root.joints[0].name!r}. Leave floating out."
+            f"{source.path}: floating=True, but the root {root.name!r} already moves by the joint {root.joints[0].name!r}. "
+            "Leave floating out."
         )
     taken = {j.name for j in source.spec.joints}
     root.add_freejoint(name="root" if "root" not in taken else f"{root.name}.root")
@@ -88,5 +91,3 @@ def _drop_keyframes(source: Source) -> None:
     for key in list(source.spec.keys):
         source.notes.add("keyframes (left out: their numbers are for the root as the file has it)", key.name)
         source.spec.delete(key)
-
-

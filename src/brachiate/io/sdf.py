@@ -1,6 +1,7 @@
 """SDF, as far as a model of links and joints goes: it is rewritten as URDF, and its joints are added to what MuJoCo reads.
 
-Poses are those of SDF 1.5 and 1.6: of links in the model, of joints and shapes in their link; axes in the joint's own frame.
+Poses are those of SDF 1.5 and 1.6: of links in the model, of joints and shapes in their link; axes in the joint's own
+frame, or in the model's where the file says so.
 The first joint that has a link as its child carries it; joints that come later to the same link close a loop.
 """
 
@@ -28,6 +29,7 @@ _TYPES = {
     "ball": mujoco.mjtJoint.mjJNT_BALL,
     "fixed": None,
 }
+_TRUE = ("1", "true")
 _ENDLESS = 1e10  # limits beyond are SDF's way to say there is none
 
 
@@ -57,8 +59,8 @@ def source(data: bytes, path: Path, assets: Mapping[str, bytes], notes: Notes, f
             at = poses[body.name].seen_from(poses.get(parent, _Pose(np.eye(3), np.zeros(3))))
             body.pos, body.quat = at.p, _quaternion(at.R)
             if carrier is not None:
-                _add_joint(body, carrier, path)
-            elif _text(model, "static", "0").lower() not in ("1", "true"):
+                _add_joint(body, carrier, poses[body.name], path)
+            elif _text(model, "static", "0").lower() not in _TRUE:
                 body.add_freejoint(name="root")
     for joint in closers:
         _close(joint, poses, path, result)
@@ -68,11 +70,10 @@ def source(data: bytes, path: Path, assets: Mapping[str, bytes], notes: Notes, f
 def _refuse_other_frames(model: Element, path: Path) -> None:
     for element in model.iter():
         named = element.get("relative_to") or element.get("frame")
-        of_model = element.tag == "use_parent_model_frame" and (element.text or "").strip().lower() in ("1", "true")
-        if named or of_model or element.tag in ("include", "frame") or element.find("model") is not None:
+        if named or element.tag in ("include", "frame") or element.find("model") is not None:
             raise ModelFileError(
                 f"{path}: <{element.tag}> places things by other frames or models, which is not read. "
-                "Give poses of links in the model, of joints in their child and axes in their joint, as SDF 1.6 does by default."
+                "Give poses of links in the model and of joints in their child, as SDF 1.6 does by default."
             )
 
 
@@ -104,7 +105,10 @@ def _robot(model: Element, carriers: Mapping[str, Element], path: Path) -> Eleme
             there = SubElement(new, "inertial")
             _origin(there, inertial, path)
             SubElement(there, "mass", value=_text(inertial, "mass", "1"))
-            tensor = {key: _text(inertial, f"inertia/{key}", "1" if key[1] == key[2] else "0") for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")}
+            tensor = {
+                key: _text(inertial, f"inertia/{key}", "1" if key[1] == key[2] else "0")
+                for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+            }
             SubElement(there, "inertia", tensor)
         for shape in [s for s in link if s.tag in ("visual", "collision")]:
             geometry = _geometry(shape)
@@ -132,7 +136,7 @@ def _geometry(shape: Element) -> Element | None:
     return Element(solid.tag, values) if solid.tag in ("box", "cylinder", "sphere") else None
 
 
-def _add_joint(body: Any, joint: Element, path: Path) -> None:
+def _add_joint(body: Any, joint: Element, link: _Pose, path: Path) -> None:
     type_ = _TYPES[joint.get("type", "")]
     if type_ is None:
         return
@@ -145,7 +149,8 @@ def _add_joint(body: Any, joint: Element, path: Path) -> None:
     new: dict[str, Any] = {"name": joint.get("name"), "type": type_, "pos": frame.p}
     new["damping"] = number("dynamics/damping", 0.0)
     if joint.get("type") != "ball":
-        new["axis"] = frame.R @ _numbers(_text(joint, "axis/xyz", "0 0 1"), 3, where)
+        of_model = _text(joint, "axis/use_parent_model_frame", "0").lower() in _TRUE
+        new["axis"] = (link.R.T if of_model else frame.R) @ _numbers(_text(joint, "axis/xyz", "0 0 1"), 3, where)
         new |= {"frictionloss": number("dynamics/friction", 0.0), "stiffness": number("dynamics/spring_stiffness", 0.0)}
         new["springref"] = number("dynamics/spring_reference", 0.0)
         lower, upper, effort = number("limit/lower", -np.inf), number("limit/upper", np.inf), number("limit/effort", -1.0)

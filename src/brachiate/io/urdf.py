@@ -117,7 +117,9 @@ def _check_tree(robot: Element, path: Path) -> None:
                 break  # it leads into a circle that another link of it reports
     roots = [link for link in links if link not in above]
     if len(roots) > 1:
-        raise ModelFileError(f"{path}: {len(roots)} links have no parent: {', '.join(roots[:8])}. URDF is one tree: add the joints that connect them.")
+        raise ModelFileError(
+            f"{path}: {len(roots)} links have no parent: {', '.join(roots[:8])}. URDF is one tree: add the joints that connect them."
+        )
 
 
 def _end(joint: Element, tag: str, links: list[str], path: Path) -> str:

@@ -151,7 +151,7 @@ class Joint:
         """Names of the joint's velocities: the joint's name alone, or with a suffix."""
         return [f"{joint_name}.{suffix}" if suffix else joint_name for suffix in self.suffixes]
 
-    def renamed(self, rename: Callable[[str], str]) -> Joint:  # noqa: ARG002
+    def renamed(self, rename: Callable[[str], str]) -> Joint:
         """Return the joint with the names it holds itself changed: none, but for a compound's parts."""
         return self
 
@@ -262,7 +262,7 @@ class Compound(Joint):
         for what in ("lower", "upper", "damping", "stiffness", "rest", "friction", "armature", "effort"):
             setattr(self, what, np.concatenate([getattr(j, what) for j in joints]) if joints else np.zeros(0))
 
-    def coordinate_names(self, joint_name: str) -> list[str]:  # noqa: ARG002
+    def coordinate_names(self, joint_name: str) -> list[str]:
         """Names of the parts' own velocities."""
         return list(self._names)
 

@@ -195,7 +195,7 @@ class Box(Shape):
         s = self.size**2
         return np.diag(s.sum() - s) / 12
 
-    def _surface(self, fineness: int) -> tuple[Array, Triangles]:  # noqa: ARG002
+    def _surface(self, fineness: int) -> tuple[Array, Triangles]:
         corners = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * self.size / 2
         quads = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
         return corners, np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))])
@@ -245,7 +245,7 @@ class Mesh(Shape):
         covariance = second / volume - np.outer(c, c)
         return np.trace(covariance) * np.eye(3) - covariance
 
-    def _surface(self, fineness: int) -> tuple[Array, Triangles]:  # noqa: ARG002
+    def _surface(self, fineness: int) -> tuple[Array, Triangles]:
         return self.vertices, self.triangles
 
 
@@ -290,7 +290,7 @@ class Plane(Shape):
     def inertia(self) -> Array:
         return np.zeros((3, 3))
 
-    def _surface(self, fineness: int) -> tuple[Array, Triangles]:  # noqa: ARG002
+    def _surface(self, fineness: int) -> tuple[Array, Triangles]:
         h = self.size / 2
         return np.array([(-h, -h, 0), (h, -h, 0), (h, h, 0), (-h, h, 0.0)]), np.array([(0, 1, 2), (0, 2, 3)])
 

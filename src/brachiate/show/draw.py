@@ -12,7 +12,7 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from brachiate import doors
 from brachiate.doors import Array
@@ -27,7 +27,7 @@ _SHADOW = np.array((0.90, 0.90, 0.905))
 _PLAIN = (0.60, 0.64, 0.70, 1.0)  # a shape without a colour of its own
 _LIGHT = np.array((0.35, -0.45, 0.82)) / np.linalg.norm((0.35, -0.45, 0.82))  # towards the light, world axes
 _AMBIENT = 0.52
-_DETAILS = 130  # triangles are at most this part of the figure's size
+_DETAILS = 130  # edges of triangles go at least so often into the figure's size, or twice as often into the picture's
 _DEEP = 0.96  # how deep in another solid a triangle must be to be left out, as a part of its radius: at seams both are needed
 
 
@@ -104,11 +104,14 @@ def picture(
         raise ArgumentError("frames: expected at least one (data, q), got none.")
     view = view if view is not None else View()
     first = doors.number(palest, "palest", least=0.0, most=1.0)
+    longest = _size([corner for data, q in frames for corner in _box(data, q)]) / (2 * _DETAILS)
     skins = []
     for i, (data, q) in enumerate(frames):
         data.assign(q=q)
-        skins.append(_faded(skin(data), 1.0 if len(frames) == 1 else first + (1 - first) * i / (len(frames) - 1)))
+        skins.append(_faded(skin(data, longest), 1.0 if len(frames) == 1 else first + (1 - first) * i / (len(frames) - 1)))
     whole = _joined(skins)
+    if not len(whole.corners):
+        raise ArgumentError("frames: none of these models has a shape that can be drawn. Give their links shapes=...")
     figure, ax = _empty_axes(view)
     low, high = whole.corners.reshape(-1, 3).min(axis=0), whole.corners.reshape(-1, 3).max(axis=0)
     if ground:
@@ -119,11 +122,15 @@ def picture(
     _pyplot().close(figure)
 
 
-def skin(data: Data) -> Skin:
-    """Return the shaded surface of every shape at ``data.q``; planes, which have no end, are left out."""
-    poses = link_poses(data)
-    shapes = [(shape, poses[name]) for name, link in data.model.links.items() for shape in link.shapes if not isinstance(shape, Plane)]
-    longest = _size(shapes) / _DETAILS
+def skin(data: Data, longest: float = 0.0) -> Skin:
+    """Return the shaded surface of every shape at ``data.q``; planes, which have no end, are left out.
+
+    Args:
+        data: The figure and its posture.
+        longest: Edges of triangles need not be shorter than this [m].
+    """
+    shapes = _placed(data)
+    longest = max(longest, _size(_box(data, data.q)) / _DETAILS)
     corners, normals, colors, solids = [], [], [], []
     for shape, pose in shapes:
         vertices, triangles = shape.surface(_fineness(shape, longest))
@@ -160,10 +167,22 @@ def _normals(solid: _Solid, triangles: Array) -> Array:
     return (n / np.linalg.norm(n, axis=1, keepdims=True)) @ solid.rotation.T
 
 
-def _size(shapes: Sequence[tuple[Shape, Pose]]) -> float:
-    """Diagonal of the box around everything [m]."""
-    points = [shape.surface(4)[0] @ pose.rotation.T + pose.position for shape, pose in shapes] or [np.zeros((1, 3))]
-    return float(np.linalg.norm(np.ptp(np.concatenate(points), axis=0)))
+def _placed(data: Data) -> list[tuple[Shape, Pose]]:
+    """Every shape that has an end, and the pose of its link."""
+    poses = link_poses(data)
+    return [(shape, poses[name]) for name, link in data.model.links.items() for shape in link.shapes if not isinstance(shape, Plane)]
+
+
+def _box(data: Data, q: ArrayLike) -> list[Array]:
+    """Lowest and highest corner of the box around a figure: nothing if it has no shapes."""
+    data.assign(q=q)
+    points = [shape.surface(4)[0] @ pose.rotation.T + pose.position for shape, pose in _placed(data)]
+    return [np.concatenate(points).min(axis=0), np.concatenate(points).max(axis=0)] if points else []
+
+
+def _size(points: Sequence[Array]) -> float:
+    """Diagonal of the box around points [m]."""
+    return float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0
 
 
 def _fineness(shape: Shape, longest: float) -> int:
@@ -197,7 +216,7 @@ def _cut(triangles: Array, longest: float) -> Array:
     return np.concatenate(done)
 
 
-def _showing(triangles: Array, owner: Array, solids: Sequence[_Solid]) -> Array:
+def _showing(triangles: Array, owner: NDArray[np.int64], solids: Sequence[_Solid]) -> NDArray[np.bool_]:
     """Which triangles are not wholly inside another solid: what is hidden in flesh would only disturb the order of the rest."""
     showing = np.ones(len(triangles), bool)
     first = triangles[:, 0]
@@ -209,7 +228,7 @@ def _showing(triangles: Array, owner: Array, solids: Sequence[_Solid]) -> Array:
     return showing
 
 
-def _within(shape: Shape, x: Array) -> Array:
+def _within(shape: Shape, x: Array) -> NDArray[np.bool_]:
     """Which points, in the shape's own axes, are deep inside it; none for surfaces of triangles."""
     match shape:
         case Ellipsoid():
@@ -222,7 +241,7 @@ def _within(shape: Shape, x: Array) -> Array:
         case Cylinder():
             return (x[:, 0] ** 2 + x[:, 1] ** 2 < (_DEEP * shape.radius) ** 2) & (np.abs(x[:, 2]) < _DEEP * shape.length / 2)
         case Box():
-            return (np.abs(x) < _DEEP * shape.size / 2).all(axis=1)
+            return np.all(np.abs(x) < _DEEP * shape.size / 2, axis=1)
         case _:
             return np.zeros(len(x), bool)
 
@@ -258,10 +277,10 @@ def _empty_axes(view: View) -> tuple[Any, Any]:
 
 
 def _draw_ground(ax: Any, whole: Skin, low: Array, high: Array) -> tuple[Array, Array]:
-    """Draw a grid of half metres and the shadows; return the corners of what is then to be seen."""
+    """Draw a grid of half metres (finer for small things) and the shadows; return the corners of what is then to be seen."""
     from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection  # noqa: PLC0415  (matplotlib is optional)
 
-    step = 0.5 if max(high - low) > 0.5 else 0.05
+    step = min(0.5, 0.5 * 10 ** np.floor(np.log10(max(high - low))))
     a, b = np.floor(low[:2] / step - 0.5) * step, np.ceil(high[:2] / step + 0.5) * step
     lines = [((x, a[1], 0), (x, b[1], 0)) for x in np.arange(a[0], b[0] + step / 2, step)]
     lines += [((a[0], y, 0), (b[0], y, 0)) for y in np.arange(a[1], b[1] + step / 2, step)]

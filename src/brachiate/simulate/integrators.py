@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from brachiate.compiled import Floats, Handle, entry, kernel, opener, outlined
 from brachiate import doors
+from brachiate.compiled import Floats, Handle, entry, kernel, opener, outlined
 from brachiate.doors import Array
 from brachiate.dynamics.forward import accelerate
+from brachiate.errors import StateError
 from brachiate.kinematics import finite
 from brachiate.manifold import integrate, normalize, rates
-from brachiate.errors import StateError
 from brachiate.model.data import Data
 from brachiate.model.rooms import NOT_FINITE, OK, STALLED, open_rooms
 from brachiate.simulate.tables import DORMAND_PRINCE, DORMAND_PRINCE_DENSE, DORMAND_PRINCE_ERROR, RK4, RK8, Table
@@ -142,8 +142,10 @@ def _euler(key, steps_key, dt, n, every, Q, V):
     T, W = open_rooms(key)
     for i in range(n):
         status = euler_step(T, W, dt)
-        if status != OK or not finite(W.v):
-            return NOT_FINITE if status == OK else status
+        if not finite(W.v):
+            return NOT_FINITE
+        if status != OK:
+            return status
         if (i + 1) % every == 0:
             record(W, (i + 1) // every - 1, Q, V)
     return OK
@@ -155,8 +157,10 @@ def _runge_kutta(key, steps_key, dt, n, every, Q, V):
     (X,) = open_steps(steps_key)
     for i in range(n):
         status = runge_kutta_step(key, X, T, W, dt)
-        if status != OK or not finite(W.v):
-            return NOT_FINITE if status == OK else status
+        if not finite(W.v):
+            return NOT_FINITE
+        if status != OK:
+            return status
         if (i + 1) % every == 0:
             record(W, (i + 1) // every - 1, Q, V)
     return OK
@@ -195,8 +199,10 @@ def _dormand_prince(key, steps_key, dt, n, every, Q, V):
             X.e[c] = 0.0
         combine(X, X.error, h, X.e)
         error = excess(X, X.z, X.e)
-        if status != OK or error - error != 0.0:
-            return NOT_FINITE if status == OK else status
+        if error - error != 0.0:
+            return NOT_FINITE
+        if status != OK:
+            return status
         factor = min(5.0, max(0.2, 0.9 * (error + 1e-10) ** -0.2))
         if error > 1.0:
             h *= min(1.0, factor)
@@ -268,7 +274,7 @@ def _bulirsch_stoer(key, steps_key, dt, n, every, Q, V):
             for j in range(MIDPOINTS):
                 status = midpoint_steps(key, X, step, 2 * (j + 1), j * m)
                 if status != OK:
-                    return status
+                    return status if finite(X.z) else NOT_FINITE
                 for k in range(j - 1, -1, -1):  # Neville: column k becomes the extrapolation of k and k + 1
                     r = (j + 1.0) / (k + 1.0)
                     r = 1.0 / (r * r - 1.0)

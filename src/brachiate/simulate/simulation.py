@@ -12,6 +12,7 @@ import numpy as np
 from brachiate import doors
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError, StateError
+from brachiate.model.model import Model
 from brachiate.simulate.integrators import METHODS, Integrator
 from brachiate.simulate.recording import Recording
 from brachiate.world.world import World
@@ -118,8 +119,15 @@ class Simulation:
                 bar.show(self.world.time - start)
         if bar:
             bar.close()
-        time, q, v, torque = (np.array(column) for column in zip(*rows, strict=True))
-        return Recording(self.world.model, self.world.gravity, time, q, v, torque)
+        return self._recording(rows)
+
+    def _recording(self, rows: list[Any]) -> Recording:
+        """Rows as arrays. Where a figure came in on the way, it is recorded as waiting where it came in."""
+        model = self.world.model
+        if any(len(row[1]) != model.nq for row in rows):
+            rows = _widened(rows, model)
+        time, q, v, torque = (np.array(column) for column in list(zip(*rows, strict=True))[:4])
+        return Recording(model, self.world.gravity, time, q, v, torque)
 
     def _stretch(self, start: float, done: int, count: int) -> list[Any]:
         """Advance many steps in one go of compiled code."""
@@ -127,7 +135,8 @@ class Simulation:
         times = start + self.dt * (done + self.every * np.arange(1, len(Q) + 1))
         self.world.time = start + self.dt * (done + count)
         torque = self.world.torque.copy()
-        rows = [(t, q, v, torque) for t, q, v in zip(times, Q, V, strict=True)]
+        model = self.world.model
+        rows = [(t, q, v, torque, model) for t, q, v in zip(times, Q, V, strict=True)]
         return rows if count % self.every == 0 else [*rows, self._row()]
 
     def _watched(self, until: float) -> bool:
@@ -135,9 +144,9 @@ class Simulation:
         pending = [e for e in self._events if not (e.once and e.happened)]
         return bool(self._controllers) or any(e.function is not None or e.at <= until for e in pending)
 
-    def _row(self) -> tuple[float, Array, Array, Array]:
+    def _row(self) -> tuple[float, Array, Array, Array, Model]:
         w = self.world
-        return w.time, w.q.copy(), w.v.copy(), w.torque.copy()
+        return w.time, w.q.copy(), w.v.copy(), w.torque.copy(), w.model
 
     def _ready(self) -> Integrator:
         """The integrator of the world's present data: adding a figure has given it another."""
@@ -213,6 +222,19 @@ class Simulation:
             else:
                 high, f_high = middle, f
         return high
+
+
+def _widened(rows: list[Any], model: Model) -> list[Any]:
+    """Rows of worlds that grew, as rows of the last one: a joint that was not there yet is where it was at first."""
+    q_first, wide = model.neutral.copy(), []
+    for time, q, v, torque, was in reversed(rows):
+        Q, V, tau = q_first.copy(), np.zeros(model.nv), np.zeros(model.nv)
+        for name, old in was.joints.items():
+            new = model.joints[name]
+            Q[new.q], V[new.v], tau[new.v] = q[old.q], v[old.v], torque[old.v]
+        q_first = Q
+        wide.append((time, Q, V, tau, model))
+    return wide[::-1]
 
 
 def _value(event: Event, world: World) -> float:

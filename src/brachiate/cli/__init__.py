@@ -1,0 +1,70 @@
+"""The command line: parse, call, write. Nothing is computed here."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import brachiate
+from brachiate.errors import BrachiateError
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=brachiate.__doc__)
+console = Console()
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the picture and the recording.")] = Path("demo-output"),
+    seconds: Annotated[float, typer.Option(help="How long the figure flies [s].")] = 1.2,
+) -> None:
+    """Throw a human figure into the air, and show what stays constant while it tumbles."""
+    from brachiate.cli.demo import run  # noqa: PLC0415  (only this command needs it)
+
+    run(out, seconds, console)
+
+
+@app.command()
+def figures() -> None:
+    """List the built-in figures and things."""
+    table = Table(box=None, header_style="bold")
+    for column, side in (("name", "left"), ("what it is", "left"), ("links", "right"), ("dof", "right"), ("mass [kg]", "right")):
+        table.add_column(column, justify=side)  # type: ignore[arg-type]
+    for name, make in brachiate.figures.FIGURES.items():
+        model = make(5) if name == "chain" else make()
+        about = (make.__doc__ or "").split("\n")[0].rstrip(".")
+        table.add_row(name, about, str(len(model.links)), str(model.nv), f"{model.mass:.1f}")
+    console.print(table)
+
+
+@app.command()
+def model(
+    path: Annotated[str, typer.Argument(help="A URDF or MJCF file, or the name of a built-in figure.")],
+    draw: Annotated[Path | None, typer.Option(help="Write a picture of it to this file.")] = None,
+    strict: Annotated[bool, typer.Option(help="Refuse a file with parts that cannot be represented.")] = False,
+) -> None:
+    """Show what a model is made of: links, joints, limits, masses."""
+    from brachiate.cli.describe import describe  # noqa: PLC0415
+
+    describe(path, draw, strict, console)
+
+
+@app.command()
+def warmup() -> None:
+    """Compile everything now, so that nothing has to wait later."""
+    from brachiate.cli.warm import warm  # noqa: PLC0415
+
+    warm(console)
+
+
+def main() -> None:
+    """Run the command line; an error of ours is one message, not a traceback."""
+    try:
+        app()
+    except BrachiateError as error:
+        Console(stderr=True).print(f"[bold red]{type(error).__name__}[/]: {error}", highlight=False, soft_wrap=True)
+        sys.exit(1)

@@ -1,0 +1,78 @@
+"""The demo: a human figure thrown and tumbling in free flight."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import brachiate as br
+from brachiate.show.draw import picture
+
+DT = 0.002
+
+
+def thrown_world() -> br.World:
+    """A human28 in the air, going up, forward and head over heels, its joints moving; no torque acts anywhere."""
+    world = br.World()
+    man = world.add(br.figures.human28(height=1.75, mass=70.0), name="man")
+    man.place((0.0, 0.0, 1.6))
+    man.pose("tumble")
+    world.v = {
+        "man/root": [2.1, 0.3, 5.2, 0.6, 5.0, 0.9],
+        "man/chest": [0.2, -0.8, 0.3],
+        "man/left_shoulder": [0.5, -1.5, 0.4],
+        "man/right_shoulder": [-0.8, 1.0, 0.2],
+        "man/left_hip": [0.3, 0.9, 0.0],
+        "man/right_hip": [-0.3, -0.8, 0.1],
+    }
+    return world
+
+
+def run(out: Path, seconds: float, console: Console) -> None:
+    """Simulate, write a picture, a plot and the recording, and print what was conserved."""
+    out.mkdir(parents=True, exist_ok=True)
+    world = thrown_world()
+    start = world.save()
+    simulation = br.Simulation(world, dt=DT, integrator="rk8", every=5)
+    simulation.step()  # compiles, the first time on a machine
+    world.restore(start)
+    began = time.perf_counter()
+    run = simulation.run(seconds)
+    took = time.perf_counter() - began
+    console.print(conserved(run))
+    console.print(f"{seconds:g} s of flight in {1000 * took:.0f} ms: {seconds / took:.0f} times faster than it happens.")
+    run.save(out / "flight.npz")
+    run.plot("energy", "kinetic energy", "potential energy", "angular momentum", path=out / "flight-plot.png")
+    frames = np.linspace(0, len(run) - 1, 7).round().astype(int)
+    picture([(world.data, run.q[i]) for i in frames], out / "flight.png", title="")
+    for name, what in (("flight.png", "picture"), ("flight-plot.png", "energies and momentum"), ("flight.npz", "recording")):
+        console.print(f"  {out / name}  [dim]{what}[/]")
+
+
+def conserved(run: br.Recording) -> Table:
+    """How well the flight keeps what free flight must keep."""
+    totals = list(run.totals())
+    g, t = run.gravity, run.time
+    momentum = np.array([x.momentum for x in totals]) - np.outer(t - t[0], totals[0].mass * g)
+    spin = np.array([x.angular_momentum for x in totals])
+    energy = np.array([x.energy for x in totals])
+    parabola = totals[0].center + np.outer(t - t[0], totals[0].velocity) + 0.5 * np.outer((t - t[0]) ** 2, g)
+    center = np.array([x.center for x in totals])
+    table = Table(title="Free flight of a human figure, 34 degrees of freedom", title_justify="left", box=None, header_style="bold")
+    for column, side in (("conserved", "left"), ("value", "right"), ("largest change", "right"), ("relative", "right")):
+        table.add_column(column, justify=side)  # type: ignore[arg-type]
+    rows = (
+        ("momentum, less what gravity gave", momentum, "kg·m/s"),
+        ("angular momentum about the centre of mass", spin, "kg·m²/s"),
+        ("energy", energy[:, None], "J"),
+    )
+    for name, values, unit in rows:
+        size, change = float(np.linalg.norm(values[0])), float(np.linalg.norm(values - values[0], axis=1).max())
+        table.add_row(name, f"{size:.4f} {unit}", f"{change:.1e} {unit}", f"{change / size:.1e}")
+    off = float(np.linalg.norm(center - parabola, axis=1).max())
+    table.add_row("centre of mass on its parabola", f"{center[:, 2].max():.4f} m high", f"{off:.1e} m", f"{off / center[:, 2].max():.1e}")
+    return table

@@ -1,0 +1,312 @@
+"""From words to a frozen model: order, names, masses, fixed links, postures, models within models."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.random_models import random_body, random_model, random_rotation, random_state
+
+from brachiate import (
+    Box,
+    Compound,
+    Cylindrical,
+    Data,
+    Fixed,
+    Free,
+    Hull,
+    Model,
+    ModelBuilder,
+    Planar,
+    Plane,
+    Prismatic,
+    Revolute,
+    Sphere,
+    Spherical,
+    dynamics,
+)  # fmt: skip
+from brachiate.kinematics import link_poses
+from brachiate.model.builder import WATER
+
+BODY = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}
+
+
+def figure() -> ModelBuilder:
+    b = ModelBuilder("figure")
+    b.link("trunk", joint=Free(), joint_name="root", **BODY)
+    b.link("arm", parent="trunk", joint=Spherical(), joint_name="shoulder", at=(0, 0.2, 0.4), **BODY)
+    b.link("hand", parent="arm", joint=Revolute("y", limits=(-1, 2), effort=30), joint_name="wrist", at=(0, 0, -0.3), **BODY)
+    b.link("nail", parent="hand", at=(0.01, 0, 0), mass=0.001)
+    return b
+
+
+# --- order and names ----------------------------------------------------------------------------
+
+
+def test_parents_come_before_children_and_the_rest_stays_in_order():
+    b = ModelBuilder("shuffled")
+    for name, parent in (("e", "c"), ("c", "a"), ("b", "a"), ("a", None), ("d", None)):
+        b.link(name, parent=parent, joint=Revolute(), **BODY)
+    assert list(b.build().links) == ["a", "c", "e", "b", "d"]
+
+
+def test_numbers_of_q_and_v_follow_the_links():
+    model = figure().build()
+    assert (model.nq, model.nv) == (12, 10)
+    assert {name: (j.link, j.q, j.v) for name, j in model.joints.items()} == {
+        "root": ("trunk", slice(0, 7), slice(0, 6)),
+        "shoulder": ("arm", slice(7, 11), slice(6, 9)),
+        "wrist": ("hand", slice(11, 12), slice(9, 10)),
+    }
+    assert model.coordinates[6:] == ("shoulder.x", "shoulder.y", "shoulder.z", "wrist")
+    assert model.coordinate_index["wrist"] == 9
+    assert model.neutral.tolist() == [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0]
+    assert repr(model) == "<Model 'figure': 4 links, 3 joints, 10 dof, 3.001 kg>"
+
+
+def test_limits_and_effort_are_by_velocity():
+    model = figure().build()
+    lower, upper = model.limits
+    assert (lower[9], upper[9], model.effort[9]) == (-1, 2, 30)
+    assert np.isinf(lower[:9]).all()
+    assert np.isinf(model.effort[:9]).all()
+
+
+def test_a_joint_is_named_after_its_link_unless_told():
+    b = ModelBuilder("one")
+    b.link("rod", joint=Revolute(), **BODY)
+    assert list(b.build().joints) == ["rod"]
+
+
+def test_building_twice_gives_two_models_and_the_builder_goes_on():
+    b = figure()
+    first = b.build()
+    b.link("ring", parent="nail", mass=0.1)
+    second = b.build()
+    assert len(first.links) == 4
+    assert len(second.links) == 5
+
+
+def test_an_empty_model_and_one_that_cannot_move():
+    empty = ModelBuilder("empty").build()
+    assert (empty.nq, empty.nv, empty.mass) == (0, 0, 0)
+    b = ModelBuilder("rock")
+    b.link("rock", mass=5.0)
+    for model in (empty, b.build()):
+        data = Data(model)
+        assert dynamics.mass_matrix(data, []).shape == (0, 0)
+        assert dynamics.forward_dynamics(data, [], [], []).shape == (0,)
+        assert dynamics.inverse_dynamics(data, [], [], []).shape == (0,)
+        assert dynamics.totals(data).mass == 0  # of what can move
+
+
+# --- frozen -------------------------------------------------------------------------------------
+
+
+def test_arrays_of_a_model_refuse_to_be_written():
+    # Fails if one number of a model can be changed behind the back of those who share it.
+    b = figure()
+    b.pose("wave", {"wrist": 1.0})
+    model = b.build()
+    shared = {f"tree.{name}": array for name, array in model.tree._asdict().items()}
+    shared |= {
+        "neutral": model.neutral,
+        "effort": model.effort,
+        "lower": model.limits[0],
+        "upper": model.limits[1],
+        "pose": model.poses["wave"],
+    }
+    assert [name for name, array in shared.items() if array.flags.writeable] == []
+
+
+def test_tables_of_a_model_refuse_to_be_written():
+    model = figure().build()
+    for table in (model.links, model.sites, model.joints, model.poses, model.actuators, model.coordinate_index):
+        with pytest.raises(TypeError):
+            table["new"] = None  # type: ignore[index]
+
+
+def test_the_callers_arrays_are_copied():
+    at, inertia, center = np.zeros(3), np.array([1.0, 1.0, 1.0]), np.zeros(3)
+    b = ModelBuilder("one")
+    b.link("it", joint=Revolute(), at=at, mass=1.0, inertia=inertia, center=center)
+    at[:] = inertia[:] = center[:] = 9
+    link = b.build().links["it"]
+    assert link.position.tolist() == [0, 0, 0]
+    assert link.center.tolist() == [0, 0, 0]
+    assert np.diag(link.inertia).tolist() == [1, 1, 1]
+
+
+# --- mass ---------------------------------------------------------------------------------------
+
+
+def test_mass_from_shapes_and_density():
+    b = ModelBuilder("made of shapes")
+    b.link("default", joint=Revolute(), shapes=Sphere(radius=0.1, position=(0, 0, 0.5)))
+    b.link("oak", joint=Revolute(), shapes=[Box(size=(1, 1, 1))], density=700)
+    links = b.build().links
+    assert links["default"].mass == pytest.approx(WATER * 4 / 3 * np.pi * 1e-3, rel=1e-14)
+    assert links["default"].center.tolist() == [0, 0, 0.5]
+    assert links["oak"].mass == pytest.approx(700)
+    assert np.allclose(links["oak"].inertia, 700 / 6 * np.eye(3), rtol=1e-14)
+
+
+def test_two_shapes_weigh_as_the_solid_they_make():
+    # Two half boxes are one box: Steiner's terms between them included.
+    b = ModelBuilder("halves")
+    b.link("halves", shapes=[Box(size=(1, 2, 3), position=(x, 0, 0)) for x in (-0.5, 0.5)])
+    b.link("whole", shapes=Box(size=(2, 2, 3)))
+    halves, whole = b.build().links.values()
+    assert halves.mass == pytest.approx(whole.mass, rel=1e-14)
+    assert np.allclose(halves.inertia, whole.inertia, rtol=1e-13)
+
+
+def test_given_mass_scales_the_inertia_of_the_shapes():
+    b = ModelBuilder("hollow")
+    b.link("it", mass=2.0, shapes=Sphere(radius=0.5))
+    link = b.build().links["it"]
+    assert link.mass == 2.0
+    assert np.allclose(link.inertia, 2.0 * 0.4 * 0.25 * np.eye(3), rtol=1e-14)
+
+
+def test_given_inertia_and_centre_with_mass_from_the_shapes():
+    # "Without mass, mass, centre and inertia come from the shapes": those that are given stay, the mass comes.
+    b = ModelBuilder("mixed")
+    b.link("it", inertia=(1, 1, 1), center=(0, 0, 0.1), shapes=Sphere(radius=0.5))
+    link = b.build().links["it"]
+    assert link.mass == pytest.approx(WATER * 4 / 3 * np.pi / 8, rel=1e-14)
+    assert link.center.tolist() == [0, 0, 0.1]
+
+
+def test_a_plane_adds_no_mass():
+    b = ModelBuilder("floor")
+    b.link("floor", shapes=Plane())
+    assert b.build().links["floor"].mass == 0
+
+
+def test_fixed_links_weigh_in_the_body_that_carries_them():
+    # The same solid described as one link, and as three links fixed to each other, at angles.
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        pieces = [(random_rotation(rng), rng.normal(size=3), random_body(rng)) for _ in range(2)]
+        b = ModelBuilder("in pieces")
+        core = random_body(rng)
+        b.link("core", joint=Free(), **core)
+        b.link("p0", parent="core", joint=Fixed(), at=pieces[0][1], rotation=pieces[0][0], **pieces[0][2])
+        b.link("p1", parent="p0", at=pieces[1][1], rotation=pieces[1][0], **pieces[1][2])
+        placed = [(np.eye(3), np.zeros(3), core), pieces[0]]
+        placed.append((pieces[0][0] @ pieces[1][0], pieces[0][1] + pieces[0][0] @ pieces[1][1], pieces[1][2]))
+        mass = sum(body["mass"] for *_, body in placed)
+        center = sum(body["mass"] * (p + R @ body["center"]) for R, p, body in placed) / mass
+        inertia = np.zeros((3, 3))
+        for R, p, body in placed:
+            d = p + R @ body["center"] - center
+            inertia += R @ body["inertia"] @ R.T + body["mass"] * (d @ d * np.eye(3) - np.outer(d, d))
+        found = b.build().tree.inertia
+        assert len(found) == 1
+        assert np.allclose(found[0], [mass, *center, *inertia[np.triu_indices(3)]], rtol=1e-13, atol=1e-13)
+
+
+def test_a_massless_link_may_carry_others_or_have_a_rotor():
+    b = ModelBuilder("gimbal")
+    b.link("ring", joint=Revolute("x"))
+    b.link("mass", parent="ring", joint=Revolute("y"), **BODY)
+    b.link("motor", joint=Revolute("z", armature=0.1))
+    assert b.build().nv == 3
+
+
+# --- configurations -----------------------------------------------------------------------------
+
+
+def test_configuration_by_joint_and_by_coordinate():
+    b = ModelBuilder("mixed")
+    b.link("a", joint=Planar(), **BODY)
+    b.link("b", parent="a", joint=Compound({"c": Revolute("x"), "d": Spherical()}), joint_name="cd", **BODY)
+    b.link("e", parent="b", joint=Cylindrical(), **BODY)
+    model = b.build()
+    q = model.configuration({"a": (1, 2, 3), "c": 0.5, "e.slide": 0.7})
+    assert q.tolist() == [1, 2, 3, 0.5, 1, 0, 0, 0, 0, 0.7]
+    q = model.configuration({"cd": (0.1, 0, 0, 2, 0), "a.angle": 9}, base=q)
+    assert q.tolist() == [1, 2, 9, 0.1, 0, 0, 1, 0, 0, 0.7]  # the quaternion at length one
+
+
+def test_configuration_leaves_its_base_alone():
+    model = figure().build()
+    base = model.neutral.copy()
+    model.configuration({"wrist": 1.0}, base=base)
+    assert base.tolist() == model.neutral.tolist()
+
+
+def test_poses_are_kept_by_name():
+    b = figure()
+    b.pose("wave", {"wrist": 1.0, "shoulder": (0, 2, 0, 0)})
+    pose = b.build().poses["wave"]
+    assert pose[-1] == 1.0
+    assert pose[7:11].tolist() == [0, 1, 0, 0]
+
+
+# --- models within models -----------------------------------------------------------------------
+
+
+def test_include_moves_everything_and_puts_the_prefix_before_every_name():
+    rng = np.random.default_rng(5)
+    part = random_model(rng, 12)
+    R, p = random_rotation(rng), rng.normal(size=3)
+    b = ModelBuilder("two")
+    b.include("left", part)
+    b.include("right", part, at=p, rotation=R)
+    model = b.build()
+    assert set(model.links) == {f"{side}/{name}" for side in ("left", "right") for name in part.links}
+    assert model.coordinates == tuple(f"{side}/{c}" for side in ("left", "right") for c in part.coordinates)
+    assert set(model.sites) == {f"{side}/{name}" for side in ("left", "right") for name in part.sites}
+    q = random_state(part, rng).q
+    alone, both = Data(part), Data(model)
+    alone.assign(q=q)
+    both.assign(q=np.concatenate([q, q]))
+    here, there = link_poses(alone), link_poses(both)
+    for name, pose in here.items():
+        assert np.allclose(there[f"left/{name}"].position, pose.position, rtol=0, atol=1e-13)
+        assert np.allclose(there[f"right/{name}"].position, p + R @ pose.position, rtol=0, atol=1e-12)
+        assert np.allclose(there[f"right/{name}"].rotation, R @ pose.rotation, rtol=0, atol=1e-13)
+
+
+def part_with_everything() -> Model:
+    b = figure()
+    b.site("tip", "hand", at=(0, 0, -0.1))
+    b.loop("handcuff", "point", "hand", "world", second_at=(1, 2, 3))
+    b.couple("follow", "wrist", "shoulder.x", (0, 1))
+    b.couple("hold", "shoulder.y", None, (0.3,))
+    b.actuator("motor", "wrist", gear=2.0)
+    b.pose("wave", {"wrist": 1.0})
+    return b.build()
+
+
+def test_include_brings_loops_couplings_actuators_and_poses():
+    b = ModelBuilder("whole")
+    b.include("man", part_with_everything())
+    model = b.build()
+    assert [(loop.name, loop.first, loop.second) for loop in model.loops] == [("man/handcuff", "man/hand", "world")]
+    assert [(c.name, c.coordinate, c.of) for c in model.couplings] == [
+        ("man/follow", "man/wrist", "man/shoulder.x"), ("man/hold", "man/shoulder.y", None),
+    ]  # fmt: skip
+    assert model.actuators["man/motor"].coordinate == "man/wrist"
+    assert list(model.poses) == ["man/wave"]
+
+
+def test_include_moves_the_ends_of_loops_that_are_in_the_world():
+    # A model that is moved as a whole keeps its shape: the point of the world it is held to must move along.
+    b = ModelBuilder("whole")
+    b.include("man", part_with_everything(), at=(10, 0, 0), rotation=(0, 0, 0, 1))
+    (loop,) = b.build().loops
+    assert np.allclose(loop.second_position, (9, -2, 3))
+    assert np.allclose(loop.second_rotation, np.diag((-1, -1, 1)))
+
+
+def test_shapes_and_sites_are_kept():
+    b = ModelBuilder("seen")
+    hull = Hull(vertices=np.random.default_rng(0).normal(size=(10, 3)))
+    b.link("rail", joint=Prismatic("x"), shapes=[hull, Sphere(radius=0.1)])
+    b.site("end", "rail", at=(1, 0, 0), rotation=(0, 1, 0, 0))
+    model = b.build()
+    assert model.links["rail"].shapes[0] is hull
+    assert model.sites["end"].position.tolist() == [1, 0, 0]
+    assert np.allclose(model.sites["end"].rotation, np.diag((1, -1, -1)))

@@ -1,0 +1,200 @@
+"""Simulations: events located in time, motors with limits, recordings."""
+
+import zipfile
+
+import numpy as np
+import pytest
+
+import brachiate as br
+from brachiate.errors import ArgumentError, FileFormatError, StateError, UnknownName
+
+
+def ball(height: float = 2.0) -> br.World:
+    builder = br.ModelBuilder("ball")
+    builder.link("ball", joint=br.Prismatic("z", effort=5.0), joint_name="height", mass=1.0)
+    world = br.World()
+    world.add(builder.build(), "ball")
+    world["ball/height"] = height
+    return world
+
+
+@pytest.mark.parametrize("method", ["rk4", "rk8", "dormand-prince", "bulirsch-stoer"])
+def test_an_event_is_located_in_time(method):
+    world = ball()
+    simulation = br.Simulation(world, dt=0.01, integrator=method)
+    event = simulation.when(lambda w: w["ball/height"], lambda: world.v.__imul__(-0.8), rising=False, once=False)
+    simulation.run(2.0)
+    first = np.sqrt(2 * 2.0 / 9.81)
+    assert event.times == pytest.approx([first, first * (1 + 1.6)], abs=1e-11)
+    assert event.happened
+
+
+def test_a_step_is_shortened_to_meet_a_time():
+    world = ball()
+    heights = []
+    simulation = br.Simulation(world, dt=0.01)
+    simulation.at(0.1234567, lambda: heights.append(world["ball/height"]))
+    run = simulation.run(0.5)
+    assert heights == pytest.approx([2.0 - 9.81 / 2 * 0.1234567**2], abs=1e-14)
+    assert len(run) == 51
+    assert world.time == pytest.approx(0.5, abs=1e-15)
+
+
+def test_events_happen_in_order_and_once():
+    world, seen = ball(), []
+    simulation = br.Simulation(world, dt=0.1)
+    simulation.at(0.25, lambda: seen.append("b"))
+    simulation.at(0.21, lambda: seen.append("a"))
+    simulation.when(lambda w: w["ball/height"] - 1.7, lambda: seen.append("c"))
+    simulation.when(lambda w: w["ball/height"] - 1.7, lambda: seen.append("never"), falling=False)
+    simulation.run(0.4)
+    assert seen == ["a", "c", "b"]  # the height of 1.7 m is passed at 0.247 s
+
+
+def test_structure_may_change_in_an_event():
+    world = ball()
+    simulation = br.Simulation(world, dt=0.01)
+    simulation.at(0.1, lambda: world.add(br.figures.plate(), "plate"))
+    run = simulation.run(0.15, progress=False)
+    simulation.run(0.05, progress=False)
+    assert run.q.shape == (16, world.model.nq)
+    assert np.abs(run["plate/root"][:11] - run["plate/root"][10]).max() == 0  # it waits where it came in
+    assert world["ball/height"] == pytest.approx(2.0 - 9.81 / 2 * 0.04, abs=1e-13)
+
+
+def test_motors_do_not_exceed_their_limit():
+    world = ball()
+    simulation = br.Simulation(world, dt=0.01)
+    simulation.control(lambda w: w.torque.__setitem__(0, 1000.0))
+    run = simulation.run(0.2)
+    assert (run.torque[1:] == 5.0).all()
+    assert world["ball/height"] == pytest.approx(2.0 + (5.0 - 9.81) / 2 * 0.04, abs=1e-13)
+
+
+def test_runs_add_up_whatever_the_recording():
+    ends = []
+    for every, parts in ((1, 1), (7, 1), (1, 4)):
+        world = ball()
+        simulation = br.Simulation(world, dt=0.001, every=every)
+        runs = [simulation.run(0.4 / parts) for _ in range(parts)]
+        ends.append((world.q[0], world.time))
+        assert runs[-1].time[-1] == pytest.approx(0.4, abs=1e-14)
+    assert ends[0] == pytest.approx(ends[1], abs=1e-14)
+    assert ends[0] == pytest.approx(ends[2], abs=1e-14)
+
+
+def test_a_last_step_may_be_short():
+    world = ball()
+    run = br.Simulation(world, dt=0.01, every=4).run(0.1234)
+    assert run.time[-1] == pytest.approx(0.1234, abs=1e-15)
+    assert (np.diff(run.time) > 0).all()
+    assert world["ball/height"] == pytest.approx(2.0 - 9.81 / 2 * 0.1234**2, abs=1e-14)
+
+
+def test_a_recording_survives_its_file(tmp_path):
+    world = ball()
+    run = br.Simulation(world, dt=0.01).run(0.3)
+    run.save(tmp_path / "run.npz")
+    back = br.Recording.load(tmp_path / "run.npz", world.model)
+    assert (back["ball/height"] == run["ball/height"]).all()
+    assert np.abs(back["energy"] - back["energy"][0]).max() < 1e-12
+    assert back["momentum"].shape == (31, 3)
+    path = back.plot("ball/height", "energy", "momentum", path=tmp_path / "plot.png")
+    assert path.stat().st_size > 10_000
+
+
+def _damage(path, how):
+    if how == "empty":
+        path.write_bytes(b"")
+    elif how == "text":
+        path.write_text("no archive")
+    elif how == "truncated":
+        path.write_bytes(path.read_bytes()[:200])
+    else:
+        with np.load(path) as file:
+            content = dict(file)
+        if how == "another kind":
+            content["format"] = np.array("something else")
+        elif how == "missing":
+            del content["v"]
+        elif how == "nan":
+            content["q"][0, 0] = np.nan
+        elif how == "shape":
+            content["v"] = content["v"][:-1]
+        elif how == "pickle":
+            content["q"] = np.array([{"a": 1}], dtype=object)
+        elif how == "another model":
+            content["coordinates"] = np.array(["a"])
+        np.savez(path, **content)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("empty", "not a recording, or it is damaged"), ("text", "not a recording"), ("truncated", "not a recording"),
+        ("another kind", "it says 'something else'"), ("missing", "lacks v"), ("nan", "q must be"), ("shape", "v must be"),
+        ("pickle", "not a recording, or it is damaged"), ("another model", "recorded with another model"), ("absent", "There is no file"),
+    ],
+)  # fmt: skip
+def test_damaged_files_are_refused(tmp_path, how, words):
+    world, path = ball(), tmp_path / "run.npz"
+    if how != "absent":
+        br.Simulation(world, dt=0.01).run(0.05).save(path)
+        _damage(path, how)
+    with pytest.raises(FileFormatError, match=words):
+        br.Recording.load(path, world.model)
+
+
+def test_a_recording_is_an_ordinary_archive(tmp_path):
+    br.Simulation(ball(), dt=0.01).run(0.05).save(tmp_path / "run.npz")
+    assert "q.npy" in zipfile.ZipFile(tmp_path / "run.npz").namelist()
+
+
+BAD = [
+    (lambda w: br.Simulation("world"), ArgumentError, "expects a world"),
+    (lambda w: br.Simulation(w, dt=0), ArgumentError, "dt must be more than 0"),
+    (lambda w: br.Simulation(w, integrator="verlet"), ArgumentError, "is not one of: euler, rk4"),
+    (lambda w: br.Simulation(w, tolerance=0), ArgumentError, "tolerance must be"),
+    (lambda w: br.Simulation(w, every=0), ArgumentError, "every must be at least 1"),
+    (lambda w: br.Simulation(w).run(-1), ArgumentError, "seconds must be at least 0"),
+    (lambda w: br.Simulation(w).at(-1, print), ArgumentError, "is past"),
+    (lambda w: br.Simulation(w).at(1, None), ArgumentError, "action of an event"),
+    (lambda w: br.Simulation(w).when(3, print), ArgumentError, "condition of an event"),
+    (lambda w: br.Simulation(w).control(None), ArgumentError, "controller must be a function"),
+    (lambda w: br.Simulation(w).run(0.01).plot(), ArgumentError, "Name what to plot"),
+    (lambda w: br.Simulation(w).run(0.01)["ball/heigt"], UnknownName, "Did you mean 'ball/height'?"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "words"), BAD)
+def test_bad_calls_say_why(call, error, words):
+    with pytest.raises(error) as raised:
+        call(ball())
+    assert words in str(raised.value)
+
+
+def test_a_state_that_runs_away_is_put_back():
+    world = ball()
+    world.torque[0] = 1e308
+    before = world.save()
+    with pytest.raises(StateError, match="ran away to infinity"):
+        br.Simulation(world, dt=10.0).run(100.0)
+    assert world.q[0] == before.q[0]
+
+
+def test_a_condition_that_is_not_finite_is_named():
+    simulation = br.Simulation(ball())
+    simulation.when(lambda w: float("nan"), print)
+    with pytest.raises(StateError, match="condition of an event is nan"):
+        simulation.run(0.1)
+
+
+def test_a_tolerance_out_of_reach_is_said():
+    # a push that switches sign inside every step cannot be; but a stiff spring with a tolerance near round-off stalls
+    builder = br.ModelBuilder("stiff")
+    builder.link("a", joint=br.Prismatic("x", stiffness=1e30), mass=1e-30)
+    world = br.World()
+    world.add(builder.build(), "stiff")
+    world["stiff/a"] = 1.0
+    with pytest.raises(StateError, match=r"cannot reach a tolerance|ran away"):
+        br.Simulation(world, dt=1.0, integrator="dormand-prince", tolerance=1e-13).run(1.0)

@@ -1,0 +1,323 @@
+"""The three ways code runs, the cache of compiled code, and what handles and kernels refuse."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from brachiate import compiled
+from brachiate.compiled import Field, Floats, Handle, Ints, Rows3, Rows33, fields_of
+
+compiles = pytest.mark.skipif(compiled.MODE == "off", reason="compiled code is switched off")
+
+DYNAMICS = """
+import json
+import numpy as np
+from brachiate import Data, ModelBuilder, Free, Revolute, Spherical, dynamics
+
+b = ModelBuilder("three")
+b.link("trunk", joint=Free(), mass=3.0, center=(0.1, 0, 0.2), inertia=(0.2, 0.3, 0.4))
+b.link("arm", parent="trunk", joint=Spherical(anchor=(0, 0.1, 0), stiffness=2.0), at=(0, 0.2, 0.5), mass=1.0, inertia=(0.1, 0.1, 0.02))
+b.link("hand", parent="arm", joint=Revolute((1, 2, 3), armature=0.1, damping=0.3), at=(0, 0, -0.3), mass=0.5, center=(0.1, 0.1, 0))
+model = b.build()
+data = Data(model)
+rng = np.random.default_rng(7)
+q, v, a = rng.normal(size=model.nq), rng.normal(size=model.nv), rng.normal(size=model.nv)
+tau = dynamics.inverse_dynamics(data, q, v, a).copy()
+found = dynamics.forward_dynamics(data, q, v, tau).copy()
+matrix = dynamics.mass_matrix(data, q)
+total = dynamics.totals(data)
+print(json.dumps([*tau, *found, *matrix.ravel(), total.energy, *total.momentum]))
+"""
+
+
+def run(script: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a script (its text, or a file) in a new Python; environment variables of ours are those given only."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("BRACHIATE_") or k == "BRACHIATE_CACHE"}
+    arguments = ["-c", script] if isinstance(script, str) else [str(script)]
+    return subprocess.run(
+        [sys.executable, *arguments], env={**clean, **environment}, capture_output=True, text=True, timeout=600, check=False
+    )
+
+
+def output(script: str | Path, **environment: str) -> str:
+    done = run(script, **environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# --- modes --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fast_numbers() -> np.ndarray:
+    return np.array(json.loads(output(DYNAMICS, BRACHIATE_COMPILED="fast")))
+
+
+@pytest.mark.parametrize("mode", ["off", "check"])
+def test_modes_agree_to_round_off(mode, fast_numbers):
+    # Fails if a kernel reads differently compiled and interpreted: integer division, negative indices, a shadowed name.
+    numbers = np.array(json.loads(output(DYNAMICS, BRACHIATE_COMPILED=mode)))
+    assert np.isfinite(numbers).all()
+    assert np.abs(numbers - fast_numbers).max() <= 1e-13 * np.abs(fast_numbers).max()
+
+
+OUT_OF_BOUNDS = """
+from typing import NamedTuple
+import numpy as np
+from brachiate.compiled import Floats, Handle, Rows3, entry, opener, outlined
+from brachiate.spatial import vec3
+
+class Room(NamedTuple):
+    numbers: Floats
+    points: Rows3
+
+open_room = opener(Room)
+
+@entry
+def in_an_array(x, i):
+    return x[i]
+
+@outlined
+def inner(key, i):
+    (room,) = open_room(key)
+    return room.numbers[i]
+
+@entry
+def in_a_room(key, i):
+    return inner(key, i)
+
+@entry
+def in_a_row(key, i):
+    (room,) = open_room(key)
+    return vec3(room.points, i).x
+
+handle = Handle(Room(np.zeros(3), np.zeros((3, 3))))
+for door, first in ((in_an_array, np.zeros(3)), (in_a_room, handle.key), (in_a_row, handle.key)):
+    assert door(first, 2) == 0.0
+    try:
+        door(first, 3)
+    except IndexError:
+        print("refused")
+"""
+
+
+@pytest.mark.parametrize("mode", ["check", "off"])
+def test_bounds_are_checked(mode, tmp_path):
+    # Fails if a place beyond the end of an array is read without a word, plain, behind a key, or from an inlined kernel.
+    script = tmp_path / "deliberate.py"
+    script.write_text(OUT_OF_BOUNDS)
+    assert output(script, BRACHIATE_COMPILED=mode, BRACHIATE_CACHE=str(tmp_path)).split() == ["refused"] * 3
+
+
+def test_unknown_mode_is_refused_with_the_valid_ones():
+    done = run("import brachiate", BRACHIATE_COMPILED="quick")
+    assert done.returncode != 0
+    assert "SettingError: BRACHIATE_COMPILED='quick' is not a mode. Choose one of: fast, check, off." in done.stderr
+
+
+def test_switched_off_means_numba_is_not_even_imported():
+    assert output("import sys, brachiate, brachiate.dynamics; print('numba' in sys.modules)", BRACHIATE_COMPILED="off").split() == ["False"]
+
+
+# --- kernels may not allocate -------------------------------------------------------------------
+
+ALLOCATES = """
+import numpy as np
+from brachiate.compiled import entry
+@entry
+def allocating(x):
+    y = {expression}  # line 6
+    return y[0]
+allocating(np.ones(3))
+"""
+
+
+@pytest.mark.parametrize("expression", ["np.zeros(3)", "x + x", "[x[0], x[1]]"])
+def test_a_kernel_that_allocates_does_not_compile(expression, tmp_path):
+    # Numba's words for it differ; what is asked of all is that they point at the line.
+    script = tmp_path / "allocates.py"
+    script.write_text(ALLOCATES.format(expression=expression))
+    done = run(script, BRACHIATE_COMPILED="fast", BRACHIATE_CACHE=str(tmp_path))
+    assert done.returncode != 0
+    assert "numba.core.errors" in done.stderr
+    assert re.search(r'allocates\.py(" *, line| \() *6\b', done.stderr)
+
+
+# --- handles ------------------------------------------------------------------------------------
+
+
+class Room(NamedTuple):
+    """A small room with one field of each sort."""
+
+    counts: Ints
+    numbers: Floats
+    points: Rows3
+    frames: Rows33
+
+
+def good() -> Room:
+    return Room(np.zeros(4, np.int64), np.zeros(5), np.zeros((6, 3)), np.zeros((7, 3, 3)))
+
+
+def test_fields_are_read_from_annotations_in_order():
+    assert fields_of(Room) == {
+        "counts": Field("int64"), "numbers": Field("float64"), "points": Field("float64", (3,)), "frames": Field("float64", (3, 3)),
+    }  # fmt: skip
+    assert [field.ndim for field in fields_of(Room).values()] == [1, 1, 2, 3]
+
+
+@compiles
+def test_key_holds_addresses_and_lengths():
+    room = good()
+    key = Handle(room).key
+    assert key.dtype == np.int64
+    assert list(key[1::2]) == [4, 5, 6, 7]
+    assert list(key[::2]) == [array.ctypes.data for array in room]
+
+
+@pytest.mark.parametrize(
+    ("field", "array"),
+    [
+        ("counts", np.zeros(4)),  # floats for integers
+        ("counts", np.zeros(4, np.int32)),
+        ("numbers", np.zeros(5, np.float32)),
+        ("numbers", np.zeros(5, ">f8")),  # the bytes the other way round
+        ("numbers", np.zeros((5, 1))),  # an axis too many
+        ("numbers", np.float64(3.0)),  # no array
+        ("numbers", [0.0, 1.0]),
+        ("numbers", np.zeros(10)[::2]),  # gaps between the numbers
+        ("points", np.zeros((6, 4))),  # rows of the wrong length
+        ("points", np.zeros(18)),
+        ("points", np.zeros((3, 6)).T),  # columns first
+        ("frames", np.zeros((7, 3, 2))),
+        ("frames", np.zeros((7, 3, 3)).transpose(0, 2, 1)),
+        ("frames", np.zeros((7, 9))),
+    ],
+)
+def test_handle_refuses_what_kernels_would_misread(field, array):
+    with pytest.raises(TypeError, match=f"Room.{field} must be a C-contiguous"):
+        Handle(good()._replace(**{field: array}))
+
+
+def test_handle_takes_arrays_of_no_rows():
+    Handle(Room(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3, 3))))
+
+
+# --- the cache ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copied_package(tmp_path, monkeypatch) -> Path:
+    """A copy of the sources that ``source_hash`` takes for the package."""
+    package = tmp_path / "brachiate"
+    shutil.copytree(Path(compiled.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(compiled, "__file__", str(package / "compiled.py"))
+    monkeypatch.setenv("BRACHIATE_CACHE", str(tmp_path / "cache"))
+    return package
+
+
+def test_an_edited_source_changes_the_cache_folder(copied_package):
+    # Fails if any file is left out: numba does not see that a callee in another file has changed.
+    seen = {compiled.cache_folder()}
+    for path in sorted(copied_package.rglob("*.py")):
+        path.write_text(path.read_text() + "\n# edited\n")
+        seen.add(compiled.cache_folder())
+    assert len(seen) == 1 + len(list(copied_package.rglob("*.py")))
+
+
+def test_a_new_or_renamed_source_changes_the_cache_folder(copied_package):
+    seen = [compiled.cache_folder()]
+    (copied_package / "fresh.py").write_text("")
+    seen.append(compiled.cache_folder())
+    (copied_package / "fresh.py").rename(copied_package / "stale.py")
+    seen.append(compiled.cache_folder())
+    (copied_package / "stale.py").unlink()
+    assert len(set(seen)) == 3
+    assert compiled.cache_folder() == seen[0]
+
+
+def test_each_mode_has_a_cache_folder_of_its_own(copied_package, monkeypatch):
+    folders = set()
+    for mode in compiled.MODES:
+        monkeypatch.setattr(compiled, "MODE", mode)
+        folders.add(compiled.cache_folder().name.rpartition("-")[2])
+    assert folders == set(compiled.MODES)
+
+
+def test_cache_folder_follows_the_environment(monkeypatch, tmp_path):
+    monkeypatch.delenv("BRACHIATE_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert compiled.cache_folder().parent == tmp_path / "xdg" / "brachiate"
+    monkeypatch.setenv("BRACHIATE_CACHE", str(tmp_path / "ours"))
+    assert compiled.cache_folder().parent == tmp_path / "ours"
+    monkeypatch.delenv("BRACHIATE_CACHE")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert compiled.cache_folder().parent == Path.home() / ".cache" / "brachiate"
+
+
+def test_pruning_removes_only_old_folders_of_ours(monkeypatch, tmp_path):
+    monkeypatch.setenv("BRACHIATE_CACHE", str(tmp_path))
+    assert compiled.prune_cache() == 0
+    mine, old, recent, foreign = compiled.cache_folder(), tmp_path / "0123-fast", tmp_path / "4567-check", tmp_path / "photographs"
+    for folder in (mine, old, recent, foreign):
+        folder.mkdir()
+    (old / "code.nbc").write_bytes(b"x")
+    a_while_ago = time.time() - 40 * 86400
+    for folder in (mine, old, foreign):
+        os.utime(folder, (a_while_ago, a_while_ago))
+    assert compiled.prune_cache() == 1
+    assert not old.exists()
+    assert mine.exists()
+    assert recent.exists()
+    assert foreign.exists()
+
+
+# --- progress -----------------------------------------------------------------------------------
+
+TINY = """
+import numpy as np
+from brachiate.compiled import entry, kernel, outlined
+
+@kernel
+def doubled(x):
+    return 2.0 * x
+
+@outlined
+def tripled(x):
+    return doubled(x) + x
+
+@entry
+def _tiny_sum(x):
+    return doubled(x[0]) + tripled(x[1])
+
+print(_tiny_sum(np.ones(2)))
+"""
+
+
+def test_progress_is_one_line_when_cold_and_none_when_warm(tmp_path):
+    script = tmp_path / "tiny.py"
+    script.write_text(TINY)
+    cache = str(tmp_path / "cache")
+    cold = run(script, BRACHIATE_COMPILED="fast", BRACHIATE_CACHE=cache)
+    assert (cold.returncode, cold.stdout) == (0, "5.0\n")
+    assert re.fullmatch(r"brachiate: compiling tiny sum \(once on this machine\) \.\.\. \d+\.\d s\n", cold.stderr)
+    warm = run(script, BRACHIATE_COMPILED="fast", BRACHIATE_CACHE=cache)
+    assert (warm.returncode, warm.stdout, warm.stderr) == (0, "5.0\n", "")
+
+
+def test_progress_can_be_silenced(tmp_path):
+    script = tmp_path / "tiny.py"
+    script.write_text(TINY)
+    quiet = run(script, BRACHIATE_COMPILED="fast", BRACHIATE_CACHE=str(tmp_path / "cache"), BRACHIATE_QUIET="1")
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "5.0\n", "")
