@@ -101,8 +101,9 @@ def test_the_centre_of_mass_is_where_people_have_it(figure, height, mass, sex):
     assert site(data, "left_heel")[0] < x < site(data, "left_toe")[0]  # else it could not stand
 
 
-# Three men swung on a compound pendulum, standing with the arms at the sides, by the method of Santschi et al. 1963
-# (AMRL-TDR-63-36): height [in], weight [lb], centre of mass below the top of the head [in], moments about x, y, z [lb·in·s²].
+# Three subjects in body position 1, taken to be standing with the arms at the sides: height [in], weight [lb], centre of mass
+# below the top of the head [in], moments about x, y, z [lb·in·s²]. The page does not name the measurement; its units and
+# positions are those of Santschi et al. 1963 (AMRL-TDR-63-36).
 # Table A.2.1 at www.guwsmedical.info/body-dynamics/body-coordinate-system-table-a21.html
 MEASURED = (
     (72.2, 173.5, 32.2, (132, 119, 13.1)),
@@ -117,7 +118,8 @@ def test_whole_body_is_near_men_who_were_measured(inches, pounds, below, moments
     ratio = np.diag(whole_inertia(data)) / (np.array(moments) * 0.11298)
     assert ratio[0] == pytest.approx(1.0, abs=0.10)
     assert ratio[1] == pytest.approx(1.0, abs=0.16)
-    # Segments are stacked on one line and the legs are parallel, so about the length there is rather less.
+    # Known to be low: 71 to 86 % of the measured. The band is set around what the figure has, to notice a change, not to
+    # vouch for it. Segments stacked on one line, without depth, may be why.
     assert ratio[2] == pytest.approx(0.85, abs=0.16)
     assert mass_center(data)[2] == pytest.approx((inches - below) * 0.0254, rel=0.035)
 
@@ -125,7 +127,7 @@ def test_whole_body_is_near_men_who_were_measured(inches, pounds, below, moments
 def test_whole_body_inertia_of_a_usual_man():
     about_x, about_y, about_z = np.diag(whole_inertia(posed(human28(1.75, 72.0))))
     assert 11 < about_y < about_x < 13
-    assert 0.9 < about_z < 1.5
+    assert 0.9 < about_z < 1.5  # people have 1.0 to 1.5; see above
 
 
 @pytest.mark.parametrize("sex", ["male", "female"])

@@ -212,16 +212,21 @@ def test_actuators(mjcf, warned):
         <position name="p" joint="j2" kp="10" ctrlrange="-1 1" forcerange="-5 5"/><velocity name="v" joint="j2" kv="10"/>
         <general name="g" joint="j2" gainprm="3"/><motor name="r" joint="ball" gear="0 7 0" armature="0.01" damping="0.1"/>
         <motor name="skew" joint="ball" gear="1 7 0"/><motor name="on_t" tendon="t"/><motor name="on_s" site="s"/>
-        <muscle name="muscle" joint="j1"/></actuator>""",
+        <general name="slow" joint="j2" dyntype="filter" dynprm="0.1"/><muscle name="muscle" joint="j1"/></actuator>""",
     )
     kinds = {name: (a.coordinate, a.kind, a.gear) for name, a in model.actuators.items()}
     assert kinds == {
         "m": ("j1", "motor", 50), "m2": ("j1", "motor", -2), "p": ("j2", "position", 1), "v": ("j2", "velocity", 1),
-        "g": ("j2", "general", 1), "r": ("ball.y", "motor", 7),
+        "g": ("j2", "general", 1), "r": ("ball.y", "motor", 7), "slow": ("j2", "general", 1),
     }  # fmt: skip
     assert model.actuators["m"].control_range == (-0.5, 1)
     assert model.actuators["p"].force_range == (-5, 5)
     assert model.actuators["v"].force_range == (-np.inf, np.inf)
+    laws = {name: (a.gain, a.bias) for name, a in model.actuators.items()}
+    assert laws["m"] == (1, (0, 0, 0))
+    assert laws["p"] == (10, (0, -10, 0))
+    assert laws["v"] == (10, (0, 0, -10))
+    assert laws["g"] == (3, (0, 0, 0))
     effort = dict(zip(model.coordinates, model.effort, strict=True))
     assert effort["j1"] == 50 * 1 + 2 * 4
     assert effort["j2"] == 3
@@ -231,7 +236,7 @@ def test_actuators(mjcf, warned):
     for words in (
         "tendons (left out): t\n",
         "crank (left out): on_t, on_s",
-        "p (position), v (velocity), g (general)",
+        "not linear in control, length and speed (kept without the rest): slow\n",
         "(left out): muscle",
         "skew",
     ):

@@ -19,7 +19,7 @@ from brachiate.model.anthropometry import (
     segment,
 )
 
-# Published mass fractions [%], male and female, typed a second time from the paper: a slip in either list shows.
+# Mass fractions [%], male and female, from a list made apart from the table's: a slip in either shows.
 PUBLISHED = {
     "head": (6.94, 6.68), "trunk": (43.46, 42.57), "upper_arm": (2.71, 2.55), "forearm": (1.62, 1.38), "hand": (0.61, 0.56),
     "thigh": (14.16, 14.78), "shank": (4.33, 4.81), "foot": (1.37, 1.29),

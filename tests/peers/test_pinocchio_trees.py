@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from tests.random_models import Seeded, models
+from tests.random_models import Seeded, models, seeded
 
 from brachiate import Data, Model, dynamics
 from brachiate.doors import Array
@@ -96,7 +96,7 @@ class Case:
     """A model and a state on both sides."""
 
     def __init__(self, given: Seeded) -> None:
-        self.model, self.state, _ = given
+        self.model, self.state, self.rng = given
         self.data = Data(self.model, GRAVITY)
         self.peer = Peer(self.model)
         self.q, self.v, self.a = self.peer.q(self.state.q), self.peer.v(self.state.v), self.peer.v(self.state.a)
@@ -233,7 +233,7 @@ def difference(ours: Array, theirs: Array) -> float:
 
 
 @pytest.mark.parametrize("quantity", QUANTITIES, ids=lambda f: f.__name__)
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=20, deadline=None, derandomize=True)
 @given(models())
 def test_same_as_pinocchio(quantity, given):
     case = Case(given)
@@ -249,17 +249,23 @@ def forward_dynamics(case: Case) -> tuple[Array, Array, float]:
     return ours, theirs, float(np.finfo(float).eps * np.linalg.norm(tau) / least)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(models())
 def test_forward_dynamics_same_as_pinocchio(given):
     ours, theirs, round_off = forward_dynamics(Case(given))
-    # Of two ways to the same accelerations, ours was the nearer to the truth wherever they differed.
     assert np.abs(ours - theirs).max() < TOLERANCE * np.abs(theirs).max() + 100 * round_off
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
-@given(models(kinds=("spherical", "revolute"), massless=False))
-def test_forward_dynamics_of_hinges_and_balls_same_as_pinocchio(given):
-    # Each of these has a way of its own through the articulated bodies; rarely do sixty of one kind meet in the test above.
-    ours, theirs, round_off = forward_dynamics(Case(given))
-    assert np.abs(ours - theirs).max() < TOLERANCE * np.abs(theirs).max() + 100 * round_off
+@pytest.mark.parametrize("kinds", [("spherical",), ("spherical", "revolute"), ("free",), ("revolute",)], ids="+".join)
+@settings(max_examples=8, deadline=None, derandomize=True)
+@given(given=models())
+def test_accelerations_of_long_chains_take_the_torques_they_came_from(kinds, given):
+    # Each kind has a way of its own through the articulated bodies. Pinocchio's inverse dynamics is the judge here, not its
+    # forward dynamics, which on chains of 60 balls is wrong by more than the accelerations themselves.
+    case = Case(seeded(int(given.rng.integers(2**32)), len(given.model.links), kinds=kinds, massless=False))
+    tau = case.rng.normal(size=case.model.nv)
+    a = dynamics.forward_dynamics(case.data, case.state.q, case.state.v, tau).copy()
+    found = case.ours(pin.rnea(*case.theirs, case.q, case.v, case.peer.v(a)))
+    A = dynamics.mass_matrix(case.data, case.state.q)
+    b = dynamics.bias(case.data, case.state.q, case.state.v)
+    assert np.abs(found - tau).max() < TOLERANCE * max((np.abs(A) @ np.abs(a)).max(), np.abs(b).max())

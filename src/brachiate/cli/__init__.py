@@ -20,7 +20,7 @@ console = Console()
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the picture and the recording.")] = Path("demo-output"),
-    seconds: Annotated[float, typer.Option(help="How long the figure flies [s].")] = 1.2,
+    seconds: Annotated[float, typer.Option(help="How long the figure flies [s].")] = 0.92,
 ) -> None:
     """Throw a human figure into the air, and show what stays constant while it tumbles."""
     from brachiate.cli.demo import run  # noqa: PLC0415  (only this command needs it)

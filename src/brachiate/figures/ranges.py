@@ -1,7 +1,8 @@
 """How far human joints go and how strong they are.
 
-Ranges are those of healthy adults as goniometry books give them, rounded. A cone is centred on the standing posture, so a
-ball joint reaches as far back as it reaches forward; what the cone cannot say is left to whoever plans the motion.
+Ranges are round figures for a healthy adult, and efforts for a strong one, chosen by us and from no one table.
+A cone is centred on the standing posture, so a ball joint reaches as far back as it reaches forward;
+what the cone cannot say is left to whoever plans the motion.
 """
 
 from __future__ import annotations

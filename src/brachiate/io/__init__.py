@@ -31,7 +31,7 @@ def read_model(
     ``model.poses["reference"]`` is the posture the file is drawn in (MuJoCo's ``qpos0``), and every keyframe is a pose of
     its own name. ``model.neutral`` has every angle at zero, which is another posture where the file sets ``ref``.
 
-    What the model cannot hold (tendons, muscles, height fields, gains of servos, gravity other than ours, ...) is named in
+    What the model cannot hold (tendons, muscles, height fields, gravity other than ours, ...) is named in
     one :class:`ModelFileWarning`. Not kept, and not worth a warning: cameras, lights, textures, sensors, contact
     parameters, and the velocity limits of URDF.
 

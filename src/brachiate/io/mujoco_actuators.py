@@ -38,8 +38,7 @@ def motors_of(m: Any, names: Names, notes: Notes) -> Motors:
         j, k = axis
         v, gear = int(m.jnt_dofadr[j]) + k, float(m.actuator_gear[i, k])
         kind = _kind(m, i)
-        if kind != "motor":
-            notes.add("gains of servos and their like (not kept; kind, gear and ranges are)", f"{name} ({kind})")
+        gain, bias = _law(m, i, name, notes)
         motors.armature[v] += gear**2 * m.actuator_armature[i]
         motors.damping[v] += gear**2 * m.actuator_damping[i]
         if m.actuator_dampingpoly[i].any():
@@ -50,7 +49,10 @@ def motors_of(m: Any, names: Names, notes: Notes) -> Motors:
         strength[v] = strength.get(v, 0.0) + abs(gear) * _strongest(m, i, kind, control, force)
         coordinate = names.coordinates(j)[k]
         motors.actuators.append(
-            {"name": name, "coordinate": coordinate, "gear": gear, "kind": kind, "control_range": control, "force_range": force}
+            {
+                "name": name, "coordinate": coordinate, "gear": gear, "kind": kind, "control_range": control, "force_range": force,
+                "gain": gain, "bias": bias,
+            }  # fmt: skip
         )
     for v, most in strength.items():
         motors.effort[v] = most
@@ -81,6 +83,16 @@ def _axis(m: Any, i: int, name: str, notes: Notes) -> tuple[int, int] | None:
         notes.add("actuators of ball and free joints that are not about one axis of the link (left out)", name)
         return None
     return j, int(used[0])
+
+
+def _law(m: Any, i: int, name: str, notes: Notes) -> tuple[float, tuple[float, float, float]]:
+    """Gain and bias of an actuator whose force is linear in control, length and speed; a note for any other."""
+    affine = _B(m.actuator_biastype[i]) == _B.mjBIAS_AFFINE
+    known = _G(m.actuator_gaintype[i]) == _G.mjGAIN_FIXED and (affine or _B(m.actuator_biastype[i]) == _B.mjBIAS_NONE)
+    if not known or _D(m.actuator_dyntype[i]) != _D.mjDYN_NONE:
+        notes.add("actuators whose force is not linear in control, length and speed (kept without the rest)", name)
+    b = m.actuator_biasprm[i]
+    return float(m.actuator_gainprm[i, 0]), (float(b[0]), float(b[1]), float(b[2])) if affine else (0.0, 0.0, 0.0)
 
 
 def _kind(m: Any, i: int) -> str:

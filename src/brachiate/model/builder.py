@@ -139,12 +139,15 @@ class ModelBuilder:
         kind: str = "motor",
         control_range: tuple[float, float] = (-np.inf, np.inf),
         force_range: tuple[float, float] = (-np.inf, np.inf),
+        gain: float = 1.0,
+        bias: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ) -> None:
-        """Put a motor on a coordinate."""
+        """Put a motor on a coordinate; see :class:`~brachiate.model.link.Actuator`."""
         if any(a.name == name for a in self._actuators):
             raise ModelError(f"Two actuators are named {name!r}.")
-        gear = doors.number(gear, f"gear of actuator {name!r}")
-        self._actuators.append(Actuator(name, coordinate, gear, kind, control_range, force_range))
+        gear, gain = (doors.number(x, f"gear and gain of actuator {name!r}") for x in (gear, gain))
+        offsets = tuple(map(float, doors.vector(bias, f"bias of actuator {name!r}")))
+        self._actuators.append(Actuator(name, coordinate, gear, kind, control_range, force_range, gain, offsets))  # type: ignore[arg-type]
 
     def pose(self, name: str, values: Mapping[str, Any]) -> None:
         """Name a posture: values by joint."""

@@ -64,7 +64,11 @@ class Coupling:
 
 @dataclass(frozen=True, eq=False)
 class Actuator:
-    """A motor on a coordinate: its torque is ``gear`` times its own force."""
+    """A motor on a coordinate.
+
+    Its own length and speed are ``gear`` times the coordinate's, its own force is gain · control + bias[0] +
+    bias[1] · length + bias[2] · speed, and the coordinate's torque is ``gear`` times that force.
+    """
 
     name: str
     coordinate: str
@@ -72,6 +76,8 @@ class Actuator:
     kind: str  # motor, position, velocity, or general
     control_range: tuple[float, float]
     force_range: tuple[float, float]
+    gain: float = 1.0
+    bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 def check_inertia(name: str, mass: float, inertia: Array) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import heapq
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -168,6 +169,19 @@ class Model:
                     numbers[first : first + 4] /= length
                 at += NUMBERS[element.kind]
         return numbers
+
+    def sprung(self, stiffness: float, pose: str) -> Model:
+        """Return this model with springs in all joints but free ones, slack in a named pose [N·m/rad or N/m]."""
+        stiffness = doors.number(stiffness, "stiffness", least=0.0, most=1e12)
+        rest = doors.named(self.poses, pose, "pose", f"model {self.name!r}")
+        links = []
+        for link in self.links.values():
+            joint = copy.copy(link.joint)
+            if joint.nv and not any(e.kind == FLOAT for e in joint.elements):
+                joint.stiffness, joint.rest = np.full(joint.nv, stiffness), rest[self.joints[link.joint_name].q]
+            links.append(replace(link, joint=joint))
+        poses = {name: {joint: q[place.q] for joint, place in self.joints.items()} for name, q in self.poses.items()}
+        return Model(self.name, links, self.sites.values(), self.loops, self.couplings, self.actuators.values(), poses)
 
     def __repr__(self) -> str:
         """Return the name and the sizes."""

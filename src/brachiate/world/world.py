@@ -46,7 +46,10 @@ class World:
     # --- what there is --------------------------------------------------------------------------
 
     def add(self, model: Model, name: str | None = None, at: ArrayLike = (0, 0, 0), rotation: ArrayLike | None = None) -> Figure:
-        """Add a figure or thing under a name, its base moved to a place. Nothing that is there already changes."""
+        """Add a figure or thing under a name, its base moved to a place. Nothing that is there already changes.
+
+        It begins in the model's pose ``reference``, if it has one (models from files do), else with every joint at zero.
+        """
         if not isinstance(model, Model):
             raise ArgumentError(f"world.add expects a model, such as brachiate.figures.human28(), got {model!r}.")
         name = model.name if name is None else name
@@ -62,6 +65,9 @@ class World:
             del self._parts[name]
             raise
         self._figures[name] = Figure(self, name, model)
+        if "reference" in model.poses:  # where a file draws it
+            for joint, place in model.joints.items():
+                self.data.q[self.model.joints[f"{name}/{joint}"].q] = model.poses["reference"][place.q]
         return self._figures[name]
 
     def _rebuild(self, before: State | None = None) -> None:

@@ -1,0 +1,5 @@
+"""``python -m brachiate.cli``."""
+
+from brachiate.cli import main
+
+main()

@@ -1,0 +1,39 @@
+"""Run the suite: everything compiled, then a part with bounds checks, then a part as plain Python."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+#: What runs again with array bounds checked: everything that touches compiled code, on small models.
+CHECKED = ["tests/laws", "tests/world", "tests/simulate", "tests/test_manifold.py", "tests/test_spatial.py"]
+#: What runs again uncompiled: the same sources as plain Python.
+UNCOMPILED = ["tests/test_spatial.py", "tests/test_manifold.py", "tests/world/test_world.py"]
+
+
+def run(mode: str, paths: list[str], *options: str) -> int:
+    print(f"--- {mode}: {' '.join(paths)}", flush=True)
+    environment = {**os.environ, "BRACHIATE_COMPILED": mode, "BRACHIATE_QUIET": "1", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "pytest", *paths, "--hypothesis-profile", mode, *options]
+    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+
+
+def warm(mode: str) -> None:
+    """Compile once, before several test processes would each do it."""
+    environment = {**os.environ, "BRACHIATE_COMPILED": mode}
+    subprocess.run([sys.executable, "-m", "brachiate.cli", "warmup"], cwd=ROOT, env=environment, check=True)
+
+
+def main() -> int:
+    workers = ("-n", str(min(os.cpu_count() or 1, 4)), "--dist", "worksteal")
+    warm("fast")
+    failed = run("fast", ["tests"], *workers)
+    warm("check")
+    failed |= run("check", CHECKED, *workers)
+    failed |= run("off", UNCOMPILED)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

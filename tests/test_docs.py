@@ -1,0 +1,39 @@
+"""What the documentation shows is run."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = ["README.md", "docs/conventions.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_code_blocks_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
+    assert blocks
+    exec(compile("\n".join(blocks), page, "exec"), {})
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_examples_run(example, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example.read_text(), str(example), "exec"), {"__name__": "__main__"})
+
+
+def test_every_citation_resolves():
+    keys = set(re.findall(r"\*\*\[(.+?)\]\*\*", (ROOT / "docs/references.md").read_text()))
+    cited = {}
+    for path in [*ROOT.glob("src/**/*.py"), *ROOT.glob("docs/*.md")]:
+        for key in re.findall(r"\[((?:SVC|CKC|DF|EGC|NSP|RBDA|DL|HNW|HLW|CV72|DP80|LL)|[A-Z][a-z]+ \d{4})\]", path.read_text()):
+            cited[key] = path.name
+    assert cited.keys() <= keys, {key: where for key, where in cited.items() if key not in keys}
+
+
+def test_documented_paths_exist():
+    text = (ROOT / "docs/architecture.md").read_text()
+    tree = text.split("```")[1]
+    for name in re.findall(r"^  (\S+)", tree, re.M):
+        assert (ROOT / "src/brachiate" / name).exists(), name
