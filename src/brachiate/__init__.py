@@ -7,7 +7,19 @@ from brachiate.errors import BrachiateError
 from brachiate.io import read_model
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.data import Data
-from brachiate.model.joints import Compound, Cylindrical, Fixed, Free, Joint, Planar, Prismatic, Revolute, Spherical, Universal, cone
+from brachiate.model.joints import (
+    Compound,
+    Cylindrical,
+    Fixed,
+    Free,
+    Joint,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+    cone,
+)
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Mesh, Plane, Shape, Sphere
 from brachiate.simulate.recording import Recording

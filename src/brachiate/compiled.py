@@ -129,17 +129,17 @@ def prune_cache(keep_days: float = 30.0) -> int:
 
 if MODE == "off":
 
-    def kernel(function: F) -> F:
+    def kernel(function: F) -> F:  # type: ignore[reportRedeclaration]
         """Leave the function as it is: compiled code is switched off."""
         return function
 
     entry = outlined = kernel
 
-    def index(i: int) -> int:
+    def index(i: int) -> int:  # type: ignore[reportRedeclaration]
         """Return the index as it is."""
         return i
 
-    def operators(cls: C) -> C:
+    def operators(cls: C) -> C:  # type: ignore[reportRedeclaration]
         """Let NumPy scalars defer to the class's own operators."""
         cls.__array_ufunc__ = None
         return cls
@@ -179,12 +179,12 @@ else:
             numba.config.CACHE_DIR = before  # type: ignore[attr-defined]
 
     def _compile(function: F, **options: Any) -> F:
-        options = {**_COMMON, **options}
+        settings: Any = {**_COMMON, **options}
         with _our_cache():
             try:
-                return cast(F, numba.njit(**options)(function))
+                return cast(F, numba.njit(**settings)(function))
             except RuntimeError:  # no file to keep it in: typed at a prompt, or the disk cannot be written
-                return cast(F, numba.njit(**{**options, "cache": False})(function))
+                return cast(F, numba.njit(**{**settings, "cache": False})(function))
 
     def kernel(function: F) -> F:
         """Mark an inner function: inlined into compiled callers, no allocation, not called from Python when hot."""
@@ -219,7 +219,7 @@ else:
         cls.__array_ufunc__ = None  # np.float64 * Vec3 defers to Vec3.__rmul__
 
         def is_mine(t: Any) -> bool:
-            return isinstance(t, types.BaseNamedTuple) and t.instance_class is cls
+            return isinstance(t, types.BaseNamedTuple) and t.instance_class is cls  # type: ignore[attr-defined]
 
         for name, symbol in _OPERATORS.items():
             if name in cls.__dict__:

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from brachiate.errors import ArgumentError, UnknownName
 
-Array = NDArray[np.float64]
+#: Any array of numbers; shape and unit are said where it is used.
+Array = NDArray[Any]
 T = TypeVar("T")
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}

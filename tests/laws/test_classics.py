@@ -66,7 +66,7 @@ def test_a_body_spun_about_its_middle_axis_flips():
     data = body(br.Free(), 1.0, (0, 0, 0), (1.0, 2.0, 2.9), gravity=(0, 0, 0))
     data.v[3:] = [1e-3, 5.0, 0.0]
     before = dynamics.totals(data)
-    Q, V = Integrator(data, "rk8").advance(0.002, 10000)
+    _, V = Integrator(data, "rk8").advance(0.002, 10000)
     assert V[:, 4].min() < -4.9
     assert V[:, 4].max() > 4.9
     flips = int((np.diff(np.sign(V[:, 4])) != 0).sum())

@@ -17,7 +17,14 @@ def describe(path: str, draw: Path | None, strict: bool, console: Console) -> No
     make = br.figures.FIGURES.get(path)
     model = (make(5) if path == "chain" else make()) if make is not None else br.read_model(path, strict=strict)
     table = Table(title=repr(model).strip("<>"), title_justify="left", box=None, header_style="bold")
-    for column, side in (("link", "left"), ("parent", "left"), ("joint", "left"), ("dof", "right"), ("limits", "left"), ("mass [kg]", "right")):
+    for column, side in (
+        ("link", "left"),
+        ("parent", "left"),
+        ("joint", "left"),
+        ("dof", "right"),
+        ("limits", "left"),
+        ("mass [kg]", "right"),
+    ):
         table.add_column(column, justify=side)  # type: ignore[arg-type]
     for link in model.links.values():
         table.add_row(link.name, link.parent or "-", link.joint.type, str(link.joint.nv), _limits(link.joint), f"{link.mass:.3f}")

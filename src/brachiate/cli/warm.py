@@ -34,4 +34,7 @@ def warm(console: Console) -> None:
     for method in METHODS:
         br.Simulation(world, integrator=method).step()
     removed = prune_cache()
-    console.print(f"Everything is compiled ({time.perf_counter() - began:.1f} s), in {cache_folder()}." + (f" {removed} old folders removed." if removed else ""))
+    console.print(
+        f"Everything is compiled ({time.perf_counter() - began:.1f} s), in {cache_folder()}."
+        + (f" {removed} old folders removed." if removed else "")
+    )

@@ -101,7 +101,9 @@ def solve_mass(data: Data, q: ArrayLike, x: ArrayLike) -> Array:
 def _need_rows(data: Data) -> None:
     if len(data.model.tree.above) == 0 and data.model.nv:
         size = data.model.nv**2 * 8e-6
-        raise ArgumentError(f"The mass matrix of {data.model.nv} coordinates would fill {size:.0f} MB. Use forward_dynamics, which needs none.")
+        raise ArgumentError(
+            f"The mass matrix of {data.model.nv} coordinates would fill {size:.0f} MB. Use forward_dynamics, which needs none."
+        )
 
 
 class Totals(NamedTuple):

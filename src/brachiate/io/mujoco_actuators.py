@@ -50,9 +50,15 @@ def motors_of(m: Any, names: Names, notes: Notes) -> Motors:
         coordinate = names.coordinates(j)[k]
         motors.actuators.append(
             {
-                "name": name, "coordinate": coordinate, "gear": gear, "kind": kind, "control_range": control, "force_range": force,
-                "gain": gain, "bias": bias,
-            }  # fmt: skip
+                "name": name,
+                "coordinate": coordinate,
+                "gear": gear,
+                "kind": kind,
+                "control_range": control,
+                "force_range": force,
+                "gain": gain,
+                "bias": bias,
+            }
         )
     for v, most in strength.items():
         motors.effort[v] = most

@@ -181,11 +181,16 @@ class ModelBuilder:
             )
         self._sites += [replace(s, name=named(s.name), link=named(s.link)) for s in model.sites.values()]
         self._loops += [
-            replace(loop, name=named(loop.name), **{end: named(getattr(loop, end)) for end in ("first", "second") if getattr(loop, end) != "world"})
+            replace(
+                loop,
+                name=named(loop.name),
+                **{end: named(getattr(loop, end)) for end in ("first", "second") if getattr(loop, end) != "world"},
+            )
             for loop in model.loops
         ]
         self._couplings += [
-            replace(c, name=named(c.name), coordinate=named(c.coordinate), of=None if c.of is None else named(c.of)) for c in model.couplings
+            replace(c, name=named(c.name), coordinate=named(c.coordinate), of=None if c.of is None else named(c.of))
+            for c in model.couplings
         ]
         self._actuators += [replace(a, name=named(a.name), coordinate=named(a.coordinate)) for a in model.actuators.values()]
 
@@ -208,7 +213,11 @@ def _mass_properties(
         raise ModelError(f"Link {name!r} has an inertia or a centre but no mass. Give mass=...")
     else:
         given = 0.0
-    pieces = [s.mass_properties(doors.number(density, f"density of {name!r}", above=0.0)) for s in shapes] if inertia is None or center is None else []
+    pieces = (
+        [s.mass_properties(doors.number(density, f"density of {name!r}", above=0.0)) for s in shapes]
+        if inertia is None or center is None
+        else []
+    )
     total = sum(m for m, _, _ in pieces)
     c_shapes = sum((m * c for m, c, _ in pieces), np.zeros(3)) / total if total > 0 else np.zeros(3)
     c = doors.vector(center, f"centre of {name!r}") if center is not None else c_shapes

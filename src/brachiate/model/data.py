@@ -24,7 +24,7 @@ class Data:
     def __init__(self, model: Model, gravity: ArrayLike = STANDARD_GRAVITY, pushes: int = _PUSHES) -> None:
         self.model = model
         tree = model.tree
-        nb, nv, nq, packed = len(tree.parent), model.nv, model.nq, len(tree.above)
+        nb, nv, packed = len(tree.parent), model.nv, len(tree.above)
         f, i = np.zeros, lambda n: np.zeros(n, np.int64)
         self.work = Work(
             q=model.neutral.copy(), v=f(nv), a=f(nv), tau=f(nv), gravity=np.array(gravity, float), status=i(2),
@@ -44,7 +44,9 @@ class Data:
             if type(given) is not np.ndarray:
                 given = _as_array(given, name)
             if given.shape != target.shape:
-                raise ArgumentError(f"{name}: expected {len(target)} numbers (one for each of the model's {_WHAT[name]}), got shape {given.shape}.")
+                raise ArgumentError(
+                    f"{name}: expected {len(target)} numbers (one for each of the model's {_WHAT[name]}), got shape {given.shape}."
+                )
             target[:] = given
 
     def check(self, status: int) -> None:

@@ -63,9 +63,7 @@ class Model:
         self.tree, self.placements = flatten(ordered, self.joints)
         for array in self.tree:
             array.flags.writeable = False
-        self.poses: Mapping[str, Array] = MappingProxyType(
-            {pose: self.configuration(values) for pose, values in (poses or {}).items()}
-        )
+        self.poses: Mapping[str, Array] = MappingProxyType({pose: self.configuration(values) for pose, values in (poses or {}).items()})
 
     def _name_coordinates(self, links: list[Link]) -> None:
         """Give every joint its place in q and v, and every velocity its name."""

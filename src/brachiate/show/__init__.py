@@ -1,0 +1,1 @@
+"""Plots and pictures; nothing here knows who made the numbers."""

@@ -1,0 +1,1 @@
+"""Running worlds through time: integrators, events, recordings."""

@@ -337,6 +337,7 @@ class Integrator:
         table = self.method.table
         s = len(table.weights) if table else MIDPOINTS
         paired = self.method.run is _dormand_prince
+        self._control = np.array([0.0, self.tolerance])
         self._steps = Handle(
             Steps(
                 y=np.zeros(n), z=np.zeros(n), e=np.zeros(n), f=np.zeros(n), k=np.zeros(s * n),
@@ -344,7 +345,7 @@ class Integrator:
                 weights=table.weights.copy() if table else np.zeros(s),
                 error=DORMAND_PRINCE_ERROR.copy() if paired else np.zeros(s),
                 dense=DORMAND_PRINCE_DENSE.copy() if paired else np.zeros(s),
-                control=np.array([0.0, self.tolerance]),
+                control=self._control,
             )
         )  # fmt: skip
 
@@ -370,4 +371,4 @@ class Integrator:
 
     def restart(self) -> None:
         """Forget the step length learnt so far: the state or the structure has changed."""
-        self._steps.rooms[0].control[0] = 0.0
+        self._control[0] = 0.0

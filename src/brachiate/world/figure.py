@@ -55,7 +55,9 @@ class Figure:
         """Put the root of a free figure somewhere: its position in the world [m] and its orientation."""
         root = next((n for n, j in self.model.joints.items() if isinstance(self.model.links[j.link].joint, Free)), None)
         if root is None:
-            raise ArgumentError(f"Figure {self.name!r} is not free to be placed: no link of it hangs by a free joint. Give at=... to world.add.")
+            raise ArgumentError(
+                f"Figure {self.name!r} is not free to be placed: no link of it hangs by a free joint. Give at=... to world.add."
+            )
         link = self._world.model.links[f"{self.name}/{self.model.joints[root].link}"]
         R = link.rotation.T @ doors.rotation_matrix(rotation, f"rotation of {self.name!r}")
         p = link.rotation.T @ (doors.vector(position, f"position of {self.name!r}") - link.position)

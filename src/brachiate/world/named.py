@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from brachiate import doors
 from brachiate.doors import Array
-from brachiate.errors import ArgumentError
+from brachiate.errors import ArgumentError, UnknownName
 from brachiate.model.model import Model
 
 
@@ -23,6 +23,7 @@ class Named(np.ndarray):
     model: Model | None
 
     def __new__(cls, values: ArrayLike, model: Model) -> Named:
+        """Copy the values; the model knows their names."""
         named = np.array(values, float).view(cls)
         named.model = model
         return named
@@ -31,7 +32,7 @@ class Named(np.ndarray):
         self.model = getattr(other, "model", None)
 
     def _place(self, key: Any) -> Any:
-        return coordinate_place(self.model, key) if isinstance(key, str) and self.model is not None else key
+        return key if self.model is None or not isinstance(key, str) else coordinate_place(self.model, key)
 
     def __getitem__(self, key: Any) -> Any:
         """Return numbers by name, or as NumPy does."""
@@ -54,8 +55,8 @@ def coordinate_place(model: Model, name: str) -> int | slice:
         return model.coordinate_index[name]
     if name in model.joints:
         return model.joints[name].v
-    valid = dict.fromkeys([*model.joints, *model.coordinates])
-    return doors.named(valid, name, "coordinate", "this world")  # raises
+    valid = list(dict.fromkeys([*model.joints, *model.coordinates]))
+    raise UnknownName("coordinate", name, valid, "this world")
 
 
 def coordinate_values(model: Model, given: ArrayLike | Mapping[str, Any], what: str) -> Array:

@@ -339,5 +339,3 @@ def _frames(model: Model) -> dict[str, Placement]:
 def _body_links(model: Model) -> list[str]:
     """Name of the link that makes each body."""
     return [name for name, link in model.links.items() if link.joint.nv]
-
-

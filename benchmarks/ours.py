@@ -1,0 +1,30 @@
+"""Our kernels in compiled loops, as a program that never leaves compiled code would call them."""
+
+from __future__ import annotations
+
+from brachiate.compiled import entry
+from brachiate.dynamics import forward, inverse, mass
+
+
+@entry
+def inverse_dynamics(key, n):
+    status = 0
+    for _ in range(n):
+        status |= inverse.inverse_dynamics(key)
+    return status
+
+
+@entry
+def mass_matrix(key, n):
+    status = 0
+    for _ in range(n):
+        status |= mass.mass_matrix_packed(key)
+    return status
+
+
+@entry
+def forward_dynamics(key, n):
+    status = 0
+    for _ in range(n):
+        status |= forward.forward_dynamics(key)
+    return status

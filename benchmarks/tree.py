@@ -1,0 +1,125 @@
+"""Dynamics of trees against Pinocchio and MuJoCo: from chains of ten links to a thousand, a human, a robot."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import costs
+import native
+from contestants import FORWARD, LOOP, STEP, TASKS, WAYS, MuJoCo, Ours, Pinocchio, disagreement, random_state
+from race import race
+from rows import Row, row
+
+from brachiate import figures
+from brachiate.model.model import Model
+
+AGREE = 1e-9  # relative to the largest entry; a peer that does not agree has not been asked the same question
+G1 = "share/example-robot-data/robots/g1_description/urdf/g1_29dof_rev_1_0.urdf"
+
+
+def rows(quick: bool = False) -> list[Row]:
+    libraries, notes = native.load()
+    for note in notes:
+        print(note, file=sys.stderr)
+    _one_core()
+    found: list[Row] = []
+    for name, model in models():
+        print(f"{name}: {len(model.tree.parent)} bodies, {model.nv} velocities", file=sys.stderr, flush=True)
+        found += compare(name, model, libraries, notes)
+    found.sort(key=lambda r: [f"{t}, {w}" for w in WAYS for t in TASKS].index(r["name"]))
+    found += per_link(found)
+    if not quick:
+        found += costs.rows()
+    return found
+
+
+def models() -> Iterator[tuple[str, Model]]:
+    yield "human28", figures.human28()
+    robot = g1()
+    if robot is not None:
+        yield "G1", robot
+    for n in (10, 100, 1000):
+        yield f"chain {n}", figures.chain(n)
+
+
+def g1() -> Model | None:
+    """The Unitree G1 of example-robot-data, floating."""
+    from brachiate.io import read_model  # noqa: PLC0415
+
+    try:
+        path = Path(str(metadata.distribution("example-robot-data").locate_file("cmeel.prefix"))) / G1
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return read_model(path, floating=True)
+    except (metadata.PackageNotFoundError, OSError) as problem:
+        print(f"G1 is left out: {problem}", file=sys.stderr)
+        return None
+
+
+def compare(name: str, model: Model, libraries: dict, notes: list[str]) -> list[Row]:
+    """All tasks, ways and peers of one model, after a check that they compute the same."""
+    state = random_state(model)
+    own = Ours(model, state)
+    peers, found = [], []
+    for peer in (Pinocchio, MuJoCo):
+        try:
+            peers.append(peer(model, state, libraries.get(peer.name.lower())))
+        except ImportError as problem:
+            print(f"{peer.name} is left out: {problem}", file=sys.stderr)
+    for peer in list(peers):
+        error, where = disagreement(model, state, peer.results())
+        if not error < AGREE:
+            print(f"{name}: {peer.name} is left out: {where} differs by {error:.1e} of the largest entry", file=sys.stderr)
+            peers.remove(peer)
+    for task in TASKS:
+        for way in WAYS:
+            found += _contest(name, task, way, own, peers, notes)
+    for peer in peers:
+        peer.close()
+    return found
+
+
+def _contest(name: str, task: str, way: str, own: Ours, peers: list, notes: list[str]) -> list[Row]:
+    entrants = {("ours", label): run for label, run in own.runners(task, way).items()}
+    for peer in peers:
+        entrants.update({(peer.name, label): run for label, run in peer.runners(task, way).items()})
+    times = race(entrants)
+    fastest = {who: min((t, label) for (w, label), t in times.items() if w == who) for who in {w for w, _ in times}}
+    mine, label = fastest["ours"]
+    result = []
+    for peer in peers:
+        theirs, call = fastest.get(peer.name, (None, None))
+        more = {"ours_call": label, "peer_call": call}
+        if call is None:
+            more["note"] = "Pinocchio's Data of 1000 joints takes 32 GB for second derivatives: not measured from Python, and without them in C++."
+        if way == LOOP and not call_is_native(call):
+            more["note"] = next((n for n in notes if n.startswith(peer.name.lower())), "")
+        result.append(row(f"{task}, {way}", name, mine, peer.name, theirs, **more))
+    return result
+
+
+def call_is_native(call: str | None) -> bool:
+    return call is not None and call.startswith("C")
+
+
+def per_link(found: list[Row]) -> list[Row]:
+    """Time of a link in a chain of 1000 against one of 100: the algorithms are linear, the caches are not."""
+    result = []
+    for task in (FORWARD, STEP):
+        each = {
+            n: next((r["ours_us"] / n for r in found if r["name"] == f"{task}, {LOOP}" and r["model"] == f"chain {n}"), None) for n in (100, 1000)
+        }
+        if None not in each.values():
+            name = f"time per link, {task}, {LOOP}"
+            result.append(row(name, "chain 1000", each[1000] * 1e-6, "ours, chain 100", each[100] * 1e-6, note="A link's ratio should be at least 0.67."))
+    return result
+
+
+def _one_core() -> None:
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
