@@ -133,7 +133,11 @@ if MODE == "off":
         """Leave the function as it is: compiled code is switched off."""
         return function
 
-    entry = outlined = kernel
+    outlined = kernel
+
+    def entry(function: F) -> F:  # type: ignore[reportRedeclaration]
+        """Let arithmetic run on quietly past overflow and division by zero, as compiled code does."""
+        return cast(F, np.errstate(all="ignore")(function))
 
     def index(i: int) -> int:  # type: ignore[reportRedeclaration]
         """Return the index as it is."""

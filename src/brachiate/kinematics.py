@@ -166,12 +166,19 @@ def finite(x):
 
 
 @kernel
-def sound(T, W):
+def copy_to(x, out):
+    """Out ← x."""
+    for i in range(x.shape[0]):
+        out[i] = x[i]
+
+
+@kernel
+def sound(T, q, v):
     """Whether q and v are finite and no quaternion is zero."""
-    good = finite(W.q) and finite(W.v)
+    good = finite(q) and finite(v)
     for e in range(T.kind.shape[0]):
         if T.kind[e] >= BALL:
-            x = quaternion_at(W.q, T.q_at[e] + (3 if T.kind[e] == FLOAT else 0))
+            x = quaternion_at(q, T.q_at[e] + (3 if T.kind[e] == FLOAT else 0))
             good = good and x.w * x.w + x.x * x.x + x.y * x.y + x.z * x.z > 1e-24
     return good
 
@@ -195,7 +202,7 @@ def origin_of(T, W, i):
 def locate(key):
     """Poses of all bodies at W.q."""
     T, W = open_rooms(key)
-    if not sound(T, W):
+    if not sound(T, W.q, W.v):
         return NOT_FINITE
     poses(T, W)
     return OK
@@ -205,7 +212,7 @@ def locate(key):
 def track(key):
     """Poses, velocities and accelerations of all bodies at (W.q, W.v, W.a)."""
     T, W = open_rooms(key)
-    if not (sound(T, W) and finite(W.a)):
+    if not (sound(T, W.q, W.v) and finite(W.a)):
         return NOT_FINITE
     poses(T, W)
     velocities(T, W)
@@ -254,12 +261,16 @@ class Pose(NamedTuple):
 
 def update_poses(data: Data) -> None:
     """Compute where every body is at ``data.q``."""
-    data.check(_locate(data.key))
+    status = _locate(data.key)
+    if status:
+        data.refuse(status)
 
 
 def update_motion(data: Data) -> None:
     """Compute poses, velocities and accelerations of every body at ``data.q``, ``data.v`` and ``data.a``."""
-    data.check(_track(data.key))
+    status = _track(data.key)
+    if status:
+        data.refuse(status)
 
 
 def pose(data: Data, frame: Placement) -> Pose:
@@ -280,7 +291,7 @@ def link_poses(data: Data) -> dict[str, Pose]:
 @entry
 def _jacobian(key, body, point, J):
     T, W = open_rooms(key)
-    if not sound(T, W):
+    if not sound(T, W.q, W.v):
         return NOT_FINITE
     poses(T, W)
     r = vec3(W.x, body) + rotation(W.R, body) @ vec3_at(point, 0)
@@ -292,7 +303,9 @@ def jacobian(data: Data, frame: Placement) -> Array:
     """Velocity of a frame per unit of every velocity, at ``data.q``: (6, nv), linear rows first."""
     J = np.zeros((6, data.model.nv))
     if frame.body >= 0:
-        data.check(_jacobian(data.key, frame.body, frame.position.astype(float), J))
+        status = _jacobian(data.key, frame.body, frame.position.astype(float), J)
+        if status:
+            data.refuse(status)
     return J
 
 

@@ -342,6 +342,12 @@ def rotated(r, s):
 
 
 @kernel
+def trace(a):
+    """Sum of the diagonal of a symmetric matrix."""
+    return a.xx + a.yy + a.zz
+
+
+@kernel
 def point_inertia(m, c):
     """Inertia about the origin of a point mass m at c (Steiner's term)."""
     x, y, z = m * c.x, m * c.y, m * c.z

@@ -15,61 +15,92 @@ from brachiate import doors
 from brachiate.compiled import entry
 from brachiate.doors import Array
 from brachiate.dynamics import forward, inverse, mass
-from brachiate.dynamics.mass import composite_inertias
+from brachiate.dynamics.mass import gather_composites
 from brachiate.dynamics.momentum import center_of_mass, centroidal_matrix, kinetic_energy, momentum_about, potential_energy
 from brachiate.errors import ArgumentError
-from brachiate.kinematics import body_inertias, finite, poses, sound, velocities
+from brachiate.kinematics import body_inertias, copy_to, finite, poses, sound, velocities
 from brachiate.model.data import Data
-from brachiate.model.rooms import NOT_FINITE, OK, open_rooms
+from brachiate.model.rooms import NOT_FINITE, OK, OVERFLOW, open_rooms
+
+# Arguments are looked at before they are taken: a call that is refused has changed nothing.
 
 
 @entry
-def _inverse_dynamics(key):
+def _inverse_dynamics(key, q, v, a):
+    T, W = open_rooms(key)
+    if not (sound(T, q, v) and finite(a)):
+        return NOT_FINITE
+    copy_to(q, W.q)
+    copy_to(v, W.v)
+    copy_to(a, W.a)
     return inverse.inverse_dynamics(key)
 
 
 @entry
-def _bias(key):
+def _bias(key, q, v):
+    T, W = open_rooms(key)
+    if not sound(T, q, v):
+        return NOT_FINITE
+    copy_to(q, W.q)
+    copy_to(v, W.v)
     return inverse.bias(key)
 
 
 @entry
-def _mass_matrix(key):
-    return mass.mass_matrix_packed(key)
+def _forward_dynamics(key, q, v, tau):
+    T, W = open_rooms(key)
+    if not (sound(T, q, v) and finite(tau)):
+        return NOT_FINITE
+    copy_to(q, W.q)
+    copy_to(v, W.v)
+    copy_to(tau, W.tau)
+    return forward.forward_dynamics(key)
 
 
 @entry
-def _forward_dynamics(key):
-    return forward.forward_dynamics(key)
+def _mass_matrix(key, q):
+    T, W = open_rooms(key)
+    if not sound(T, q, q):
+        return NOT_FINITE
+    copy_to(q, W.q)
+    return mass.mass_matrix_packed(key)
 
 
 def inverse_dynamics(data: Data, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
     """Torques that the accelerations a take at the state (q, v): (nv,) [N·m or N], external forces included."""
-    data.assign(q=q, v=v, a=a)
-    data.check(_inverse_dynamics(data.key))
+    q, v, a = data.given("q", q), data.given("v", v), data.given("a", a)
+    status = _inverse_dynamics(data.key, q, v, a)
+    if status:
+        data.refuse(status, q=q, v=v, a=a)
     return data.tau
 
 
 def bias(data: Data, q: ArrayLike, v: ArrayLike) -> Array:
     """Torques at zero acceleration: (nv,) [N·m or N]."""
-    data.assign(q=q, v=v)
-    data.check(_bias(data.key))
+    q, v = data.given("q", q), data.given("v", v)
+    status = _bias(data.key, q, v)
+    if status:
+        data.refuse(status, q=q, v=v)
     return data.work.bias
 
 
 def forward_dynamics(data: Data, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> Array:
     """Accelerations that torques make at the state (q, v): (nv,) [rad/s² or m/s²]."""
-    data.assign(q=q, v=v, tau=tau)
-    data.check(_forward_dynamics(data.key))
+    q, v, tau = data.given("q", q), data.given("v", v), data.given("tau", tau)
+    status = _forward_dynamics(data.key, q, v, tau)
+    if status:
+        data.refuse(status, q=q, v=v, tau=tau)
     return data.a
 
 
 def mass_matrix(data: Data, q: ArrayLike) -> Array:
     """The mass matrix A(q): a new (nv, nv) array [kg·m², kg·m or kg]."""
-    data.assign(q=q)
+    q = data.given("q", q)
     _need_rows(data)
     tree = data.model.tree
-    data.check(_mass_matrix(data.key))
+    status = _mass_matrix(data.key, q)
+    if status:
+        data.refuse(status, q=q)
     matrix = np.zeros((data.model.nv, data.model.nv))
     for k, (start, depth) in enumerate(zip(tree.row, tree.depth, strict=False)):
         row = slice(start, start + depth + 1)
@@ -78,10 +109,11 @@ def mass_matrix(data: Data, q: ArrayLike) -> Array:
 
 
 @entry
-def _solve_mass(key, x):
+def _solve_mass(key, q, x):
     T, W = open_rooms(key)
-    if not (sound(T, W) and finite(x)):
+    if not sound(T, q, x):
         return NOT_FINITE
+    copy_to(q, W.q)
     poses(T, W)
     body_inertias(T, W)
     status = mass.factored(T, W)
@@ -91,10 +123,11 @@ def _solve_mass(key, x):
 
 def solve_mass(data: Data, q: ArrayLike, x: ArrayLike) -> Array:
     """A(q)⁻¹ x by the sparse factor A = LᵀDL: a new (nv,)."""
-    data.assign(q=q)
+    q, y = data.given("q", q), doors.numbers(x, (data.model.nv,), "x")
     _need_rows(data)
-    y = doors.numbers(x, (data.model.nv,), "x")
-    data.check(_solve_mass(data.key, y))
+    status = _solve_mass(data.key, q, y)
+    if status:
+        data.refuse(status, q=q)
     return y
 
 
@@ -126,7 +159,7 @@ class Totals(NamedTuple):
 @entry
 def _totals(key, members, out):
     T, W = open_rooms(key)
-    if not sound(T, W):
+    if not sound(T, W.q, W.v):
         return NOT_FINITE
     poses(T, W)
     body_inertias(T, W)
@@ -139,13 +172,15 @@ def _totals(key, members, out):
     out[7], out[8], out[9] = h.n
     out[10] = kinetic_energy(T, W, members)
     out[11] = potential_energy(T, W, members)
-    return OK
+    return OK if finite(out) else OVERFLOW
 
 
 def totals(data: Data, members: Array | None = None) -> Totals:
     """Mass, centre, momentum about it and energy at the data's state; of all bodies, or of those flagged (nb,)."""
     out = np.zeros(12)
-    data.check(_totals(data.key, _everyone(data) if members is None else members, out))
+    status = _totals(data.key, _members(data, members), out)
+    if status:
+        data.refuse(status)
     velocity = out[4:7] / out[0] if out[0] > 0 else np.zeros(3)
     return Totals(float(out[0]), out[1:4], velocity, out[4:7], out[7:10], float(out[10]), float(out[11]))
 
@@ -153,22 +188,32 @@ def totals(data: Data, members: Array | None = None) -> Totals:
 @entry
 def _centroidal(key, members, matrix):
     T, W = open_rooms(key)
-    if not sound(T, W):
+    if not sound(T, W.q, W.v):
         return NOT_FINITE
     poses(T, W)
     body_inertias(T, W)
-    composite_inertias(T, W)
-    _, c = center_of_mass(T, W, members)
-    centroidal_matrix(T, W, members, c, matrix)
+    for i in range(T.parent.shape[0]):
+        for c in range(10):
+            W.composite[i, c] = W.inertia[i, c] if members[i] else 0.0
+    gather_composites(T, W)
+    _, center = center_of_mass(T, W, members)
+    centroidal_matrix(T, W, center, matrix)
     return OK
 
 
 def centroidal_momentum_matrix(data: Data, members: Array | None = None) -> Array:
     """The matrix whose product with v is momentum, and angular momentum about the centre of mass: a new (6, nv)."""
     matrix = np.zeros((6, data.model.nv))
-    data.check(_centroidal(data.key, _everyone(data) if members is None else members, matrix))
+    status = _centroidal(data.key, _members(data, members), matrix)
+    if status:
+        data.refuse(status)
     return matrix
 
 
-def _everyone(data: Data) -> Array:
-    return np.ones(len(data.model.tree.parent), np.int64)
+def _members(data: Data, members: ArrayLike | None) -> Array:
+    """Flags of the bodies meant, one for each; by default all."""
+    nb = len(data.model.tree.parent)
+    if members is None:
+        return np.ones(nb, np.int64)
+    flags = doors.numbers(members, (nb,), "members")
+    return (flags != 0).astype(np.int64)

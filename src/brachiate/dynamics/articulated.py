@@ -31,6 +31,7 @@ from brachiate.spatial import (
     put_vec3,
     rotated,
     rotation,
+    trace,
     transpose,
     unrotate,
     vec3,
@@ -142,6 +143,13 @@ def rotor(T, W, R, k, implicit):
 
 
 @kernel
+def weakest_axis(W, i, A):
+    """The axis of body i about which its articulated inertia is least: 0, 1 or 2."""
+    d = rotated(transpose(rotation(W.R, i)), A.I)
+    return 0 if d.xx <= d.yy and d.xx <= d.zz else 1 if d.yy <= d.zz else 2
+
+
+@kernel
 def net_torque(W, R, k):
     """Torque of three velocities along the child's axes, less passive forces, along world axes."""
     return R @ Vec3(W.tau[k] - W.bias[k], W.tau[k + 1] - W.bias[k + 1], W.tau[k + 2] - W.bias[k + 2])
@@ -193,20 +201,21 @@ def swing_ball(W, i, k, A, body):
 @kernel
 def release_velocities(T, W, i, x, A, P, implicit):
     """Let the velocities of any joint give way, one at a time from the last. Returns what the parent feels."""
-    margin = 1.0
+    margin, weakest = 1.0, T.dof[i]
     for k in range(T.dof[i + 1] - 1, T.dof[i] - 1, -1):
         S = moved_motion(motion(W.S, k), x)
         U = A @ S
         d = S @ U + T.armature[k] + implicit * W.y[k]
-        if not d > 0.0:
-            margin = 0.0
+        left = d / (T.armature[k] + trace(A.I) * (S.w @ S.w) + trace(A.M) * (S.v @ S.v))
+        if not left >= margin:
+            margin, weakest = left, k
         r = 1.0 / d
         u = W.tau[k] - W.bias[k] - S @ P
         put6(W.U, k, U)
         W.D[k], W.u[k] = r, u
         A = released(A, U, r)
         P = P + (r * u) * U
-    return A, P, margin
+    return A, P, margin, weakest
 
 
 @kernel
@@ -229,13 +238,15 @@ def accelerate_by_bodies(T, W, implicit):
         kind, k = joint_kind(T, i), T.dof[i]
         if kind == BALL:
             A, P, margin = release_ball(T, W, i, k, A, P, implicit)
+            weakest = k
         elif kind == FLOAT and p < 0:
             margin = release_root(T, W, i, k, A, P, implicit)
+            weakest = k + 3
         else:
-            A, P, margin = release_velocities(T, W, i, x, A, P, implicit)
-        if not margin > SINGULAR_MARGIN:
+            A, P, margin, weakest = release_velocities(T, W, i, x, A, P, implicit)
+        if status == OK and not margin > SINGULAR_MARGIN:
             status = SINGULAR
-            W.status[1] = k
+            W.status[1] = weakest + (weakest_axis(W, i, load(W.IA, i)) if kind >= BALL else 0)
         if p >= 0:
             back = x - vec3(W.c, p)
             P = P + A @ moved_motion(motion(W.C, i), x)

@@ -10,7 +10,7 @@ from brachiate.compiled import kernel, outlined
 from brachiate.dynamics.articulated import accelerate_by_bodies
 from brachiate.dynamics.inverse import CREEP
 from brachiate.kinematics import finite, poses, sound
-from brachiate.model.rooms import NOT_FINITE, open_rooms
+from brachiate.model.rooms import NOT_FINITE, OK, OVERFLOW, open_rooms
 
 
 @kernel
@@ -32,6 +32,7 @@ def accelerate(T, W, implicit):
 def forward_dynamics(key):
     """Accelerations W.a for the torques W.tau at the state (W.q, W.v)."""
     T, W = open_rooms(key)
-    if not (sound(T, W) and finite(W.tau)):
+    if not (sound(T, W.q, W.v) and finite(W.tau)):
         return NOT_FINITE
-    return accelerate(T, W, 0.0)
+    status = accelerate(T, W, 0.0)
+    return status if status != OK or finite(W.a) else OVERFLOW

@@ -5,7 +5,7 @@ from __future__ import annotations
 from brachiate.compiled import kernel, outlined
 from brachiate.kinematics import body_inertias, finite, joint_acceleration, joint_velocity, poses, sound, zero_motion
 from brachiate.model.joints import BALL
-from brachiate.model.rooms import NOT_FINITE, OK, open_rooms
+from brachiate.model.rooms import NOT_FINITE, OK, OVERFLOW, open_rooms
 from brachiate.spatial import (
     Force,
     Motion,
@@ -21,6 +21,7 @@ from brachiate.spatial import (
     put6,
     quaternion_at,
     rotation,
+    screw_velocity,
     vec3,
 )
 
@@ -116,32 +117,34 @@ def passive_forces(T, W, tau):
             tau[k] += T.stiffness[k] * (W.q[q] - T.rest[q])
         elif T.kind[e] == BALL:  # a free joint has no spring
             w = logarithm(conjugate(normalized(quaternion_at(T.rest, q))) @ normalized(quaternion_at(W.q, q)))
-            tau[k] += T.stiffness[k] * w.x
-            tau[k + 1] += T.stiffness[k + 1] * w.y
-            tau[k + 2] += T.stiffness[k + 2] * w.z
+            # The slope of ½ wᵀ K w along rotations in child axes. Only springs alike about all axes pull along w itself.
+            t = screw_velocity(w, Vec3(T.stiffness[k] * w.x, T.stiffness[k + 1] * w.y, T.stiffness[k + 2] * w.z))
+            tau[k] += t.x
+            tau[k + 1] += t.y
+            tau[k + 2] += t.z
 
 
 @outlined
 def inverse_dynamics(key):
     """Torques W.tau for the accelerations W.a at the state (W.q, W.v)."""
     T, W = open_rooms(key)
-    if not (sound(T, W) and finite(W.a)):
+    if not (sound(T, W.q, W.v) and finite(W.a)):
         return NOT_FINITE
     poses(T, W)
     body_inertias(T, W)
     required_forces(T, W, W.a, W.tau)
     passive_forces(T, W, W.tau)
-    return OK
+    return OK if finite(W.tau) else OVERFLOW
 
 
 @outlined
 def bias(key):
     """Torques W.bias at zero acceleration: Coriolis, gravity, springs, dampers, friction, minus external forces."""
     T, W = open_rooms(key)
-    if not sound(T, W):
+    if not sound(T, W.q, W.v):
         return NOT_FINITE
     poses(T, W)
     body_inertias(T, W)
     bias_forces(T, W)
     passive_forces(T, W, W.bias)
-    return OK
+    return OK if finite(W.bias) else OVERFLOW

@@ -8,18 +8,27 @@ numbers, the width of a vector register.
 from __future__ import annotations
 
 from brachiate.compiled import index, kernel, outlined
-from brachiate.kinematics import body_inertias, poses, sound
-from brachiate.model.rooms import NOT_FINITE, OK, PAD, SINGULAR, open_rooms
-from brachiate.spatial import inertia, motion, put_inertia
+from brachiate.kinematics import body_inertias, finite, poses, sound
+from brachiate.model.rooms import NOT_FINITE, OK, OVERFLOW, PAD, SINGULAR, open_rooms
+from brachiate.spatial import inertia, motion, put_inertia, trace
+
+# A factor's diagonal entry relative to the size of its row, below which only round-off is left of it.
+SINGULAR_MARGIN = 1e-13
 
 
 @kernel
 def composite_inertias(T, W):
     """Inertia of every body together with all it carries."""
-    n = T.parent.shape[0]
-    for i in range(n):
+    for i in range(T.parent.shape[0]):
         for c in range(10):
             W.composite[i, c] = W.inertia[i, c]
+    gather_composites(T, W)
+
+
+@kernel
+def gather_composites(T, W):
+    """Add every body's part in W.composite to its parent's."""
+    n = T.parent.shape[0]
     for i in range(n - 1, -1, -1):
         p = T.parent[i]
         if p >= 0:
@@ -31,24 +40,29 @@ def mass_matrix(T, W):
     """Packed rows of the mass matrix in W.L."""
     composite_inertias(T, W)
     for k in range(T.depth.shape[0]):
-        F = inertia(W.composite, T.body[k]) @ motion(W.S, k)
+        I, S = inertia(W.composite, T.body[k]), motion(W.S, k)
+        F = I @ S
         r, n = T.row[k], T.depth[k]
         for d in range(n):
             W.L[index(r + d)] = motion(W.S, T.above[index(r + d)]) @ F
-        W.L[index(r + n)] = motion(W.S, k) @ F + T.armature[k]
+        W.L[index(r + n)] = S @ F + T.armature[k]
+        W.D[k] = T.armature[k] + trace(I.I) * (S.w @ S.w) + I.m * (S.v @ S.v)
         for d in range(r + n + 1, T.row[k + 1]):
             W.L[index(d)] = 0.0  # the factor's vector operations run over the padding
 
 
 @kernel
 def factor(T, W):
-    """Factor the packed mass matrix in place; W.D is the inverse diagonal. Returns the first singular row, or -1."""
+    """Factor the packed mass matrix in place; W.D, the size of each row before, is the inverse of the diagonal after.
+
+    Returns the first row found singular, where round-off is all that is left of the diagonal; -1 if there is none.
+    """
     bad = -1
     L = W.L
     for k in range(T.depth.shape[0] - 1, -1, -1):
         n, row = T.depth[k], T.row[k]
         pivot = L[index(row + n)]
-        if not pivot > 0.0:
+        if bad < 0 and not pivot > SINGULAR_MARGIN * W.D[k]:
             bad = k
         r = 1.0 / pivot
         W.D[k] = r
@@ -101,12 +115,12 @@ def solve(T, W, y):
 def mass_matrix_packed(key):
     """Rows of the mass matrix at W.q, packed in W.L."""
     T, W = open_rooms(key)
-    if not sound(T, W):
+    if not sound(T, W.q, W.v):
         return NOT_FINITE
     poses(T, W)
     body_inertias(T, W)
     mass_matrix(T, W)
-    return OK
+    return OK if finite(W.L) else OVERFLOW
 
 
 @kernel

@@ -74,13 +74,10 @@ def potential_energy(T, W, members):
 
 
 @kernel
-def centroidal_matrix(T, W, members, point, matrix):
-    """Momentum of the members about a point per unit of every velocity: (6, nv), linear rows first."""
+def centroidal_matrix(T, W, point, matrix):
+    """Momentum about a point per unit of every velocity, of what the composites hold: (6, nv), linear rows first."""
     for k in range(matrix.shape[1]):
         i = T.body[k]
-        for c in range(6):
-            matrix[c, k] = 0.0
-        if members[i]:
-            h = moved_force(inertia(W.composite, i) @ motion(W.S, k), point - origin_of(T, W, i))
-            matrix[0, k], matrix[1, k], matrix[2, k] = h.f
-            matrix[3, k], matrix[4, k], matrix[5, k] = h.n
+        h = moved_force(inertia(W.composite, i) @ motion(W.S, k), point - origin_of(T, W, i))
+        matrix[0, k], matrix[1, k], matrix[2, k] = h.f
+        matrix[3, k], matrix[4, k], matrix[5, k] = h.n

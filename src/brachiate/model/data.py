@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NoReturn
+
 import numpy as np
 from numpy.typing import ArrayLike
 
+from brachiate import doors
 from brachiate.compiled import Handle
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError, StateError
 from brachiate.model.model import Model
-from brachiate.model.rooms import NOT_FINITE, SINGULAR, Work
+from brachiate.model.rooms import NOT_FINITE, OVERFLOW, SINGULAR, Work
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 _PUSHES = 8
@@ -22,12 +26,16 @@ class Data:
     """
 
     def __init__(self, model: Model, gravity: ArrayLike = STANDARD_GRAVITY, pushes: int = _PUSHES) -> None:
+        if not isinstance(model, Model):
+            raise ArgumentError(f"Data is the workspace of a model, got {model!r}.")
+        gravity = doors.vector(gravity, "gravity")
+        pushes = int(doors.number(pushes, "pushes", least=0, most=1e6))
         self.model = model
         tree = model.tree
         nb, nv, packed = len(tree.parent), model.nv, len(tree.above)
         f, i = np.zeros, lambda n: np.zeros(n, np.int64)
         self.work = Work(
-            q=model.neutral.copy(), v=f(nv), a=f(nv), tau=f(nv), gravity=np.array(gravity, float), status=i(2),
+            q=model.neutral.copy(), v=f(nv), a=f(nv), tau=f(nv), gravity=gravity, status=i(2),
             push_count=i(1), push_body=i(pushes), push_point=f((pushes, 3)), push_force=f((pushes, 6)), push_in_link=i(pushes),
             origin=f((nb, 3)), R=f((nb, 3, 3)), x=f((nb, 3)), S=f((nv, 6)), inertia=f((nb, 10)), composite=f((nb, 10)),
             V=f((nb, 6)), C=f((nb, 6)), A=f((nb, 6)), F=f((nb, 6)), bias=f(nv), L=f(packed), D=f(nv),
@@ -36,38 +44,51 @@ class Data:
         self.handle = Handle(tree, self.work)
         self.key = self.handle.key
         self.q, self.v, self.a, self.tau = self.work.q, self.work.v, self.work.a, self.work.tau
+        self._shapes = {name: getattr(self, name).shape for name in _WHAT}
+
+    def given(self, name: str, values: ArrayLike) -> Array:
+        """Return the values as compiled code takes them, refusing a wrong size with the right one (q, v, a, tau)."""
+        right = self._shapes[name]
+        if type(values) is np.ndarray and values.shape == right and values.dtype is _FLOAT and values.flags.carray:
+            return values  # the usual case, and no time to lose
+        try:
+            array = np.array(values, float) if not np.iscomplexobj(values) else None
+        except (TypeError, ValueError):
+            array = None
+        if array is None:
+            raise ArgumentError(f"{name}: expected numbers, got {values!r}.")
+        if array.shape != right:
+            raise ArgumentError(
+                f"{name}: expected {right[0]} numbers (one for each of the model's {_WHAT[name]}), got shape {array.shape}."
+            )
+        return array
 
     def assign(self, **arrays: ArrayLike) -> None:
-        """Copy arrays into the workspace (q, v, a, tau), refusing a wrong size with the right one."""
-        for name, given in arrays.items():
-            target: Array = getattr(self, name)
-            if type(given) is not np.ndarray:
-                given = _as_array(given, name)
-            if given.shape != target.shape:
-                raise ArgumentError(
-                    f"{name}: expected {len(target)} numbers (one for each of the model's {_WHAT[name]}), got shape {given.shape}."
-                )
-            target[:] = given
+        """Copy arrays into the workspace (q, v, a, tau); all of them, or none if one has a wrong size."""
+        for name in arrays:
+            doors.one_of(name, tuple(_WHAT), "what to assign")
+        checked = {name: self.given(name, values) for name, values in arrays.items()}
+        for name, values in checked.items():
+            getattr(self, name)[:] = values
 
-    def check(self, status: int) -> None:
-        """Turn a kernel's status into an error that names the coordinate."""
-        if status == 0:
-            return
+    def refuse(self, status: int, **given: Array) -> NoReturn:
+        """Turn a kernel's status into an error that names the coordinate; ``given``: arguments that were not taken."""
         if status == NOT_FINITE:
-            raise StateError(self._not_finite())
+            raise StateError(self._not_finite(given or {name: getattr(self, name) for name in _WHAT}))
+        if status == OVERFLOW:
+            raise StateError("The result is not finite: velocities, accelerations or torques are far beyond those of any body.")
         if status == SINGULAR:
             raise StateError(
-                f"The mass matrix is singular at coordinate {self.model.coordinates[int(self.work.status[1])]!r}: in this posture nothing resists it. "
-                "Give the link some rotational inertia, or the joint an armature."
+                f"The mass matrix is singular at coordinate {self.model.coordinates[int(self.work.status[1])]!r}: "
+                "in this posture nothing resists it. Give the link some rotational inertia, or the joint an armature."
             )
         raise AssertionError(f"unknown status {status}")
 
-    def _not_finite(self) -> str:
-        for name in ("q", "v", "a", "tau"):
-            bad = np.flatnonzero(~np.isfinite(getattr(self, name)))
+    def _not_finite(self, arrays: Mapping[str, Array]) -> str:
+        for name, values in arrays.items():
+            bad = np.flatnonzero(~np.isfinite(values))
             if len(bad):
-                value = getattr(self, name)[bad[0]]
-                return f"{name}[{bad[0]}] is {value} ({self._whose(name, int(bad[0]))}): every number must be finite."
+                return f"{name}[{bad[0]}] is {values[bad[0]]} ({self._whose(name, int(bad[0]))}): every number must be finite."
         return "A quaternion in q is zero: it is no rotation. Start from model.neutral, or set joints by name."
 
     def _whose(self, name: str, number: int) -> str:
@@ -78,10 +99,4 @@ class Data:
 
 
 _WHAT = {"q": "configuration numbers", "v": "velocities", "a": "accelerations", "tau": "velocities"}
-
-
-def _as_array(given: ArrayLike, name: str) -> Array:
-    try:
-        return np.asarray(given, float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name}: expected numbers, got {given!r}.") from None
+_FLOAT = np.dtype(float)

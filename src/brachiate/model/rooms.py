@@ -84,4 +84,4 @@ PAD = 4  # rows of the packed mass matrix are multiples of this long
 open_rooms = opener(Tree, Work)
 
 # Status codes kernels may leave in Work.status; brachiate.model.data turns them into errors.
-OK, NOT_FINITE, SINGULAR, STALLED = range(4)
+OK, NOT_FINITE, OVERFLOW, SINGULAR, STALLED = range(5)

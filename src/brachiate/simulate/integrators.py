@@ -357,8 +357,8 @@ class Integrator:
         data = self.data
         q, v = data.q.copy(), data.v.copy()
         Q, V = np.zeros((steps // every, data.model.nq)), np.zeros((steps // every, data.model.nv))
-        if not (np.isfinite(q).all() and np.isfinite(v).all() and np.isfinite(data.tau).all()):
-            data.check(NOT_FINITE)
+        if not all(np.isfinite(x).all() for x in (q, v, data.tau)):
+            data.refuse(NOT_FINITE)
         status = self.method.run(data.key, self._steps.key, dt, steps, every, Q, V)
         if status != OK:
             data.q[:], data.v[:] = q, v
@@ -366,7 +366,7 @@ class Integrator:
                 raise StateError(f"The state ran away to infinity within {steps * dt:g} s. Use a shorter step, or look at the torques.")
             if status == STALLED:
                 raise StateError(f"{self.name} cannot reach a tolerance of {self.tolerance:g} with any step. Allow a larger tolerance.")
-            data.check(status)
+            data.refuse(status)
         return Q, V
 
     def restart(self) -> None:
