@@ -10,17 +10,17 @@ import ctypes
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import convert
 import numpy as np
-import ours
-from race import Runner, repeated
 
+import convert
+import ours
 from brachiate import dynamics
 from brachiate.doors import Array
 from brachiate.manifold import integrated
 from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.simulate.integrators import METHODS, Integrator
+from race import Runner, repeated
 
 TASKS = ("inverse dynamics", "mass matrix", "forward dynamics", "free step")
 INVERSE, MASS, FORWARD, STEP = TASKS
@@ -58,9 +58,11 @@ class Ours:
         self.reset()
 
     def reset(self) -> None:
+        """Put the state back."""
         self.data.assign(q=self.state.q, v=self.state.v, a=self.state.a, tau=self.state.tau)
 
     def runners(self, task: str, way: str) -> dict[str, Runner]:
+        """Ways to do a task, by name."""
         data, (q, v, a, tau) = self.data, self.state
         if way == LOOP:
             loop = {INVERSE: ours.inverse_dynamics, MASS: ours.mass_matrix, FORWARD: ours.forward_dynamics}.get(task)
@@ -77,10 +79,10 @@ class Ours:
             return {name: _fresh(repeated(call), self.reset)}
         run, steps, (Q, V) = METHODS["euler"].run, self.integrator._steps.key, self.kept
         name, call = {
-            INVERSE: ("_inverse_dynamics(key)", lambda: dynamics._inverse_dynamics(data.key)),
-            MASS: ("_mass_matrix(key), packed", lambda: dynamics._mass_matrix(data.key)),
-            FORWARD: ("_forward_dynamics(key)", lambda: dynamics._forward_dynamics(data.key)),
-            STEP: ("_euler(key, ...)", lambda: run(data.key, steps, DT, 1, 1, Q, V)),
+            INVERSE: ("an @entry of inverse.inverse_dynamics(key)", lambda: ours.inverse_dynamics(data.key, 1)),
+            MASS: ("an @entry of mass.mass_matrix_packed(key)", lambda: ours.mass_matrix(data.key, 1)),
+            FORWARD: ("an @entry of forward.forward_dynamics(key)", lambda: ours.forward_dynamics(data.key, 1)),
+            STEP: ("the @entry of the euler method", lambda: run(data.key, steps, DT, 1, 1, Q, V)),
         }[task]
         return {name: _fresh(repeated(call), self.reset)}
 
@@ -115,10 +117,12 @@ class Pinocchio:
         return self.library.pinocchio_new(len(plan.parent), *(x.ctypes.data for x in kept))
 
     def close(self) -> None:
+        """Free what C++ holds."""
         if self.handle:
             self.library.pinocchio_delete(self.handle)
 
     def runners(self, task: str, way: str) -> dict[str, Runner]:
+        """Ways to do a task, by name; none if there is no room for it."""
         name = {INVERSE: "rnea", MASS: "crba", FORWARD: "aba", STEP: "aba + integrate"}[task]
         conventions = ("",) if task == INVERSE else ("LOCAL", "WORLD")
         if way == LOOP and self.handle:
@@ -161,7 +165,9 @@ class Pinocchio:
                         run(1)
                         value = self.out.copy()
                     else:
-                        value = {INVERSE: lambda: self.data.tau, MASS: lambda: self.data.M.T.ravel(), FORWARD: lambda: self.data.ddq}.get(task)
+                        value = {INVERSE: lambda: self.data.tau, MASS: lambda: self.data.M.T.ravel(), FORWARD: lambda: self.data.ddq}.get(
+                            task
+                        )
                         if value is None:
                             continue
                         run(1)
@@ -200,13 +206,15 @@ class MuJoCo:
         self.rest = np.zeros(model.nv)
 
     def close(self) -> None:
-        pass
+        """Nothing to free."""
 
     def reset(self) -> None:
+        """Put the state back."""
         d = self.data
         d.qpos[:], d.qvel[:], d.qacc[:], d.qfrc_applied[:], d.time = self.q, self.v, self.a, self.tau, 0.0
 
     def runners(self, task: str, way: str) -> dict[str, Runner]:
+        """Ways to do a task, by name."""
         whole = {INVERSE: "mj_inverse", MASS: "mj_fwdPosition", FORWARD: "mj_forward", STEP: "mj_step"}[task]
         names = {"stages": 0, whole: 1} if task != STEP else {whole: 1}
         if way == LOOP and self.library:
@@ -269,6 +277,7 @@ class MuJoCo:
         return {INVERSE: inverse, MASS: mass, FORWARD: forward, STEP: lambda: mj.mj_step(m, d)}[task]
 
     def results(self) -> dict[str, Array]:
+        """Mass matrix, torques and accelerations, as ours are, by every way there is."""
         found = {}
         for way in WAYS:
             for task in TASKS:

@@ -83,7 +83,18 @@ def _pinocchio_flags() -> list[str]:
     eigen = ENV / "eigen" / "cmeel.prefix" / "include" / "eigen3"
     if not eigen.is_dir():
         ENV.mkdir(exist_ok=True)
-        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "-q", "--no-deps", "--target", str(ENV / "eigen"), EIGEN]
+        pip = [
+            sys.executable,
+            "-m",
+            "pip",
+            "--disable-pip-version-check",
+            "install",
+            "-q",
+            "--no-deps",
+            "--target",
+            str(ENV / "eigen"),
+            EIGEN,
+        ]
         if subprocess.run(pip, capture_output=True, check=False).returncode or not eigen.is_dir():
             raise Missing(f"pip could not get {EIGEN}")
     return [*PINOCCHIO, f"-I{HERE / 'native' / 'slim'}", "-isystem", str(headers), "-isystem", str(eigen)]

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 Runner = Callable[[int], float]  # run so many times, return the seconds it took
 
-SLICE = 4e-3  # [s] of one turn: long against the clock, short against the scheduler's slices
-ROUNDS = 11
+SLICE = 3e-3  # [s] of one turn: long against the clock, short against the scheduler's slices
+ROUNDS = 25
 SLOW_ROUNDS = 5  # where one run takes longer than a slice
 
 

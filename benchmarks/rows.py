@@ -38,7 +38,14 @@ def show(rows: list[Row]) -> None:
     from rich.table import Table  # noqa: PLC0415
 
     table = Table(title="ratio = peer / ours: above 1 (green) we are faster or smaller, below 1 (red) we lose")
-    for heading, side in (("what", "left"), ("model", "left"), ("ours", "right"), ("peer", "left"), ("peer's", "right"), ("ratio", "right")):
+    for heading, side in (
+        ("what", "left"),
+        ("model", "left"),
+        ("ours", "right"),
+        ("peer", "left"),
+        ("peer's", "right"),
+        ("ratio", "right"),
+    ):
         table.add_column(heading, justify=side)
     before = None
     for r in rows:

@@ -29,7 +29,8 @@ from brachiate.world.world import World
 __version__ = "0.1.0"
 
 __all__ = [
-    "BrachiateError", "Box", "Capsule", "Compound", "Cylinder", "Cylindrical", "Data", "Ellipsoid", "Fixed", "Free", "Hull",
-    "Joint", "Mesh", "Model", "ModelBuilder", "Planar", "Plane", "Prismatic", "Recording", "Revolute", "Shape", "Simulation", "Sphere", "Spherical",
-    "Universal", "World", "cone", "dynamics", "figures", "kinematics", "manifold", "read_model",
+    "Box", "BrachiateError", "Capsule", "Compound", "Cylinder", "Cylindrical", "Data", "Ellipsoid", "Fixed", "Free",
+    "Hull", "Joint", "Mesh", "Model", "ModelBuilder", "Planar", "Plane", "Prismatic", "Recording", "Revolute", "Shape",
+    "Simulation", "Sphere", "Spherical", "Universal", "World", "cone", "dynamics", "figures", "kinematics", "manifold",
+    "read_model",
 ]  # fmt: skip

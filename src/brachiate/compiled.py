@@ -188,7 +188,8 @@ else:
             try:
                 return cast(F, numba.njit(**settings)(function))
             except RuntimeError:  # no file to keep it in: typed at a prompt, or the disk cannot be written
-                return cast(F, numba.njit(**{**settings, "cache": False})(function))
+                settings["cache"] = False
+                return cast(F, numba.njit(**settings)(function))
 
     def kernel(function: F) -> F:
         """Mark an inner function: inlined into compiled callers, no allocation, not called from Python when hot."""
@@ -315,7 +316,7 @@ else:
 
         @kernel
         def open_key(key):
-            return open_rooms(key)
+            return open_rooms(key)  # pyright: ignore[reportCallIssue]
 
         return open_key
 

@@ -86,5 +86,5 @@ def test_doors(tmp_path, monkeypatch):
     with pytest.raises(ArgumentError, match=r"q: expected 7 numbers"):
         picture([(data, [0.0])], tmp_path / "none.png")
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(BrachiateError, match=r"pip install brachiate\[plots\]"):
+    with pytest.raises(BrachiateError, match=r"pip install 'brachiate\[plots\]'"):
         picture([(data, data.model.neutral)], tmp_path / "none.png")

@@ -241,3 +241,28 @@ def test_an_empty_world_is_a_world():
     assert world.mass_matrix().shape == (0, 0)
     assert len(world.forward_dynamics()) == 0
     br.Simulation(world).run(0.01)
+
+
+def test_a_model_from_a_file_begins_where_the_file_draws_it(tmp_path):
+    path = tmp_path / "ball.xml"
+    path.write_text(
+        '<mujoco><worldbody><body name="ball" pos="1 2 3"><freejoint name="root"/><geom size="0.1"/></body></worldbody></mujoco>'
+    )
+    world = br.World()
+    world.add(br.read_model(path), "thing")
+    assert world.position("thing/ball").tolist() == [1, 2, 3]
+
+
+def test_springs_hold_a_posture():
+    # At the pose where they are slack, springs bring nothing; away from it, a torque back.
+    model = br.figures.human28().sprung(50.0, "tumble")
+    world = br.World(gravity=0)
+    man = world.add(model, "man")
+    man.pose("tumble")
+    assert np.abs(world.bias()).max() < 1e-10
+    assert abs(world.totals().potential) < 1e-12
+    man["left_knee"] += 0.1
+    assert world.bias()["man/left_knee"] == pytest.approx(5.0)
+    assert world.totals().potential == pytest.approx(0.5 * 50.0 * 0.01)
+    with pytest.raises(UnknownName, match="is not a pose"):
+        model.sprung(1.0, "nap")

@@ -48,11 +48,16 @@ def run(out: Path, seconds: float, console: Console) -> None:
     console.print(conserved(run))
     console.print(f"{seconds:g} s of flight in {1000 * took:.0f} ms: {seconds / took:.0f} times as fast as it happens.")
     run.save(out / "flight.npz")
-    run.plot("energy", "kinetic energy", "potential energy", "angular momentum", path=out / "flight-plot.png")
-    frames = np.linspace(0, len(run) - 1, 7).round().astype(int)
-    picture([(world.data, run.q[i]) for i in frames], out / "flight.png", title="")
+    with console.status("drawing ..."):
+        _draw(world, run, out)
     for name, what in (("flight.png", "picture"), ("flight-plot.png", "energies and momentum"), ("flight.npz", "recording")):
         console.print(f"  {out / name}  [dim]{what}[/]")
+
+
+def _draw(world: br.World, run: br.Recording, out: Path) -> None:
+    run.plot("energy", "kinetic energy", "potential energy", "angular momentum", path=out / "flight-plot.png")
+    frames = np.linspace(0, len(run) - 1, 7).round().astype(int)
+    picture([(world.data, run.q[i]) for i in frames], out / "flight.png")
 
 
 def conserved(run: br.Recording) -> Table:

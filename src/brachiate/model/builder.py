@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,13 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brachiate import doors
+from brachiate.doors import Array
 from brachiate.errors import ArgumentError, ModelError
 from brachiate.model.joints import Fixed, Joint
-from brachiate.model.link import Actuator, Coupling, Link, Loop, Site
-from brachiate.model.model import Model
+from brachiate.model.link import ACTUATOR_KINDS, LOOP_KINDS, Actuator, Coupling, Link, Loop, Site
+from brachiate.model.model import Model, add
 from brachiate.model.shapes import Shape
 
 WATER = 1000.0  # [kg/m³]
+_FRAMES = ("link", "joint", "site", "included model")  # names that stand beside 'world'
 
 
 class ModelBuilder:
@@ -30,12 +33,13 @@ class ModelBuilder:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._links: list[Link] = []
-        self._sites: list[Site] = []
-        self._loops: list[Loop] = []
-        self._couplings: list[Coupling] = []
-        self._actuators: list[Actuator] = []
+        self._links: dict[str, Link] = {}
+        self._sites: dict[str, Site] = {}
+        self._loops: dict[str, Loop] = {}
+        self._couplings: dict[str, Coupling] = {}
+        self._actuators: dict[str, Actuator] = {}
         self._poses: dict[str, Mapping[str, Any]] = {}
+        self._included: set[str] = set()
 
     def link(
         self,
@@ -61,8 +65,8 @@ class ModelBuilder:
             joint_name: The joint's name, by default the link's.
             at: Where the joint is in the parent, at zero [m].
             rotation: How it is turned there: quaternion (w, x, y, z) or matrix.
-            mass: Mass [kg]. Without it, mass, centre and inertia come from the shapes and ``density``.
-            center: Centre of mass in the link [m].
+            mass: Mass [kg]. Without it, that of the shapes at ``density``.
+            center: Centre of mass in the link [m]. Without it, that of the shapes.
             inertia: About the centre, in link axes: three principal moments or a 3x3 matrix [kg·m²]. Without it, that of
                 the shapes scaled to ``mass``.
             shapes: What is drawn and what touches.
@@ -71,12 +75,11 @@ class ModelBuilder:
         _name(name, "link")
         if joint is not None and not isinstance(joint, Joint):
             raise ArgumentError(f"joint of {name!r}: expected a joint such as Revolute('y'), got {joint!r}.")
-        shapes = (shapes,) if isinstance(shapes, Shape) else tuple(shapes)
-        for shape in shapes:
-            if not isinstance(shape, Shape):
-                raise ArgumentError(f"shapes of {name!r}: expected shapes such as Sphere(radius=0.1), got {shape!r}.")
-        m, c, i = _mass_properties(name, mass, center, inertia, shapes, density)
-        self._links.append(
+        solids = _shapes(name, shapes)
+        m, c, i = _mass_properties(name, mass, center, inertia, solids, density)
+        add(
+            self._links,
+            "link",
             Link(
                 name=name,
                 parent=parent,
@@ -87,18 +90,15 @@ class ModelBuilder:
                 mass=m,
                 center=c,
                 inertia=i,
-                shapes=shapes,
-            )
+                shapes=solids,
+            ),
         )
 
     def site(self, name: str, link: str, at: ArrayLike = (0, 0, 0), rotation: ArrayLike | None = None) -> None:
         """Name a frame in a link."""
         _name(name, "site")
-        if any(site.name == name for site in self._sites):
-            raise ModelError(f"Two sites are named {name!r}.")
-        self._sites.append(
-            Site(name, link, doors.vector(at, f"place of site {name!r}"), doors.rotation_matrix(rotation, f"rotation of site {name!r}"))
-        )
+        place = doors.vector(at, f"place of site {name!r}")
+        add(self._sites, "site", Site(name, link, place, doors.rotation_matrix(rotation, f"rotation of site {name!r}")))
 
     def loop(
         self,
@@ -113,23 +113,32 @@ class ModelBuilder:
         second_rotation: ArrayLike | None = None,
     ) -> None:
         """Say that a frame of one link and a frame of another (or of ``world``) are to be held together."""
-        doors.one_of(kind, ("point", "weld"), f"kind of loop {name!r}")
+        _name(name, "loop")
+        doors.one_of(kind, LOOP_KINDS, f"kind of loop {name!r}")
         if first == second:
             raise ModelError(f"Loop {name!r} connects link {first!r} to itself.")
-        self._loops.append(
+        add(
+            self._loops,
+            "loop",
             Loop(
                 name, kind, first, second,
                 doors.vector(first_at, f"first point of loop {name!r}"),
                 doors.rotation_matrix(first_rotation, f"first rotation of loop {name!r}"),
                 doors.vector(second_at, f"second point of loop {name!r}"),
                 doors.rotation_matrix(second_rotation, f"second rotation of loop {name!r}"),
-            )
+            ),
         )  # fmt: skip
 
     def couple(self, name: str, coordinate: str, of: str | None, coefficients: Sequence[float]) -> None:
-        """Say that a coordinate follows another by a polynomial."""
-        values = tuple(doors.numbers(coefficients, (len(coefficients),), f"coefficients of coupling {name!r}"))
-        self._couplings.append(Coupling(name, coordinate, of, values))
+        """Say that a coordinate follows another by a polynomial, coefficients from the constant one up."""
+        _name(name, "coupling")
+        if coordinate == of:
+            raise ModelError(f"Coupling {name!r} couples coordinate {of!r} to itself. Give another, or None to hold it at a value.")
+        what, expected = f"coefficients of coupling {name!r}", "one number or more in a row, such as (0, 1)"
+        given = doors.reals(coefficients, what, expected)
+        if given.ndim != 1 or not len(given):
+            raise ArgumentError(f"{what}: expected {expected}, got {doors.shown(coefficients)}.")
+        add(self._couplings, "coupling", Coupling(name, coordinate, of, tuple(doors.numbers(given, given.shape, what).tolist())))
 
     def actuator(
         self,
@@ -143,93 +152,142 @@ class ModelBuilder:
         bias: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ) -> None:
         """Put a motor on a coordinate; see :class:`~brachiate.model.link.Actuator`."""
-        if any(a.name == name for a in self._actuators):
-            raise ModelError(f"Two actuators are named {name!r}.")
-        gear, gain = (doors.number(x, f"gear and gain of actuator {name!r}") for x in (gear, gain))
-        offsets = tuple(map(float, doors.vector(bias, f"bias of actuator {name!r}")))
-        self._actuators.append(Actuator(name, coordinate, gear, kind, control_range, force_range, gain, offsets))  # type: ignore[arg-type]
+        _name(name, "actuator")
+        x, y, z = doors.vector(bias, f"bias of actuator {name!r}")
+        add(
+            self._actuators,
+            "actuator",
+            Actuator(
+                name,
+                coordinate,
+                gear=doors.number(gear, f"gear of actuator {name!r}"),
+                kind=doors.one_of(kind, ACTUATOR_KINDS, f"kind of actuator {name!r}"),
+                control_range=doors.interval(control_range, f"control range of actuator {name!r}"),
+                force_range=doors.interval(force_range, f"force range of actuator {name!r}"),
+                gain=doors.number(gain, f"gain of actuator {name!r}"),
+                bias=(float(x), float(y), float(z)),
+            ),
+        )
 
     def pose(self, name: str, values: Mapping[str, Any]) -> None:
         """Name a posture: values by joint."""
-        self._poses[name] = dict(values)
+        _name(name, "pose")
+        if name in self._poses:
+            raise ModelError(f"Two poses are named {name!r}. Names must be unique within a model.")
+        self._poses[name] = copy.deepcopy(dict(doors.table(values, f"pose {name!r}", "values by joint, such as {'knee': 0.3}")))
 
     def build(self) -> Model:
         """Check everything together and return the frozen model."""
-        return Model(self.name, self._links, self._sites, self._loops, self._couplings, self._actuators, self._poses)
+        return Model(
+            self.name,
+            self._links.values(),
+            self._sites.values(),
+            self._loops.values(),
+            self._couplings.values(),
+            self._actuators.values(),
+            self._poses,
+        )
 
     def include(self, prefix: str, model: Model, at: ArrayLike = (0, 0, 0), rotation: ArrayLike | None = None) -> None:
-        """Add a whole model, its names behind ``prefix/``, its roots moved to a place."""
+        """Add a whole model, its names behind ``prefix/``: what hangs on the inertial frame is moved to a place, the rest with it."""
+        _name(prefix, "included model")
+        if not isinstance(model, Model):
+            raise ArgumentError(f"include expects a model, such as brachiate.figures.human28(), got {doors.shown(model)}.")
         R = doors.rotation_matrix(rotation, f"rotation of {prefix!r}")
         p = doors.vector(at, f"place of {prefix!r}")
+        if prefix in self._included:
+            raise ModelError(f"A model is included as {prefix!r} already. Give this one another prefix.")
+        self._included.add(prefix)
 
         def named(name: str) -> str:
             return f"{prefix}/{name}"
 
         for link in model.links.values():
-            moved: dict[str, Any] = {}
-            if link.parent is None:
-                moved = {"position": p + R @ link.position, "rotation": R @ link.rotation}
-            self._links.append(
-                replace(
-                    link,
-                    name=named(link.name),
-                    parent=named(link.parent) if link.parent is not None else None,
-                    joint=link.joint.renamed(named),
-                    joint_name=named(link.joint_name),
-                    **moved,
-                )
-            )
-        self._sites += [replace(s, name=named(s.name), link=named(s.link)) for s in model.sites.values()]
-        self._loops += [
-            replace(
-                loop,
-                name=named(loop.name),
-                **{end: named(getattr(loop, end)) for end in ("first", "second") if getattr(loop, end) != "world"},
-            )
-            for loop in model.loops
-        ]
-        self._couplings += [
-            replace(c, name=named(c.name), coordinate=named(c.coordinate), of=None if c.of is None else named(c.of))
-            for c in model.couplings
-        ]
-        self._actuators += [replace(a, name=named(a.name), coordinate=named(a.coordinate)) for a in model.actuators.values()]
+            add(self._links, "link", _included_link(link, named, p, R))
+        for site in model.sites.values():
+            add(self._sites, "site", replace(site, name=named(site.name), link=named(site.link)))
+        for loop in model.loops:
+            ends = _included_end(loop, "first", named, p, R) | _included_end(loop, "second", named, p, R)
+            add(self._loops, "loop", replace(loop, name=named(loop.name), **ends))
+        for c in model.couplings:
+            of = None if c.of is None else named(c.of)
+            add(self._couplings, "coupling", replace(c, name=named(c.name), coordinate=named(c.coordinate), of=of))
+        for a in model.actuators.values():
+            add(self._actuators, "actuator", replace(a, name=named(a.name), coordinate=named(a.coordinate)))
+        for pose, q in model.poses.items():
+            self._poses[named(pose)] = {named(joint): q[joined.q] for joint, joined in model.joints.items()}
+
+
+def _included_link(link: Link, named: Callable[[str], str], p: Array, R: Array) -> Link:
+    """Return a link of an included model; a root is moved."""
+    joint, joint_name = link.joint.renamed(named), named(link.joint_name)
+    if link.parent is not None:
+        return replace(link, name=named(link.name), parent=named(link.parent), joint=joint, joint_name=joint_name)
+    position, rotation = p + R @ link.position, R @ link.rotation
+    return replace(link, name=named(link.name), joint=joint, joint_name=joint_name, position=position, rotation=rotation)
+
+
+def _included_end(loop: Loop, end: str, named: Callable[[str], str], p: Array, R: Array) -> dict[str, Any]:
+    """Return one end of a loop of an included model; one in the world is moved with the model."""
+    link = getattr(loop, end)
+    if link != "world":
+        return {end: named(link)}
+    return {f"{end}_position": p + R @ getattr(loop, f"{end}_position"), f"{end}_rotation": R @ getattr(loop, f"{end}_rotation")}
 
 
 def _name(name: Any, kind: str) -> str:
-    if not isinstance(name, str) or not name or "/" in name or name == "world":
+    reserved = name == "world" and kind in _FRAMES
+    if not isinstance(name, str) or not name or "/" in name or reserved:
         raise ModelError(f"{name!r} cannot name a {kind}: a name is a text that is not empty, has no '/' and is not 'world'.")
     return name
 
 
+def _shapes(name: str, given: Any) -> tuple[Shape, ...]:
+    shapes = tuple(given) if isinstance(given, Iterable) else (given,)
+    for shape in shapes:
+        if not isinstance(shape, Shape):
+            raise ArgumentError(f"shapes of {name!r}: expected shapes such as Sphere(radius=0.1), got {doors.shown(shape)}.")
+    return shapes
+
+
 def _mass_properties(
     name: str, mass: float | None, center: ArrayLike | None, inertia: ArrayLike | None, shapes: Sequence[Shape], density: float
-) -> tuple[float, Any, Any]:
-    """Mass, centre and inertia of a link from what is given and what its shapes say."""
-    if mass is not None:
-        given = doors.number(mass, f"mass of {name!r}", most=1e12)
-    elif shapes:
-        given = None
-    elif inertia is not None or center is not None:
+) -> tuple[float, Array, Array]:
+    """Mass, centre and inertia of a link: what is given, and of the rest what its shapes say."""
+    density = doors.number(density, f"density of {name!r}", above=0.0)
+    if mass is None and not shapes and not (inertia is None and center is None):
         raise ModelError(f"Link {name!r} has an inertia or a centre but no mass. Give mass=...")
-    else:
-        given = 0.0
-    pieces = (
-        [s.mass_properties(doors.number(density, f"density of {name!r}", above=0.0)) for s in shapes]
-        if inertia is None or center is None
-        else []
-    )
-    total = sum(m for m, _, _ in pieces)
-    c_shapes = sum((m * c for m, c, _ in pieces), np.zeros(3)) / total if total > 0 else np.zeros(3)
-    c = doors.vector(center, f"centre of {name!r}") if center is not None else c_shapes
+    whole = mass is not None and center is not None and inertia is not None
+    m, c, i = (0.0, np.zeros(3), np.zeros((3, 3))) if whole else _of_shapes(name, shapes, density)
     if inertia is not None:
-        array = np.asarray(inertia, float)
-        i = doors.numbers(array, (3, 3) if array.ndim == 2 else (3,), f"inertia of {name!r}")
-        i = i if i.ndim == 2 else np.diag(i)
-    else:
-        i = np.zeros((3, 3))
-        for m, cp, ip in pieces:
-            d = cp - c_shapes
-            i += ip + m * (d @ d * np.eye(3) - np.outer(d, d))
-        if given is not None and total > 0:
-            i *= given / total
-    return total if given is None else given, c, i
+        i = _inertia(inertia, f"inertia of {name!r}")
+    if mass is not None:
+        # Down to minus infinity: what is no mass of a body is said when the model is built.
+        given = doors.number(mass, f"mass of {name!r}", least=-np.inf, most=1e12)
+        if inertia is None and m > 0:
+            i = i * (given / m)
+        m = given
+    return m, c if center is None else doors.vector(center, f"centre of {name!r}"), i
+
+
+def _of_shapes(name: str, shapes: Sequence[Shape], density: float) -> tuple[float, Array, Array]:
+    """Mass, centre and inertia about the centre of solids of one density."""
+    try:
+        pieces = [shape.mass_properties(density) for shape in shapes]
+    except ArgumentError as error:
+        raise ArgumentError(f"shapes of {name!r}: {error}") from None
+    mass = sum(m for m, _, _ in pieces)
+    if mass == 0:
+        return 0.0, np.zeros(3), np.zeros((3, 3))
+    center = sum((m * c for m, c, _ in pieces), np.zeros(3)) / mass
+    inertia = np.zeros((3, 3))
+    for m, c, i in pieces:
+        d = c - center
+        inertia += i + m * (d @ d * np.eye(3) - np.outer(d, d))
+    return mass, center, inertia
+
+
+def _inertia(given: ArrayLike, what: str) -> Array:
+    """Return the matrix from itself or from three principal moments."""
+    array = doors.reals(given, what, "three principal moments or a 3x3 matrix")
+    return doors.numbers(array, (3, 3), what) if array.ndim == 2 else np.diag(doors.numbers(array, (3,), what))

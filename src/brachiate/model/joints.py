@@ -12,6 +12,7 @@ Kernels know these four only; a new joint type is a row of them: one small class
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -65,10 +66,7 @@ class Cone:
 def cone(axis: str | ArrayLike, swing: float, twist: tuple[float, float] = (-np.inf, np.inf)) -> Cone:
     """Limit a spherical joint: the link's axis stays within ``swing`` of neutral, its twist within ``twist`` [rad]."""
     swing = doors.number(swing, "cone swing", above=0.0, most=np.pi)
-    low, high = (doors.number(t, "cone twist") for t in twist)
-    if low > high:
-        raise ArgumentError(f"cone twist: the lower limit {low:g} is above the upper limit {high:g}.")
-    return Cone(doors.axis(axis, "cone axis"), swing, (low, high))
+    return Cone(doors.axis(axis, "cone axis"), swing, doors.interval(twist, "cone twist"))
 
 
 class Joint:
@@ -81,10 +79,10 @@ class Joint:
         cone: Limits of a ball, see :func:`cone`.
         damping: Viscous torque [N·m·s/rad or N·s/m].
         stiffness: Spring torque towards ``rest`` [N·m/rad or N/m].
-        rest: Where the springs are slack, as joint coordinates.
+        rest: Where the springs are slack, as joint coordinates; quaternions are taken at length one.
         friction: Dry friction [N·m or N].
         armature: Inertia of the rotor, reflected to the joint [kg·m² or kg].
-        effort: Largest torque or force of the motor [N·m or N].
+        effort: Largest torque or force of the motor [N·m or N]; it alone may be infinite.
     """
 
     type: ClassVar[str] = "joint"
@@ -112,19 +110,16 @@ class Joint:
         self.cone = self._cone(cone)
         self.damping = self._each(damping, "damping")
         self.stiffness = self._each(stiffness, "stiffness")
-        self.rest = self.neutral.copy() if rest is None else doors.numbers(np.atleast_1d(rest), (self.nq,), "rest")
+        self.rest = self.neutral.copy() if rest is None else self.coordinates(rest, "rest")
         self.friction = self._each(friction, "friction")
         self.armature = self._each(armature, "armature")
-        self.effort = self._each(effort, "effort")
+        self.effort = self._each(effort, "effort", most=np.inf)
 
-    def _each(self, value: ArrayLike, what: str) -> Array:
+    def _each(self, value: ArrayLike, what: str, **bound: float) -> Array:
         what = f"{what} of a {self.type} joint"
-        try:
-            array = np.array(np.broadcast_to(np.asarray(value, float), (self.nv,)))
-        except (TypeError, ValueError):
-            raise ArgumentError(f"{what}: expected one number or {self.nv}, got {value!r}.") from None
+        array = doors.each(value, (self.nv,), what, f"one number or {self.nv}")
         for x in array:
-            doors.number(x, what, least=0.0)
+            doors.number(x, what, least=0.0, **bound)
         return array
 
     def _limits(self, limits: ArrayLike | None) -> tuple[Array, Array]:
@@ -133,10 +128,7 @@ class Joint:
             return -free, free
         if any(e.kind in (BALL, FLOAT) for e in self.elements):
             raise ArgumentError(f"A {self.type} joint has no (lower, upper) limits; limit a spherical joint by cone=...")
-        try:
-            pairs = np.array(np.broadcast_to(np.asarray(limits, float), (self.nv, 2)))
-        except (TypeError, ValueError):
-            raise ArgumentError(f"limits: expected (lower, upper) or {self.nv} such pairs, got {limits!r}.") from None
+        pairs = doors.each(limits, (self.nv, 2), "limits", f"(lower, upper) or {self.nv} such pairs")
         for low, high in pairs:
             if np.isnan(low) or np.isnan(high) or low > high:
                 raise ArgumentError(f"limits: the lower limit {low:g} must not be above the upper limit {high:g}.")
@@ -145,7 +137,19 @@ class Joint:
     def _cone(self, cone: Cone | None) -> Cone | None:
         if cone is not None and [e.kind for e in self.elements] != [BALL]:
             raise ArgumentError(f"Only a spherical joint has a cone; this one is {self.type}.")
+        if cone is not None and not isinstance(cone, Cone):
+            raise ArgumentError(f"cone: expected limits such as cone('z', swing=0.5), got {doors.shown(cone)}.")
         return cone
+
+    def coordinates(self, value: ArrayLike, what: str) -> Array:
+        """Return the joint's numbers in q from what a user gave, quaternions at length one: (nq,)."""
+        q = doors.numbers(value, (self.nq,), what)
+        end = 0
+        for element in self.elements:
+            end += NUMBERS[element.kind]
+            if element.kind in (BALL, FLOAT):
+                q[end - 4 : end] = doors.quaternion(q[end - 4 : end], what)
+        return q
 
     def coordinate_names(self, joint_name: str) -> list[str]:
         """Names of the joint's velocities: the joint's name alone, or with a suffix."""
@@ -250,25 +254,30 @@ class Compound(Joint):
     type = "compound"
 
     def __init__(self, parts: Mapping[str, Joint]) -> None:
-        joints = list(parts.values())
-        self._joints = joints
+        expected = "joints by name, such as {'hip': Revolute('x')}"
+        joints = list(doors.table(parts, "parts of a compound joint", expected).values())
+        for name, joint in parts.items():
+            if not isinstance(name, str) or not isinstance(joint, Joint):
+                raise ArgumentError(f"part {name!r} of a compound joint: expected {expected}, got {doors.shown(joint)}.")
         if any(e.kind == FLOAT for j in joints for e in j.elements):
             raise ArgumentError("A free joint cannot be part of a compound joint: it already has every motion.")
-        if sum(j.cone is not None for j in joints):
+        if any(j.cone is not None for j in joints):
             raise ArgumentError("Cone limits are for a spherical joint of its own, not for a part of a compound joint.")
         self.parts = tuple(parts)
-        self._names = [name for part, joint in parts.items() for name in joint.coordinate_names(part)]
-        super().__init__([e for j in joints for e in j.elements], self._names)
+        self._joints = tuple(joints)
+        super().__init__([e for j in joints for e in j.elements], ())
         for what in ("lower", "upper", "damping", "stiffness", "rest", "friction", "armature", "effort"):
             setattr(self, what, np.concatenate([getattr(j, what) for j in joints]) if joints else np.zeros(0))
 
     def coordinate_names(self, joint_name: str) -> list[str]:
         """Names of the parts' own velocities."""
-        return list(self._names)
+        return [name for part, joint in zip(self.parts, self._joints, strict=True) for name in joint.coordinate_names(part)]
 
     def renamed(self, rename: Callable[[str], str]) -> Compound:
         """Return the joint with other names for its parts."""
-        return Compound({rename(part): joint for part, joint in zip(self.parts, self._joints, strict=True)})
+        joint = copy.copy(self)
+        joint.parts = tuple(map(rename, self.parts))
+        return joint
 
 
 #: Every joint type by name, for readers and random tests.

@@ -11,6 +11,9 @@ from brachiate.errors import ModelError
 from brachiate.model.joints import Joint
 from brachiate.model.shapes import Shape
 
+LOOP_KINDS = ("point", "weld")
+ACTUATOR_KINDS = ("motor", "position", "velocity", "general")
+
 
 @dataclass(frozen=True, eq=False)
 class Link:
@@ -73,7 +76,7 @@ class Actuator:
     name: str
     coordinate: str
     gear: float
-    kind: str  # motor, position, velocity, or general
+    kind: str  # one of ACTUATOR_KINDS
     control_range: tuple[float, float]
     force_range: tuple[float, float]
     gain: float = 1.0
@@ -86,10 +89,10 @@ def check_inertia(name: str, mass: float, inertia: Array) -> None:
         raise ModelError(f"Link {name!r}: mass and inertia must be finite, got mass {mass}.")
     if mass < 0:
         raise ModelError(f"Link {name!r} has a negative mass: {mass:g} kg.")
-    if np.abs(inertia - inertia.T).max() > 1e-9 * max(1.0, float(np.abs(inertia).max())):
+    slack = 1e-9 * float(np.abs(inertia).max())
+    if np.abs(inertia - inertia.T).max() > slack:
         raise ModelError(f"Link {name!r}: its inertia matrix is not symmetric.")
     a, b, c = np.linalg.eigvalsh(inertia)
-    slack = 1e-9 * max(c, 1e-12)
     if a < -slack:
         raise ModelError(f"Link {name!r}: its inertia has a negative principal moment ({a:g} kg·m²).")
     if a + b < c - slack:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from brachiate.model.flatten import Placement, flatten
 from brachiate.model.joints import BALL, FLOAT, FREEDOMS, NUMBERS
 from brachiate.model.link import Actuator, Coupling, Link, Loop, Site, check_inertia
 from brachiate.model.rooms import Tree
+
+Part = TypeVar("Part", Link, Site, Loop, Coupling, Actuator)
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,11 @@ class Model:
     ) -> None:
         self.name = name
         ordered = in_order(list(links))
-        self.links: Mapping[str, Link] = MappingProxyType({link.name: link for link in ordered})
-        self.sites: Mapping[str, Site] = MappingProxyType({site.name: site for site in sites})
-        self.loops = tuple(loops)
-        self.couplings = tuple(couplings)
-        self.actuators: Mapping[str, Actuator] = MappingProxyType({a.name: a for a in actuators})
+        self.links: Mapping[str, Link] = by_name("link", ordered)
+        self.sites: Mapping[str, Site] = by_name("site", sites)
+        self.loops = tuple(by_name("loop", loops).values())
+        self.couplings = tuple(by_name("coupling", couplings).values())
+        self.actuators: Mapping[str, Actuator] = by_name("actuator", actuators)
         for link in ordered:
             check_inertia(link.name, link.mass, link.inertia)
         self._name_coordinates(ordered)
@@ -62,8 +64,10 @@ class Model:
         self.placements: Mapping[str, Placement]
         self.tree, self.placements = flatten(ordered, self.joints)
         for array in self.tree:
-            array.flags.writeable = False
-        self.poses: Mapping[str, Array] = MappingProxyType({pose: self.configuration(values) for pose, values in (poses or {}).items()})
+            doors.frozen(array)
+        self.poses: Mapping[str, Array] = MappingProxyType(
+            {pose: doors.frozen(self.configuration(values)) for pose, values in (poses or {}).items()}
+        )
 
     def _name_coordinates(self, links: list[Link]) -> None:
         """Give every joint its place in q and v, and every velocity its name."""
@@ -104,7 +108,7 @@ class Model:
     @cached_property
     def neutral(self) -> Array:
         """The configuration with every joint at zero: (nq,)."""
-        return np.concatenate([link.joint.neutral for link in self.links.values()] or [np.zeros(0)])
+        return self._gather("neutral")
 
     @cached_property
     def mass(self) -> float:
@@ -122,24 +126,30 @@ class Model:
         return self._gather("effort")
 
     def _gather(self, what: str) -> Array:
-        return np.concatenate([getattr(link.joint, what) for link in self.links.values()] or [np.zeros(0)])
+        return doors.frozen(np.concatenate([getattr(link.joint, what) for link in self.links.values()] or [np.zeros(0)]))
 
     def configuration(self, values: Mapping[str, Any], base: Array | None = None) -> Array:
         """Return a configuration from values by joint or coordinate name, the rest neutral or as in ``base``."""
-        q = (self.neutral if base is None else base).copy()
-        for name, value in values.items():
-            q[self.q_slice(name)] = self._joint_value(name, value)
+        q = self.neutral.copy() if base is None else doors.numbers(base, (self.nq,), "base")
+        for name, value in doors.table(values, "configuration", "values by joint, such as {'knee': 0.3}").items():
+            place = self.q_slice(name)
+            q[place] = self._value(name, value)
         return q
+
+    def _value(self, name: str, value: Any) -> Array:
+        what = f"value of {name!r}"
+        if name in self.joints:
+            return self.links[self.joints[name].link].joint.coordinates(value, what)
+        return doors.numbers(value, (1,), what)
 
     def q_slice(self, name: str) -> slice:
         """Where the numbers of a joint, or of a coordinate that is one number, are in q."""
-        if name in self.joints:
-            return self.joints[name].q
-        number = self.scalar_coordinates.get(name)
-        if number is None:
-            valid = list(self.joints) + [c for c in self.scalar_coordinates if c not in self.joints]
-            doors.named(dict.fromkeys(valid), name, "joint", f"model {self.name!r}")
-        return slice(number, (number or 0) + 1)
+        return doors.named(self._slices, name, "joint", f"model {self.name!r}")
+
+    @cached_property
+    def _slices(self) -> Mapping[str, slice]:
+        joints = {name: joined.q for name, joined in self.joints.items()}
+        return joints | {name: slice(q, q + 1) for name, q in self.scalar_coordinates.items() if name not in joints}
 
     @cached_property
     def scalar_coordinates(self) -> Mapping[str, int]:
@@ -151,22 +161,7 @@ class Model:
                 if element.kind not in (BALL, FLOAT):
                     places[self.coordinates[v]] = q
                 q, v = q + NUMBERS[element.kind], v + FREEDOMS[element.kind]
-        return places
-
-    def _joint_value(self, name: str, value: Any) -> Array:
-        place = self.q_slice(name)
-        numbers = doors.numbers(np.atleast_1d(np.asarray(value, float)), (place.stop - place.start,), f"value of {name!r}")
-        if name in self.joints:
-            at = 0
-            for element in self.links[self.joints[name].link].joint.elements:
-                if element.kind in (BALL, FLOAT):
-                    first = at + (3 if element.kind == FLOAT else 0)
-                    length = float(np.linalg.norm(numbers[first : first + 4]))
-                    if length < 1e-12:
-                        doors.rotation_matrix(numbers[first : first + 4], f"value of {name!r}")
-                    numbers[first : first + 4] /= length
-                at += NUMBERS[element.kind]
-        return numbers
+        return MappingProxyType(places)
 
     def sprung(self, stiffness: float, pose: str) -> Model:
         """Return this model with springs in all joints but free ones, slack in a named pose [N·m/rad or N/m]."""
@@ -186,15 +181,27 @@ class Model:
         return f"<Model {self.name!r}: {len(self.links)} links, {len(self.joints)} joints, {self.nv} dof, {self.mass:.4g} kg>"
 
 
+def add(table: dict[str, Part], kind: str, part: Part) -> None:
+    """Put a part under its name; refuse a second one of that name."""
+    if part.name in table:
+        raise ModelError(f"Two {kind}s are named {part.name!r}. Names must be unique within a model.")
+    table[part.name] = part
+
+
+def by_name(kind: str, parts: Iterable[Part]) -> Mapping[str, Part]:
+    """Return parts of one kind by their names."""
+    table: dict[str, Part] = {}
+    for part in parts:
+        add(table, kind, part)
+    return MappingProxyType(table)
+
+
 def in_order(links: list[Link]) -> list[Link]:
     """Return the links with parents before children, otherwise in the order given; refuse what is no tree."""
-    twice = doors.unique(link.name for link in links)
-    if twice:
-        raise ModelError(f"Two links are named {twice!r}. Names must be unique within a model.")
-    names = {link.name for link in links}
+    table = by_name("link", links)
     for link in links:
-        if link.parent is not None and link.parent not in names:
-            doors.named(dict.fromkeys(sorted(names)), link.parent, "link", f"this model (parent of {link.name!r})")
+        if link.parent is not None:
+            doors.named(table, link.parent, "link", f"this model (parent of {link.name!r})")
     children: dict[str | None, list[int]] = {}
     for i, link in enumerate(links):
         children.setdefault(link.parent, []).append(i)
@@ -207,7 +214,8 @@ def in_order(links: list[Link]) -> list[Link]:
         for child in children.get(link.name, []):
             heapq.heappush(ready, child)
     if len(ordered) < len(links):
-        left = [link.name for link in links if link not in ordered]
+        placed = {link.name for link in ordered}
+        left = [name for name in table if name not in placed]
         raise ModelError(
             f"These links hang on each other in a circle: {', '.join(left)}. "
             "A model is a tree; close loops with loop(...), or connect the links in a world."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,7 +33,7 @@ class Shape:
         self._check()
 
     def _set(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
+        object.__setattr__(self, name, doors.frozen(value) if isinstance(value, np.ndarray) else value)
 
     def _length(self, name: str) -> None:
         self._set(name, doors.number(getattr(self, name), f"{name} of a {self.kind}", above=0.0))
@@ -53,8 +54,8 @@ class Shape:
         raise NotImplementedError
 
     def surface(self, fineness: int = 12) -> tuple[Array, Triangles]:
-        """Vertices and triangles of the surface, in the link's coordinates."""
-        vertices, triangles = self._surface(fineness)
+        """Vertices and triangles of the surface, in the link's coordinates; round shapes have 2 ``fineness`` pieces around."""
+        vertices, triangles = self._surface(doors.whole(fineness, "fineness", least=2))
         return vertices @ self.rotation.T + self.position, triangles
 
     def _surface(self, fineness: int) -> tuple[Array, Triangles]:
@@ -62,7 +63,7 @@ class Shape:
 
     def mass_properties(self, density: float) -> tuple[float, Array, Array]:
         """Mass [kg], centre [m] and inertia about the centre [kg·m²], in the link's coordinates."""
-        mass = density * self.volume()
+        mass = doors.number(density, f"density of a {self.kind}", above=0.0) * self.volume()
         turned = self.rotation @ self.inertia() @ self.rotation.T
         return mass, self.position + self.rotation @ self.centroid(), mass * turned
 
@@ -203,26 +204,29 @@ class Box(Shape):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mesh(Shape):
-    """Closed surface of triangles, counter-clockwise seen from outside."""
+    """Surface of triangles, counter-clockwise seen from outside. Only a closed one has a volume and an inertia."""
 
     kind: ClassVar[str] = "mesh"
     vertices: Array
     triangles: Triangles
 
     def _check(self) -> None:
-        vertices = np.array(self.vertices, float)
-        triangles = np.array(self.triangles, np.int64)
-        if vertices.ndim != 2 or vertices.shape[1:] != (3,) or len(vertices) < 4 or not np.isfinite(vertices).all():
-            raise ArgumentError(f"vertices of a {self.kind}: expected at least 4 rows of 3 finite numbers, got shape {vertices.shape}.")
+        vertices = _points(self.vertices, self.kind)
+        what = f"triangles of a {self.kind}"
+        triangles = doors.reals(self.triangles, what, "rows of 3 vertex numbers")
         if triangles.ndim != 2 or triangles.shape[1:] != (3,) or not len(triangles):
-            raise ArgumentError(f"triangles of a {self.kind}: expected rows of 3 vertex numbers, got shape {triangles.shape}.")
+            raise ArgumentError(f"{what}: expected rows of 3 vertex numbers, got shape {triangles.shape}.")
+        if not (triangles == np.floor(triangles)).all():
+            raise ArgumentError(f"{what}: vertex numbers must be whole, got {doors.shown(self.triangles)}.")
         if triangles.min() < 0 or triangles.max() >= len(vertices):
-            raise ArgumentError(f"triangles of a {self.kind}: vertex numbers must be between 0 and {len(vertices) - 1}.")
+            raise ArgumentError(f"{what}: vertex numbers must be between 0 and {len(vertices) - 1}.")
         self._set("vertices", vertices)
-        self._set("triangles", triangles)
+        self._set("triangles", triangles.astype(np.int64))
 
+    @cached_property
     def _moments(self) -> tuple[float, Array, Array]:
         """Volume, first and second moment about the shape's origin, as sums over tetrahedra."""
+        self._check_closed()
         a, b, c = (self.vertices[self.triangles[:, i]] for i in range(3))
         volumes = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6
         total = a + b + c
@@ -230,17 +234,31 @@ class Mesh(Shape):
         second = sum(np.einsum("i,ij,ik->jk", volumes, x, x) for x in (a, b, c, total)) / 20
         return float(volumes.sum()), first, np.asarray(second)
 
+    def _check_closed(self) -> None:
+        """Refuse a surface with an edge: every line must be walked as often one way as the other by the triangles at it."""
+        _, place = np.unique(self.vertices, axis=0, return_inverse=True)  # at a seam several vertices are in one place
+        start = place.reshape(-1)[self.triangles]
+        end = np.roll(start, -1, axis=1)
+        lines = np.stack([np.minimum(start, end).ravel(), np.maximum(start, end).ravel()], axis=1)
+        _, line = np.unique(lines, axis=0, return_inverse=True)
+        bare = np.count_nonzero(np.bincount(line.reshape(-1), weights=np.sign(end - start).ravel()))
+        if bare:
+            raise ArgumentError(
+                f"The {self.kind} {self.name!r} is open, so it encloses no volume: {bare} of its edges lack a triangle on the other side "
+                "that faces the same way. Close it, or give its link a mass, a center and an inertia."
+            )
+
     def volume(self) -> float:
-        return self._moments()[0]
+        return self._moments[0]
 
     def centroid(self) -> Array:
-        volume, first, _ = self._moments()
+        volume, first, _ = self._moments
         return first / volume if volume > 0 else self.vertices.mean(axis=0)
 
     def inertia(self) -> Array:
-        volume, first, second = self._moments()
+        volume, first, second = self._moments
         if volume <= 0:
-            raise ArgumentError(f"The {self.kind} {self.name!r} encloses no volume ({volume:g} m³): is it closed, with normals outward?")
+            raise ArgumentError(f"The {self.kind} {self.name!r} encloses no volume ({volume:g} m³): are its normals outward?")
         c = first / volume
         covariance = second / volume - np.outer(c, c)
         return np.trace(covariance) * np.eye(3) - covariance
@@ -257,9 +275,7 @@ class Hull(Mesh):
     def __init__(self, *, vertices: ArrayLike, **more: Any) -> None:
         from scipy.spatial import ConvexHull, QhullError  # noqa: PLC0415  (slow to import, rarely needed)
 
-        points = np.array(vertices, float)
-        if points.ndim != 2 or points.shape[1:] != (3,) or len(points) < 4 or not np.isfinite(points).all():
-            raise ArgumentError(f"vertices of a {self.kind}: expected at least 4 rows of 3 finite numbers, got shape {points.shape}.")
+        points = _points(vertices, self.kind)
         try:
             hull = ConvexHull(points)
         except QhullError:
@@ -303,15 +319,29 @@ def frame_along(direction: ArrayLike) -> Array:
     return np.stack([x, np.cross(z, x), z], axis=1)
 
 
+def _points(value: ArrayLike, kind: str) -> Array:
+    """Return the vertices of a solid."""
+    what, expected = f"vertices of a {kind}", "at least 4 rows of 3 finite numbers"
+    points = doors.reals(value, what, expected)
+    if points.ndim != 2 or points.shape[1:] != (3,) or len(points) < 4:
+        raise ArgumentError(f"{what}: expected {expected}, got shape {points.shape}.")
+    if not np.isfinite(points).all():
+        raise ArgumentError(f"{what}: expected {expected}, got {doors.shown(points[~np.isfinite(points).all(axis=1)][0])}.")
+    return points
+
+
 def _revolved(radii: Array, heights: Array, around: int) -> tuple[Array, Triangles]:
-    """Surface made by turning a profile (radius, height), from bottom to top, about z."""
+    """Surface made by turning a profile (radius, height) about z, from its lower to its upper pole: one vertex each."""
     turns = np.linspace(0, 2 * np.pi, around, endpoint=False)
     ring = np.stack([np.cos(turns), np.sin(turns)], axis=1)
-    vertices = np.concatenate([np.c_[r * ring, np.full(around, h)] for r, h in zip(radii, heights, strict=True)])
+    rings = [np.c_[r * ring, np.full(around, h)] for r, h in zip(radii[1:-1], heights[1:-1], strict=True)]
+    vertices = np.concatenate([[(0, 0, heights[0])], *rings, [(0, 0, heights[-1])]])
     i = np.arange(around)
     j = (i + 1) % around
+    first, last, top = 1, len(vertices) - 1 - around, len(vertices) - 1
     bands = [
         np.concatenate([np.c_[k + i, k + j, k + around + j], np.c_[k + i, k + around + j, k + around + i]])
-        for k in range(0, around * (len(radii) - 1), around)
+        for k in range(first, last, around)
     ]
-    return vertices, np.concatenate(bands)
+    below, above = np.zeros_like(i), np.full_like(i, top)
+    return vertices, np.concatenate([np.c_[below, first + j, first + i], *bands, np.c_[last + i, last + j, above]])

@@ -16,10 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from brachiate import doors
 from brachiate.doors import Array
-from brachiate.errors import ArgumentError, BrachiateError
+from brachiate.errors import ArgumentError
 from brachiate.kinematics import Pose, link_poses
 from brachiate.model.data import Data
 from brachiate.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Plane, Shape, Sphere
+from brachiate.show.plots import pyplot
 
 PAPER = np.array((0.985, 0.985, 0.98))
 _LINES = np.array((0.84, 0.85, 0.86))
@@ -104,11 +105,16 @@ def picture(
         raise ArgumentError("frames: expected at least one (data, q), got none.")
     view = view if view is not None else View()
     first = doors.number(palest, "palest", least=0.0, most=1.0)
-    longest = _size([corner for data, q in frames for corner in _box(data, q)]) / (2 * _DETAILS)
-    skins = []
-    for i, (data, q) in enumerate(frames):
-        data.assign(q=q)
-        skins.append(_faded(skin(data, longest), 1.0 if len(frames) == 1 else first + (1 - first) * i / (len(frames) - 1)))
+    states = [(data, data.q.copy()) for data, _ in frames]
+    try:
+        longest = _size([corner for data, q in frames for corner in _box(data, q)]) / (2 * _DETAILS)
+        skins = []
+        for i, (data, q) in enumerate(frames):
+            data.assign(q=q)
+            skins.append(_faded(skin(data, longest), 1.0 if len(frames) == 1 else first + (1 - first) * i / (len(frames) - 1)))
+    finally:
+        for data, q in reversed(states):
+            data.q[:] = q  # looking changes nothing
     whole = _joined(skins)
     if not len(whole.corners):
         raise ArgumentError("frames: none of these models has a shape that can be drawn. Give their links shapes=...")
@@ -119,7 +125,7 @@ def picture(
     _add(ax, _facing(whole, view.direction()))
     crop = _fit(figure, ax, low, high, whole.corners.reshape(-1, 3), doors.number(width, "width", above=0.0), title)
     figure.savefig(path, dpi=pixels_per_inch, facecolor=PAPER, bbox_inches=crop)
-    _pyplot().close(figure)
+    pyplot().close(figure)
 
 
 def skin(data: Data, longest: float = 0.0) -> Skin:
@@ -261,14 +267,14 @@ def _joined(skins: Sequence[Skin]) -> Skin:
 
 
 def _add(ax: Any, skin: Skin) -> Any:
-    _pyplot()
+    pyplot()
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # noqa: PLC0415  (matplotlib is optional)
 
     return ax.add_collection3d(Poly3DCollection(skin.corners, facecolors=skin.colors, edgecolors=skin.colors, linewidths=0.25, zorder=3))
 
 
 def _empty_axes(view: View) -> tuple[Any, Any]:
-    figure = _pyplot().figure(facecolor=PAPER)
+    figure = pyplot().figure(facecolor=PAPER)
     ax = figure.add_axes((0, 0, 1, 1), projection="3d", computed_zorder=False)
     ax.set_axis_off()
     ax.set_proj_type("persp", focal_length=1.8)
@@ -299,7 +305,8 @@ def _fit(figure: Any, ax: Any, low: Array, high: Array, points: Array, width: fl
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
     ax.set_box_aspect(high - low)
     floor = [(x, y, low[2]) for x in (low[0], high[0]) for y in (low[1], high[1])]
-    seen = np.array(proj_transform(*np.concatenate([points, floor]).T, ax.get_proj())[:2])
+    x, y, z = np.concatenate([points, floor]).T
+    seen = np.array(proj_transform(x, y, z, ax.get_proj())[:2])
     left, right = seen.min(axis=1), seen.max(axis=1)
     margin = 0.03 * max(right - left)
     left, right = left - margin, right + margin + (0.0, 2 * margin if title else 0.0)
@@ -313,11 +320,3 @@ def _fit(figure: Any, ax: Any, low: Array, high: Array, points: Array, width: fl
     if title:
         figure.text(part[0] / 2, part[1] - 0.01, title, ha="center", va="top", color=(0.25, 0.27, 0.3), fontsize=1.4 * width)
     return Bbox.from_bounds(0, 0, *(part * inches))
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as plt  # noqa: PLC0415  (optional, and slow to import)
-    except ImportError:
-        raise BrachiateError("Drawing needs matplotlib, which is not installed. Install it with: pip install brachiate[plots]") from None
-    return plt

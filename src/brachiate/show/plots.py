@@ -13,15 +13,11 @@ COLORS = ("#1f6f8b", "#d1495b", "#66a182", "#edae49", "#5d4a66", "#8c7051")
 
 
 def pyplot() -> Any:
-    """Return matplotlib's pyplot for drawing into files, or say how to install it."""
+    """Return matplotlib's pyplot, or say how to install it."""
     try:
-        import matplotlib  # noqa: PLC0415
+        import matplotlib.pyplot as plt  # noqa: PLC0415  (optional, and slow to import)
     except ImportError:
-        raise BrachiateError("Pictures need matplotlib: pip install 'brachiate[plots]'.") from None
-    if not matplotlib.is_interactive():
-        matplotlib.use("agg", force=False)
-    import matplotlib.pyplot as plt  # noqa: PLC0415
-
+        raise BrachiateError("Pictures need matplotlib, which is not installed: pip install 'brachiate[plots]'.") from None
     return plt
 
 
