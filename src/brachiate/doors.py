@@ -48,7 +48,9 @@ def each(value: ArrayLike, shape: tuple[int, ...], what: str, expected: str) -> 
     array = reals(value, what, expected)
     if array.shape not in (shape, shape[1:]):
         raise ArgumentError(f"{what}: expected {expected}, got {shown(value)}.")
-    return np.broadcast_to(array, shape).copy()
+    result = np.empty(shape)
+    result[...] = array
+    return result
 
 
 def number(value: Any, what: str, *, least: float = -_LARGEST, above: float = -np.inf, most: float = _LARGEST) -> float:
@@ -128,7 +130,7 @@ def rotation_matrix(value: ArrayLike | None, what: str) -> Array:
             [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
             [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
         ])  # fmt: skip
-    if np.abs(array @ array.T - np.eye(3)).max() > 1e-6 or np.linalg.det(array) < 0:
+    if np.abs(array).max() > 1.1 or np.abs(array @ array.T - np.eye(3)).max() > 1e-6 or np.linalg.det(array) < 0:
         raise ArgumentError(f"{what}: the matrix is not a rotation (orthonormal, determinant +1).")
     return array
 

@@ -19,7 +19,7 @@ from brachiate.model.model import Model, add
 from brachiate.model.shapes import Shape
 
 WATER = 1000.0  # [kg/m³]
-_FRAMES = ("link", "joint", "site", "included model")  # names that stand beside 'world'
+_FRAMES = ("link", "joint", "site", "part")  # names that stand beside 'world'
 
 
 class ModelBuilder:
@@ -190,7 +190,7 @@ class ModelBuilder:
 
     def include(self, prefix: str, model: Model, at: ArrayLike = (0, 0, 0), rotation: ArrayLike | None = None) -> None:
         """Add a whole model, its names behind ``prefix/``: what hangs on the inertial frame is moved to a place, the rest with it."""
-        _name(prefix, "included model")
+        _name(prefix, "part")
         if not isinstance(model, Model):
             raise ArgumentError(f"include expects a model, such as brachiate.figures.human28(), got {doors.shown(model)}.")
         R = doors.rotation_matrix(rotation, f"rotation of {prefix!r}")
@@ -236,8 +236,7 @@ def _included_end(loop: Loop, end: str, named: Callable[[str], str], p: Array, R
 
 
 def _name(name: Any, kind: str) -> str:
-    reserved = name == "world" and kind in _FRAMES
-    if not isinstance(name, str) or not name or "/" in name or reserved:
+    if not isinstance(name, str) or not name or "/" in name or (name == "world" and kind in _FRAMES):
         raise ModelError(f"{name!r} cannot name a {kind}: a name is a text that is not empty, has no '/' and is not 'world'.")
     return name
 

@@ -43,7 +43,8 @@ def flatten(links: Sequence[Link], joints: Mapping[str, Any]) -> tuple[Tree, dic
     depth, row, above = _ancestors(parent, dof_of)
     kinds = [e.kind for _, e in elements]
     passive = {w: _gather(bodies, w) for w in ("armature", "damping", "stiffness", "friction", "rest")}
-    _check_carried_mass(bodies, parent)
+    inertia = _stack([_inertia(body) for body in bodies], (10,))
+    _check_carried_mass(bodies, parent, inertia[:, 0])
     tree = Tree(
         parent=parent,
         root=_roots(parent),
@@ -51,7 +52,7 @@ def flatten(links: Sequence[Link], joints: Mapping[str, Any]) -> tuple[Tree, dic
         dof=dof_of,
         R_parent_joint=_stack([body.rotation for body in bodies], (3, 3)),
         p_parent_joint=_stack([body.position for body in bodies], (3,)),
-        inertia=_stack([_inertia(body) for body in bodies], (10,)),
+        inertia=inertia,
         kind=np.array(kinds, np.int64),
         q_at=_starts([NUMBERS[k] for k in kinds]),
         v_at=_starts([FREEDOMS[k] for k in kinds]),
@@ -101,8 +102,8 @@ def _inertia(body: _Body) -> Array:
     return np.array([mass, *center, *about[np.triu_indices(3)]])
 
 
-def _check_carried_mass(bodies: Sequence[_Body], parent: Array) -> None:
-    carried = np.array([_inertia(body)[0] for body in bodies])
+def _check_carried_mass(bodies: Sequence[_Body], parent: Array, mass: Array) -> None:
+    carried = mass.copy()
     for b in range(len(bodies) - 1, -1, -1):
         joint = bodies[b].link.joint
         if carried[b] <= 0 and not (joint.armature > 0).all():

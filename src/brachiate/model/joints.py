@@ -240,9 +240,9 @@ class Free(Joint):
     type = "free"
 
     def __init__(self, **parameters: Any) -> None:
-        if np.any(parameters.get("stiffness", 0.0)):
-            raise ArgumentError("A free joint has no spring. Connect the link by a joint that has one.")
         super().__init__([Element(FLOAT, np.zeros(3), np.zeros(3))], ["x", "y", "z", "rx", "ry", "rz"], **parameters)
+        if self.stiffness.any():
+            raise ArgumentError("A free joint has no spring. Connect the link by a joint that has one.")
 
 
 class Compound(Joint):

@@ -95,7 +95,7 @@ def check_inertia(name: str, mass: float, inertia: Array) -> None:
     a, b, c = np.linalg.eigvalsh(inertia)
     if a < -slack:
         raise ModelError(f"Link {name!r}: its inertia has a negative principal moment ({a:g} kg·m²).")
-    if a + b < c - slack:
+    if a < c - b - slack:
         raise ModelError(
             f"Link {name!r}: no solid has the principal moments {a:g}, {b:g}, {c:g} kg·m²: "
             f"the two smaller ones must add up to at least the largest."

@@ -94,10 +94,10 @@ class Model:
         owner = f"model {self.name!r}"
         for site in self.sites.values():
             doors.named(self.links, site.link, "link", owner)
+        frames = dict.fromkeys(("world", *self.links))
         for loop in self.loops:
             for end in (loop.first, loop.second):
-                if end != "world":
-                    doors.named(self.links, end, "link", owner)
+                doors.named(frames, end, "link", owner)
         for coupling in self.couplings:
             for coordinate in (coupling.coordinate, coupling.of):
                 if coordinate is not None:
