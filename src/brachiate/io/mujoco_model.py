@@ -93,7 +93,7 @@ def _inertial(m: Any, b: int) -> Inertial:
 
 def _poses(m: Any, names: Names, builder: ModelBuilder) -> None:
     """Keep the posture the file is drawn in, and its keyframes."""
-    keys = unique_names([m.key(k).name for k in range(m.nkey)], "key")
+    keys = [f"{key}_" if key == "reference" else key for key in unique_names([m.key(k).name for k in range(m.nkey)], "key")]
     for pose, qpos in [("reference", m.qpos0), *zip(keys, m.key_qpos, strict=True)]:
         values: dict[str, Array] = {}
         for j in range(m.njnt):

@@ -205,7 +205,7 @@ def _fineness(shape: Shape, longest: float) -> int:
 
 def _cut(triangles: Array, longest: float) -> Array:
     """Halve triangles across their longest edge until none is longer: large ones cannot be sorted from back to front."""
-    # The poles of round shapes have triangles without area, hence without a normal.
+    # Meshes from files may have triangles without area, hence without a normal.
     area = np.linalg.norm(np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]), axis=1)
     triangles = triangles[area > 1e-9 * area.max()]
     done = []

@@ -55,7 +55,7 @@ class Simulation:
             raise ArgumentError(f"Simulation expects a world, got {world!r}.")
         self.world = world
         self.dt = doors.number(dt, "dt", above=0.0, most=1e3)
-        self.every = int(doors.number(every, "every", least=1))
+        self.every = doors.whole(every, "every", least=1)
         self._settings = doors.one_of(integrator, tuple(METHODS), "integrator"), tolerance
         self._integrator = Integrator(world.data, *self._settings)
         self._events: list[Event] = []
