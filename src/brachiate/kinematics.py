@@ -6,6 +6,7 @@ tree's origin (see :mod:`brachiate.model.rooms`).
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -56,7 +57,9 @@ def poses(T, W):
             put_vec3(W.origin, i, origin)
         else:
             Rp = rotation(W.R, p)
-            R = compose(Rp, rotation(T.R_parent_joint, i))
+            R = Rp
+            if T.turned[i]:
+                R = compose(Rp, rotation(T.R_parent_joint, i))
             x = vec3(W.x, p) + Rp @ vec3(T.p_parent_joint, i)
         for e in range(T.element[i], T.element[i + 1]):
             R, x = move(T, W, e, p, R, x)
@@ -76,8 +79,19 @@ def move(T, W, e, p, R, x):
         x = x + R @ vec3(T.anchor, e)
     if kind == TURN:
         u = vec3(T.axis, e)
-        R = compose(R, axis_rotation(u, W.q[q]))
-        u = R @ u
+        s, c, along = math.sin(W.q[q]), math.cos(W.q[q]), T.along[e]
+        if along == 1:
+            u = R.y
+            R = Rotation(c * R.x - s * R.z, u, s * R.x + c * R.z)
+        elif along == 0:
+            u = R.x
+            R = Rotation(u, c * R.y + s * R.z, c * R.z - s * R.y)
+        elif along == 2:
+            u = R.z
+            R = Rotation(c * R.x + s * R.y, c * R.y - s * R.x, u)
+        else:
+            R = compose(R, axis_rotation(u, W.q[q]))
+            u = R @ u
         put6(W.S, k, Motion(u, cross(x, u)))
     else:
         if kind == FLOAT:

@@ -198,3 +198,11 @@ def test_a_tolerance_out_of_reach_is_said():
     world["stiff/a"] = 1.0
     with pytest.raises(StateError, match=r"cannot reach a tolerance|ran away"):
         br.Simulation(world, dt=1.0, integrator="dormand-prince", tolerance=1e-13).run(1.0)
+
+
+@pytest.mark.parametrize("method", ["euler", "rk4", "dormand-prince", "bulirsch-stoer"])
+def test_a_state_that_is_no_state_is_named(method):
+    world = ball()
+    world.v[0] = np.nan
+    with pytest.raises(StateError, match=r"v\[0\] is nan \(coordinate 'ball/height'\)"):
+        br.Simulation(world, integrator=method).step()

@@ -58,12 +58,14 @@ def _forward_dynamics(key, q, v, tau):
 
 
 @entry
-def _mass_matrix(key, q):
+def _mass_matrix(key, q, out):
     T, W = open_rooms(key)
     if not sound(T, q, q):
         return NOT_FINITE
     copy_to(q, W.q)
-    return mass.mass_matrix_packed(key)
+    status = mass.mass_matrix_packed(key)
+    mass.unpack(T, W, out)
+    return status
 
 
 def inverse_dynamics(data: Data, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
@@ -97,14 +99,10 @@ def mass_matrix(data: Data, q: ArrayLike) -> Array:
     """The mass matrix A(q): a new (nv, nv) array [kg·m², kg·m or kg]."""
     q = data.given("q", q)
     _need_rows(data)
-    tree = data.model.tree
-    status = _mass_matrix(data.key, q)
+    matrix = np.zeros((data.model.nv, data.model.nv))
+    status = _mass_matrix(data.key, q, matrix)
     if status:
         data.refuse(status, q=q)
-    matrix = np.zeros((data.model.nv, data.model.nv))
-    for k, (start, depth) in enumerate(zip(tree.row, tree.depth, strict=False)):
-        row = slice(start, start + depth + 1)
-        matrix[k, tree.above[row]] = matrix[tree.above[row], k] = data.work.L[row]
     return matrix
 
 

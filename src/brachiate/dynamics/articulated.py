@@ -12,7 +12,7 @@ from typing import NamedTuple
 from brachiate.compiled import kernel, operators
 from brachiate.dynamics.inverse import base_acceleration, external_forces, passive_forces
 from brachiate.kinematics import joint_velocity, zero_motion
-from brachiate.model.joints import BALL, FLOAT
+from brachiate.model.joints import BALL, FLOAT, TURN
 from brachiate.model.rooms import OK, SINGULAR
 from brachiate.spatial import (
     Force,
@@ -139,7 +139,13 @@ def rotor(T, W, R, k, implicit):
         T.armature[k + 1] + implicit * W.y[k + 1],
         T.armature[k + 2] + implicit * W.y[k + 2],
     )
-    return rotated(R, Sym3(g.x, 0.0, 0.0, g.y, 0.0, g.z)), g.x + g.y + g.z > 0.0
+    return rotated(R, Sym3(g.x, 0.0, 0.0, g.y, 0.0, g.z))
+
+
+@kernel
+def has_rotor(T, W, k, implicit):
+    """Whether any of three velocities has armature or implicit damping."""
+    return T.armature[k] + T.armature[k + 1] + T.armature[k + 2] + implicit * (W.y[k] + W.y[k + 1] + W.y[k + 2]) > 0.0
 
 
 @kernel
@@ -163,7 +169,8 @@ def release_ball(T, W, i, k, A, P, implicit):
     mass: a ball joint passes on no moment.
     """
     R = rotation(W.R, i)
-    G, rotors = rotor(T, W, R, k, implicit)
+    rotors = has_rotor(T, W, k, implicit)
+    G = rotor(T, W, R, k, implicit) if rotors else Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     E, margin = sym_inverse(A.I + G)
     t = net_torque(W, R, k) - P.n
     e = E @ t
@@ -219,6 +226,29 @@ def release_velocities(T, W, i, x, A, P, implicit):
 
 
 @kernel
+def release_turn(T, W, k, A, P, implicit):
+    """Let a single turn give way: about a point of its axis it is a pure rotation. Returns what the parent feels."""
+    w = vec3(W.S, k)
+    U = Force(A.I @ w, Vec3(A.H.x @ w, A.H.y @ w, A.H.z @ w))
+    d = w @ U.n + T.armature[k] + implicit * W.y[k]
+    margin = d / (T.armature[k] + trace(A.I))
+    r = 1.0 / d
+    u = W.tau[k] - W.bias[k] - w @ P.n
+    put6(W.U, k, U)
+    W.D[k], W.u[k] = r, u
+    return released(A, U, r), P + (r * u) * U, margin
+
+
+@kernel
+def moved_mass(M, r):
+    """The inertia of a mass M that may differ by direction, about an origin from which it is displaced by r."""
+    H = Rotation(cross(r, Vec3(M.xx, M.xy, M.xz)), cross(r, Vec3(M.xy, M.yy, M.yz)), cross(r, Vec3(M.xz, M.yz, M.zz)))
+    new = transpose(H)
+    Nx, Ny, Nz = cross(r, new.x), cross(r, new.y), cross(r, new.z)
+    return Articulated(Sym3(Nx.x, Ny.x, Nz.x, Ny.y, Nz.y, Nz.z), H, M)
+
+
+@kernel
 def center(T, W, i):
     """The point a body's articulated quantities are about: on its (last) joint's axis, where most motions are pure."""
     x = vec3(W.x, i)
@@ -236,8 +266,13 @@ def accelerate_by_bodies(T, W, implicit):
         x, p = vec3(W.c, i), T.parent[i]
         A, P = load(W.IA, i), force(W.PA, i)
         kind, k = joint_kind(T, i), T.dof[i]
+        mere_mass = False
         if kind == BALL:
             A, P, margin = release_ball(T, W, i, k, A, P, implicit)
+            weakest = k
+            mere_mass = not has_rotor(T, W, k, implicit)
+        elif kind == TURN:
+            A, P, margin = release_turn(T, W, k, A, P, implicit)
             weakest = k
         elif kind == FLOAT and p < 0:
             margin = release_root(T, W, i, k, A, P, implicit)
@@ -249,8 +284,13 @@ def accelerate_by_bodies(T, W, implicit):
             W.status[1] = weakest + (weakest_axis(W, i, load(W.IA, i)) if kind >= BALL else 0)
         if p >= 0:
             back = x - vec3(W.c, p)
-            P = P + A @ moved_motion(motion(W.C, i), x)
-            put(W.IA, p, load(W.IA, p) + moved_inertia(A, back))
+            C = moved_motion(motion(W.C, i), x)
+            if mere_mass:
+                P = Force(P.n, P.f + A.M @ C.v)
+                put(W.IA, p, load(W.IA, p) + moved_mass(A.M, back))
+            else:
+                P = P + A @ C
+                put(W.IA, p, load(W.IA, p) + moved_inertia(A, back))
             put6(W.PA, p, force(W.PA, p) + moved_force(P, -back))
     for i in range(nb):
         p, x = T.parent[i], vec3(W.c, i)
@@ -261,6 +301,9 @@ def accelerate_by_bodies(T, W, implicit):
             A = swing_ball(W, i, k, A, load(W.IA, i))
         elif kind == FLOAT and p < 0:
             A = drop_root(W, i, k, A, load(W.IA, i))
+        elif kind == TURN:
+            W.a[k] = W.D[k] * (W.u[k] - A @ force(W.U, k))
+            A = Motion(A.w + W.a[k] * vec3(W.S, k), A.v)
         else:
             for j in range(k, T.dof[i + 1]):
                 W.a[j] = W.D[j] * (W.u[j] - A @ force(W.U, j))
@@ -281,8 +324,10 @@ def release_root(T, W, i, k, A, P, implicit):
     """Let a root float: its rotations as a ball's, then its translations against the mass that is left."""
     R = rotation(W.R, i)
     left, Q, margin = release_ball(T, W, i, k + 3, A, P, implicit)
-    G, _ = rotor(T, W, R, k, implicit)
-    E, more = sym_inverse(left.M + G)
+    M = left.M
+    if has_rotor(T, W, k, implicit):
+        M = M + rotor(T, W, R, k, implicit)
+    E, more = sym_inverse(M)
     store_block(W, k, E, net_torque(W, R, k) - Q.f)
     W.U[k + 1, 0], W.U[k + 1, 1], W.U[k + 1, 2], W.U[k + 1, 3], W.U[k + 1, 4], W.U[k + 1, 5] = left.M
     return min(margin, more)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from brachiate.compiled import kernel, outlined
-from brachiate.kinematics import body_inertias, finite, joint_acceleration, joint_velocity, poses, sound, zero_motion
+from brachiate.kinematics import finite, joint_acceleration, joint_velocity, poses, sound, zero_motion
 from brachiate.model.joints import BALL
 from brachiate.model.rooms import NOT_FINITE, OK, OVERFLOW, open_rooms
 from brachiate.spatial import (
     Force,
     Motion,
+    Sym3,
     Vec3,
     conjugate,
     cross,
     force,
-    force_cross,
-    inertia,
     logarithm,
     motion,
     normalized,
@@ -22,7 +21,9 @@ from brachiate.spatial import (
     quaternion_at,
     rotation,
     screw_velocity,
+    unrotate,
     vec3,
+    velocity_at,
 )
 
 # Dry friction is F v/√(v² + ε²): below this speed [rad/s or m/s] it grows with the speed instead of switching sign.
@@ -39,18 +40,7 @@ def base_acceleration(W):
 def bias_forces(T, W):
     """Torque of every coordinate at zero acceleration: Coriolis and gravity. Leaves V and A (at zero acceleration)."""
     for i in range(T.parent.shape[0]):
-        p = T.parent[i]
-        if p >= 0:
-            Vp, Ap = motion(W.V, p), motion(W.A, p)
-        else:
-            Vp, Ap = zero_motion(), base_acceleration(W)
-        V, C = joint_velocity(T, W, i, Vp, W.v)
-        A = Ap + C
-        I = inertia(W.inertia, i)
-        put6(W.V, i, V)
-        put6(W.C, i, C)
-        put6(W.A, i, A)
-        put6(W.F, i, I @ A + force_cross(V, I @ V))
+        move_body(T, W, i, zero_motion())
     external_forces(T, W)
     gather(T, W, W.bias)
 
@@ -59,22 +49,39 @@ def bias_forces(T, W):
 def required_forces(T, W, a, tau):
     """Torque of every coordinate for the accelerations a. Leaves V, A and F."""
     for i in range(T.parent.shape[0]):
-        p = T.parent[i]
-        if p >= 0:
-            Vp, Ap = motion(W.V, p), motion(W.A, p)
-        else:
-            Vp, Ap = zero_motion(), base_acceleration(W)
-        V, C = joint_velocity(T, W, i, Vp, W.v)
-        A = Ap + C + joint_acceleration(T, W, i, a)
-        I = inertia(W.inertia, i)
-        put6(W.V, i, V)
-        put6(W.C, i, C)
-        put6(W.A, i, A)
-        put6(W.F, i, I @ A + force_cross(V, I @ V))
+        move_body(T, W, i, joint_acceleration(T, W, i, a))
     external_forces(T, W)
     gather(T, W, tau)
     for k in range(a.shape[0]):
         tau[k] += T.armature[k] * a[k]
+
+
+@kernel
+def move_body(T, W, i, AJ):
+    """Velocity of body i, its acceleration with AJ added by its joint, and the force that takes."""
+    p = T.parent[i]
+    if p >= 0:
+        Vp, Ap = motion(W.V, p), motion(W.A, p)
+    else:
+        Vp, Ap = zero_motion(), base_acceleration(W)
+    V, C = joint_velocity(T, W, i, Vp, W.v)
+    A = Ap + C + AJ
+    put6(W.V, i, V)
+    put6(W.C, i, C)
+    put6(W.A, i, A)
+    put6(W.F, i, inertial_force(T, W, i, V, A))
+
+
+@kernel
+def inertial_force(T, W, i, V, A):
+    """Newton and Euler for one body: force at its centre of mass, moment along its own axes, where its inertia is constant."""
+    I, R = T.inertia, rotation(W.R, i)
+    c = vec3(W.x, i) + R @ Vec3(I[i, 1], I[i, 2], I[i, 3])
+    f = I[i, 0] * (velocity_at(A, c) + cross(V.w, velocity_at(V, c)))
+    w = unrotate(R, V.w)
+    about = Sym3(I[i, 4], I[i, 5], I[i, 6], I[i, 7], I[i, 8], I[i, 9])
+    n = R @ (about @ unrotate(R, A.w) + cross(w, about @ w))
+    return Force(n + cross(c, f), f)
 
 
 @kernel
@@ -131,7 +138,6 @@ def inverse_dynamics(key):
     if not (sound(T, W.q, W.v) and finite(W.a)):
         return NOT_FINITE
     poses(T, W)
-    body_inertias(T, W)
     required_forces(T, W, W.a, W.tau)
     passive_forces(T, W, W.tau)
     return OK if finite(W.tau) else OVERFLOW
@@ -144,7 +150,6 @@ def bias(key):
     if not sound(T, W.q, W.v):
         return NOT_FINITE
     poses(T, W)
-    body_inertias(T, W)
     bias_forces(T, W)
     passive_forces(T, W, W.bias)
     return OK if finite(W.bias) else OVERFLOW

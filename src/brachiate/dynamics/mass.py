@@ -52,6 +52,15 @@ def mass_matrix(T, W):
 
 
 @kernel
+def unpack(T, W, out):
+    """Both halves of the full matrix from its packed rows; what is not there stays as it was."""
+    for k in range(T.depth.shape[0]):
+        for d in range(T.row[k], T.row[k] + T.depth[k] + 1):
+            j = T.above[index(d)]
+            out[index(k), index(j)] = out[index(j), index(k)] = W.L[index(d)]
+
+
+@kernel
 def factor(T, W):
     """Factor the packed mass matrix in place; W.D, the size of each row before, is the inverse of the diagonal after.
 

@@ -52,11 +52,13 @@ def flatten(links: Sequence[Link], joints: Mapping[str, Any]) -> tuple[Tree, dic
         dof=dof_of,
         R_parent_joint=_stack([body.rotation for body in bodies], (3, 3)),
         p_parent_joint=_stack([body.position for body in bodies], (3,)),
+        turned=np.array([int((body.rotation != np.eye(3)).any()) for body in bodies], np.int64),
         inertia=inertia,
         kind=np.array(kinds, np.int64),
         q_at=_starts([NUMBERS[k] for k in kinds]),
         v_at=_starts([FREEDOMS[k] for k in kinds]),
         axis=_stack([e.axis for _, e in elements], (3,)),
+        along=np.array([_along(e.axis) for _, e in elements], np.int64),
         anchor=_stack([e.anchor for _, e in elements], (3,)),
         anchored=np.array([int(e.anchor.any()) for _, e in elements], np.int64),
         body=np.repeat(np.arange(len(bodies)), np.diff(dof_of)).astype(np.int64),
@@ -134,6 +136,10 @@ def _ancestors(parent: Array, dof: Array) -> tuple[Array, Array, Array]:
                 above[start[k] : start[k] + depth[k]] = above[start[up] : start[up] + depth[up] + 1]
             above[start[k] + depth[k]] = k
     return depth, start, above
+
+
+def _along(axis: Array) -> int:
+    return next((k for k, unit in enumerate(np.eye(3)) if (axis == unit).all()), -1)
 
 
 def _roots(parent: Array) -> Array:

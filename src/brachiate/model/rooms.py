@@ -24,11 +24,13 @@ class Tree(NamedTuple):
     dof: Ints  # (nb+1,) where the body's velocities start
     R_parent_joint: Rows33  # (nb, 3, 3)
     p_parent_joint: Rows3  # (nb, 3) [m]
+    turned: Ints  # (nb,) 1 if R_parent_joint is not the identity
     inertia: Rows10  # (nb, 10) mass [kg], centre [m], inertia about the centre [kg·m²], link axes
     kind: Ints  # (ne,) TURN, SLIDE, BALL, FLOAT
     q_at: Ints  # (ne,) where the element's numbers start
     v_at: Ints  # (ne,) where the element's velocities start
     axis: Rows3  # (ne, 3) unit
+    along: Ints  # (ne,) 0, 1 or 2 if the axis is exactly x, y or z, else -1
     anchor: Rows3  # (ne, 3) [m] point on the axis, link axes
     anchored: Ints  # (ne,) 1 if the anchor is not zero
     body: Ints  # (nv,) whose velocity it is

@@ -7,7 +7,7 @@ own error and the order stays [HLW] IV.4. Semi-implicit Euler moves along the ma
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -15,8 +15,8 @@ from brachiate import doors
 from brachiate.compiled import Floats, Handle, entry, kernel, opener, outlined
 from brachiate.doors import Array
 from brachiate.dynamics.forward import accelerate
-from brachiate.errors import StateError
-from brachiate.kinematics import finite
+from brachiate.errors import ArgumentError, StateError
+from brachiate.kinematics import finite, sound
 from brachiate.manifold import integrate, normalize, rates
 from brachiate.model.data import Data
 from brachiate.model.rooms import NOT_FINITE, OK, STALLED, open_rooms
@@ -137,9 +137,17 @@ def record(W, n, Q, V):
         V[n, i] = W.v[i]
 
 
+@kernel
+def ready(T, W):
+    """Whether the state and the torques are numbers to start from."""
+    return sound(T, W.q, W.v) and finite(W.tau)
+
+
 @entry
 def _euler(key, steps_key, dt, n, every, Q, V):
     T, W = open_rooms(key)
+    if not ready(T, W):
+        return NOT_FINITE
     for i in range(n):
         status = euler_step(T, W, dt)
         if not finite(W.v):
@@ -155,6 +163,8 @@ def _euler(key, steps_key, dt, n, every, Q, V):
 def _runge_kutta(key, steps_key, dt, n, every, Q, V):
     T, W = open_rooms(key)
     (X,) = open_steps(steps_key)
+    if not ready(T, W):
+        return NOT_FINITE
     for i in range(n):
         status = runge_kutta_step(key, X, T, W, dt)
         if not finite(W.v):
@@ -181,6 +191,8 @@ def _dormand_prince(key, steps_key, dt, n, every, Q, V):
     """Steps as long as the tolerance allows; states at the times asked for come from the dense output."""
     T, W = open_rooms(key)
     (X,) = open_steps(steps_key)
+    if not ready(T, W):
+        return NOT_FINITE
     m, s = X.y.shape[0], X.weights.shape[0]
     t, end, kept = 0.0, n * dt, 0
     h = X.control[0] if X.control[0] > 0.0 else dt
@@ -260,6 +272,8 @@ def _bulirsch_stoer(key, steps_key, dt, n, every, Q, V):
     """Midpoint rules of 2, 4, ... 16 parts extrapolated to none, until two columns agree [HNW] II.9, [EGC]."""
     T, W = open_rooms(key)
     (X,) = open_steps(steps_key)
+    if not ready(T, W):
+        return NOT_FINITE
     m = X.y.shape[0]
     h = X.control[0] if X.control[0] > 0.0 else dt
     take(W, X.y)
@@ -354,20 +368,24 @@ class Integrator:
 
         On failure the state is as it was before the call.
         """
+        if not (0.0 < dt < np.inf and steps >= 0 and every >= 1):
+            raise ArgumentError(f"advance: expected dt > 0, steps >= 0 and every >= 1, got {dt}, {steps} and {every}.")
         data = self.data
         q, v = data.q.copy(), data.v.copy()
-        Q, V = np.zeros((steps // every, data.model.nq)), np.zeros((steps // every, data.model.nv))
-        if not all(np.isfinite(x).all() for x in (q, v, data.tau)):
-            data.refuse(NOT_FINITE)
+        Q, V = np.empty((steps // every, len(q))), np.empty((steps // every, len(v)))
         status = self.method.run(data.key, self._steps.key, dt, steps, every, Q, V)
         if status != OK:
             data.q[:], data.v[:] = q, v
-            if status == NOT_FINITE:
-                raise StateError(f"The state ran away to infinity within {steps * dt:g} s. Use a shorter step, or look at the torques.")
-            if status == STALLED:
-                raise StateError(f"{self.name} cannot reach a tolerance of {self.tolerance:g} with any step. Allow a larger tolerance.")
-            data.refuse(status)
+            self._refuse(status, steps * dt)
         return Q, V
+
+    def _refuse(self, status: int, seconds: float) -> NoReturn:
+        data = self.data
+        if status == NOT_FINITE and all(np.isfinite(x).all() for x in (data.q, data.v, data.tau)):
+            raise StateError(f"The state ran away to infinity within {seconds:g} s. Use a shorter step, or look at the torques.")
+        if status == STALLED:
+            raise StateError(f"{self.name} cannot reach a tolerance of {self.tolerance:g} with any step. Allow a larger tolerance.")
+        data.refuse(status)
 
     def restart(self) -> None:
         """Forget the step length learnt so far: the state or the structure has changed."""
