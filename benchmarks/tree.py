@@ -13,7 +13,7 @@ import costs
 import native
 from brachiate import figures
 from brachiate.model.model import Model
-from contestants import FORWARD, LOOP, STEP, TASKS, WAYS, MuJoCo, Ours, Pinocchio, disagreement, random_state
+from contestants import CALL, FORWARD, LOOP, STEP, TASKS, WAYS, MuJoCo, Ours, Pinocchio, disagreement, random_state
 from race import race
 from rows import Row, row
 
@@ -32,7 +32,7 @@ def rows(quick: bool = False) -> list[Row]:
         print(f"{name}: {len(model.tree.parent)} bodies, {model.nv} velocities", file=sys.stderr, flush=True)
         found += compare(name, model, libraries, notes)
     found.sort(key=lambda r: [f"{t}, {w}" for w in WAYS for t in TASKS].index(r["name"]))
-    found += per_link(found)
+    found += per_link(found) + across(found)
     if not quick:
         found += costs.rows()
     return found
@@ -117,6 +117,18 @@ def per_link(found: list[Row]) -> list[Row]:
         if {"chain 100", "chain 1000"} <= times.keys():
             name, target = f"{task}, {LOOP}: time per link", f"target: {PER_LINK:g} × chain 100"
             result.append(row(name, "chain 1000", times["chain 1000"] / 1000, target, PER_LINK * times["chain 100"] / 100))
+    return result
+
+
+def across(found: list[Row]) -> list[Row]:
+    """Our compiled loop against the peer called from Python: what a user gains who moves a loop over to us."""
+    result = []
+    for task in TASKS:
+        mine = {r["model"]: r["ours_us"] * 1e-6 for r in found if r["name"] == f"{task}, {LOOP}"}
+        for r in found:
+            if r["name"] == f"{task}, {CALL}" and r["peer_us"]:
+                name = f"{task}, our {LOOP} against their {CALL}"
+                result.append(row(name, r["model"], mine[r["model"]], r["peer"], r["peer_us"] * 1e-6, peer_call=r["peer_call"]))
     return result
 
 

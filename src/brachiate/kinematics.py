@@ -45,7 +45,7 @@ from brachiate.spatial import (
 
 @kernel
 def poses(T, W):
-    """Pose of every body, and the motion S of each of its velocities [SVC] 5."""
+    """Pose of every body, and the motions S of its velocities [SVC] 5; those of ball joints: see :func:`ball_motions`."""
     for i in range(T.parent.shape[0]):
         p = T.parent[i]
         if p < 0:
@@ -62,14 +62,14 @@ def poses(T, W):
                 R = compose(Rp, rotation(T.R_parent_joint, i))
             x = vec3(W.x, p) + Rp @ vec3(T.p_parent_joint, i)
         for e in range(T.element[i], T.element[i + 1]):
-            R, x = move(T, W, e, p, R, x)
+            R, x = move(T, W, i, e, R, x)
         put_rotation(W.R, i, R)
         put_vec3(W.x, i, x)
 
 
 @kernel
-def move(T, W, e, p, R, x):
-    """Carry a frame by one elementary motion, and store the motions it allows."""
+def move(T, W, i, e, R, x):
+    """Carry a frame by one elementary motion of body i, and store the motions it allows."""
     kind, q, k = T.kind[e], T.q_at[e], T.v_at[e]
     if kind == SLIDE:
         u = R @ vec3(T.axis, e)
@@ -95,22 +95,44 @@ def move(T, W, e, p, R, x):
         put6(W.S, k, Motion(u, cross(x, u)))
     else:
         if kind == FLOAT:
-            if p >= 0:
+            if T.parent[i] >= 0:
                 x = x + R @ vec3_at(W.q, q)  # at a root the tree's origin has moved there instead
             q += 3
         R = compose(R, rotation_of(quaternion_at(W.q, q)))
-        if kind == FLOAT:
-            zero = Vec3(0.0, 0.0, 0.0)
-            put6(W.S, k, Motion(zero, R.x))
-            put6(W.S, k + 1, Motion(zero, R.y))
-            put6(W.S, k + 2, Motion(zero, R.z))
-            k += 3
-        put6(W.S, k, Motion(R.x, cross(x, R.x)))
-        put6(W.S, k + 1, Motion(R.y, cross(x, R.y)))
-        put6(W.S, k + 2, Motion(R.z, cross(x, R.z)))
+        if not simple_ball(T, i):
+            put_ball(W.S, k, kind, R, x)
     if T.anchored[e]:
         x = x - R @ vec3(T.anchor, e)
     return R, x
+
+
+@kernel
+def simple_ball(T, i):
+    """Whether body i hangs by a ball joint alone, or is a floating root: its motions S are the columns of R."""
+    kind = joint_kind(T, i)
+    return kind == BALL or (kind == FLOAT and T.parent[i] < 0)
+
+
+@kernel
+def put_ball(S, k, kind, R, x):
+    """Store the motions of a ball joint at x, or of a floating body."""
+    if kind == FLOAT:
+        zero = Vec3(0.0, 0.0, 0.0)
+        put6(S, k, Motion(zero, R.x))
+        put6(S, k + 1, Motion(zero, R.y))
+        put6(S, k + 2, Motion(zero, R.z))
+        k += 3
+    put6(S, k, Motion(R.x, cross(x, R.x)))
+    put6(S, k + 1, Motion(R.y, cross(x, R.y)))
+    put6(S, k + 2, Motion(R.z, cross(x, R.z)))
+
+
+@kernel
+def ball_motions(T, W):
+    """Motions S of ball joints and floating roots. Only what needs S column by column asks for them; the rest uses R."""
+    for i in range(T.parent.shape[0]):
+        if simple_ball(T, i):
+            put_ball(W.S, T.dof[i], joint_kind(T, i), rotation(W.R, i), center(T, W, i))
 
 
 @kernel
@@ -131,20 +153,47 @@ def zero_motion():
 
 
 @kernel
+def joint_kind(T, i):
+    """The kind of a body's joint if it is one elementary motion, else -1."""
+    e = T.element[i]
+    return T.kind[e] if T.element[i + 1] - e == 1 else -1
+
+
+@kernel
+def center(T, W, i):
+    """A point on the axis of the body's (last) elementary motion, from the tree's origin."""
+    x = vec3(W.x, i)
+    e = T.element[i + 1] - 1
+    return x + rotation(W.R, i) @ vec3(T.anchor, e) if T.anchored[e] else x
+
+
+@kernel
+def joint_motion(T, W, i, y):
+    """S y of body i's joint."""
+    k, kind = T.dof[i], joint_kind(T, i)
+    if kind >= BALL:  # the columns of S are those of R: a third of the work
+        R = rotation(W.R, i)
+        w = R @ vec3_at(y, k + 3 if kind == FLOAT else k)
+        v = cross(center(T, W, i), w)
+        return Motion(w, v + R @ vec3_at(y, k)) if kind == FLOAT else Motion(w, v)
+    A = y[k] * motion(W.S, k)
+    for m in range(k + 1, T.dof[i + 1]):
+        A = A + y[m] * motion(W.S, m)
+    return A
+
+
+@kernel
 def joint_velocity(T, W, i, V, v):
     """Body i's velocity from its parent's velocity V and the joint velocities v, and the rate of change of S times v."""
-    k = T.dof[i]
-    n = T.dof[i + 1] - k
-    if n == 1:
-        VJ = v[k] * motion(W.S, k)
+    if joint_kind(T, i) >= 0:
+        VJ = joint_motion(T, W, i, v)
         return V + VJ, motion_cross(V, VJ)
     C = zero_motion()
     for e in range(T.element[i], T.element[i + 1]):
         k = T.v_at[e]
         VJ = v[k] * motion(W.S, k)
-        if T.kind[e] >= BALL:  # axes fixed in the child: they are carried by the sum, and V + VJ crosses VJ as V does
-            for m in range(k + 1, k + (3 if T.kind[e] == BALL else 6)):
-                VJ = VJ + v[m] * motion(W.S, m)
+        if T.kind[e] == BALL:  # axes fixed in the child: they are carried by the sum, and V + VJ crosses VJ as V does
+            VJ = VJ + v[k + 1] * motion(W.S, k + 1) + v[k + 2] * motion(W.S, k + 2)
         C = C + motion_cross(V, VJ)
         V = V + VJ
     return V, C
@@ -158,16 +207,6 @@ def velocities(T, W):
         V, C = joint_velocity(T, W, i, motion(W.V, p) if p >= 0 else zero_motion(), W.v)
         put6(W.V, i, V)
         put6(W.C, i, C)
-
-
-@kernel
-def joint_acceleration(T, W, i, a):
-    """S a of body i's joint."""
-    k = T.dof[i]
-    A = a[k] * motion(W.S, k)
-    for m in range(k + 1, T.dof[i + 1]):
-        A = A + a[m] * motion(W.S, m)
-    return A
 
 
 @kernel
@@ -203,7 +242,7 @@ def accelerations(T, W):
     for i in range(T.parent.shape[0]):
         p = T.parent[i]
         A = motion(W.A, p) if p >= 0 else zero_motion()
-        put6(W.A, i, A + motion(W.C, i) + joint_acceleration(T, W, i, W.a))
+        put6(W.A, i, A + motion(W.C, i) + joint_motion(T, W, i, W.a))
 
 
 @kernel
@@ -308,6 +347,7 @@ def _jacobian(key, body, point, J):
     if not sound(T, W.q, W.v):
         return NOT_FINITE
     poses(T, W)
+    ball_motions(T, W)
     r = vec3(W.x, body) + rotation(W.R, body) @ vec3_at(point, 0)
     jacobian_columns(T, W, body, r, J)
     return OK

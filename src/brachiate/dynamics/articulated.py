@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from brachiate.compiled import kernel, operators
 from brachiate.dynamics.inverse import base_acceleration, external_forces, passive_forces
-from brachiate.kinematics import joint_velocity, zero_motion
+from brachiate.kinematics import center, joint_kind, joint_velocity, zero_motion
 from brachiate.model.joints import BALL, FLOAT, TURN
 from brachiate.model.rooms import OK, SINGULAR
 from brachiate.spatial import (
@@ -249,14 +249,6 @@ def moved_mass(M, r):
 
 
 @kernel
-def center(T, W, i):
-    """The point a body's articulated quantities are about: on its (last) joint's axis, where most motions are pure."""
-    x = vec3(W.x, i)
-    e = T.element[i + 1] - 1
-    return x + rotation(W.R, i) @ vec3(T.anchor, e) if T.anchored[e] else x
-
-
-@kernel
 def accelerate_by_bodies(T, W, implicit):
     """Accelerations W.a for the torques W.tau at poses already known; ``implicit`` as in forward.accelerate."""
     nb = T.parent.shape[0]
@@ -310,13 +302,6 @@ def accelerate_by_bodies(T, W, implicit):
                 A = A + W.a[j] * moved_motion(motion(W.S, j), x)
         put6(W.A, i, A)
     return status
-
-
-@kernel
-def joint_kind(T, i):
-    """The kind of a body's joint if it is one elementary motion, else -1."""
-    e = T.element[i]
-    return T.kind[e] if T.element[i + 1] - e == 1 else -1
 
 
 @kernel

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from brachiate.compiled import kernel, outlined
-from brachiate.kinematics import finite, joint_acceleration, joint_velocity, poses, sound, zero_motion
-from brachiate.model.joints import BALL
+from brachiate.kinematics import center, finite, joint_kind, joint_motion, joint_velocity, poses, sound, zero_motion
+from brachiate.model.joints import BALL, FLOAT
 from brachiate.model.rooms import NOT_FINITE, OK, OVERFLOW, open_rooms
 from brachiate.spatial import (
     Force,
@@ -18,6 +18,7 @@ from brachiate.spatial import (
     motion,
     normalized,
     put6,
+    put_vec3_at,
     quaternion_at,
     rotation,
     screw_velocity,
@@ -49,7 +50,7 @@ def bias_forces(T, W):
 def required_forces(T, W, a, tau):
     """Torque of every coordinate for the accelerations a. Leaves V, A and F."""
     for i in range(T.parent.shape[0]):
-        move_body(T, W, i, joint_acceleration(T, W, i, a))
+        move_body(T, W, i, joint_motion(T, W, i, a))
     external_forces(T, W)
     gather(T, W, tau)
     for k in range(a.shape[0]):
@@ -67,7 +68,6 @@ def move_body(T, W, i, AJ):
     V, C = joint_velocity(T, W, i, Vp, W.v)
     A = Ap + C + AJ
     put6(W.V, i, V)
-    put6(W.C, i, C)
     put6(W.A, i, A)
     put6(W.F, i, inertial_force(T, W, i, V, A))
 
@@ -88,10 +88,17 @@ def inertial_force(T, W, i, V, A):
 def gather(T, W, tau):
     """Add every body's force to its parent's; its part along the joint is the joint's torque."""
     for i in range(T.parent.shape[0] - 1, -1, -1):
-        F = force(W.F, i)
-        for k in range(T.dof[i], T.dof[i + 1]):
-            tau[k] = motion(W.S, k) @ F
-        p = T.parent[i]
+        F, p = force(W.F, i), T.parent[i]
+        k, kind = T.dof[i], joint_kind(T, i)
+        if kind >= BALL:
+            R = rotation(W.R, i)
+            if kind == FLOAT:
+                put_vec3_at(tau, k, unrotate(R, F.f))
+                k += 3
+            put_vec3_at(tau, k, unrotate(R, F.n - cross(center(T, W, i), F.f)))
+        else:
+            for m in range(k, T.dof[i + 1]):
+                tau[m] = motion(W.S, m) @ F
         if p >= 0:
             put6(W.F, p, force(W.F, p) + F)
 

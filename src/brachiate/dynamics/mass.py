@@ -8,7 +8,7 @@ numbers, the width of a vector register.
 from __future__ import annotations
 
 from brachiate.compiled import index, kernel, outlined
-from brachiate.kinematics import body_inertias, finite, poses, sound
+from brachiate.kinematics import ball_motions, body_inertias, finite, poses, sound
 from brachiate.model.rooms import NOT_FINITE, OK, OVERFLOW, PAD, SINGULAR, open_rooms
 from brachiate.spatial import inertia, motion, put_inertia, trace
 
@@ -38,6 +38,7 @@ def gather_composites(T, W):
 @kernel
 def mass_matrix(T, W):
     """Packed rows of the mass matrix in W.L."""
+    ball_motions(T, W)
     composite_inertias(T, W)
     for k in range(T.depth.shape[0]):
         I, S = inertia(W.composite, T.body[k]), motion(W.S, k)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from brachiate.compiled import kernel
-from brachiate.kinematics import origin_of
+from brachiate.kinematics import ball_motions, origin_of
 from brachiate.model.joints import BALL
 from brachiate.spatial import (
     Force,
@@ -76,6 +76,7 @@ def potential_energy(T, W, members):
 @kernel
 def centroidal_matrix(T, W, point, matrix):
     """Momentum about a point per unit of every velocity, of what the composites hold: (6, nv), linear rows first."""
+    ball_motions(T, W)
     for k in range(matrix.shape[1]):
         i = T.body[k]
         h = moved_force(inertia(W.composite, i) @ motion(W.S, k), point - origin_of(T, W, i))

@@ -63,7 +63,7 @@ class Work(NamedTuple):
     origin: Rows3  # (nb, 3) [m] origin of the tree, valid at roots
     R: Rows33  # (nb, 3, 3) orientation in the world
     x: Rows3  # (nb, 3) [m] position from the tree's origin, world axes
-    S: Rows6  # (nv, 6) motion per unit of velocity
+    S: Rows6  # (nv, 6) motion per unit of velocity; of ball joints and floating roots only after ball_motions
     inertia: Rows10  # (nb, 10) about the tree's origin, world axes
     composite: Rows10  # (nb, 10) of the body and all it carries
     V: Rows6  # (nb, 6) velocity
