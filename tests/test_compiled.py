@@ -321,3 +321,21 @@ def test_progress_can_be_silenced(tmp_path):
     script.write_text(TINY)
     quiet = run(script, BRACHIATE_COMPILED="fast", BRACHIATE_CACHE=str(tmp_path / "cache"), BRACHIATE_QUIET="1")
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "5.0\n", "")
+
+
+def test_a_cache_that_cannot_be_written_is_said_and_nothing_stale_runs(tmp_path):
+    # Numba would fall back to __pycache__ beside the sources, which does not notice an edited callee in another file.
+    package = tmp_path / "lib" / "brachiate"
+    shutil.copytree(Path(compiled.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    script = (
+        "import brachiate as br, numpy as np\n"
+        "b = br.ModelBuilder('m'); b.link('a', joint=br.Prismatic('z'), mass=1.0); m = b.build()\n"
+        "print(br.dynamics.inverse_dynamics(br.Data(m), [0.0], [0.0], [0.0])[0])"
+    )
+    settings = {"BRACHIATE_COMPILED": "fast", "BRACHIATE_CACHE": "/proc/nothing", "PYTHONPATH": str(package.parent)}
+    first = run(script, **settings)
+    assert "cannot be written" in first.stderr
+    assert float(first.stdout) == pytest.approx(9.81)
+    source = package / "dynamics" / "inverse.py"
+    source.write_text(source.read_text().replace("Vec3(-W.gravity[0], -W.gravity[1], -W.gravity[2])", "Vec3(0.0, 0.0, 1.0)"))
+    assert float(run(script, **settings).stdout) == pytest.approx(1.0)

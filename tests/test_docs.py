@@ -12,6 +12,7 @@ PAGES = ["README.md", "docs/conventions.md"]
 @pytest.mark.parametrize("page", PAGES)
 def test_code_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    assert "@BENCH@" not in (ROOT / page).read_text()
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
     assert blocks
     exec(compile("\n".join(blocks), page, "exec"), {})

@@ -5,6 +5,7 @@ import pytest
 
 import brachiate as br
 from brachiate import manifold
+from brachiate.errors import StateError
 
 JOINTS = {
     "revolute": br.Revolute("y"), "prismatic": br.Prismatic((1, 2, 3)), "universal": br.Universal("x", "z"),
@@ -70,3 +71,13 @@ def test_equals_pinocchio():
         assert min(np.abs(q[order] - p).max(), np.abs(np.abs(q[order]) - np.abs(p)).max()) < 1e-14
         there, peer_there = manifold.integrated(data, q, w), pin.integrate(model, p, w)
         assert np.abs(manifold.subtracted(data, there, q) - pin.difference(model, p, peer_there)).max() < 1e-13
+
+
+def test_no_nan_comes_out():
+    data = one(br.Free())
+    with pytest.raises(StateError, match="quaternion in q is zero"):
+        manifold.integrated(data, np.zeros(7), np.zeros(6))
+    with pytest.raises(StateError, match=r"v\[2\] is nan"):
+        manifold.integrated(data, data.model.neutral, [0, 0, np.nan, 0, 0, 0])
+    with pytest.raises(StateError, match="quaternion in q is zero"):
+        manifold.subtracted(data, np.zeros(7), data.model.neutral)

@@ -22,6 +22,7 @@ import operator
 import os
 import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -95,6 +96,10 @@ class Handle:
         #: What entries take as their first argument.
         self.key: Any = rooms if MODE == "off" else np.array(numbers, np.int64)
 
+    def __reduce__(self) -> Any:
+        """Copy and pickle the rooms; a copy's arrays are elsewhere, so it gets a key of its own."""
+        return Handle, self.rooms
+
 
 def source_hash() -> str:
     """Hash of every source file of the package: numba does not notice an edited callee in another file."""
@@ -161,10 +166,20 @@ else:
     from numba.extending import intrinsic, models, overload, register_model
     from numba.np.arrayobj import populate_array
 
+    def _keeps(folder: Path) -> bool:
+        """Whether compiled code can be kept there. Numba would fall back to a place that knows neither sources nor mode."""
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return True
+        except OSError:
+            print(f"brachiate: {folder} cannot be written, so everything is compiled anew in every run.", file=sys.stderr)
+            return False
+
     _CACHE = cache_folder()
     # No NaN or reordering games: only multiply-add contraction, so results do not depend on how code was inlined.
     _COMMON: dict[str, Any] = {
-        "cache": True,
+        "cache": _keeps(_CACHE),
         "nogil": True,
         "error_model": "numpy",
         "fastmath": {"contract"},
@@ -187,7 +202,7 @@ else:
         with _our_cache():
             try:
                 return cast(F, numba.njit(**settings)(function))
-            except RuntimeError:  # no file to keep it in: typed at a prompt, or the disk cannot be written
+            except RuntimeError:  # no file that it comes from: typed at a prompt
                 settings["cache"] = False
                 return cast(F, numba.njit(**settings)(function))
 

@@ -379,6 +379,8 @@ def frame_motion(data: Data, frame: Placement) -> tuple[Array, Array]:
 def beyond_limits(data: Data) -> dict[str, float]:
     """Every coordinate outside its limits and by how much [rad or m]; swing and twist of cones by ``joint.swing``."""
     model, found = data.model, {}
+    if not np.isfinite(data.q).all():
+        data.refuse(NOT_FINITE)
     lower, upper = model.limits
     for name, place in model.scalar_coordinates.items():
         k = model.coordinate_index[name]

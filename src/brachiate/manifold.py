@@ -8,14 +8,13 @@ from numpy.typing import ArrayLike
 from brachiate import doors
 from brachiate.compiled import entry, kernel
 from brachiate.doors import Array
+from brachiate.kinematics import finite, sound
 from brachiate.model.data import Data
 from brachiate.model.joints import BALL, FLOAT
-from brachiate.model.rooms import open_rooms
+from brachiate.model.rooms import NOT_FINITE, OK, OVERFLOW, open_rooms
 from brachiate.spatial import (
     Quaternion,
-    conjugate,
     exponential,
-    logarithm,
     normalized,
     put_quaternion_at,
     put_vec3_at,
@@ -23,6 +22,7 @@ from brachiate.spatial import (
     rotation_of,
     screw_translation,
     screw_velocity,
+    turn_between,
     unrotate,
     vec3_at,
 )
@@ -62,12 +62,6 @@ def difference(T, q, target, out):
 
 
 @kernel
-def turn_between(q, target, j):
-    """Rotation vector, in child axes, from one quaternion to another."""
-    return logarithm(conjugate(normalized(quaternion_at(q, j))) @ normalized(quaternion_at(target, j)))
-
-
-@kernel
 def rates(T, q, v, out):
     """Time derivative of q as plain numbers; quaternions of any length keep their length."""
     for e in range(T.kind.shape[0]):
@@ -97,26 +91,36 @@ def normalize(T, q):
 @entry
 def _integrate(key, q, v, dt, out):
     T, _ = open_rooms(key)
+    if not sound(T, q, v):
+        return NOT_FINITE
     integrate(T, q, v, dt, out)
+    return OK if finite(out) else OVERFLOW
 
 
 @entry
 def _difference(key, q, target, out):
     T, _ = open_rooms(key)
+    if not sound(T, q, target) or not sound(T, target, q):
+        return NOT_FINITE
     difference(T, q, target, out)
+    return OK if finite(out) else OVERFLOW
 
 
 def integrated(data: Data, q: ArrayLike, v: ArrayLike, dt: float = 1.0) -> Array:
     """The configuration after moving from q with constant velocities v for a time dt [s]: a new (nq,)."""
     out = np.zeros(data.model.nq)
-    q, v = doors.numbers(q, (data.model.nq,), "q"), doors.numbers(v, (data.model.nv,), "v")
-    _integrate(data.key, q, v, doors.number(dt, "dt", least=-1e9, most=1e9), out)
+    q, v = data.given("q", q), data.given("v", v)
+    status = _integrate(data.key, q, v, doors.number(dt, "dt"), out)
+    if status:
+        data.refuse(status, q=q, v=v)
     return out
 
 
 def subtracted(data: Data, target: ArrayLike, q: ArrayLike) -> Array:
     """``target ⊖ q``: the velocities that carry q to the target in one second: a new (nv,)."""
     out = np.zeros(data.model.nv)
-    q, target = doors.numbers(q, (data.model.nq,), "q"), doors.numbers(target, (data.model.nq,), "target")
-    _difference(data.key, q, target, out)
+    q, goal = data.given("q", q), data.given("q", target)
+    status = _difference(data.key, q, goal, out)
+    if status:
+        data.refuse(status, **({"q": goal} if np.isfinite(q).all() else {"q": q}))
     return out

@@ -425,6 +425,12 @@ def put_quaternion_at(a, k, q):
 
 
 @kernel
+def turn_between(a, b, k):
+    """Rotation vector, in child axes, from the quaternion at place k of one flat array to that of another."""
+    return logarithm(conjugate(normalized(quaternion_at(a, k))) @ normalized(quaternion_at(b, k)))
+
+
+@kernel
 def rotation(a, i):
     """Entry i of an (n, 3, 3) array of rotation matrices."""
     i = index(i)

@@ -55,3 +55,26 @@ def test_an_error_is_one_message(monkeypatch, capsys):
     shown = capsys.readouterr().err
     assert "ModelFileError: nowhere.urdf: there is no such file" in shown
     assert "Traceback" not in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["model", "human27"], "Did you mean 'human28'?"),
+        (["model", "foo[b].urdf"], "foo[b].urdf: there is no such file"),
+        (["model", "[/x]"], "[/x]"),
+        (["model", "box", "--draw", "box.nothing"], "the picture cannot be written"),
+        (["demo", "--out", "/proc/nothing"], "cannot be a folder for the results"),
+    ],
+)
+def test_mistakes_are_answered_in_words(monkeypatch, capsys, arguments, words):
+    monkeypatch.setattr(sys, "argv", ["brachiate", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 1
+    assert words in capsys.readouterr().err
+
+
+def test_headings_say_their_units():
+    assert "mass [kg]" in runner.invoke(app, ["figures"], env={"COLUMNS": "200"}).output.replace("\n", " ")
+    assert br.__version__ in runner.invoke(app, ["--version"]).output

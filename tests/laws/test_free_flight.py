@@ -53,8 +53,10 @@ def test_energy_drifts_at_the_order_of_the_method(method, steps):
     errors = energy_errors(method, steps)
     slope = np.polyfit(np.log(steps), np.log(errors), 1)[0]
     order = METHODS[method].order
-    # The energy of an order-p method drifts at p or one better; half an order less would mean a broken table.
-    assert order - 0.5 < slope < order + 1.7, f"{method}: slope {slope:.2f}, errors {errors}"
+    # The energy of a method of order p drifts as h^p, or faster where the leading term cancels over a turn: up to h^(p+1),
+    # and half an order more at steps as long as these. Half an order less would mean a broken table.
+    most = order + 0.1 if order == 1 else order + 1.5
+    assert order - 0.1 < slope < most + 0.1, f"{method}: slope {slope:.2f}, errors {errors}"
 
 
 @pytest.mark.parametrize("method", ["dormand-prince", "bulirsch-stoer"])
@@ -84,13 +86,12 @@ def test_quaternions_stay_on_the_manifold():
 
 
 def test_dense_output_is_as_good_as_the_steps():
-    # Fourth-order interpolation between steps of the tolerance 1e-8: states in between are right to about that.
+    # The interpolant is of fourth order, the steps of fifth: at a tolerance of 1e-10 it is good to some (1e-10)^(4/5) = 1e-8.
     fine, dense = thrown(), thrown()
     Q, V = Integrator(fine, "rk8").advance(0.001, 200)
     Q2, V2 = Integrator(dense, "dormand-prince", 1e-10).advance(0.001, 200)
-    assert np.abs(Q2 - Q).max() < 1e-6
-    assert np.abs(V2 - V).max() < 1e-5
-    assert np.isfinite(V2).all()
+    assert np.abs(Q2 - Q).max() < 1e-8
+    assert np.abs(V2 - V).max() < 1e-7
     assert Integrator(dense, "dormand-prince").advance(0.01, 7, 3)[0].shape == (2, data_size(dense))
 
 

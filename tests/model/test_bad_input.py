@@ -538,3 +538,20 @@ def test_all_errors_are_of_one_family_and_of_pythons_own_kinds():
     for error, kind in ((ArgumentError, ValueError), (ModelError, ValueError), (UnknownName, KeyError), (StateError, ArithmeticError)):
         assert issubclass(error, BrachiateError)
         assert issubclass(error, kind)
+
+
+def test_singular_free_joint_in_the_middle_is_named():
+    # Fails if the axis of a ball is added to a coordinate that is already exact.
+    b = ModelBuilder("nested")
+    b.link("a", joint=Revolute("y"), **BODY)
+    b.link("b", parent="a", joint=Free(), mass=1.0, inertia=(0, 0, 0))
+    model = b.build()
+    words = "The mass matrix is singular at coordinate 'b.r"
+    refused(lambda: dynamics.forward_dynamics(Data(model), model.neutral, np.zeros(7), np.ones(7)), StateError, words)
+
+
+def test_a_site_named_like_a_link_is_refused():
+    b = ModelBuilder("same")
+    b.link("rod", joint=Revolute("y"), **BODY)
+    b.site("rod", "rod")
+    refused(b.build, ModelError, "A site and a link are both named 'rod'")

@@ -1,10 +1,15 @@
 """Worlds: names, state, pushes, and what is asked of them."""
 
+import copy
+import gc
+import pickle
+
 import numpy as np
 import pytest
 
 import brachiate as br
 from brachiate.errors import ArgumentError, ModelError, StateError, UnknownName
+from brachiate.world.world import OpenLoopWarning
 
 
 def small() -> br.Model:
@@ -189,11 +194,15 @@ BAD = [
     (lambda w: w.remove(w.copy().push("man/tip")), ArgumentError, "not on any link of this world"),
     (lambda w: setattr(w, "q", w.q[:-1]), ArgumentError, "world.q: expected 24 numbers"),
     (lambda w: setattr(w, "q", np.zeros(24)), ArgumentError, "a quaternion of zeros is no rotation"),
-    (lambda w: setattr(w, "v", {"man/wrist": [1, 2]}), ArgumentError, "expected 1 number(s)"),
+    (lambda w: setattr(w, "v", {"man/wrist": [1, 2]}), ArgumentError, "world.v['man/wrist']: expected a number"),
+    (lambda w: setattr(w, "v", {"man/root": 5.0}), ArgumentError, "world.v['man/root']: expected 6 numbers"),
+    (lambda w: setattr(w, "v", {"man/wrist": "3.0"}), ArgumentError, "got '3.0'"),
+    (lambda w: w.restore(5), ArgumentError, "restore expects what save returned"),
+    (lambda w: w.acceleration("man/typo", np.ones(20)), UnknownName, "is not a link or site"),
     (lambda w: setattr(w, "torque", {"man/elbow": 1.0}), UnknownName, "is not a coordinate of this world"),
     (lambda w: setattr(w, "gravity", (1, 2)), ArgumentError, "gravity: expected 3 numbers"),
     (lambda w: w.inverse_dynamics(np.zeros(3)), ArgumentError, "acceleration: expected 20 numbers"),
-    (lambda w: w.forward_dynamics({"man/wrist": float("inf")}), ArgumentError, "torque: every number must be finite"),
+    (lambda w: w.forward_dynamics({"man/wrist": float("inf")}), ArgumentError, "torque['man/wrist']: every number must be finite"),
     (lambda w: w.totals("boy"), UnknownName, "is not a figure of this world"),
     (lambda w: w.restore(br.World().save()), ArgumentError, "saved from another world"),
     (lambda w: br.World(gravity=-1), ArgumentError, "gravity must be at least 0"),
@@ -266,3 +275,53 @@ def test_springs_hold_a_posture():
     assert world.totals().potential == pytest.approx(0.5 * 50.0 * 0.01)
     with pytest.raises(UnknownName, match="is not a pose"):
         model.sprung(1.0, "nap")
+
+
+def test_loops_that_are_not_closed_are_said():
+    world = br.World()
+    with pytest.warns(OpenLoopWarning, match="'swing' moves as an open tree"):
+        world.add(br.figures.swing(), "swing")
+
+
+def test_a_free_joint_below_the_root_is_not_the_root():
+    builder = br.ModelBuilder("hung")
+    builder.link("arm", joint=br.Revolute("y"), at=(0, 0, 5), mass=1.0, inertia=(1, 1, 1))
+    builder.link("thing", parent="arm", joint=br.Free(), mass=1.0, inertia=(1, 1, 1))
+    world = br.World()
+    with pytest.raises(ArgumentError, match="its root does not hang by a free joint"):
+        world.add(builder.build(), "hung").place((1, 2, 3))
+
+
+def test_copies_and_pickles_live_on_their_own(world):
+    # Fails (or crashes) if a copy's compiled code still looks at the original's arrays.
+    world.push("man/tip", (1, 2, 3))
+    expected = np.asarray(world.forward_dynamics())
+    others = [pickle.loads(pickle.dumps(world)), copy.deepcopy(world)]
+    data = pickle.loads(pickle.dumps(world.data))
+    world.q[:], world.v[:] = 0.5, 7.0
+    del world
+    gc.collect()
+    for other in others:
+        assert (np.asarray(other.forward_dynamics()) == expected).all()
+        assert other.figure("man").mass == pytest.approx(4.1)
+    assert (br.dynamics.forward_dynamics(data, data.q, data.v, data.tau) == expected).all()
+
+
+def test_arrays_of_the_workspace_may_be_arguments(world):
+    data = world.data
+    v, a = data.v.copy(), np.arange(20.0)
+    data.a[:] = a
+    expected = br.dynamics.inverse_dynamics(br.Data(world.model), data.q, a, v).copy()
+    assert np.abs(br.dynamics.inverse_dynamics(data, data.q, data.a, data.v) - expected).max() < 1e-9 * np.abs(expected).max()
+    with pytest.raises(AttributeError):
+        data.q = np.zeros(3)
+
+
+def test_numbers_that_are_none_do_not_hide(world):
+    world.v[3] = np.nan
+    assert np.isfinite(world.mass_matrix()).all()  # velocities have no part in it
+    world.q[11] = np.nan
+    with pytest.raises(StateError, match=r"q\[11\] is nan"):
+        world.beyond_limits()
+    world["man/wrist"] = 0.02  # and what is set by name is set
+    assert world.angle("man/wrist") == 0.02

@@ -8,13 +8,26 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.markup import escape
 
 import brachiate
 from brachiate.errors import BrachiateError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=brachiate.__doc__)
 console = Console()
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        console.print(f"brachiate {brachiate.__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and stop.")] = False,
+) -> None:
+    """Human figures and humanoid robots that move as a real body could."""
 
 
 @app.command()
@@ -31,14 +44,9 @@ def demo(
 @app.command()
 def figures() -> None:
     """List the built-in figures and things."""
-    table = Table(box=None, header_style="bold")
-    for column, side in (("name", "left"), ("what it is", "left"), ("links", "right"), ("dof", "right"), ("mass [kg]", "right")):
-        table.add_column(column, justify=side)  # type: ignore[arg-type]
-    for name, make in brachiate.figures.FIGURES.items():
-        model = make(5) if name == "chain" else make()
-        about = (make.__doc__ or "").split("\n")[0].rstrip(".")
-        table.add_row(name, about, str(len(model.links)), str(model.nv), f"{model.mass:.1f}")
-    console.print(table)
+    from brachiate.cli.describe import describe_figures  # noqa: PLC0415  (only this command needs it)
+
+    describe_figures(console)
 
 
 @app.command()
@@ -66,5 +74,5 @@ def main() -> None:
     try:
         app()
     except BrachiateError as error:
-        Console(stderr=True).print(f"[bold red]{type(error).__name__}[/]: {error}", highlight=False, soft_wrap=True)
+        Console(stderr=True).print(f"[bold red]{type(error).__name__}[/]: {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(1)

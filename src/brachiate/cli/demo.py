@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 import brachiate as br
+from brachiate.errors import ArgumentError
 from brachiate.show.draw import picture
 
 DT = 0.002
@@ -36,7 +38,10 @@ def thrown_world() -> br.World:
 
 def run(out: Path, seconds: float, console: Console) -> None:
     """Simulate, write a picture, a plot and the recording, and print what was conserved."""
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise ArgumentError(f"{out} cannot be a folder for the results: {problem.strerror}. Choose another with --out.") from None
     world = thrown_world()
     start = world.save()
     simulation = br.Simulation(world, dt=DT, integrator="rk8", every=5)
@@ -51,7 +56,7 @@ def run(out: Path, seconds: float, console: Console) -> None:
     with console.status("drawing ..."):
         _draw(world, run, out)
     for name, what in (("flight.png", "picture"), ("flight-plot.png", "energies and momentum"), ("flight.npz", "recording")):
-        console.print(f"  {out / name}  [dim]{what}[/]")
+        console.print(f"  {escape(str(out / name))}  [dim]{what}[/]")
 
 
 def _draw(world: br.World, run: br.Recording, out: Path) -> None:

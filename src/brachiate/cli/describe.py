@@ -1,4 +1,4 @@
-"""What a model is made of, as a table."""
+"""What figures there are, and what a model is made of, as tables."""
 
 from __future__ import annotations
 
@@ -6,43 +6,71 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 import brachiate as br
+from brachiate.errors import UnknownName
 from brachiate.show.draw import picture
+
+
+def table_of(title: str, columns: dict[str, str]) -> Table:
+    """An empty table without lines: headings and the side each column is set to."""
+    table = Table(title=escape(title) or None, title_justify="left", box=None, header_style="bold")
+    for heading, side in columns.items():
+        table.add_column(escape(heading), justify=side)  # type: ignore[arg-type]
+    return table
+
+
+def built_in(name: str) -> br.Model:
+    """A built-in figure by name, with its default size."""
+    make = br.figures.FIGURES[name]
+    return make(5) if name == "chain" else make()
+
+
+def describe_figures(console: Console) -> None:
+    """Print the built-in figures and things."""
+    table = table_of("", {"name": "left", "what it is": "left", "links": "right", "dof": "right", "mass [kg]": "right"})
+    for name, make in br.figures.FIGURES.items():
+        model = built_in(name)
+        about = (make.__doc__ or "").split("\n")[0].rstrip(".").replace("`", "")
+        table.add_row(name, escape(about), str(len(model.links)), str(model.nv), f"{model.mass:.3g}")
+    console.print(table)
 
 
 def describe(path: str, draw: Path | None, strict: bool, console: Console) -> None:
     """Print links, joints, limits and masses of a file or a built-in figure."""
-    make = br.figures.FIGURES.get(path)
-    model = (make(5) if path == "chain" else make()) if make is not None else br.read_model(path, strict=strict)
-    table = Table(title=repr(model).strip("<>"), title_justify="left", box=None, header_style="bold")
-    for column, side in (
-        ("link", "left"),
-        ("parent", "left"),
-        ("joint", "left"),
-        ("dof", "right"),
-        ("limits", "left"),
-        ("mass [kg]", "right"),
-    ):
-        table.add_column(column, justify=side)  # type: ignore[arg-type]
+    if path in br.figures.FIGURES:
+        model = built_in(path)
+    elif "." not in path and "/" not in path and not Path(path).exists():
+        raise UnknownName("file or built-in figure", path, br.figures.FIGURES, "this folder or package")
+    else:
+        model = br.read_model(path, strict=strict)
+    columns = {"link": "left", "parent": "left", "joint": "left", "dof": "right", "limits [°, m]": "left", "mass [kg]": "right"}
+    table = table_of(repr(model).strip("<>"), columns)
     for link in model.links.values():
-        table.add_row(link.name, link.parent or "-", link.joint.type, str(link.joint.nv), _limits(link.joint), f"{link.mass:.3f}")
+        parent = escape(link.parent or "-")
+        table.add_row(escape(link.name), parent, link.joint.type, str(link.joint.nv), escape(_limits(link.joint)), f"{link.mass:.3f}")
     console.print(table)
     for what, things in (("loops", model.loops), ("couplings", model.couplings), ("actuators", model.actuators), ("sites", model.sites)):
         if things:
             names = [thing if isinstance(thing, str) else thing.name for thing in things]
-            console.print(f"[bold]{what}[/] ({len(names)}): {', '.join(names)}", highlight=False)
+            console.print(f"[bold]{what}[/] ({len(names)}): {escape(', '.join(names))}", highlight=False)
     if draw is not None:
-        picture([(br.Data(model), model.neutral)], draw)
-        console.print(f"  {draw}  [dim]picture[/]")
+        picture([(br.Data(model), model.poses.get("reference", model.neutral))], draw)
+        console.print(f"  {escape(str(draw))}  [dim]picture[/]")
 
 
 def _limits(joint: br.Joint) -> str:
     if joint.cone is not None:
-        return f"swing {np.rad2deg(joint.cone.swing):.0f}°, twist {_range(*joint.cone.twist)}"
-    return ", ".join("-" if np.isinf([low, high]).all() else _range(low, high) for low, high in zip(joint.lower, joint.upper, strict=True))
+        return f"swing {np.rad2deg(joint.cone.swing):.0f}, twist {_range(*np.rad2deg(joint.cone.twist))}"
+    turns = [bool(element.axis.any()) and element.kind == 0 for element in joint.elements]
+    if len(turns) != joint.nv or np.isinf([joint.lower, joint.upper]).all():
+        return "-" if joint.nv else ""
+    scales = [180 / np.pi if turn else 1.0 for turn in turns]
+    rows = zip(joint.lower, joint.upper, scales, turns, strict=True)
+    return ", ".join(_range(low * scale, high * scale, 0 if turn else 2) for low, high, scale, turn in rows)
 
 
-def _range(low: float, high: float) -> str:
-    return f"[{low:.2f}, {high:.2f}]"
+def _range(low: float, high: float, digits: int = 0) -> str:
+    return "-" if np.isinf([low, high]).all() else f"{low:.{digits}f} to {high:.{digits}f}"

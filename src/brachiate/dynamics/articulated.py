@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from brachiate.compiled import kernel, operators
 from brachiate.dynamics.inverse import base_acceleration, external_forces, passive_forces
-from brachiate.kinematics import center, joint_kind, joint_velocity, zero_motion
+from brachiate.kinematics import center, joint_kind, joint_velocity, simple_ball, zero_motion
 from brachiate.model.joints import BALL, FLOAT, TURN
-from brachiate.model.rooms import OK, SINGULAR
+from brachiate.model.rooms import OK, SINGULAR, SINGULAR_MARGIN
 from brachiate.spatial import (
     Force,
     Motion,
@@ -37,9 +37,6 @@ from brachiate.spatial import (
     vec3,
     vec3_at,
 )
-
-# A joint's inertia relative to a well-conditioned one, below which round-off is all that is left of it.
-SINGULAR_MARGIN = 1e-13
 
 
 @operators
@@ -214,7 +211,7 @@ def release_velocities(T, W, i, x, A, P, implicit):
         U = A @ S
         d = S @ U + T.armature[k] + implicit * W.y[k]
         left = d / (T.armature[k] + trace(A.I) * (S.w @ S.w) + trace(A.M) * (S.v @ S.v))
-        if not left >= margin:
+        if margin - margin == 0.0 and not left >= margin:  # what comes after a first NaN says nothing
             margin, weakest = left, k
         r = 1.0 / d
         u = W.tau[k] - W.bias[k] - S @ P
@@ -273,7 +270,7 @@ def accelerate_by_bodies(T, W, implicit):
             A, P, margin, weakest = release_velocities(T, W, i, x, A, P, implicit)
         if status == OK and not margin > SINGULAR_MARGIN:
             status = SINGULAR
-            W.status[1] = weakest + (weakest_axis(W, i, load(W.IA, i)) if kind >= BALL else 0)
+            W.status[1] = weakest + (weakest_axis(W, i, load(W.IA, i)) if simple_ball(T, i) else 0)
         if p >= 0:
             back = x - vec3(W.c, p)
             C = moved_motion(motion(W.C, i), x)

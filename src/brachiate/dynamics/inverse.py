@@ -11,17 +11,14 @@ from brachiate.spatial import (
     Motion,
     Sym3,
     Vec3,
-    conjugate,
     cross,
     force,
-    logarithm,
     motion,
-    normalized,
     put6,
     put_vec3_at,
-    quaternion_at,
     rotation,
     screw_velocity,
+    turn_between,
     unrotate,
     vec3,
     velocity_at,
@@ -130,7 +127,7 @@ def passive_forces(T, W, tau):
         if T.kind[e] < BALL:
             tau[k] += T.stiffness[k] * (W.q[q] - T.rest[q])
         elif T.kind[e] == BALL:  # a free joint has no spring
-            w = logarithm(conjugate(normalized(quaternion_at(T.rest, q))) @ normalized(quaternion_at(W.q, q)))
+            w = turn_between(T.rest, W.q, q)
             # The slope of ½ wᵀ K w along rotations in child axes. Only springs alike about all axes pull along w itself.
             t = screw_velocity(w, Vec3(T.stiffness[k] * w.x, T.stiffness[k + 1] * w.y, T.stiffness[k + 2] * w.z))
             tau[k] += t.x

@@ -9,11 +9,8 @@ from __future__ import annotations
 
 from brachiate.compiled import index, kernel, outlined
 from brachiate.kinematics import ball_motions, body_inertias, finite, poses, sound
-from brachiate.model.rooms import NOT_FINITE, OK, OVERFLOW, PAD, SINGULAR, open_rooms
+from brachiate.model.rooms import NOT_FINITE, OK, OVERFLOW, PAD, SINGULAR, SINGULAR_MARGIN, open_rooms
 from brachiate.spatial import inertia, motion, put_inertia, trace
-
-# A factor's diagonal entry relative to the size of its row, below which only round-off is left of it.
-SINGULAR_MARGIN = 1e-13
 
 
 @kernel
@@ -125,7 +122,7 @@ def solve(T, W, y):
 def mass_matrix_packed(key):
     """Rows of the mass matrix at W.q, packed in W.L."""
     T, W = open_rooms(key)
-    if not sound(T, W.q, W.v):
+    if not sound(T, W.q, W.q):  # velocities do not matter here
         return NOT_FINITE
     poses(T, W)
     body_inertias(T, W)

@@ -8,13 +8,10 @@ from brachiate.model.joints import BALL
 from brachiate.spatial import (
     Force,
     Vec3,
-    conjugate,
     inertia,
-    logarithm,
     motion,
     moved_force,
-    normalized,
-    quaternion_at,
+    turn_between,
 )
 
 
@@ -68,7 +65,7 @@ def potential_energy(T, W, members):
                     d = W.q[q] - T.rest[q]
                     e += 0.5 * T.stiffness[k] * d * d
                 elif T.kind[n] == BALL:
-                    w = logarithm(conjugate(normalized(quaternion_at(T.rest, q))) @ normalized(quaternion_at(W.q, q)))
+                    w = turn_between(T.rest, W.q, q)
                     e += 0.5 * (T.stiffness[k] * w.x * w.x + T.stiffness[k + 1] * w.y * w.y + T.stiffness[k + 2] * w.z * w.z)
     return e
 

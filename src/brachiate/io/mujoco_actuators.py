@@ -46,6 +46,8 @@ def motors_of(m: Any, names: Names, notes: Notes) -> Motors:
         c = int(m.actuator_ctrladr[i])
         control = tuple(m.actuator_ctrlrange[c]) if m.actuator_ctrllimited[c] else (-np.inf, np.inf)
         force = tuple(m.actuator_forcerange[i]) if m.actuator_forcelimited[i] else (-np.inf, np.inf)
+        if np.isfinite(force).any() and -force[0] != force[1]:
+            notes.add("ranges of force that are not the same both ways (the larger side is the limit)", name)
         strength[v] = strength.get(v, 0.0) + abs(gear) * _strongest(m, i, kind, control, force)
         coordinate = names.coordinates(j)[k]
         motors.actuators.append(
@@ -64,6 +66,8 @@ def motors_of(m: Any, names: Names, notes: Notes) -> Motors:
         motors.effort[v] = most
     for j in np.flatnonzero(m.jnt_actfrclimited):
         v = int(m.jnt_dofadr[j])
+        if -m.jnt_actfrcrange[j][0] != m.jnt_actfrcrange[j][1]:
+            notes.add("ranges of force that are not the same both ways (the larger side is the limit)", names.joints[j])
         motors.effort[v] = min(motors.effort[v], float(np.abs(m.jnt_actfrcrange[j]).max()))
     return motors
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,14 +43,40 @@ class Data:
         )  # fmt: skip
         self.handle = Handle(tree, self.work)
         self.key = self.handle.key
-        self.q, self.v, self.a, self.tau = self.work.q, self.work.v, self.work.a, self.work.tau
-        self._shapes = {name: getattr(self, name).shape for name in _WHAT}
+        self._state = (self.work.q, self.work.v, self.work.a, self.work.tau)
+        self._shapes = {name: array.shape for name, array in zip(_WHAT, self._state, strict=True)}
+
+    @property
+    def q(self) -> Array:
+        """Configuration (nq,): write to it in place."""
+        return self.work.q
+
+    @property
+    def v(self) -> Array:
+        """Velocity (nv,): write to it in place."""
+        return self.work.v
+
+    @property
+    def a(self) -> Array:
+        """Acceleration (nv,): write to it in place."""
+        return self.work.a
+
+    @property
+    def tau(self) -> Array:
+        """Torques (nv,): write to them in place."""
+        return self.work.tau
+
+    def __reduce__(self) -> Any:
+        """Copy and pickle by the model and the numbers; addresses mean nothing elsewhere."""
+        return _restored, (self.model, tuple(self.work))
 
     def given(self, name: str, values: ArrayLike) -> Array:
         """Return the values as compiled code takes them, refusing a wrong size with the right one (q, v, a, tau)."""
         right = self._shapes[name]
         if type(values) is np.ndarray and values.shape == right and values.dtype is _FLOAT and values.flags.carray:
-            return values  # the usual case, and no time to lose
+            if not any(values is taken for taken in self._state):
+                return values  # the usual case, and no time to lose
+            return values.copy()  # our own array given for another: it must not change while arguments are taken
         try:
             array = np.array(values, float) if not np.iscomplexobj(values) else None
         except (TypeError, ValueError):
@@ -96,6 +122,14 @@ class Data:
             joint = next(j for j, place in self.model.joints.items() if place.q.start <= number < place.q.stop)
             return f"joint {joint!r}"
         return f"coordinate {self.model.coordinates[number]!r}"
+
+
+def _restored(model: Model, work: tuple[Array, ...]) -> Data:
+    """Make a data again from its numbers."""
+    data = Data(model, pushes=len(Work(*work).push_body))
+    for mine, given in zip(data.work, work, strict=True):
+        mine[...] = given
+    return data
 
 
 _WHAT = {"q": "configuration numbers", "v": "velocities", "a": "accelerations", "tau": "velocities"}

@@ -155,6 +155,20 @@ class Joint:
         """Names of the joint's velocities: the joint's name alone, or with a suffix."""
         return [f"{joint_name}.{suffix}" if suffix else joint_name for suffix in self.suffixes]
 
+    def number_names(self, joint_name: str) -> list[str]:
+        """Names of the joint's numbers in q: those of its velocities, but for quaternions."""
+        names, velocities = [], iter(self.coordinate_names(joint_name))
+        for element in self.elements:
+            mine = [next(velocities) for _ in range(FREEDOMS[element.kind])]
+            if element.kind == FLOAT:
+                names += mine[:3]
+            if element.kind in (BALL, FLOAT):
+                owner = mine[0].rpartition(".")[0]
+                names += [f"{owner}.{part}" for part in (("qw", "qx", "qy", "qz") if element.kind == FLOAT else ("w", "x", "y", "z"))]
+            else:
+                names += mine
+        return names
+
     def renamed(self, rename: Callable[[str], str]) -> Joint:
         """Return the joint with the names it holds itself changed: none, but for a compound's parts."""
         return self

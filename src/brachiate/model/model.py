@@ -94,6 +94,8 @@ class Model:
         owner = f"model {self.name!r}"
         for site in self.sites.values():
             doors.named(self.links, site.link, "link", owner)
+            if site.name in self.links:
+                raise ModelError(f"A site and a link are both named {site.name!r}: a frame is asked for by name, so give one another.")
         frames = dict.fromkeys(("world", *self.links))
         for loop in self.loops:
             for end in (loop.first, loop.second):
@@ -173,8 +175,16 @@ class Model:
             if joint.nv and not any(e.kind == FLOAT for e in joint.elements):
                 joint.stiffness, joint.rest = np.full(joint.nv, stiffness), rest[self.joints[link.joint_name].q]
             links.append(replace(link, joint=joint))
+        return Model(self.name, links, *self._parts()[1:])
+
+    def __reduce__(self) -> Any:
+        """Copy and pickle by the parts it is made of."""
+        return Model, (self.name, *self._parts())
+
+    def _parts(self) -> tuple[Any, ...]:
         poses = {name: {joint: q[place.q] for joint, place in self.joints.items()} for name, q in self.poses.items()}
-        return Model(self.name, links, self.sites.values(), self.loops, self.couplings, self.actuators.values(), poses)
+        links, sites, actuators = (list(table.values()) for table in (self.links, self.sites, self.actuators))
+        return links, sites, self.loops, self.couplings, actuators, poses
 
     def __repr__(self) -> str:
         """Return the name and the sizes."""

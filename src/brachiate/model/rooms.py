@@ -85,5 +85,8 @@ PAD = 4  # rows of the packed mass matrix are multiples of this long
 
 open_rooms = opener(Tree, Work)
 
+# What is left of a joint's inertia relative to the size it is taken from, below which it is round-off: the joint is singular.
+SINGULAR_MARGIN = 1e-13
+
 # Status codes kernels may leave in Work.status; brachiate.model.data turns them into errors.
 OK, NOT_FINITE, OVERFLOW, SINGULAR, STALLED = range(5)

@@ -20,7 +20,7 @@ from brachiate.errors import ArgumentError
 from brachiate.kinematics import Pose, link_poses
 from brachiate.model.data import Data
 from brachiate.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Plane, Shape, Sphere
-from brachiate.show.plots import pyplot
+from brachiate.show.plots import pyplot, save
 
 PAPER = np.array((0.985, 0.985, 0.98))
 _LINES = np.array((0.84, 0.85, 0.86))
@@ -124,8 +124,7 @@ def picture(
         low, high = _draw_ground(ax, whole, low, high)
     _add(ax, _facing(whole, view.direction()))
     crop = _fit(figure, ax, low, high, whole.corners.reshape(-1, 3), doors.number(width, "width", above=0.0), title)
-    figure.savefig(path, dpi=pixels_per_inch, facecolor=PAPER, bbox_inches=crop)
-    pyplot().close(figure)
+    save(figure, path, dpi=pixels_per_inch, facecolor=PAPER, bbox_inches=crop)
 
 
 def skin(data: Data, longest: float = 0.0) -> Skin:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from brachiate.doors import Array
-from brachiate.errors import BrachiateError
+from brachiate.errors import ArgumentError, BrachiateError
 
 COLORS = ("#1f6f8b", "#d1495b", "#66a182", "#edae49", "#5d4a66", "#8c7051")
 
@@ -34,9 +35,18 @@ def lines(time: Array, panels: Mapping[str, Mapping[str, Array]], path: str | Pa
     axes[-1, 0].set_xlabel("time [s]")
     if path is None:
         return figure
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    save(figure, path, dpi=150)
     return path
+
+
+def save(figure: Any, path: str | PathLike[str], **options: Any) -> None:
+    """Write a figure to a file and forget it."""
+    try:
+        figure.savefig(path, **options)
+    except (OSError, ValueError) as problem:
+        raise ArgumentError(f"{path}: the picture cannot be written ({problem}).") from None
+    finally:
+        pyplot().close(figure)
 
 
 def plain(axis: Any) -> None:

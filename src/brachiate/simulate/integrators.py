@@ -183,7 +183,7 @@ def excess(X, y, e):
     for c in range(n):
         r = e[c] / (X.control[1] * (1.0 + abs(y[c])))
         s += r * r
-    return (s / n) ** 0.5
+    return (s / n) ** 0.5 if n else 0.0
 
 
 @entry

@@ -67,14 +67,22 @@ class Recording:
         for name in names:
             values = self[name]
             label = _QUANTITIES[name][0] if name in _QUANTITIES else "joints [rad or m]"
-            columns = {name: values} if values.ndim == 1 else {f"{name} {'xyzw'[i] if i < 4 else i}": c for i, c in enumerate(values.T)}
-            panels.setdefault(label, {}).update(columns)
+            columns = values[:, None] if values.ndim == 1 else values.reshape(len(values), -1)
+            panels.setdefault(label, {}).update(zip(self._labels(name, columns.shape[1]), columns.T, strict=True))
         return plots.lines(self.time, panels, path=path)
+
+    def _labels(self, name: str, columns: int) -> list[str]:
+        if columns == 1:
+            return [name]
+        if name in _QUANTITIES:
+            return [f"{name} {axis}" for axis in "xyz"]
+        return self.model.links[self.model.joints[name].link].joint.number_names(name)
 
     def save(self, path: str | Path) -> None:
         """Write a NumPy archive with names, units and version inside; nothing in it is code."""
+        path = Path(path)
         np.savez_compressed(
-            Path(path),
+            path if path.suffix == ".npz" else path.with_name(path.name + ".npz"),
             format=np.array(FORMAT),
             units=np.array("s, m, rad, kg; quaternions w x y z; free joints: position, quaternion"),
             coordinates=np.array(self.model.coordinates, dtype=str),
@@ -88,6 +96,8 @@ class Recording:
     def load(cls, path: str | Path, model: Model) -> Recording:
         """Read a recording of this model; anything else is refused."""
         path = Path(path)
+        if not path.exists() and path.suffix != ".npz":
+            path = path.with_name(path.name + ".npz")
         try:
             if sum(entry.file_size for entry in zipfile.ZipFile(path).infolist()) > _MOST_BYTES:
                 raise FileFormatError(f"{path} unpacks to more than 4 GB: it is not read.")
@@ -95,7 +105,9 @@ class Recording:
                 content = {name: file[name] for name in file.files}
         except FileNotFoundError:
             raise FileFormatError(f"There is no file {path}.") from None
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile, KeyError) as problem:
+        except FileFormatError:
+            raise
+        except Exception as problem:  # a damaged archive can fail in any of its readers
             raise FileFormatError(f"{path} is not a recording, or it is damaged ({problem}).") from None
         if str(content.get("format", "")) != FORMAT:
             raise FileFormatError(f"{path} is not a {FORMAT!r} file; it says {str(content.get('format', 'nothing'))!r}.")

@@ -71,7 +71,10 @@ class Simulation:
     def when(
         self, function: Callable[[World], float], action: Callable[[], Any], *, rising: bool = True, falling: bool = True, once: bool = True
     ) -> Event:
-        """Do something when a function of the world crosses zero; the moment is located within the step."""
+        """Do something when a function of the world crosses zero; the moment is located within the step.
+
+        What crosses zero and back within one step is not seen.
+        """
         if not callable(function):
             raise ArgumentError(f"The condition of an event must be a function of the world, got {function!r}.")
         return self._add(Event(action, function=function, rising=rising, falling=falling, once=once))
@@ -93,11 +96,15 @@ class Simulation:
         self._through(self.world.time + self.dt)
 
     def run(self, seconds: float, progress: bool = True) -> Recording:
-        """Advance by some seconds and return what happened. On failure the world is as it was before the last step."""
+        """Advance by some seconds and return what happened. On failure the world is as it was some steps before."""
         seconds = doors.number(seconds, "seconds", least=0.0, most=1e9)
         steps = int(np.ceil(seconds / self.dt - 1e-9))
         start, rows = self.world.time, [self._row()]
-        bar = _Bar(seconds) if progress else None
+        with _Bar(seconds, progress) as bar:
+            self._run(start, seconds, steps, rows, bar)
+        return self._recording(rows)
+
+    def _run(self, start: float, seconds: float, steps: int, rows: list[Any], bar: _Bar) -> None:
         done = 0
         while done < steps:
             if self._watched(start + seconds):
@@ -115,11 +122,7 @@ class Simulation:
                 else:
                     rows += self._stretch(start, done, count)
                     done += count
-            if bar:
-                bar.show(self.world.time - start)
-        if bar:
-            bar.close()
-        return self._recording(rows)
+            bar.show(self.world.time - start)
 
     def _recording(self, rows: list[Any]) -> Recording:
         """Rows as arrays. Where a figure came in on the way, it is recorded as waiting where it came in."""
@@ -131,6 +134,7 @@ class Simulation:
 
     def _stretch(self, start: float, done: int, count: int) -> list[Any]:
         """Advance many steps in one go of compiled code."""
+        self._saturate()
         Q, V = self._ready().advance(self.dt, count, self.every)
         times = start + self.dt * (done + self.every * np.arange(1, len(Q) + 1))
         self.world.time = start + self.dt * (done + count)
@@ -138,6 +142,11 @@ class Simulation:
         model = self.world.model
         rows = [(t, q, v, torque, model) for t, q, v in zip(times, Q, V, strict=True)]
         return rows if count % self.every == 0 else [*rows, self._row()]
+
+    def _saturate(self) -> None:
+        """Motors bring no more than their limit, whoever asks."""
+        limit = self.world.model.effort
+        np.clip(self.world.torque, -limit, limit, out=self.world.torque)
 
     def _watched(self, until: float) -> bool:
         """Whether Python must look in between steps."""
@@ -159,8 +168,6 @@ class Simulation:
         world = self.world
         for controller in self._controllers:
             controller(world)
-            limit = world.model.effort
-            np.clip(world.torque, -limit, limit, out=world.torque)
         while True:
             self._fire_due()
             stop = min([end, *(e.at for e in self._events if e.function is None and not e.happened and e.at > world.time)])
@@ -186,12 +193,13 @@ class Simulation:
         start, before = world.save(), [_value(e, world) for e in watched]
         self._go(stop)
         crossed = [
-            (e, b) for e, b in zip(watched, before, strict=True) if (a := _value(e, world)) * b < 0 or (a == 0 and b != 0)
-            if (e.rising if b < 0 else e.falling)
-        ]  # fmt: skip
+            (e, b, a)
+            for e, b in zip(watched, before, strict=True)
+            if ((a := _value(e, world)) * b < 0 or (a == 0 and b != 0)) and (e.rising if b < 0 else e.falling)
+        ]
         if not crossed:
             return
-        moments = [(self._locate(e, b, start, stop), e) for e, b in crossed]
+        moments = [(self._locate(e, b, a, start, stop), e) for e, b, a in crossed]
         first = min(moment for moment, _ in moments)
         world.restore(start)
         self._go(first)
@@ -202,12 +210,13 @@ class Simulation:
     def _go(self, stop: float) -> None:
         span = stop - self.world.time
         if span > 0:
+            self._saturate()
             self._ready().advance(span)
         self.world.time = stop
 
-    def _locate(self, event: Event, before: float, start: Any, stop: float) -> float:
+    def _locate(self, event: Event, before: float, after: float, start: Any, stop: float) -> float:
         """Time of a crossing, just after it, by halving and the secant (Illinois); each try is one step from the start."""
-        low, high, f_low, f_high = start.time, stop, before, _value(event, self.world)
+        low, high, f_low, f_high = start.time, stop, before, after
         for n in range(_LOCATE):
             if high - low <= 1e-13 * max(1.0, abs(stop)) or f_high == 0:
                 break
@@ -238,22 +247,34 @@ def _widened(rows: list[Any], model: Model) -> list[Any]:
 
 
 def _value(event: Event, world: World) -> float:
-    value = float(event.function(world))  # type: ignore[misc]
+    value = doors.reals(event.function(world), "condition of an event", "a number")  # type: ignore[misc]
+    if value.shape != ():
+        raise ArgumentError(f"The condition of an event must be one number, got an array of shape {value.shape}.")
     if not np.isfinite(value):
         raise StateError(f"The condition of an event is {value} at t = {world.time:g} s: it must be a finite number.")
-    return value
+    return float(value)
 
 
 class _Bar:
-    """A progress bar that appears when a run has taken two seconds."""
+    """A progress bar that appears when a run, its first steps (they may compile) not counted, has taken two seconds."""
 
-    def __init__(self, total: float) -> None:
-        self.total, self.began = total, clock.perf_counter()
+    def __init__(self, total: float, wanted: bool) -> None:
+        self.total, self.wanted = total, wanted
+        self.began: float | None = None
         self.bar: Any = None
         self.task: Any = None
 
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
     def show(self, done: float) -> None:
-        if self.bar is None and clock.perf_counter() - self.began > 2.0:
+        if self.began is None:
+            self.began = clock.perf_counter()
+        if self.wanted and self.bar is None and clock.perf_counter() - self.began > 2.0:
             from rich.console import Console  # noqa: PLC0415
             from rich.progress import Progress  # noqa: PLC0415
 
@@ -262,7 +283,3 @@ class _Bar:
             self.bar.start()
         if self.bar is not None:
             self.bar.update(self.task, completed=done)
-
-    def close(self) -> None:
-        if self.bar is not None:
-            self.bar.stop()

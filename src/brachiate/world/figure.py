@@ -47,21 +47,24 @@ class Figure:
         else:
             q = self.model.configuration(posture)
         for name, joint in self.model.joints.items():
-            root = isinstance(self.model.links[joint.link].joint, Free) and self.model.links[joint.link].parent is None
-            if not root or (not isinstance(posture, str) and name in posture):
+            if not self._is_root(name) or (not isinstance(posture, str) and name in posture):
                 self._world[f"{self.name}/{name}"] = q[joint.q]
 
     def place(self, position: ArrayLike, rotation: ArrayLike | None = None) -> None:
         """Put the root of a free figure somewhere: its position in the world [m] and its orientation."""
-        root = next((n for n, j in self.model.joints.items() if isinstance(self.model.links[j.link].joint, Free)), None)
+        root = next((name for name in self.model.joints if self._is_root(name)), None)
         if root is None:
             raise ArgumentError(
-                f"Figure {self.name!r} is not free to be placed: no link of it hangs by a free joint. Give at=... to world.add."
+                f"Figure {self.name!r} is not free to be placed: its root does not hang by a free joint. Give at=... to world.add."
             )
         link = self._world.model.links[f"{self.name}/{self.model.joints[root].link}"]
         R = link.rotation.T @ doors.rotation_matrix(rotation, f"rotation of {self.name!r}")
         p = link.rotation.T @ (doors.vector(position, f"position of {self.name!r}") - link.position)
         self._world[f"{self.name}/{root}"] = [*p, *_quaternion(R)]
+
+    def _is_root(self, joint: str) -> bool:
+        link = self.model.links[self.model.joints[joint].link]
+        return link.parent is None and isinstance(link.joint, Free)
 
     def totals(self) -> Totals:
         """Mass, centre of mass, momentum and energy of this figure."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from brachiate import doors
 from brachiate.doors import Array
-from brachiate.errors import ArgumentError, UnknownName
+from brachiate.errors import UnknownName
 from brachiate.model.model import Model
 
 
@@ -65,10 +65,7 @@ def coordinate_values(model: Model, given: ArrayLike | Mapping[str, Any], what: 
         values = np.zeros(model.nv)
         for name, value in given.items():
             place = coordinate_place(model, name)
-            try:
-                values[place] = value
-            except (TypeError, ValueError):
-                size = 1 if isinstance(place, int) else place.stop - place.start
-                raise ArgumentError(f"{what}[{name!r}]: expected {size} number(s), got {value!r}.") from None
+            size = () if isinstance(place, int) else (place.stop - place.start,)
+            values[place] = doors.numbers(value, size, f"{what}[{name!r}]")
         given = values
     return doors.numbers(given, (model.nv,), what)

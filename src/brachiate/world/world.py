@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +23,10 @@ from brachiate.world.figure import Figure
 from brachiate.world.named import Named, coordinate_values
 from brachiate.world.pushes import Push
 from brachiate.world.state import State
+
+
+class OpenLoopWarning(UserWarning):
+    """A model has loops or couplings, and the world does not hold them."""
 
 
 class World:
@@ -65,6 +70,11 @@ class World:
             del self._parts[name]
             raise
         self._figures[name] = Figure(self, name, model)
+        if model.loops or model.couplings:
+            open_ends = ", ".join(part.name for part in (*model.loops, *model.couplings))
+            warnings.warn(
+                f"{name!r} moves as an open tree: its loops and couplings are not closed ({open_ends}).", OpenLoopWarning, stacklevel=2
+            )
         if "reference" in model.poses:  # where a file draws it
             for joint, place in model.joints.items():
                 self.data.q[self.model.joints[f"{name}/{joint}"].q] = model.poses["reference"][place.q]
@@ -146,7 +156,8 @@ class World:
 
     def __setitem__(self, name: str, value: ArrayLike) -> None:
         """Set a joint's value: an angle, a distance, a quaternion, or position and quaternion."""
-        self.data.q[:] = self.model.configuration({name: value}, base=self.data.q)
+        place = self.model.q_slice(name)
+        self.data.q[place] = self.model.configuration({name: value})[place]
 
     def angle(self, name: str) -> float:
         """Angle [rad] or distance [m] of a coordinate that is one number."""
@@ -168,6 +179,8 @@ class World:
 
     def restore(self, state: State) -> None:
         """Bring a snapshot back."""
+        if not isinstance(state, State):
+            raise ArgumentError(f"restore expects what save returned, got {state!r}.")
         if state.coordinates != self.model.coordinates:
             raise ArgumentError(
                 f"This state has {len(state.coordinates)} coordinates, the world {self.model.nv}, or their names differ: "
@@ -264,8 +277,9 @@ class World:
 
     def acceleration(self, frame: str, acceleration: ArrayLike | Mapping[str, Any], at: ArrayLike = (0, 0, 0)) -> Array:
         """Linear and angular acceleration of a point, for given joint accelerations, world axes (6,) [m/s², rad/s²]."""
-        self.data.a[:] = coordinate_values(self.model, acceleration, "acceleration")
-        return kinematics.frame_motion(self.data, self._point(frame, at))[1]
+        place, a = self._point(frame, at), coordinate_values(self.model, acceleration, "acceleration")
+        self.data.a[:] = a
+        return kinematics.frame_motion(self.data, place)[1]
 
     def jacobian(self, frame: str, at: ArrayLike = (0, 0, 0)) -> Array:
         """Matrix whose product with v is :meth:`velocity`: (6, nv), linear rows first."""
