@@ -33,7 +33,6 @@ from brachiate.simulate.integrators import Integrator
 data = Data(figures.human28())
 data.v[:] = np.linspace(-1, 1, data.model.nv)
 Integrator(data, "rk8").advance(1e-3, 10)
-Integrator(data, "euler").advance(1e-3, 10)
 dynamics.totals(data)
 link_poses(data)
 """

@@ -162,6 +162,7 @@ else:
     from llvmlite import ir
     from numba.core import event, types
     from numba.core.imputils import lower_getattr_generic
+    from numba.core.registry import CPUDispatcher
     from numba.core.typing import templates as typing_templates
     from numba.extending import intrinsic, models, overload, register_model
     from numba.np.arrayobj import populate_array
@@ -206,13 +207,21 @@ else:
                 settings["cache"] = False
                 return cast(F, numba.njit(**settings)(function))
 
+    class _Kernel(CPUDispatcher):
+        """A kernel has no door of its own: called from Python, it runs as Python."""
+
+        def __call__(self, *arguments: Any) -> Any:
+            return self.py_func(*arguments)
+
     def kernel(function: F) -> F:
         """Mark an inner function: inlined into compiled callers, no allocation, not called from Python when hot."""
-        return _compile(function, forceinline=True)
+        compiled = _compile(function, forceinline=True, no_cpython_wrapper=True)
+        compiled.__class__ = _Kernel
+        return compiled
 
     def outlined(function: F) -> F:
         """Mark a kernel that stays a function of its own: large, called from several places, compiled once."""
-        return _compile(function, no_cpython_wrapper=True)
+        return _compile(function)
 
     def entry(function: F) -> F:
         """Mark a door from Python into compiled code. Its first argument is usually a handle's key."""

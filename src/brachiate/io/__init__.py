@@ -26,7 +26,7 @@ def read_model(
     a link of the same name (a body without one is ``parent.1``, ``parent.2``, ...; a ``/`` in a name becomes ``.``), and
     what is fixed stays a link of its own. The configuration q is MuJoCo's ``qpos``, number for number; the velocity v is
     MuJoCo's ``qvel`` but for a free joint's first three numbers, which are along the link's axes here and along the world's
-    there. Shapes and sites of the world belong to a fixed link ``ground``.
+    there. Shapes and sites of the world belong to a fixed link ``ground``. A site with the name of a body is ``name.site``.
 
     ``model.poses["reference"]`` is the posture the file is drawn in (MuJoCo's ``qpos0``), and every keyframe is a pose of
     its own name. ``model.neutral`` has every angle at zero, which is another posture where the file sets ``ref``.

@@ -38,7 +38,9 @@ def model_of(m: Any, source: Source, name: str) -> Model:
     _ground(m, names, builder, notes)
     for b in range(1, m.nbody):
         _link(m, b, names, builder, motors, source)
-    sites = unique_names([m.site(s).name for s in range(m.nsite)], "site")
+    taken = {names.link(b) for b in range(m.nbody)}  # MuJoCo lets a body and a site share a name; a frame of ours has one
+    named = [m.site(s).name for s in range(m.nsite)]
+    sites = unique_names([f"{name}.site" if name.replace("/", ".") in taken else name for name in named], "site")
     for s, site in enumerate(sites):
         builder.site(site, names.link(int(m.site_bodyid[s])), m.site_pos[s], m.site_quat[s])
     add_equalities(m, names, builder, notes)

@@ -74,9 +74,10 @@ class Data:
         """Return the values as compiled code takes them, refusing a wrong size with the right one (q, v, a, tau)."""
         right = self._shapes[name]
         if type(values) is np.ndarray and values.shape == right and values.dtype is _FLOAT and values.flags.carray:
-            if not any(values is taken for taken in self._state):
-                return values  # the usual case, and no time to lose
-            return values.copy()  # our own array given for another: it must not change while arguments are taken
+            q, v, a, tau = self._state
+            if values is q or values is v or values is a or values is tau:
+                return values.copy()  # our own array, perhaps given for another: it must not change while arguments are taken
+            return values  # the usual case, and no time to lose
         try:
             array = np.array(values, float) if not np.iscomplexobj(values) else None
         except (TypeError, ValueError):
