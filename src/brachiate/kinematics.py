@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from brachiate import doors
 from brachiate.compiled import entry, kernel, outlined
 from brachiate.doors import Array
+from brachiate.errors import ArgumentError
 from brachiate.model.data import Data
 from brachiate.model.flatten import Placement
 from brachiate.model.joints import BALL, FLOAT, SLIDE, TURN
@@ -356,8 +358,10 @@ def _jacobian(key, body, point, J):
 def jacobian(data: Data, frame: Placement) -> Array:
     """Velocity of a frame per unit of every velocity, at ``data.q``: (6, nv), linear rows first."""
     J = np.zeros((6, data.model.nv))
+    if not -1 <= frame.body < len(data.model.tree.parent):
+        raise ArgumentError(f"frame: this model has no body {frame.body}. Take a placement from model.placements.")
     if frame.body >= 0:
-        status = _jacobian(data.key, frame.body, frame.position.astype(float), J)
+        status = _jacobian(data.key, frame.body, doors.vector(frame.position, "position of the frame"), J)
         if status:
             data.refuse(status)
     return J

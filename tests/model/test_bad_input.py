@@ -34,6 +34,7 @@ from brachiate import (
     Universal,
     cone,
     dynamics,
+    kinematics,
 )  # fmt: skip
 from brachiate.errors import ArgumentError, ModelError, StateError, UnknownName
 from brachiate.model import flatten
@@ -353,6 +354,10 @@ CALLS: list[tuple[str, Callable[[Data], Any], type[BrachiateError], str]] = [
     ("solve at no rotation", lambda d: dynamics.solve_mass(d, NO_BALL, V), StateError, "A quaternion in q is zero"),
     ("members of wrong size", lambda d: dynamics.totals(d, np.ones(2, np.int64)), ArgumentError, "members"),
     ("members too many", lambda d: dynamics.centroidal_momentum_matrix(d, np.ones(9, np.int64)), ArgumentError, "members"),
+    (
+        "frame of no body",
+        lambda d: kinematics.jacobian(d, kinematics.Placement(99, np.eye(3), np.zeros(3))), ArgumentError, "this model has no body 99",
+    ),
     ("members by name", lambda d: dynamics.totals(d, ["trunk"]), ArgumentError, "members"),
 ]  # fmt: skip
 

@@ -266,12 +266,16 @@ def test_a_world_in_which_nothing_moves_runs(method):
 
 
 def test_a_bar_is_put_away_when_a_run_fails(monkeypatch):
-    monkeypatch.setattr("brachiate.simulate.simulation.clock.perf_counter", itertools.count(0.0, 3.0).__next__)
-    simulation = br.Simulation(ball(), dt=0.01)
-    simulation.control(lambda w: 1 / (w.time < 0.1))
-    with pytest.raises(ZeroDivisionError):
-        simulation.run(1.0)
-    assert not [t for t in threading.enumerate() if "Refresh" in type(t).__name__]
+    before = set(threading.enumerate())
+    with monkeypatch.context() as patch:
+        patch.setattr("brachiate.simulate.simulation.clock.perf_counter", itertools.count(0.0, 3.0).__next__)
+        simulation = br.Simulation(ball(), dt=0.01)
+        simulation.control(lambda w: 1 / (w.time < 0.1))
+        with pytest.raises(ZeroDivisionError):
+            simulation.run(1.0)
+    for thread in set(threading.enumerate()) - before:
+        thread.join(timeout=10)  # a bar that was not stopped refreshes for ever
+        assert not thread.is_alive()
 
 
 def test_any_damage_to_a_file_is_one_kind_of_error(tmp_path):
