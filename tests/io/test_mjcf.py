@@ -159,21 +159,21 @@ EQUALITIES = """<worldbody>
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ('<connect name="e" body1="a" body2="b" anchor="0.5 0.2 0.1"/>', "point"),
-        ('<connect name="e" body1="a" anchor="0.5 0.2 0.1"/>', "point"),
-        ('<connect name="e" site1="sa" site2="sb"/>', "point"),
-        ('<weld name="e" body1="a" body2="b"/>', "weld"),
-        ('<weld name="e" body1="a" body2="b" anchor="0.3 0.1 0"/>', "weld"),
-        ('<weld name="e" body1="a" body2="b" anchor="0.3 0.1 0" relpose="1 2 3 0.5 0.5 0.5 0.5"/>', "weld"),
-        ('<weld name="e" body1="b"/>', "weld"),
-        ('<weld name="e" site1="sa" site2="sb"/>', "weld"),
+        ('<connect name="e" body1="a" body2="b" anchor="0.5 0.2 0.1"/>', "spherical"),
+        ('<connect name="e" body1="a" anchor="0.5 0.2 0.1"/>', "spherical"),
+        ('<connect name="e" site1="sa" site2="sb"/>', "spherical"),
+        ('<weld name="e" body1="a" body2="b"/>', "fixed"),
+        ('<weld name="e" body1="a" body2="b" anchor="0.3 0.1 0"/>', "fixed"),
+        ('<weld name="e" body1="a" body2="b" anchor="0.3 0.1 0" relpose="1 2 3 0.5 0.5 0.5 0.5"/>', "fixed"),
+        ('<weld name="e" body1="b"/>', "fixed"),
+        ('<weld name="e" site1="sa" site2="sb"/>', "fixed"),
     ],
 )
 def test_loops_hold_the_frames_that_mujoco_holds(mjcf, text, kind):
     """MuJoCo's constraint violation at a random posture is the difference of the loop's two frames."""
     model = mjcf(EQUALITIES.format(text))
     (loop,) = model.loops
-    assert (loop.name, loop.kind) == ("e", kind)
+    assert (loop.name, loop.joint.type) == ("e", kind)
     m = mujoco.MjModel.from_xml_string(f"<mujoco>{EQUALITIES.format(text)}</mujoco>")
     d, q = mujoco.MjData(m), np.array([0.7, -0.4])
     d.qpos[:] = q
@@ -184,7 +184,7 @@ def test_loops_hold_the_frames_that_mujoco_holds(mjcf, text, kind):
     first, second = poses[loop.first], poses[loop.second]
     p1, p2 = first.position + first.rotation @ loop.first_position, second.position + second.rotation @ loop.second_position
     np.testing.assert_allclose(d.efc_pos[:3], p1 - p2, atol=1e-12)
-    if kind == "weld":
+    if kind == "fixed":
         R = (first.rotation @ loop.first_rotation).T @ second.rotation @ loop.second_rotation
         turn = np.arccos(np.clip((np.trace(R) - 1) / 2, -1, 1))
         np.testing.assert_allclose(np.linalg.norm(d.efc_pos[3:6]), np.sin(turn / 2), atol=1e-9)

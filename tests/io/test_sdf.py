@@ -59,7 +59,7 @@ def test_axes_of_the_model(sdf):
 def test_later_joints_close_loops(sdf, warned):
     text = LINKS + joint("j", "a", "b", inside=AXIS)
     ball, weld = sdf(text + joint("k", "a", "b", "ball", pose="0.2 0 0 0 0 0") + joint("l", "a", "b", "fixed")).loops
-    assert (ball.kind, ball.first, ball.second, weld.kind) == ("point", "a", "b", "weld")
+    assert (ball.joint.type, ball.first, ball.second, weld.joint.type) == ("spherical", "a", "b", "fixed")
     np.testing.assert_allclose(ball.first_position, (1, 0.2, 0), atol=1e-15)
     np.testing.assert_allclose(ball.second_position, (0.2, 0, 0))
     np.testing.assert_allclose(weld.first_rotation @ (1, 0, 0), (0, 1, 0), atol=1e-15)

@@ -272,7 +272,7 @@ def test_include_moves_everything_and_puts_the_prefix_before_every_name():
 def part_with_everything() -> Model:
     b = figure()
     b.site("tip", "hand", at=(0, 0, -0.1))
-    b.loop("handcuff", "point", "hand", "world", second_at=(1, 2, 3))
+    b.loop("handcuff", Spherical(), "hand", "world", second_at=(1, 2, 3))
     b.couple("follow", "wrist", "shoulder.x", (0, 1))
     b.couple("hold", "shoulder.y", None, (0.3,))
     b.actuator("motor", "wrist", gear=2.0)

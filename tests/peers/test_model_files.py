@@ -291,5 +291,5 @@ def test_sdf_moves_as_in_pinocchio():
     path = robots_folder() / "cassie_description/robots/cassie_v2.sdf"
     model = read(path)
     peer, links = sdf_in_pinocchio(pin, path)
-    assert [loop.kind for loop in model.loops] == ["point"] * 4
+    assert [loop.joint.type for loop in model.loops] == ["spherical"] * 4
     compare_with_pinocchio(pin, model, peer, links, "cassie")

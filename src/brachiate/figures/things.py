@@ -9,7 +9,7 @@ from brachiate import doors
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError
 from brachiate.model.builder import ModelBuilder
-from brachiate.model.joints import Free, Revolute
+from brachiate.model.joints import Free, Revolute, Spherical
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Cylinder, Plane, frame_along
 
@@ -76,7 +76,7 @@ def swing(height: float = 2.3, rope: float = 1.8, width: float = 0.56, mass: flo
     b.link("left_rope", parent="beam", joint=Revolute("y", effort=0.0), at=(0, half, 0), **turns)
     b.link("plate", parent="left_rope", joint=Revolute("y", effort=0.0), at=(0, 0, -rope), mass=mass, shapes=seat)
     b.link("right_rope", parent="beam", joint=Revolute("y", effort=0.0), at=(0, -half, 0), **turns)
-    b.loop("seat", "point", "plate", "right_rope", first_at=(0, -2 * half, 0), second_at=(0, 0, -rope))
+    b.loop("seat", Spherical(), "plate", "right_rope", first_at=(0, -2 * half, 0), second_at=(0, 0, -rope))
     b.site("seat", "plate", (0, -half, 0))
     for side in ("left", "right"):
         # Where someone who sits holds on.

@@ -12,6 +12,7 @@ from brachiate.doors import Array
 from brachiate.io.names import Names, unique_names
 from brachiate.io.notes import Notes
 from brachiate.model.builder import ModelBuilder
+from brachiate.model.joints import Fixed, Spherical
 
 _E = mujoco.mjtEq
 _UNIT = np.array([1.0, 0.0, 0.0, 0.0])
@@ -47,7 +48,7 @@ def _loop(m: Any, i: int, kind: mujoco.mjtEq, name: str, names: Names, builder: 
     point = kind == _E.mjEQ_CONNECT
     builder.loop(
         name,
-        "point" if point else "weld",
+        Spherical() if point else Fixed(),
         first,
         second,
         first_at=frames[0][0],

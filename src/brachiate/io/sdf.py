@@ -21,6 +21,7 @@ from brachiate.errors import ModelFileError
 from brachiate.io.notes import Notes
 from brachiate.io.source import Source
 from brachiate.io.urdf import from_rpy, prepared
+from brachiate.model.joints import Fixed, Spherical
 
 _TYPES = {
     "revolute": mujoco.mjtJoint.mjJNT_HINGE,
@@ -171,7 +172,7 @@ def _close(joint: Element, poses: Mapping[str, _Pose], path: Path, result: Sourc
     child = poses.get(second, world)
     there = _Pose(child.R @ here.R, child.p + child.R @ here.p).seen_from(poses.get(first, world))
     result.loops.append(
-        {"name": name, "kind": "point" if kind == "ball" else "weld", "first": first, "second": second, "first_at": there.p,
+        {"name": name, "joint": Spherical() if kind == "ball" else Fixed(), "first": first, "second": second, "first_at": there.p,
          "first_rotation": there.R, "second_at": here.p, "second_rotation": here.R}
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from brachiate import doors
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError, ModelError
 from brachiate.model.joints import Fixed, Joint
-from brachiate.model.link import ACTUATOR_KINDS, LOOP_KINDS, Actuator, Coupling, Link, Loop, Site
+from brachiate.model.link import ACTUATOR_KINDS, Actuator, Coupling, Link, Loop, Site, check_loop_joint
 from brachiate.model.model import Model, add
 from brachiate.model.shapes import Shape
 
@@ -103,7 +103,7 @@ class ModelBuilder:
     def loop(
         self,
         name: str,
-        kind: str,
+        joint: Joint,
         first: str,
         second: str,
         *,
@@ -112,16 +112,16 @@ class ModelBuilder:
         second_at: ArrayLike = (0, 0, 0),
         second_rotation: ArrayLike | None = None,
     ) -> None:
-        """Say that a frame of one link and a frame of another (or of ``world``) are to be held together."""
+        """Close a loop: a frame of the second link moves against a frame of the first (either may be ``world``) as the joint allows."""
         _name(name, "loop")
-        doors.one_of(kind, LOOP_KINDS, f"kind of loop {name!r}")
+        check_loop_joint(joint, f"loop {name!r}")
         if first == second:
             raise ModelError(f"Loop {name!r} connects link {first!r} to itself.")
         add(
             self._loops,
             "loop",
             Loop(
-                name, kind, first, second,
+                name, joint, first, second,
                 doors.vector(first_at, f"first point of loop {name!r}"),
                 doors.rotation_matrix(first_rotation, f"first rotation of loop {name!r}"),
                 doors.vector(second_at, f"second point of loop {name!r}"),

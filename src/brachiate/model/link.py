@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from brachiate.doors import Array
-from brachiate.errors import ModelError
+from brachiate.doors import Array, shown
+from brachiate.errors import ArgumentError, ModelError
 from brachiate.model.joints import Joint
 from brachiate.model.shapes import Shape
 
-LOOP_KINDS = ("point", "weld")
 ACTUATOR_KINDS = ("motor", "position", "velocity", "general")
 
 
@@ -43,10 +42,10 @@ class Site:
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A connection between two links that closes a loop: ``point`` holds a point, ``weld`` the whole frame."""
+    """A joint between frames of two links that closes a loop: the second frame moves against the first as the joint allows."""
 
     name: str
-    kind: str
+    joint: Joint
     first: str
     second: str
     first_position: Array
@@ -81,6 +80,16 @@ class Actuator:
     force_range: tuple[float, float]
     gain: float = 1.0
     bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+def check_loop_joint(joint: object, what: str) -> None:
+    """Refuse what cannot close a loop."""
+    if not isinstance(joint, Joint):
+        raise ArgumentError(f"{what}: expected a joint, such as Revolute('y') or Fixed(), got {shown(joint)}.")
+    if joint.nv >= 6:
+        raise ArgumentError(f"{what}: a {joint.type} joint of {joint.nv} freedoms holds nothing. Choose one that leaves fewer than six.")
+    if joint.armature.any():
+        raise ArgumentError(f"{what}: a joint that closes a loop has no armature. Give the rotor to a joint of the tree.")
 
 
 def check_inertia(name: str, mass: float, inertia: Array) -> None:
