@@ -20,7 +20,7 @@ from brachiate.manifold import integrated
 from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.simulate.integrators import METHODS, Integrator
-from race import Runner, repeated
+from race import Runner, fresh, repeated, timed
 
 TASKS = ("inverse dynamics", "mass matrix", "forward dynamics", "free step")
 INVERSE, MASS, FORWARD, STEP = TASKS
@@ -67,8 +67,8 @@ class Ours:
         if way == LOOP:
             loop = {INVERSE: ours.inverse_dynamics, MASS: ours.mass_matrix, FORWARD: ours.forward_dynamics}.get(task)
             if loop is None:
-                return {"Integrator.advance, many steps": _timed(lambda n: self.integrator.advance(DT, n, n), self.reset)}
-            return {f"@entry loop over {loop.__name__}": _timed(lambda n: loop(data.key, n), self.reset)}
+                return {"Integrator.advance, many steps": timed(lambda n: self.integrator.advance(DT, n, n), self.reset)}
+            return {f"@entry loop over {loop.__name__}": timed(lambda n: loop(data.key, n), self.reset)}
         if way == CALL:
             name, call = {
                 INVERSE: ("dynamics.inverse_dynamics", lambda: dynamics.inverse_dynamics(data, q, v, a)),
@@ -76,7 +76,7 @@ class Ours:
                 FORWARD: ("dynamics.forward_dynamics", lambda: dynamics.forward_dynamics(data, q, v, tau)),
                 STEP: ("Integrator.advance, one step", lambda: self.integrator.advance(DT)),
             }[task]
-            return {name: _fresh(repeated(call), self.reset)}
+            return {name: fresh(repeated(call), self.reset)}
         run, steps, (Q, V) = METHODS["euler"].run, self.integrator._steps.key, self.kept
         name, call = {
             INVERSE: ("an @entry of inverse.inverse_dynamics(key)", lambda: ours.inverse_dynamics(data.key, 1)),
@@ -84,7 +84,7 @@ class Ours:
             FORWARD: ("an @entry of forward.forward_dynamics(key)", lambda: ours.forward_dynamics(data.key, 1)),
             STEP: ("the @entry of the euler method", lambda: run(data.key, steps, DT, 1, 1, Q, V)),
         }[task]
-        return {name: _fresh(repeated(call), self.reset)}
+        return {name: fresh(repeated(call), self.reset)}
 
 
 class Pinocchio:
@@ -107,14 +107,8 @@ class Pinocchio:
         self.handle = self._native() if library else None
 
     def _native(self) -> int:
-        plan, tree = self.plan, self.ours.tree
-        kept = [
-            np.ascontiguousarray(x)
-            for x in (plan.parent + 1, tree.kind[plan.element].astype(np.int32), tree.axis[plan.element], plan.place, plan.mass,
-                      plan.center, plan.inertia, plan.carried, tree.armature[plan.v])
-        ]  # fmt: skip
-        assert kept[0].dtype == np.int32
-        return self.library.pinocchio_new(len(plan.parent), *(x.ctypes.data for x in kept))
+        kept = convert.pinocchio_arrays(self.ours, self.plan)
+        return self.library.pinocchio_new(len(self.plan.parent), *(x.ctypes.data for x in kept))
 
     def close(self) -> None:
         """Free what C++ holds."""
@@ -222,12 +216,12 @@ class MuJoCo:
             m, d = self.model._address, self.data._address
             return {f"C {name}": self._fresh(lambda n, w=w: run(m, d, number, w, n)) for name, w in names.items()}
         if way == LOOP and task == STEP:
-            return {"mj_step(nstep=n)": self._fresh(_timed(lambda n: self.mj.mj_step(self.model, self.data, n), lambda: None))}
+            return {"mj_step(nstep=n)": self._fresh(timed(lambda n: self.mj.mj_step(self.model, self.data, n), lambda: None))}
         copied = way == CALL
         return {name: self._fresh(repeated(self._call(task, bool(w), copied))) for name, w in names.items()}
 
     def _fresh(self, run: Runner) -> Runner:
-        return _fresh(run, self.reset)
+        return fresh(run, self.reset)
 
     def _call(self, task: str, whole: bool, copied: bool) -> Callable[[], Any]:
         """One call from Python; ``copied``: with q, v, ... given, as our public functions take them."""
@@ -321,23 +315,3 @@ def disagreement(model: Model, state: State, results: dict[str, Array]) -> tuple
         if not error <= worst[0]:
             worst = error, what
     return worst
-
-
-def _timed(run: Callable[[int], object], reset: Callable[[], None]) -> Runner:
-    from time import perf_counter  # noqa: PLC0415
-
-    def timed(n: int) -> float:
-        reset()
-        start = perf_counter()
-        run(n)
-        return perf_counter() - start
-
-    return timed
-
-
-def _fresh(run: Runner, reset: Callable[[], None]) -> Runner:
-    def fresh(n: int) -> float:
-        reset()
-        return run(n)
-
-    return fresh

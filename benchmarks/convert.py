@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from brachiate.doors import Array
+from brachiate.model.flatten import Placement
 from brachiate.model.joints import BALL, FLOAT, FREEDOMS, NUMBERS, SLIDE, TURN
 from brachiate.model.model import Model
 
@@ -76,6 +77,29 @@ def joints(model: Model) -> Joints:
     )
 
 
+class Ends(NamedTuple):
+    """The two points that a spherical loop keeps together, each in a body (-1: the inertial frame)."""
+
+    first_body: int
+    first: Array  # (3,) [m]
+    second_body: int
+    second: Array  # (3,) [m]
+
+
+def loop_ends(model: Model) -> list[Ends]:
+    """The points that the model's loops keep together."""
+    found = []
+    for loop in model.loops:
+        if loop.joint.type != "spherical":
+            raise ValueError(f"Loop {loop.name!r} is closed by a {loop.joint.type} joint; peers here get spherical ones only.")
+        ends: list[Any] = []
+        for link, at in ((loop.first, loop.first_position), (loop.second, loop.second_position)):
+            place = model.placements.get(link, Placement(-1, np.eye(3), np.zeros(3)))
+            ends += [place.body, place.position + place.rotation @ at]
+        found.append(Ends(*ends))
+    return found
+
+
 def to_pinocchio(model: Model) -> Any:
     """The same model for Pinocchio: a ``pinocchio.Model``."""
     import pinocchio as pin  # noqa: PLC0415
@@ -89,6 +113,15 @@ def to_pinocchio(model: Model) -> Any:
         theirs.appendBodyToJoint(joint, body, pin.SE3(np.eye(3), plan.carried[i, 9:]))
     theirs.armature = tree.armature[plan.v]
     return theirs
+
+
+def pinocchio_arrays(model: Model, plan: Joints) -> list[Array]:
+    """The same model as ``model_of`` in ``native/pinocchio_model.hpp`` takes it."""
+    tree = model.tree
+    arrays = (plan.parent + 1, tree.kind[plan.element].astype(np.int32), tree.axis[plan.element], plan.place, plan.mass, plan.center,
+              plan.inertia, plan.carried, tree.armature[plan.v])  # fmt: skip
+    assert arrays[0].dtype == np.int32
+    return [np.ascontiguousarray(x) for x in arrays]
 
 
 def _pinocchio_joint(pin: Any, kind: int, axis: Array) -> Any:
@@ -113,6 +146,31 @@ def to_pinocchio_q(model: Model, plan: Joints, q: Array) -> Array:
             result[first : first + 4] = np.roll(result[first : first + 4], -1)
         at += NUMBERS[kind]
     return result
+
+
+def from_pinocchio_q(model: Model, plan: Joints, q: Array) -> Array:
+    """Pinocchio's configuration as ours."""
+    theirs, at = q.copy(), 0
+    for e in plan.element:
+        kind = model.tree.kind[e]
+        first = at + (3 if kind == FLOAT else 0)
+        if kind in (BALL, FLOAT):
+            theirs[first : first + 4] = np.roll(theirs[first : first + 4], 1)
+        at += NUMBERS[kind]
+    result = np.empty(model.nq)
+    result[plan.q] = theirs
+    return result
+
+
+def pinocchio_ends(model: Model, plan: Joints) -> list[Ends]:
+    """The model's loops by Pinocchio's joints (0: the universe) and points in them; what moves comes first, as it has it."""
+    last = {int(b): i for i, b in enumerate(plan.body)}  # of a body of several joints, the last one carries it
+
+    def end(body: int, at: Array) -> tuple[int, Array]:
+        return (0, at) if body < 0 else (last[body] + 1, plan.carried[last[body], 9:] + at)
+
+    found = [(end(e.first_body, e.first), end(e.second_body, e.second)) for e in loop_ends(model)]
+    return [Ends(*a, *b) if a[0] else Ends(*b, *a) for a, b in found]
 
 
 def to_mujoco(model: Model) -> Any:
@@ -149,6 +207,27 @@ def to_mujoco(model: Model) -> Any:
     return spec
 
 
+def close_mujoco(spec: Any, model: Model, solref: tuple[float, float], solimp: tuple[float, float, float, float, float]) -> None:
+    """Add the model's loops to its spec as ``connect`` constraints.
+
+    Each is between two sites. One given by an anchor would be closed in the neutral posture, where our loops are open.
+    """
+    import mujoco  # noqa: PLC0415
+
+    for name in ("CONSTRAINT", "EQUALITY"):
+        spec.option.disableflags &= ~int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}"))
+    for i, ends in enumerate(loop_ends(model)):
+        names = []
+        for body, at in ((ends.first_body, ends.first), (ends.second_body, ends.second)):
+            carrier = spec.worldbody if body < 0 else spec.body(f"body{body}")
+            names.append(f"loop{i}_{len(names)}")
+            carrier.add_site(name=names[-1], pos=at)
+        spec.add_equality(
+            name=f"loop{i}", type=mujoco.mjtEq.mjEQ_CONNECT, objtype=mujoco.mjtObj.mjOBJ_SITE, name1=names[0], name2=names[1],
+            solref=solref, solimp=solimp,
+        )  # fmt: skip
+
+
 def mjcf(model: Model) -> str:
     """The same model as an MJCF text."""
     spec = to_mujoco(model)
@@ -174,6 +253,18 @@ def to_mujoco_q(model: Model, plan: Joints, q: Array) -> Array:
         for k, unit in enumerate(np.eye(3)):
             turned[:, k] = R @ _rotate(result[at + 3 : at + 7], unit)
         result[at + 3 : at + 7] = _quaternion(turned)
+    return result
+
+
+def from_mujoco_q(model: Model, plan: Joints, q: Array) -> Array:
+    """MuJoCo's configuration as ours."""
+    theirs = q.copy()
+    for at, _, b in _free(model, plan):
+        R, p = model.tree.R_parent_joint[b], model.tree.p_parent_joint[b]
+        theirs[at : at + 3] = R.T @ (theirs[at : at + 3] - p)
+        theirs[at + 3 : at + 7] = _quaternion(R.T @ np.stack([_rotate(theirs[at + 3 : at + 7], unit) for unit in np.eye(3)], axis=1))
+    result = np.empty(model.nq)
+    result[plan.q] = theirs
     return result
 
 

@@ -32,10 +32,10 @@ class Missing(Exception):
     """Something to build the loops with is not there."""
 
 
-def load() -> tuple[dict[str, ctypes.CDLL], list[str]]:
+def load(peers: tuple[str, ...] = ("pinocchio", "mujoco")) -> tuple[dict[str, ctypes.CDLL], list[str]]:
     """The compiled loops of every peer that could be built, and why any could not."""
     building, notes, loaded = {}, [], {}
-    for peer in ("pinocchio", "mujoco"):
+    for peer in peers:
         try:
             building[peer] = _build(peer)
         except (Missing, OSError, subprocess.SubprocessError, metadata.PackageNotFoundError) as problem:
@@ -54,8 +54,9 @@ def _build(peer: str) -> tuple[Path, subprocess.Popen | None]:
     if not compiler:
         raise Missing("no C++ compiler on this machine")
     source = HERE / "native" / f"{peer}_loops.cpp"
-    command = [compiler, *COMMON, *(_pinocchio_flags() if peer == "pinocchio" else _mujoco_flags())]
-    digest = hashlib.sha256("\n".join([*command, source.read_text(), _machine()]).encode()).hexdigest()[:12]
+    command = [compiler, *COMMON, *(_mujoco_flags() if peer == "mujoco" else _pinocchio_flags())]
+    sources = [source.read_text(), *(header.read_text() for header in sorted(source.parent.glob("*.hpp")))]
+    digest = hashlib.sha256("\n".join([*command, *sources, _machine()]).encode()).hexdigest()[:12]
     target = ENV / f"{peer}-{digest}.so"
     if target.exists():
         return target, None
@@ -133,6 +134,14 @@ def _declared(peer: str, library: ctypes.CDLL) -> ctypes.CDLL:
         library.pinocchio_delete.argtypes = [pointer]
         library.pinocchio_run.restype = number
         library.pinocchio_run.argtypes = [pointer, integer, integer, ctypes.c_long, pointer, pointer, pointer, number, pointer]
+    elif peer == "pinocchio_constrained":
+        library.pinocchio_constrained_new.restype = pointer
+        library.pinocchio_constrained_new.argtypes = [
+            integer, *[pointer] * 9, integer, pointer, pointer, number, number, number, number, integer, integer,
+        ]  # fmt: skip
+        library.pinocchio_constrained_delete.argtypes = [pointer]
+        library.pinocchio_constrained_run.restype = number
+        library.pinocchio_constrained_run.argtypes = [pointer, ctypes.c_long, pointer, pointer, number, pointer]
     else:
         library.mujoco_run.restype = number
         library.mujoco_run.argtypes = [ctypes.c_size_t, ctypes.c_size_t, integer, integer, ctypes.c_long]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 
 Runner = Callable[[int], float]  # run so many times, return the seconds it took
 
@@ -12,9 +14,9 @@ ROUNDS = 25
 SLOW_ROUNDS = 5  # where one run takes longer than a slice
 
 
-def race(runners: Mapping[str, Runner]) -> dict[str, float]:
-    """Seconds of one run of each, the best of several turns."""
-    counts = {name: _count(run) for name, run in runners.items()}
+def race(runners: Mapping[Any, Runner], count: int | None = None) -> dict[Any, float]:
+    """Seconds of one run of each, the best of several turns; ``count``: that many runs in every turn, the same for all."""
+    counts = {name: count or _count(run) for name, run in runners.items()}
     rounds = SLOW_ROUNDS if min(counts.values()) == 1 else ROUNDS
     best = dict.fromkeys(runners, float("inf"))
     for _ in range(rounds):
@@ -42,3 +44,31 @@ def repeated(call: Callable[[], object]) -> Runner:
         return time.perf_counter() - start
 
     return run
+
+
+def timed(run: Callable[[int], object], reset: Callable[[], None]) -> Runner:
+    """Time what runs so many times by itself, from a state that is put back first."""
+
+    def whole(n: int) -> float:
+        reset()
+        start = time.perf_counter()
+        run(n)
+        return time.perf_counter() - start
+
+    return whole
+
+
+def fresh(run: Runner, reset: Callable[[], None]) -> Runner:
+    """The same runner, from a state that is put back first."""
+
+    def whole(n: int) -> float:
+        reset()
+        return run(n)
+
+    return whole
+
+
+def one_core() -> None:
+    """Stay on one core: what is timed does not wander."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})

@@ -47,12 +47,17 @@ def show(rows: list[Row]) -> None:
         ("ratio", "right"),
     ):
         table.add_column(heading, justify=side)
+    judged = any(r.get("peer_residual_m") is not None for r in rows)
+    for heading in ("gap, ours", "peer's [m]", "drift, ours", "peer's [J]") if judged else ():
+        table.add_column(heading, justify="right")
     before = None
     for r in rows:
         if before not in (None, r["name"]):
             table.add_section()
         before = r["name"]
-        table.add_row(r["name"], r["model"], _size(r, "ours"), r["peer"], _size(r, "peer"), _ratio(r["ratio"]))
+        accuracy = [r.get(f"{whose}_{what}") for what in ("residual_m", "drift_j") for whose in ("ours", "peer")] if judged else []
+        shown = ["-" if x is None else f"{x:.1e}" for x in accuracy]
+        table.add_row(r["name"], r["model"], _size(r, "ours"), r["peer"], _size(r, "peer"), _ratio(r["ratio"]), *shown)
     console = Console(width=None if Console().is_terminal else 140)
     console.print(table)
     for name in dict.fromkeys(r["name"] for r in rows):

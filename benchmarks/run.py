@@ -15,8 +15,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import rows
 
-#: Subcommand: what it measures. A later one (loops, contact, ...) is a line here and a file of that name.
-BENCHMARKS = {"tree": "dynamics of trees: inverse, mass matrix, forward, free step; memory and compile time"}
+#: Subcommand: what it measures. A later one (contact, ...) is a line here and a file of that name.
+BENCHMARKS = {
+    "tree": "dynamics of trees: inverse, mass matrix, forward, free step; memory and compile time",
+    "loops": "steps of a mechanism with closed loops: time, gap of the loops, energy drift",
+}
 
 
 def main() -> None:

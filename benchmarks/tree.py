@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ import native
 from brachiate import figures
 from brachiate.model.model import Model
 from contestants import CALL, FORWARD, LOOP, STEP, TASKS, WAYS, MuJoCo, Ours, Pinocchio, disagreement, random_state
-from race import race
+from race import one_core, race
 from rows import Row, row
 
 AGREE = 1e-9  # relative to the largest entry; a peer that does not agree has not been asked the same question
@@ -26,7 +25,7 @@ def rows(quick: bool = False) -> list[Row]:
     libraries, notes = native.load()
     for note in notes:
         print(note, file=sys.stderr)
-    _one_core()
+    one_core()
     found: list[Row] = []
     for name, model in models():
         print(f"{name}: {len(model.tree.parent)} bodies, {model.nv} velocities", file=sys.stderr, flush=True)
@@ -130,8 +129,3 @@ def across(found: list[Row]) -> list[Row]:
                 name = f"{task}, our {LOOP} against their {CALL}"
                 result.append(row(name, r["model"], mine[r["model"]], r["peer"], r["peer_us"] * 1e-6, peer_call=r["peer_call"]))
     return result
-
-
-def _one_core() -> None:
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})

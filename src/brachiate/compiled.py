@@ -3,7 +3,8 @@
 Numerical code in this package is plain Python over NumPy arrays, marked
 
 - ``@kernel``: an inner function. Compiled code inlines it; it may not allocate.
-- ``@entry``:  a door from Python into compiled code, or a large piece called by several doors.
+- ``@entry``:  a door from Python into compiled code.
+- ``@far``: a large piece that several doors call by its address (:func:`call_at`): compiled once, not once in each door.
 - ``@operators``: a NamedTuple value class whose operators (``a + b``, ``R @ v``) work in both.
 
 Arrays reach kernels in *rooms*: NamedTuples of arrays (``Tree``, ``Work``). Passing a NamedTuple of eighty arrays into
@@ -17,6 +18,7 @@ Python: slow, for stepping through with a debugger).
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import operator
 import os
@@ -26,7 +28,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_type_hints
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, cast, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,6 +142,19 @@ if MODE == "off":
 
     outlined = kernel
 
+    class far:  # type: ignore[reportRedeclaration]
+        """A function whose address is its number."""
+
+        functions: ClassVar[list[Callable[..., int]]] = []
+
+        def __init__(self, function: Callable[..., int]) -> None:
+            self.address = len(far.functions)
+            far.functions.append(np.errstate(all="ignore")(function))
+
+    def call_at(address: int, key: Any, held: Any, x: float, n: int) -> int:  # type: ignore[reportRedeclaration]
+        """Call a :class:`far` function by its address."""
+        return far.functions[address](key, held, x, n)
+
     def entry(function: F) -> F:  # type: ignore[reportRedeclaration]
         """Let arithmetic run on quietly past overflow and division by zero, as compiled code does."""
         return cast(F, np.errstate(all="ignore")(function))
@@ -160,7 +175,7 @@ if MODE == "off":
 else:
     import numba
     from llvmlite import ir
-    from numba.core import event, types
+    from numba.core import cgutils, event, types
     from numba.core.imputils import lower_getattr_generic
     from numba.core.registry import CPUDispatcher
     from numba.core.typing import templates as typing_templates
@@ -228,6 +243,45 @@ else:
         compiled = _compile(function)
         _ENTRIES.append(compiled)
         return compiled
+
+    _KEY = types.int64[::1]
+    _FAR = (_KEY, _KEY, types.float64, types.int64)
+
+    class far:
+        """Mark a function ``(key, held, x: float, n: int) -> int`` that others call by its address.
+
+        Compiled code that calls another function swallows it whole and is optimized with it, each caller anew: seconds, for
+        a large one. Called by address it is compiled once. Addresses differ from run to run, so they are handed in as data.
+        """
+
+        def __init__(self, function: Callable[..., int]) -> None:
+            self._compiled: Any = _compile(function)
+            _ENTRIES.append(self._compiled)
+
+        @functools.cached_property
+        def address(self) -> int:
+            """Where the machine code is; it is compiled when first asked for."""
+            self._compiled.compile(_FAR)
+            result = self._compiled.overloads[_FAR]
+            return result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+
+    @intrinsic
+    def _call_at(typing_context, address, key, held, x, n):
+        def generate(context, builder, signature, arguments):
+            convention = context.call_conv
+            function_type = convention.get_function_type(types.int64, _FAR)
+            function = builder.inttoptr(arguments[0], function_type.as_pointer())
+            status, result = convention.call_function(builder, function, types.int64, _FAR, arguments[1:])
+            with cgutils.if_unlikely(builder, status.is_error):
+                convention.return_status_propagate(builder, status)
+            return result
+
+        return types.int64(types.int64, *_FAR), generate
+
+    @kernel
+    def call_at(address, key, held, x, n):
+        """Call a :class:`far` function by its address."""
+        return _call_at(address, key, held, x, n)  # pyright: ignore[reportCallIssue]
 
     @kernel
     def index(i):

@@ -1,6 +1,6 @@
 """Ready-made figures and things: functions that return a model.
 
-Everything stands, lies or hangs where it should in its neutral posture, on a ground at z = 0.
+Everything stands, lies or hangs where it should in its neutral posture, on a ground at z = 0; but for ``bricard``, which falls along -y.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from types import MappingProxyType
 
 from brachiate.figures.chains import arm2, chain, inchworm
 from brachiate.figures.human import human16, human28, human40
+from brachiate.figures.machines import fivebar, scissor_lift, stewart
+from brachiate.figures.mechanisms import andrews, bricard, fourbar
 from brachiate.figures.monkey import monkey16
 from brachiate.figures.things import bar, box, ground, plate, swing
 from brachiate.model.model import Model
@@ -17,13 +19,16 @@ from brachiate.model.model import Model
 #: Every figure and thing by name. All can be called without arguments but ``chain``, which needs a number of links.
 FIGURES: Mapping[str, Callable[..., Model]] = MappingProxyType({
     f.__name__: f
-    for f in (human16, human28, human40, monkey16, arm2, chain, inchworm, bar, swing, plate, box, ground)
+    for f in (
+        human16, human28, human40, monkey16, arm2, chain, inchworm, bar, swing, plate, box, ground,
+        fourbar, andrews, bricard, fivebar, stewart, scissor_lift,
+    )
 })  # fmt: skip
 
 #: Their names, in the order above.
 names: tuple[str, ...] = tuple(FIGURES)
 
 __all__ = [
-    "FIGURES", "arm2", "bar", "box", "chain", "ground", "human16", "human28", "human40", "inchworm", "monkey16", "names",
-    "plate", "swing",
+    "FIGURES", "andrews", "arm2", "bar", "box", "bricard", "chain", "fivebar", "fourbar", "ground", "human16", "human28", "human40",
+    "inchworm", "monkey16", "names", "plate", "scissor_lift", "stewart", "swing",
 ]  # fmt: skip

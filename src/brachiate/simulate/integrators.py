@@ -1,8 +1,11 @@
-"""Time integration of a tree under constant torques, one method each, in compiled code.
+"""Time integration under constant torques, one method each, in compiled code.
 
 The state is one row of numbers y = (q, v). Explicit methods add rates of change as plain numbers and bring quaternions
 back to length one at the end of a step: the exact flow keeps their length, so that moves y by no more than the step's
 own error and the order stays [HLW] IV.4. Semi-implicit Euler moves along the manifold itself [SVC] 5.1.
+
+``held`` is the key of a constraint set, or None: compiled code then is that of a free tree. With one, accelerations keep
+to what holds, and after every step the state is brought back onto it, position and velocity, in the mass metric.
 """
 
 from __future__ import annotations
@@ -12,7 +15,10 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from brachiate import doors
-from brachiate.compiled import Floats, Handle, entry, kernel, opener, outlined
+from brachiate.compiled import Floats, Handle, call_at, entry, kernel, opener, outlined
+from brachiate.constraints.held import Held
+from brachiate.constraints.motion import ACCELERATE, ACCELERATE_AND_DECIDE, OPEN, SETTLE
+from brachiate.constraints.rooms import HOLD, open_bonds
 from brachiate.doors import Array
 from brachiate.dynamics.forward import accelerate
 from brachiate.errors import ArgumentError, StateError
@@ -34,6 +40,7 @@ class Steps(NamedTuple):
     f: Floats  # (n,) rates of change
     k: Floats  # (s·n,) rates of change of every stage
     stages: Floats  # (s·s,)
+    nodes: Floats  # (s,) when in the step a stage is taken
     weights: Floats  # (s,)
     error: Floats  # (s,) weights of the error estimate
     dense: Floats  # (s,) weights of the dense output
@@ -44,15 +51,18 @@ open_steps = opener(Steps)
 
 
 @outlined
-def slope(key, y, dy, at):
-    """dy[at:] = rate of change of the state y under the torques W.tau."""
+def slope(key, held, t, y, dy, at):
+    """dy[at:] = rate of change of the state y at the time t under the torques W.tau."""
     T, W = open_rooms(key)
     nq, nv = W.q.shape[0], W.v.shape[0]
     for i in range(nq):
         W.q[i] = y[i]
     for i in range(nv):
         W.v[i] = y[nq + i]
-    status = accelerate(T, W, 0.0)
+    if held is None:
+        status = accelerate(T, W, 0.0)
+    else:
+        status = held_at(key, held, t, 0.0, ACCELERATE)
     d = dy[at : at + nq + nv]
     rates(T, W.q, W.v, d)
     for i in range(nv):
@@ -82,9 +92,12 @@ def give(T, W, y):
 
 
 @kernel
-def euler_step(T, W, dt):
+def euler_step(key, held, T, W, t, dt):
     """Semi-implicit Euler: new velocities first, damping at the step's end, then along them [SVC] 5.1."""
-    status = accelerate(T, W, dt)
+    if held is None:
+        status = accelerate(T, W, dt)
+    else:
+        status = held_at(key, held, t, dt, ACCELERATE_AND_DECIDE)
     for k in range(W.v.shape[0]):
         W.v[k] += dt * W.a[k]
     integrate(T, W.q, W.v, dt, W.q)
@@ -116,16 +129,30 @@ def combine(X, weights, dt, out):
 
 
 @kernel
-def runge_kutta_step(key, X, T, W, dt):
+def runge_kutta_step(key, held, X, T, W, t, dt):
     """One step of the method in X's table."""
     take(W, X.y)
     status = OK
     for i in range(X.weights.shape[0]):
         stage_state(X, i, dt, X.z)
-        status = max(status, slope(key, X.z, X.k, i * X.y.shape[0]))
+        status = max(status, slope(key, held, t + X.nodes[i] * dt, X.z, X.k, i * X.y.shape[0]))
     combine(X, X.weights, dt, X.y)
     give(T, W, X.y)
     return status
+
+
+@kernel
+def finish(key, held, t):
+    """Bring the state at the end of a step back onto what holds."""
+    return OK if held is None else held_at(key, held, t, 0.0, SETTLE)
+
+
+@kernel
+def held_at(key, held, t, x, what):
+    """Ask the constraint set for something at the time t."""
+    (B,) = open_bonds(held)
+    B.clock[0] = t
+    return call_at(B.far[HOLD], key, held, x, what)
 
 
 @kernel
@@ -144,12 +171,12 @@ def ready(T, W):
 
 
 @entry
-def _euler(key, steps_key, dt, n, every, Q, V):
+def _euler(key, held, steps_key, t, dt, n, every, Q, V):
     T, W = open_rooms(key)
     if not ready(T, W):
         return NOT_FINITE
     for i in range(n):
-        status = euler_step(T, W, dt)
+        status = max(euler_step(key, held, T, W, t + i * dt, dt), finish(key, held, t + (i + 1) * dt))
         if not finite(W.v):
             return NOT_FINITE
         if status != OK:
@@ -160,13 +187,13 @@ def _euler(key, steps_key, dt, n, every, Q, V):
 
 
 @entry
-def _runge_kutta(key, steps_key, dt, n, every, Q, V):
+def _runge_kutta(key, held, steps_key, t, dt, n, every, Q, V):
     T, W = open_rooms(key)
     (X,) = open_steps(steps_key)
     if not ready(T, W):
         return NOT_FINITE
     for i in range(n):
-        status = runge_kutta_step(key, X, T, W, dt)
+        status = max(runge_kutta_step(key, held, X, T, W, t + i * dt, dt), finish(key, held, t + (i + 1) * dt))
         if not finite(W.v):
             return NOT_FINITE
         if status != OK:
@@ -187,17 +214,17 @@ def excess(X, y, e):
 
 
 @entry
-def _dormand_prince(key, steps_key, dt, n, every, Q, V):
+def _dormand_prince(key, held, steps_key, t, dt, n, every, Q, V):
     """Steps as long as the tolerance allows; states at the times asked for come from the dense output."""
     T, W = open_rooms(key)
     (X,) = open_steps(steps_key)
     if not ready(T, W):
         return NOT_FINITE
     m, s = X.y.shape[0], X.weights.shape[0]
-    t, end, kept = 0.0, n * dt, 0
+    begin, t, end, kept = t, 0.0, n * dt, 0
     h = X.control[0] if X.control[0] > 0.0 else dt
     take(W, X.y)
-    status = slope(key, X.y, X.k, 0)
+    status = slope(key, held, begin, X.y, X.k, 0)
     while t < end:
         if h <= 1e-14 * end:
             return STALLED
@@ -206,7 +233,7 @@ def _dormand_prince(key, steps_key, dt, n, every, Q, V):
             X.control[0], h = h, end - t
         for i in range(1, s):
             stage_state(X, i, h, X.z)  # the last stage is taken at the step's end
-            status = max(status, slope(key, X.z, X.k, i * m))
+            status = max(status, slope(key, held, begin + t + X.nodes[i] * h, X.z, X.k, i * m))
         for c in range(m):
             X.e[c] = 0.0
         combine(X, X.error, h, X.e)
@@ -222,16 +249,22 @@ def _dormand_prince(key, steps_key, dt, n, every, Q, V):
         while (kept + 1) * every <= n and (kept + 1) * every * dt <= (t + h) * (1.0 + 1e-14):
             dense_output(X, h, ((kept + 1) * every * dt - t) / h, X.e)
             give(T, W, X.e)
+            status = max(status, finish(key, held, begin + (kept + 1) * every * dt))
             record(W, kept, Q, V)
             kept += 1
         t = end if last else t + h
         for c in range(m):
             X.y[c], X.k[c] = X.z[c], X.k[(s - 1) * m + c]
+        if held is not None:  # the state moves back onto what holds, and its slope with it
+            give(T, W, X.y)
+            status = max(status, finish(key, held, begin + t))
+            take(W, X.y)
+            status = max(status, slope(key, held, begin + t, X.y, X.k, 0))
         if not last:
             h *= factor
             X.control[0] = h
     give(T, W, X.y)
-    return OK
+    return status
 
 
 @kernel
@@ -249,35 +282,36 @@ def dense_output(X, h, x, out):
 
 
 @kernel
-def midpoint_steps(key, X, h, count, at):
+def midpoint_steps(key, held, X, t, h, count, at):
     """Gragg's modified midpoint rule over a step h in ``count`` parts; the result goes to X.k[at:]."""
     m = X.y.shape[0]
     d = h / count
-    status = slope(key, X.y, X.f, 0)
+    status = slope(key, held, t, X.y, X.f, 0)
     for c in range(m):
         X.e[c] = X.y[c]
         X.z[c] = X.y[c] + d * X.f[c]
-    for _ in range(count - 1):
-        status = max(status, slope(key, X.z, X.f, 0))
+    for k in range(1, count):
+        status = max(status, slope(key, held, t + k * d, X.z, X.f, 0))
         for c in range(m):
             X.e[c], X.z[c] = X.z[c], X.e[c] + 2.0 * d * X.f[c]
-    status = max(status, slope(key, X.z, X.f, 0))
+    status = max(status, slope(key, held, t + h, X.z, X.f, 0))
     for c in range(m):
         X.k[at + c] = 0.5 * (X.z[c] + X.e[c] + d * X.f[c])
     return status
 
 
 @entry
-def _bulirsch_stoer(key, steps_key, dt, n, every, Q, V):
+def _bulirsch_stoer(key, held, steps_key, t, dt, n, every, Q, V):
     """Midpoint rules of 2, 4, ... 16 parts extrapolated to none, until two columns agree [HNW] II.9, [EGC]."""
     T, W = open_rooms(key)
     (X,) = open_steps(steps_key)
     if not ready(T, W):
         return NOT_FINITE
-    m = X.y.shape[0]
+    m, begin = X.y.shape[0], t
     h = X.control[0] if X.control[0] > 0.0 else dt
     take(W, X.y)
     for kept in range(n // every + (n % every > 0)):
+        start = begin + kept * every * dt
         t, end = 0.0, (every if (kept + 1) * every <= n else n % every) * dt
         while t < end:
             if h <= 1e-14 * end:
@@ -286,7 +320,7 @@ def _bulirsch_stoer(key, steps_key, dt, n, every, Q, V):
             step = end - t if last else h
             error, column = 2.0, 0
             for j in range(MIDPOINTS):
-                status = midpoint_steps(key, X, step, 2 * (j + 1), j * m)
+                status = midpoint_steps(key, held, X, start + t, step, 2 * (j + 1), j * m)
                 if status != OK:
                     return status if finite(X.z) else NOT_FINITE
                 for k in range(j - 1, -1, -1):  # Neville: column k becomes the extrapolation of k and k + 1
@@ -308,6 +342,12 @@ def _bulirsch_stoer(key, steps_key, dt, n, every, Q, V):
             for c in range(m):
                 X.y[c] = X.k[c]
             t = end if last else t + step
+            if held is not None:
+                give(T, W, X.y)
+                status = finish(key, held, start + t)
+                if status != OK:
+                    return status
+                take(W, X.y)
             if not last:  # fewer columns than planned: a longer step would have done
                 h = step * (min(factor, 1.0) if column >= MIDPOINTS - 2 else max(1.1, factor))
                 X.control[0] = h
@@ -342,8 +382,8 @@ class Integrator:
     ``tolerance`` is the local error an adaptive method allows, relative and absolute; the others ignore it.
     """
 
-    def __init__(self, data: Data, method: str = "euler", tolerance: float = 1e-9) -> None:
-        self.data = data
+    def __init__(self, data: Data, method: str = "euler", tolerance: float = 1e-9, held: Held | None = None) -> None:
+        self.data, self.held = data, held
         self.name = doors.one_of(method, tuple(METHODS), "integrator")
         self.method = METHODS[self.name]
         self.tolerance = doors.number(tolerance, "tolerance", least=1e-14, most=1.0)
@@ -356,6 +396,7 @@ class Integrator:
             Steps(
                 y=np.zeros(n), z=np.zeros(n), e=np.zeros(n), f=np.zeros(n), k=np.zeros(s * n),
                 stages=table.stages.ravel().copy() if table else np.zeros(s * s),
+                nodes=table.stages.sum(axis=1) if table else np.zeros(s),
                 weights=table.weights.copy() if table else np.zeros(s),
                 error=DORMAND_PRINCE_ERROR.copy() if paired else np.zeros(s),
                 dense=DORMAND_PRINCE_DENSE.copy() if paired else np.zeros(s),
@@ -363,8 +404,10 @@ class Integrator:
             )
         )  # fmt: skip
 
-    def advance(self, dt: float, steps: int = 1, every: int = 1) -> tuple[Array, Array]:
+    def advance(self, dt: float, steps: int = 1, every: int = 1, time: float = 0.0) -> tuple[Array, Array]:
         """Advance by ``steps`` times ``dt``, torques and pushes held; return q and v after every ``every`` steps.
+
+        ``time`` [s] is when it starts, for what moves by the clock.
 
         On failure the state is as it was before the call.
         """
@@ -373,7 +416,8 @@ class Integrator:
         data = self.data
         q, v = data.q.copy(), data.v.copy()
         Q, V = np.empty((steps // every, len(q))), np.empty((steps // every, len(v)))
-        status = self.method.run(data.key, self._steps.key, dt, steps, every, Q, V)
+        held = self.held.key if self.held is not None and self.held.count else None
+        status = self.method.run(data.key, held, self._steps.key, time, dt, steps, every, Q, V)
         if status != OK:
             data.q[:], data.v[:] = q, v
             self._refuse(status, steps * dt)
@@ -381,6 +425,8 @@ class Integrator:
 
     def _refuse(self, status: int, seconds: float) -> NoReturn:
         data = self.data
+        if status == OPEN and self.held is not None:
+            raise StateError(f"The loops came open within {seconds:g} s and could not be closed. Use a shorter step.")
         if status == NOT_FINITE and all(np.isfinite(x).all() for x in (data.q, data.v, data.tau)):
             raise StateError(f"The state ran away to infinity within {seconds:g} s. Use a shorter step, or look at the torques.")
         if status == STALLED:

@@ -1,0 +1,207 @@
+"""Held: the constraint set of one :class:`~brachiate.Data`, bond by bond. The world gives the bonds their names."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from brachiate.compiled import Handle, call_at, entry, fields_of
+from brachiate.constraints.motion import ACCELERATE_AND_DECIDE, OPEN, SETTLE, TAKE_HOLD, hold, metric
+from brachiate.constraints.rooms import (
+    ANY,
+    BALL_LOCK,
+    CONNECTION,
+    COORDINATE,
+    COUPLING,
+    HINGE,
+    HOLD,
+    NUMBERS_G,
+    NUMBERS_Y,
+    PAIRS,
+    POINT,
+    ROWS,
+    SLIDER,
+    WELD,
+    Bonds,
+    open_bonds,
+)
+from brachiate.constraints.rows import look
+from brachiate.constraints.solve import relate
+from brachiate.constraints.structure import arrange
+from brachiate.doors import Array
+from brachiate.errors import StateError
+from brachiate.kinematics import finite, sound
+from brachiate.model.data import Data
+from brachiate.model.flatten import Placement
+from brachiate.model.joints import BALL, SLIDE, TURN, Joint
+from brachiate.model.joints import FREEDOMS as FREEDOMS_OF
+from brachiate.model.joints import NUMBERS as NUMBERS_OF
+from brachiate.model.rooms import NOT_FINITE, OK, OVERFLOW, open_rooms
+
+# Every bond owns this many places for its joint, whatever it is: a joint that closes a loop has at most five freedoms.
+_ELEMENTS, _NUMBERS, _VELOCITIES = 5, 8, 6
+# How long each array of the room is: by the name of a size below, or a number.
+_PER_ELEMENT = ("e_kind", "e_axis", "e_anchor", "e_q", "e_v")
+_PER_NUMBER = ("q", "rest")
+_PER_VELOCITY = ("v", "tau", "damping", "stiffness", "friction", "S", "N")
+_PER_ROW = ("T", "c", "gamma", "rate", "rhs", "force", "state", "margin", "meets", "g_at", "pivot")
+_SCRATCH = ("J", "Y", "Z", "G", "pair")
+
+
+@entry
+def _arrange(key, held):
+    T, _ = open_rooms(key)
+    (B,) = open_bonds(held)
+    return arrange(T, B)
+
+
+@entry
+def _hold(key, held, what):
+    T, W = open_rooms(key)
+    (B,) = open_bonds(held)
+    if not (sound(T, W.q, W.v) and finite(W.tau)):
+        return NOT_FINITE
+    if what == SETTLE:
+        call_at(B.far[HOLD], key, held, 0.0, TAKE_HOLD)
+    status = call_at(B.far[HOLD], key, held, 0.0, what)
+    return status if status != OK or (finite(W.a) and finite(W.v)) else OVERFLOW
+
+
+class Held:
+    """Owns the arrays of the bonds; ``held.key`` is what compiled entries take."""
+
+    def __init__(self, data: Data) -> None:
+        self.data = data
+        self.count = 0
+        self._make({"bonds": 8, "rows": 48, "y": 1024, "g": 1024, "pairs": 128})
+
+    def _make(self, sizes: dict[str, int], old: Bonds | None = None) -> None:
+        """Make the arrays with these sizes, and take over what was there."""
+        h = sizes["bonds"]
+        length = dict.fromkeys(_PER_ELEMENT, _ELEMENTS * h) | dict.fromkeys(_PER_NUMBER, _NUMBERS * h)
+        length |= dict.fromkeys(_PER_VELOCITY, _VELOCITIES * h) | dict.fromkeys(_PER_ROW, sizes["rows"])
+        length |= {"J": sizes["y"], "Y": sizes["y"], "Z": sizes["y"], "G": sizes["g"], "pair": sizes["pairs"]}
+        length |= {"count": 6, "far": 4, "most": 2, "clock": 1, "z": self.data.model.nv}
+        room = {name: np.zeros((length.get(name, h), *field.row), field.dtype) for name, field in fields_of(Bonds).items()}
+        self.room = Bonds(**room)
+        self._sizes = sizes
+        if old is not None:
+            for name, mine, given in zip(Bonds._fields, self.room, old, strict=True):
+                if name not in _SCRATCH:
+                    mine[: len(given)] = given
+        self.room.far[:] = [piece.address for piece in (look, metric, relate, hold)]
+        self.handle = Handle(self.room)
+        self.key = self.handle.key
+
+    def _free_slot(self) -> int:
+        free = np.flatnonzero(self.room.alive == 0)
+        if not len(free):
+            self._make(self._sizes | {"bonds": 2 * self._sizes["bonds"]}, self.room)
+            return self._free_slot()
+        return int(free[0])
+
+    def arrange(self) -> None:
+        """Number the rows anew after a change, with longer arrays if they are needed."""
+        while _arrange(self.data.key, self.key) != OK:
+            need = {"rows": ROWS, "y": NUMBERS_Y, "g": NUMBERS_G, "pairs": PAIRS}
+            sizes = {name: max(self._sizes[name], 2 * int(self.room.count[place])) for name, place in need.items()}
+            self._make(self._sizes | sizes, self.room)
+
+    def connect(self, first: Placement, second: Placement, joint: Joint) -> int:
+        """Add a connection between frames fixed in two bodies; returns its place."""
+        n = self._free_slot()
+        B = self.room
+        elements = joint.elements
+        B.alive[n], B.kind[n], B.form[n] = 1, CONNECTION, _form(joint)
+        B.first[n], B.second[n], B.coordinate[n], B.other[n] = first.body, second.body, -1, -1
+        B.R_first[n], B.p_first[n], B.R_second[n], B.p_second[n] = first.rotation, first.position, second.rotation, second.position
+        B.element[n], B.elements[n] = _ELEMENTS * n, len(elements)
+        q, v = _NUMBERS * n, _VELOCITIES * n
+        B.q_at[n], B.v_at[n], B.freedoms[n] = q, v, joint.nv
+        B.q[q : q + joint.nq], B.rest[q : q + joint.nq] = joint.neutral, joint.rest
+        for name in ("damping", "stiffness", "friction"):
+            getattr(B, name)[v : v + joint.nv] = getattr(joint, name)
+        B.v[v : v + _VELOCITIES] = 0.0
+        B.tau[v : v + _VELOCITIES] = 0.0
+        B.acts[n] = int(bool(joint.damping.any() or joint.stiffness.any() or joint.friction.any()))
+        for m, element in enumerate(elements, _ELEMENTS * n):
+            B.e_kind[m], B.e_axis[m], B.e_anchor[m], B.e_q[m], B.e_v[m] = element.kind, element.axis, element.anchor, q, v
+            q, v = q + NUMBERS_OF[element.kind], v + FREEDOMS_OF[element.kind]
+        self.count += 1
+        return n
+
+    def lock(self, coordinate: int, number: int, course: Array, since: float) -> int:
+        """Hold a coordinate to a polynomial of time; returns its place."""
+        n = self._coordinate_bond(COORDINATE, coordinate, number)
+        self.room.course[n], self.room.since[n] = 0.0, since
+        self.room.course[n, : len(course)] = course
+        return n
+
+    def lock_ball(self, coordinate: int, number: int, target: Array) -> int:
+        """Hold a ball joint at a quaternion; returns its place."""
+        n = self._coordinate_bond(BALL_LOCK, coordinate, number)
+        self.room.target[n, :4] = target
+        return n
+
+    def couple(self, coordinate: int, number: int, other: int, other_number: int, coefficients: Array) -> int:
+        """Let a coordinate follow another by a polynomial; returns its place."""
+        n = self._coordinate_bond(COUPLING, coordinate, number)
+        self.room.other[n], self.room.other_number[n] = other, other_number
+        self.room.course[n] = 0.0
+        self.room.course[n, : len(coefficients)] = coefficients
+        return n
+
+    def _coordinate_bond(self, kind: int, coordinate: int, number: int) -> int:
+        n = self._free_slot()
+        B = self.room
+        B.alive[n], B.kind[n], B.form[n], B.first[n], B.second[n] = 1, kind, ANY, -1, -1
+        B.coordinate[n], B.number[n], B.other[n], B.other_number[n] = coordinate, number, -1, 0
+        B.freedoms[n], B.elements[n], B.acts[n] = 0, 0, 0
+        self.count += 1
+        return n
+
+    def remove(self, place: int) -> None:
+        """Take a bond away."""
+        self.room.alive[place] = 0
+        self.count -= 1
+
+    # --- what follows ---------------------------------------------------------------------------
+
+    def accelerations(self) -> Array:
+        """Accelerations at the data's state and torques; the forces that hold are in ``room.force``. A view."""
+        self._do(ACCELERATE_AND_DECIDE)
+        return self.data.a
+
+    def take_hold(self) -> None:
+        """Bring the data's velocity onto every row by impulses, left in ``room.force``."""
+        self._do(TAKE_HOLD)
+
+    def settle(self) -> None:
+        """Bring the data's state onto the constraints: position, then velocity."""
+        self._do(SETTLE)
+
+    def gap(self) -> float:
+        """Largest residual of any row when last looked at [m or rad]."""
+        return float(np.abs(self.room.c[: self.room.count[ROWS]]).max(initial=0.0))
+
+    def rows_of(self, place: int) -> slice:
+        """Where the rows of a bond are."""
+        start = int(self.room.row[place])
+        return slice(start, start + int(self.room.rows[place]))
+
+    def _do(self, what: int) -> None:
+        status = _hold(self.data.key, self.key, what)
+        if status == OPEN:
+            raise StateError(f"The loops cannot be closed from here: {self.gap():.3g} m or rad remain.")
+        if status:
+            self.data.refuse(status)
+
+
+def _form(joint: Joint) -> int:
+    """Which short cut a joint is."""
+    if not joint.elements:
+        return WELD
+    one = joint.elements[0]
+    if len(joint.elements) > 1 or one.anchor.any():
+        return ANY
+    return {TURN: HINGE, SLIDE: SLIDER, BALL: POINT}[one.kind]
+

@@ -1,0 +1,144 @@
+"""Motion that keeps to what holds: accelerations, velocities after an impulse, configurations without drift."""
+
+from __future__ import annotations
+
+from brachiate.compiled import call_at, far, kernel
+from brachiate.constraints.rooms import LOOK, METRIC, RELATE, ROWS, USED, open_bonds
+from brachiate.constraints.rows import biases
+from brachiate.constraints.solve import row_product, solve_rows, spread
+from brachiate.dynamics.inverse import CREEP, external_forces, gather, move_body, passive_forces
+from brachiate.dynamics.mass import factor, mass_matrix, solve_down, solve_up
+from brachiate.kinematics import body_inertias, finite, poses, zero_motion
+from brachiate.manifold import integrate
+from brachiate.model.rooms import OK, SINGULAR, open_rooms
+
+CLOSED = 1e-14  # [m or rad] a bond is as closed as round-off lets it be
+OPEN = 10  # status: bonds cannot be closed from here
+CORRECTIONS = 8  # at most so many corrections of position
+
+# What `hold` may be asked for.
+ACCELERATE, ACCELERATE_AND_DECIDE, SETTLE, TAKE_HOLD = range(4)
+
+
+@far
+def metric(key, held, implicit, n):
+    """Factor of the mass matrix at poses already known, with ``implicit`` times the damping W.y on its diagonal."""
+    T, W = open_rooms(key)
+    body_inertias(T, W)
+    mass_matrix(T, W)
+    if implicit > 0.0:
+        for k in range(T.depth.shape[0]):
+            W.L[T.row[k] + T.depth[k]] += implicit * W.y[k]
+    bad = factor(T, W)
+    if bad >= 0:
+        W.status[1] = bad
+        return SINGULAR
+    return OK
+
+
+@kernel
+def motion_forces(T, W, B):
+    """Torques W.bias at zero acceleration, those of springs, dampers and friction included, and γ of every row."""
+    for i in range(T.parent.shape[0]):
+        move_body(T, W, i, zero_motion())
+    external_forces(T, W)
+    biases(T, W, B)
+    gather(T, W, W.bias)
+    passive_forces(T, W, W.bias)
+
+
+@kernel
+def forced(T, W, B):
+    """Accelerations a = A⁻¹(τ − b + Jᵀλ) with J a + γ = 0, and the forces λ, once everything is related [CKC] 3.2."""
+    for k in range(W.a.shape[0]):
+        W.a[k] = W.tau[k] - W.bias[k]
+    solve_up(T, W, W.a)
+    for a in range(B.count[USED]):
+        i = B.order[a]
+        for m in range(B.rows[i]):
+            r = B.row[i] + m
+            B.force[r] = -B.gamma[r] - row_product(T, B, B.Z, i, m, W.a)
+    solve_rows(B, B.force)
+    spread(T, B, B.Y, B.force, W.a)
+    for k in range(W.a.shape[0]):
+        W.a[k] *= W.D[k]
+    solve_down(T, W, W.a)
+
+
+@kernel
+def push_back(T, W, B, out):
+    """Out ← A⁻¹ Jᵀ G⁻¹ rhs: the least motion, in the mass metric, that changes J x by the right-hand sides."""
+    for k in range(out.shape[0]):
+        out[k] = 0.0
+    for r in range(B.count[ROWS]):
+        B.force[r] = B.rhs[r]
+    solve_rows(B, B.force)
+    spread(T, B, B.Z, B.force, out)
+    solve_down(T, W, out)
+
+
+@kernel
+def project_velocity(T, W, B):
+    """v ← the nearest velocity that every row allows; the impulses that takes are left in B.force [SVC] 4.3."""
+    for a in range(B.count[USED]):
+        i = B.order[a]
+        for m in range(B.rows[i]):
+            r = B.row[i] + m
+            B.rhs[r] = B.rate[r] - row_product(T, B, B.J, i, m, W.v)
+    push_back(T, W, B, B.z)
+    for k in range(W.v.shape[0]):
+        W.v[k] += B.z[k]
+
+
+@kernel
+def project_position(key, held, T, W, B):
+    """q ← the nearest configuration at which every bond is closed; directions are those of the last state while they do."""
+    before = 1e300
+    for n in range(CORRECTIONS):
+        poses(T, W)
+        call_at(B.far[LOOK], key, held, 0.0, 0)
+        most = B.most[0]
+        if not most > CLOSED or (most < 1e-12 and not most < 0.5 * before):
+            return OK
+        if n > 0 and not most < 0.1 * before:  # the old directions do no longer
+            call_at(B.far[RELATE], key, held, 0.0, 0)
+        before = most
+        for r in range(B.count[ROWS]):
+            B.rhs[r] = -B.c[r]
+        push_back(T, W, B, B.z)
+        integrate(T, W.q, B.z, 1.0, W.q)
+    return OK if before < 1e-9 else OPEN
+
+
+@far
+def hold(key, held, implicit, what):
+    """Whatever is done with a constraint set at the state (W.q, W.v), as one piece of code that all doors share.
+
+    ACCELERATE: accelerations W.a under the torques W.tau, and the forces that hold; ``implicit`` as in forward.accelerate.
+    ACCELERATE_AND_DECIDE: the same, and look anew which rows are redundant: only for states that are on the constraints.
+    SETTLE: bring the state back onto the constraints, position first, then velocity; the factor of A may be a step old.
+    TAKE_HOLD: the velocity boundary condition: impulses that bring v onto every row, everything made anew.
+    """
+    T, W = open_rooms(key)
+    (B,) = open_bonds(held)
+    decide, status = int(what == ACCELERATE_AND_DECIDE or what == TAKE_HOLD), OK
+    if what == SETTLE:
+        status = project_position(key, held, T, W, B)
+    else:
+        poses(T, W)
+        call_at(B.far[LOOK], key, held, 0.0, 0)
+        if what != TAKE_HOLD:
+            motion_forces(T, W, B)
+        if T.passive[0] and implicit > 0.0:
+            for k in range(W.y.shape[0]):
+                v = W.v[k]
+                W.y[k] = T.damping[k] + T.friction[k] / (v * v + CREEP * CREEP) ** 0.5
+        status = call_at(B.far[METRIC], key, held, implicit if T.passive[0] else 0.0, 0)
+    call_at(B.far[RELATE], key, held, 0.0, decide)
+    if what == SETTLE or what == TAKE_HOLD:
+        project_velocity(T, W, B)
+        if status == OK and not finite(W.v):
+            return SINGULAR
+    else:
+        forced(T, W, B)
+    return status

@@ -1,0 +1,105 @@
+"""The arrays of what holds: connections, locks, couplings. Spare capacity, so that a change of structure moves no wall.
+
+A *bond* is one thing that holds; it brings *rows*, one for each direction it holds in: J v = rate, J a + γ = 0. Rows act
+along two *chains* of velocities, from the root of a tree down to each of the two bodies, and nowhere else; all products
+of rows are products of common beginnings of chains, which are contiguous.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brachiate.compiled import Field, Floats, Ints, Rows3, Rows6, Rows33, opener
+
+IntRows6 = Annotated[NDArray[np.int64], Field("int64", (6,))]
+
+# What a bond is.
+CONNECTION, COORDINATE, BALL_LOCK, COUPLING = range(4)
+# What a connection looks like: those that occur most are short cuts of ANY.
+POINT, WELD, HINGE, SLIDER, ANY = range(5)
+# What a row is: it holds, or others that hold say the same already.
+REGULAR, REDUNDANT = range(2)
+# Places in Bonds.far.
+LOOK, METRIC, RELATE, HOLD = range(4)
+# Places in Bonds.count.
+USED, ROWS, NUMBERS_Y, NUMBERS_G, PAIRS, DROPPED = range(6)
+
+
+class Bonds(NamedTuple):
+    """Sizes: nh bonds, ne elementary motions, nq numbers and nv velocities of joints that close loops, nr rows."""
+
+    count: Ints  # (6,) bonds in use, rows, numbers of Y, numbers of G, pairs of chains that meet; rows dropped
+    far: Ints  # (4,) addresses of the large pieces of compiled code: LOOK, METRIC, RELATE, HOLD
+    most: Floats  # (2,) largest residual; smallest squared sine of the rows that hold
+    clock: Floats  # (1,) [s] time of the state looked at
+    order: Ints  # (nh,) the bonds in use
+    alive: Ints  # (nh,)
+    kind: Ints  # (nh,) CONNECTION, ...
+    form: Ints  # (nh,) POINT, ...
+    first: Ints  # (nh,) body, -1 for the inertial frame
+    second: Ints  # (nh,)
+    R_first: Rows33  # (nh, 3, 3) of the connection's frame in the first body
+    p_first: Rows3  # (nh, 3) [m]
+    R_second: Rows33  # (nh, 3, 3)
+    p_second: Rows3  # (nh, 3) [m]
+    tip_first: Ints  # (nh,) last velocity of the first chain, -1 if it is empty
+    tip_second: Ints  # (nh,)
+    common: Ints  # (nh,) how many velocities the two chains begin with together
+    element: Ints  # (nh,) where its joint's elementary motions start
+    elements: Ints  # (nh,) how many there are
+    q_at: Ints  # (nh,) where its joint's numbers start
+    v_at: Ints  # (nh,) where its joint's velocities start
+    freedoms: Ints  # (nh,) how many velocities
+    acts: Ints  # (nh,) 1 if springs, dampers, friction or motors act in its joint
+    row: Ints  # (nh,) where its rows start
+    rows: Ints  # (nh,) how many
+    y_at: Ints  # (nh,) where the numbers of its rows start in J, Y, Z
+    y_second: Ints  # (nh,) where the second chain starts in a row
+    y_stride: Ints  # (nh,) length of a row
+    coordinate: Ints  # (nh,) velocity held or coupled
+    other: Ints  # (nh,) velocity it follows, -1 for none
+    number: Ints  # (nh,) place in q of the coordinate held or coupled
+    other_number: Ints  # (nh,)
+    course: Rows6  # (nh, 6) polynomial: of the time since ``since``, or of the coordinate it follows
+    since: Floats  # (nh,) [s]
+    target: Rows6  # (nh, 6) quaternion a ball is held at
+    gross: Floats  # (nh,) size of its rows if nothing cancelled
+    P_first: Rows3  # (nh, 3) [m] the second frame's point, from the origin of the first body's tree
+    P_second: Rows3  # (nh, 3) [m] the same from the origin of the second body's tree
+    e_kind: Ints  # (ne,)
+    e_axis: Rows3  # (ne, 3)
+    e_anchor: Rows3  # (ne, 3)
+    e_q: Ints  # (ne,)
+    e_v: Ints  # (ne,)
+    q: Floats  # (nq,) where the joints that close loops are
+    rest: Floats  # (nq,)
+    v: Floats  # (nv,)
+    tau: Floats  # (nv,) [N·m or N] of their motors
+    damping: Floats  # (nv,)
+    stiffness: Floats  # (nv,)
+    friction: Floats  # (nv,)
+    S: Rows6  # (nv, 6) motion of the second frame per unit of velocity, about its point
+    N: Rows6  # (nv, 6) rows of the inverse: velocities from relative motion
+    T: Rows6  # (nr, 6) direction a row holds: moment and force about the second frame's point
+    c: Floats  # (nr,) [m or rad] how far it is open
+    gamma: Floats  # (nr,) J̇v
+    rate: Floats  # (nr,) what J v is to be
+    rhs: Floats  # (nr,)
+    force: Floats  # (nr,) λ [N or N·m], or an impulse
+    state: Ints  # (nr,) REGULAR, REDUNDANT
+    margin: Floats  # (nr,) squared sine of the angle between a row and those before it, mass metric
+    meets: Ints  # (nr,) first row that meets this one: where its row of G starts
+    g_at: Ints  # (nr,) where its row of G is
+    pivot: Floats  # (nr,) inverse of the factor's diagonal; 0 for rows that are dropped
+    J: Floats  # (ny,)
+    Y: Floats  # (ny,) L⁻ᵀ Jᵀ
+    Z: Floats  # (ny,) D L⁻ᵀ Jᵀ
+    G: Floats  # (ng,) J A⁻¹ Jᵀ, skyline, then its factor
+    pair: IntRows6  # (np, 6) bonds i ≥ j, offsets of the chains in their rows, and the stretch they share
+    z: Floats  # (n,) of the tree
+
+
+open_bonds = opener(Bonds)

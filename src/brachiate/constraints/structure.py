@@ -1,0 +1,125 @@
+"""Which rows meet: done once after every change of structure, so that nothing is looked for while time runs."""
+
+from __future__ import annotations
+
+from brachiate.compiled import entry, kernel
+from brachiate.constraints.rooms import (
+    BALL_LOCK,
+    CONNECTION,
+    NUMBERS_G,
+    NUMBERS_Y,
+    PAIRS,
+    ROWS,
+    USED,
+    open_bonds,
+)
+from brachiate.model.rooms import OK, PAD, open_rooms
+
+NEED_MORE = 9  # status: arrays are too short; Bonds.count says what is needed
+
+
+@kernel
+def chain_length(T, tip):
+    """How many velocities there are from the root down to this one."""
+    return T.depth[tip] + 1 if tip >= 0 else 0
+
+
+@kernel
+def shared(T, one, other):
+    """How many velocities two chains begin with together."""
+    if one < 0 or other < 0:
+        return 0
+    low, high = 0, min(T.depth[one], T.depth[other]) + 1
+    while low < high:  # once apart they stay apart
+        middle = (low + high) // 2
+        if T.above[T.row[one] + middle] == T.above[T.row[other] + middle]:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def padded(n):
+    """The next multiple of the width of a vector register."""
+    return (n + PAD - 1) // PAD * PAD
+
+
+@kernel
+def number_rows(T, B):
+    """Give every bond in use its rows and the places of their numbers."""
+    used = rows = numbers = 0
+    for i in range(B.alive.shape[0]):
+        if not B.alive[i]:
+            continue
+        B.order[used] = i
+        B.row[i] = rows
+        if B.kind[i] == CONNECTION:
+            B.tip_first[i] = T.dof[B.first[i] + 1] - 1 if B.first[i] >= 0 else -1
+            B.tip_second[i] = T.dof[B.second[i] + 1] - 1 if B.second[i] >= 0 else -1
+            B.rows[i] = 6 - B.freedoms[i]
+        else:
+            B.tip_first[i] = B.coordinate[i] + (2 if B.kind[i] == BALL_LOCK else 0)
+            B.tip_second[i] = B.other[i]
+            B.rows[i] = 3 if B.kind[i] == BALL_LOCK else 1
+        B.common[i] = shared(T, B.tip_first[i], B.tip_second[i])
+        B.y_at[i] = numbers
+        B.y_second[i] = padded(chain_length(T, B.tip_first[i]))
+        B.y_stride[i] = B.y_second[i] + padded(chain_length(T, B.tip_second[i]))
+        used += 1
+        rows += B.rows[i]
+        numbers += B.rows[i] * B.y_stride[i]
+    B.count[USED], B.count[ROWS], B.count[NUMBERS_Y] = used, rows, numbers
+
+
+@kernel
+def chain(T, B, i, which):
+    """Tip, offset in a row, and first place that counts, of the first (0) or second (1) chain of bond i."""
+    if which == 0:
+        return B.tip_first[i], 0, 0
+    return B.tip_second[i], B.y_second[i], B.common[i]
+
+
+@kernel
+def find_pairs(T, B):
+    """List the stretches that chains of two bonds share, and the skyline of G that follows."""
+    pairs = numbers = 0
+    for a in range(B.count[USED]):
+        i = B.order[a]
+        meets = B.row[i]
+        for b in range(a + 1):
+            j = B.order[b]
+            for x in range(2):
+                tip, at, start = chain(T, B, i, x)
+                for y in range(2):
+                    other_tip, other_at, other_start = chain(T, B, j, y)
+                    low, high = max(start, other_start), shared(T, tip, other_tip)
+                    if low >= high:
+                        continue
+                    meets = min(meets, B.row[j])
+                    if pairs < B.pair.shape[0]:
+                        p = B.pair[pairs]
+                        p[0], p[1], p[2], p[3], p[4], p[5] = i, j, at, other_at, low, high
+                    pairs += 1
+        for r in range(B.row[i], B.row[i] + B.rows[i]):
+            if r < B.meets.shape[0]:
+                B.meets[r], B.g_at[r] = meets, numbers
+            numbers += r - meets + 1
+    B.count[PAIRS], B.count[NUMBERS_G] = pairs, numbers
+
+
+@kernel
+def arrange(T, B):
+    """Number the rows and find what meets. Says if the arrays are too short for it."""
+    number_rows(T, B)
+    find_pairs(T, B)
+    short = B.count[ROWS] > B.c.shape[0] or B.count[NUMBERS_Y] > B.Y.shape[0]
+    short = short or B.count[NUMBERS_G] > B.G.shape[0] or B.count[PAIRS] > B.pair.shape[0]
+    return NEED_MORE if short else OK
+
+
+@entry
+def _arrange(key, held):
+    T, _ = open_rooms(key)
+    (B,) = open_bonds(held)
+    return arrange(T, B)
