@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,15 @@ ROPE, BAR = 1.5, 0.6  # [m]
 ROPE_MASS, BAR_MASS = 0.5, 2.0  # [kg]
 TIES = 5  # of a chain with loops
 BEND = 0.5  # [rad] of its zigzag
+
+
+class Result(NamedTuple):
+    """What came out of one contestant: time of a step by its fastest call, largest gap and energy drift of its path."""
+
+    seconds: float
+    call: str
+    gap: float  # [m]
+    drift: float  # [J]
 
 
 def rows(quick: bool = False) -> list[Row]:
@@ -54,15 +64,17 @@ def compare(name: str, model: Model, libraries: dict, notes: list[str]) -> list[
             print(f"a peer is left out: {problem}", file=sys.stderr)
     own = ours(model, state)
     agreed = [c for c in [*entrants, *([own] if own else [])] if _agrees(judge, state, c)]
-    verdicts = {id(c): judge.verdict(c.path(STEPS)) for c in agreed}
+    verdicts = {}
+    for contestant in agreed:
+        if verdict := judge.verdict(contestant.path(STEPS)):
+            verdicts[contestant] = verdict
+        else:
+            print(f"{contestant.name} is left out: it is unstable", file=sys.stderr)
     found = []
     for way in (LOOP, CALL):
-        times = race({(c, label): run for c in agreed for label, run in c.runners(way).items()}, TURN)
-        mine = _fastest(times, [c for c in agreed if c is own])
-        for peer in dict.fromkeys(c.name for c in agreed if c is not own):
-            theirs = _fastest(times, [c for c in agreed if c.name == peer])
-            if theirs:
-                found.append(_row(f"step, {way}", name, mine, theirs, verdicts, notes if way == LOOP else []))
+        times = race({(c, label): run for c in verdicts for label, run in c.runners(way).items()}, TURN)
+        results = {c: Result(*_fastest(times, c), *verdict) for c, verdict in verdicts.items() if c.runners(way)}
+        found += [_row(f"step, {way}", name, results.get(own), c.name, r, notes) for c, r in results.items() if c is not own]
     for contestant in entrants:
         contestant.close()
     return found
@@ -78,21 +90,18 @@ def _agrees(judge: Judge, state: State, contestant: Contestant) -> bool:
     return True
 
 
-Timed = tuple[float, Contestant, str]  # seconds of a step, whose, by which call
+def _fastest(times: dict[tuple[Contestant, str], float], contestant: Contestant) -> tuple[float, str]:
+    return min((seconds, call) for (whose, call), seconds in times.items() if whose is contestant)
 
 
-def _fastest(times: dict[tuple[Contestant, str], float], entrants: list[Contestant]) -> Timed | None:
-    own = [(seconds, contestant, call) for (contestant, call), seconds in times.items() if contestant in entrants]
-    return min(own, key=lambda entry: entry[0], default=None)
-
-
-def _row(name: str, model: str, mine: Timed | None, theirs: Timed, verdicts: dict[int, tuple[float, float]], notes: list[str]) -> Row:
-    seconds, peer, call = theirs
-    more = {"ours_call": mine[2] if mine else None, "peer_call": call}
-    for whose, entry in (("ours", mine), ("peer", theirs)):
-        more[f"{whose}_residual_m"], more[f"{whose}_drift_j"] = verdicts[id(entry[1])] if entry else (None, None)
-    note = next((n for n in notes if peer.name.lower().startswith(n.partition("_")[0].partition(":")[0])), "")
-    return row(name, model, mine[0] if mine else None, peer.name, seconds, **more, **({"note": note} if note else {}))
+def _row(name: str, model: str, mine: Result | None, peer: str, theirs: Result, notes: list[str]) -> Row:
+    more: dict[str, Any] = {}
+    for whose, result in (("ours", mine), ("peer", theirs)):
+        _, more[f"{whose}_call"], more[f"{whose}_residual_m"], more[f"{whose}_drift_j"] = result or [None] * 4
+    library = peer.partition(",")[0].lower()
+    if name.endswith(LOOP) and not theirs.call.startswith("C"):
+        more["note"] = next((note for note in notes if note.startswith(library)), "")
+    return row(name, model, mine.seconds if mine else None, peer, theirs.seconds, **more)
 
 
 def monkey_swing_model() -> Model:

@@ -60,6 +60,24 @@ def test_trees_accelerate_as_in_the_package(seed):
     assert wrenches.shape == (0, 6)
 
 
+def test_unequal_springs_with_a_rest_of_their_own_pull_as_in_the_package():
+    rng = np.random.default_rng(3)
+    model = random_model(rng, 4, kinds=("revolute", "spherical"), massless=False)
+    ball = Spherical(anchor=(0.1, 0.2, 0.3), stiffness=(1, 30, 70), rest=rng.normal(size=4), damping=(1, 2, 3), friction=(3, 2, 1))
+    hinge = Revolute((1, 2, 3), stiffness=20, rest=0.7)
+    joints = {"link1": ball, "link2": hinge}
+    model = Model("sprung", [replace(l, joint=joints.get(l.name, l.joint)) for l in model.links.values()])
+    q, v, _ = random_state(model, rng)
+    tau = rng.normal(size=model.nv)
+    expected = dynamics.forward_dynamics(Data(model, GRAVITY), q, v, tau)
+    a, _ = maximal.accelerations(model, q, v, tau, GRAVITY)
+    assert largest(a - expected) < 1e-11 * largest(expected)
+    m = Mechanism(model, q, v, [])
+    here = along(m, a)
+    rate = slope(lambda t: np.sum(maximal.energy(model, *here(t), GRAVITY)), 1e-3)
+    assert abs(rate - tau @ v + maximal.losses(model, q, v)) < 1e-8 * (1 + largest(a))
+
+
 def test_momentum_and_energy_of_trees_are_those_of_the_package():
     model, state, _ = seeded(5, 12, passive=True)
     data = Data(model, GRAVITY)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from brachiate.compiled import Handle, call_at, entry, fields_of
-from brachiate.constraints.motion import ACCELERATE_AND_DECIDE, OPEN, SETTLE, TAKE_HOLD, hold, metric
+from brachiate.constraints.motion import ACCELERATE_AND_DECIDE, NEEDS_CROSSING, OPEN, SETTLE, TAKE_HOLD, hold, metric
 from brachiate.constraints.rooms import (
     ANY,
     BALL_LOCK,
     CONNECTION,
     COORDINATE,
     COUPLING,
+    CROSS,
     HINGE,
     HOLD,
     NUMBERS_G,
@@ -25,6 +26,7 @@ from brachiate.constraints.rooms import (
     open_bonds,
 )
 from brachiate.constraints.rows import look
+from brachiate.constraints.singular import cross
 from brachiate.constraints.solve import relate
 from brachiate.constraints.structure import arrange
 from brachiate.doors import Array
@@ -43,8 +45,8 @@ _ELEMENTS, _NUMBERS, _VELOCITIES = 5, 8, 6
 _PER_ELEMENT = ("e_kind", "e_axis", "e_anchor", "e_q", "e_v")
 _PER_NUMBER = ("q", "rest")
 _PER_VELOCITY = ("v", "tau", "damping", "stiffness", "friction", "S", "N")
-_PER_ROW = ("T", "c", "gamma", "rate", "rhs", "force", "state", "margin", "meets", "g_at", "pivot")
-_SCRATCH = ("J", "Y", "Z", "G", "pair")
+_PER_ROW = ("T", "c", "gamma", "rate", "rhs", "force", "state", "weak", "margin", "meets", "g_at", "pivot")
+_SCRATCH = ("J", "Y", "Z", "G", "pair", "far", "cross")
 
 
 @entry
@@ -72,6 +74,7 @@ class Held:
     def __init__(self, data: Data) -> None:
         self.data = data
         self.count = 0
+        self._cross = 0
         self._make({"bonds": 8, "rows": 48, "y": 1024, "g": 1024, "pairs": 128})
 
     def _make(self, sizes: dict[str, int], old: Bonds | None = None) -> None:
@@ -80,7 +83,7 @@ class Held:
         length = dict.fromkeys(_PER_ELEMENT, _ELEMENTS * h) | dict.fromkeys(_PER_NUMBER, _NUMBERS * h)
         length |= dict.fromkeys(_PER_VELOCITY, _VELOCITIES * h) | dict.fromkeys(_PER_ROW, sizes["rows"])
         length |= {"J": sizes["y"], "Y": sizes["y"], "Z": sizes["y"], "G": sizes["g"], "pair": sizes["pairs"]}
-        length |= {"count": 6, "far": 4, "most": 2, "clock": 1, "z": self.data.model.nv}
+        length |= {"count": 7, "far": 5, "most": 2, "clock": 1, "z": self.data.model.nv, "cross": self._cross}
         room = {name: np.zeros((length.get(name, h), *field.row), field.dtype) for name, field in fields_of(Bonds).items()}
         self.room = Bonds(**room)
         self._sizes = sizes
@@ -88,7 +91,8 @@ class Held:
             for name, mine, given in zip(Bonds._fields, self.room, old, strict=True):
                 if name not in _SCRATCH:
                     mine[: len(given)] = given
-        self.room.far[:] = [piece.address for piece in (look, metric, relate, hold)]
+        self.room.far[CROSS] = cross.address if self._cross else 0
+        self.room.far[:4] = [piece.address for piece in (look, metric, relate, hold)]
         self.handle = Handle(self.room)
         self.key = self.handle.key
 
@@ -166,6 +170,15 @@ class Held:
 
     # --- what follows ---------------------------------------------------------------------------
 
+    def prepare_crossing(self) -> None:
+        """Bring in what it takes to cross singular postures: code that most runs never need, and room for it."""
+        n, rows = self.data.model.nv, int(self.room.count[ROWS])
+        self._cross = self.data.model.nq + 2 * n + rows * (rows + 2 * n + 1 + rows)
+        states = self.room.state
+        self._make(self._sizes, self.room)
+        self.arrange()
+        self.room.state[:] = states
+
     def accelerations(self) -> Array:
         """Accelerations at the data's state and torques; the forces that hold are in ``room.force``. A view."""
         self._do(ACCELERATE_AND_DECIDE)
@@ -190,6 +203,9 @@ class Held:
 
     def _do(self, what: int) -> None:
         status = _hold(self.data.key, self.key, what)
+        if status == NEEDS_CROSSING:
+            self.prepare_crossing()
+            status = _hold(self.data.key, self.key, what)
         if status == OPEN:
             raise StateError(f"The loops cannot be closed from here: {self.gap():.3g} m or rad remain.")
         if status:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from brachiate.compiled import call_at, far, kernel
-from brachiate.constraints.rooms import LOOK, METRIC, RELATE, ROWS, USED, open_bonds
+from brachiate.constraints.rooms import CROSS, LOOK, METRIC, RELATE, ROWS, USED, WEAK, open_bonds
 from brachiate.constraints.rows import biases
-from brachiate.constraints.solve import row_product, solve_rows, spread
+from brachiate.constraints.solve import NEARLY_LOST, row_product, solve_rows, spread
 from brachiate.dynamics.inverse import CREEP, external_forces, gather, move_body, passive_forces
 from brachiate.dynamics.mass import factor, mass_matrix, solve_down, solve_up
 from brachiate.kinematics import body_inertias, finite, poses, zero_motion
@@ -14,6 +14,7 @@ from brachiate.model.rooms import OK, SINGULAR, open_rooms
 
 CLOSED = 1e-14  # [m or rad] a bond is as closed as round-off lets it be
 OPEN = 10  # status: bonds cannot be closed from here
+NEEDS_CROSSING = 11  # status: a singular posture is near, and the code for it is not there yet
 CORRECTIONS = 8  # at most so many corrections of position
 
 # What `hold` may be asked for.
@@ -101,7 +102,7 @@ def project_position(key, held, T, W, B):
         if not most > CLOSED or (most < 1e-12 and not most < 0.5 * before):
             return OK
         if n > 0 and not most < 0.1 * before:  # the old directions do no longer
-            call_at(B.far[RELATE], key, held, 0.0, 0)
+            call_at(B.far[RELATE], key, held, NEARLY_LOST, 0)
         before = most
         for r in range(B.count[ROWS]):
             B.rhs[r] = -B.c[r]
@@ -117,11 +118,12 @@ def hold(key, held, implicit, what):
     ACCELERATE: accelerations W.a under the torques W.tau, and the forces that hold; ``implicit`` as in forward.accelerate.
     ACCELERATE_AND_DECIDE: the same, and look anew which rows are redundant: only for states that are on the constraints.
     SETTLE: bring the state back onto the constraints, position first, then velocity; the factor of A may be a step old.
+    Rows that are about to be lost are left out of SETTLE, and replaced in accelerations (:mod:`.singular`).
     TAKE_HOLD: the velocity boundary condition: impulses that bring v onto every row, everything made anew.
     """
     T, W = open_rooms(key)
     (B,) = open_bonds(held)
-    decide, status = int(what == ACCELERATE_AND_DECIDE or what == TAKE_HOLD), OK
+    decide, status = int(what != ACCELERATE), OK
     if what == SETTLE:
         status = project_position(key, held, T, W, B)
     else:
@@ -134,11 +136,15 @@ def hold(key, held, implicit, what):
                 v = W.v[k]
                 W.y[k] = T.damping[k] + T.friction[k] / (v * v + CREEP * CREEP) ** 0.5
         status = call_at(B.far[METRIC], key, held, implicit if T.passive[0] else 0.0, 0)
-    call_at(B.far[RELATE], key, held, 0.0, decide)
+    call_at(B.far[RELATE], key, held, 0.0 if what == TAKE_HOLD else NEARLY_LOST, decide)
     if what == SETTLE or what == TAKE_HOLD:
         project_velocity(T, W, B)
         if status == OK and not finite(W.v):
             return SINGULAR
     else:
         forced(T, W, B)
+        if B.count[WEAK]:
+            if B.far[CROSS] == 0:
+                return NEEDS_CROSSING
+            status = max(status, call_at(B.far[CROSS], key, held, 0.0, 0))
     return status

@@ -20,19 +20,19 @@ IntRows6 = Annotated[NDArray[np.int64], Field("int64", (6,))]
 CONNECTION, COORDINATE, BALL_LOCK, COUPLING = range(4)
 # What a connection looks like: those that occur most are short cuts of ANY.
 POINT, WELD, HINGE, SLIDER, ANY = range(5)
-# What a row is: it holds, or others that hold say the same already.
-REGULAR, REDUNDANT = range(2)
+# What a row is: it holds, or others that hold say the same already, or nobody has looked yet.
+REGULAR, REDUNDANT, NEW = range(3)
 # Places in Bonds.far.
-LOOK, METRIC, RELATE, HOLD = range(4)
+LOOK, METRIC, RELATE, HOLD, CROSS = range(5)
 # Places in Bonds.count.
-USED, ROWS, NUMBERS_Y, NUMBERS_G, PAIRS, DROPPED = range(6)
+USED, ROWS, NUMBERS_Y, NUMBERS_G, PAIRS, DROPPED, WEAK = range(7)
 
 
 class Bonds(NamedTuple):
     """Sizes: nh bonds, ne elementary motions, nq numbers and nv velocities of joints that close loops, nr rows."""
 
-    count: Ints  # (6,) bonds in use, rows, numbers of Y, numbers of G, pairs of chains that meet; rows dropped
-    far: Ints  # (4,) addresses of the large pieces of compiled code: LOOK, METRIC, RELATE, HOLD
+    count: Ints  # (7,) bonds in use, rows, numbers of Y, numbers of G, pairs of chains that meet; rows dropped, rows weak
+    far: Ints  # (5,) addresses of the large pieces of compiled code: LOOK, METRIC, RELATE, HOLD, CROSS
     most: Floats  # (2,) largest residual; smallest squared sine of the rows that hold
     clock: Floats  # (1,) [s] time of the state looked at
     order: Ints  # (nh,) the bonds in use
@@ -66,7 +66,8 @@ class Bonds(NamedTuple):
     course: Rows6  # (nh, 6) polynomial: of the time since ``since``, or of the coordinate it follows
     since: Floats  # (nh,) [s]
     target: Rows6  # (nh, 6) quaternion a ball is held at
-    gross: Floats  # (nh,) size of its rows if nothing cancelled
+    gross_turn: Floats  # (nh,) size of its rows if nothing cancelled: those that hold an orientation
+    gross_move: Floats  # (nh,) and those that hold a point, or a coordinate
     P_first: Rows3  # (nh, 3) [m] the second frame's point, from the origin of the first body's tree
     P_second: Rows3  # (nh, 3) [m] the same from the origin of the second body's tree
     e_kind: Ints  # (ne,)
@@ -90,6 +91,7 @@ class Bonds(NamedTuple):
     rhs: Floats  # (nr,)
     force: Floats  # (nr,) λ [N or N·m], or an impulse
     state: Ints  # (nr,) REGULAR, REDUNDANT
+    weak: Ints  # (nr,) the rows that are nearly lost: the posture is close to a singular one
     margin: Floats  # (nr,) squared sine of the angle between a row and those before it, mass metric
     meets: Ints  # (nr,) first row that meets this one: where its row of G starts
     g_at: Ints  # (nr,) where its row of G is
@@ -100,6 +102,7 @@ class Bonds(NamedTuple):
     G: Floats  # (ng,) J A⁻¹ Jᵀ, skyline, then its factor
     pair: IntRows6  # (np, 6) bonds i ≥ j, offsets of the chains in their rows, and the stretch they share
     z: Floats  # (n,) of the tree
+    cross: Floats  # (nx,) scratch for crossing singular postures
 
 
 open_bonds = opener(Bonds)

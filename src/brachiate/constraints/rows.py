@@ -126,7 +126,8 @@ def situate(T, W, B, i):
     elif form == HINGE:
         axis = vec3(B.e_axis, B.element[i])
         u, w = R1 @ axis, R2 @ axis
-        a, b = across(u)
+        a, b = across(axis)  # turned with the first body, so that rows change smoothly
+        a, b = R1 @ a, R1 @ b
         swing = cross(u, w)
         put6(B.T, r + 3, Force(a, zero))
         put6(B.T, r + 4, Force(b, zero))
@@ -134,8 +135,10 @@ def situate(T, W, B, i):
         put6(B.S, B.v_at[i], Motion(u, zero))
         put6(B.N, B.v_at[i], Force(u, zero))
     elif form == SLIDER:
-        u = R1 @ vec3(B.e_axis, B.element[i])
-        a, b = across(u)
+        axis = vec3(B.e_axis, B.element[i])
+        u = R1 @ axis
+        a, b = across(axis)
+        a, b = R1 @ a, R1 @ b
         put_moments(B, r)
         B.c[r], B.c[r + 1], B.c[r + 2] = turn_vector(R1, R2)
         put6(B.T, r + 3, Force(zero, a))
@@ -414,7 +417,7 @@ def fill(T, W, B):
     for a in range(B.count[USED]):
         i = B.order[a]
         if B.kind[i] == CONNECTION:
-            B.gross[i] = 0.0
+            B.gross_turn[i] = B.gross_move[i] = 0.0
             fill_chain(T, W, B, i, B.tip_first[i], vec3(B.P_first, i), 0, -1.0)
             fill_chain(T, W, B, i, B.tip_second[i], vec3(B.P_second, i), B.y_second[i], 1.0)
         else:
@@ -429,12 +432,13 @@ def fill_chain(T, W, B, i, tip, P, at, sign):
     for d in range(min(n, common)):
         for m in range(B.rows[i]):
             B.J[index(base + m * stride + d)] = 0.0
-    gross = 0.0
+    turn = move = 0.0
     for d in range(common, n):
         k = T.above[index(T.row[tip] + d)]
         S = motion(W.S, k)
         v = velocity_at(S, P)
-        gross += W.D[k] * (S.w @ S.w + v @ v)
+        turn += W.D[k] * (S.w @ S.w)
+        move += W.D[k] * (v @ v)
         if B.form[i] == POINT:
             j = base + d
             B.J[index(j)], B.J[index(j + stride)], B.J[index(j + 2 * stride)] = sign * v.x, sign * v.y, sign * v.z
@@ -442,7 +446,8 @@ def fill_chain(T, W, B, i, tip, P, at, sign):
             for m in range(B.rows[i]):
                 t = force(B.T, r + m)
                 B.J[index(base + m * stride + d)] = sign * (t.n @ S.w + t.f @ v)
-    B.gross[i] += gross
+    B.gross_turn[i] += turn
+    B.gross_move[i] += move
 
 
 @kernel
@@ -454,11 +459,20 @@ def fill_coordinates(T, W, B, i):
     k = B.coordinate[i]
     for m in range(B.rows[i]):
         B.J[at + m * stride + T.depth[k + m]] = 1.0
-    B.gross[i] = W.D[k]
+    B.gross_move[i] = W.D[k]
     other = B.other[i]
     if other >= 0:
         _, d, _ = polynomial(B, i, W.q[B.other_number[i]])
         depth = T.depth[other]
         place = depth if depth < B.common[i] else B.y_second[i] + depth
         B.J[at + place] -= d
-        B.gross[i] += d * d * W.D[other]
+        B.gross_move[i] += d * d * W.D[other]
+
+
+@kernel
+def gross(B, i, r):
+    """How large row r of bond i would be if nothing cancelled in it."""
+    if B.kind[i] != CONNECTION:
+        return B.gross_move[i]
+    t = force(B.T, r)
+    return (t.n @ t.n) * B.gross_turn[i] + (t.f @ t.f) * B.gross_move[i]

@@ -10,8 +10,8 @@ the mass metric, between this row and those before it. Rows that say nothing new
 from __future__ import annotations
 
 from brachiate.compiled import far, index, kernel
-from brachiate.constraints.rooms import DROPPED, PAIRS, REDUNDANT, REGULAR, ROWS, USED, open_bonds
-from brachiate.constraints.rows import fill
+from brachiate.constraints.rooms import DROPPED, NEW, PAIRS, REDUNDANT, REGULAR, ROWS, USED, WEAK, open_bonds
+from brachiate.constraints.rows import fill, gross
 from brachiate.model.rooms import OK, open_rooms
 
 # A row whose entries cancel to this fraction of their size (squared) is zero: both bodies move alike along it.
@@ -19,6 +19,8 @@ NOTHING = 1e-24
 # A row at an angle to the others whose squared sine is below this says what they say. Round-off in the squared sine of
 # rows well apart is about 1e-15, so 1e-12 leaves three digits of room on that side.
 SAME = 1e-12
+# A row whose squared size has shrunk to this fraction of what it would be if nothing cancelled is about to be lost.
+NEARLY_LOST = 1e-6
 
 
 @kernel
@@ -83,50 +85,66 @@ def products(B):
 
 
 @kernel
-def factor_rows(B, decide):
-    """Factor G = L D Lᵀ in place. With ``decide``, find which rows are redundant; else keep what was found before.
+def eliminate(B, r):
+    """Row r of G = L D Lᵀ from those before it; returns its size before and its pivot."""
+    start, row = B.meets[r], B.g_at[r] - B.meets[r]
+    size = B.G[index(row + r)]
+    pivot = size
+    for s in range(start, r):
+        other = B.g_at[s] - B.meets[s]
+        x = B.G[index(row + s)]
+        for t in range(max(start, B.meets[s]), s):
+            x -= B.G[index(row + t)] * B.G[index(other + t)]
+        B.G[index(row + s)] = x
+    for s in range(start, r):
+        x = B.G[index(row + s)] * B.pivot[s]
+        pivot -= x * B.G[index(row + s)]
+        B.G[index(row + s)] = x
+    return size, pivot
 
-    The smallest squared sine of the rows that hold goes to B.most.
+
+@kernel
+def factor_rows(B, decide, weak):
+    """Factor G in place, leaving out rows that are redundant, and those whose pivot fell below ``weak`` times their size.
+
+    With ``decide``, say which rows are redundant: new ones that bring nothing. Ones that held and are about to be lost are
+    never called redundant: they are weak, and the posture close to a singular one. Redundant ones that bring something
+    again hold again.
     """
-    least, dropped = 1.0, 0
+    least, dropped, weaks = 1.0, 0, 0
     for a in range(B.count[USED]):
         i = B.order[a]
         for r in range(B.row[i], B.row[i] + B.rows[i]):
-            start, row = B.meets[r], B.g_at[r] - B.meets[r]
-            size = B.G[index(row + r)]
-            pivot = size
-            for s in range(start, r):
-                other = B.g_at[s] - B.meets[s]
-                x = B.G[index(row + s)]
-                for t in range(max(start, B.meets[s]), s):
-                    x -= B.G[index(row + t)] * B.G[index(other + t)]
-                B.G[index(row + s)] = x
-            for s in range(start, r):
-                x = B.G[index(row + s)] * B.pivot[s]
-                pivot -= x * B.G[index(row + s)]
-                B.G[index(row + s)] = x
-            nothing = not size > NOTHING * B.gross[i]
-            if decide:
-                B.state[r] = REDUNDANT if nothing or not pivot > SAME * size else REGULAR
-            B.margin[r] = 0.0 if nothing else pivot / size
-            if B.state[r] == REGULAR and pivot > 1e-15 * size:
-                B.pivot[r] = 1.0 / pivot
-                least = min(least, B.margin[r])
-            else:
-                B.pivot[r] = 0.0
+            size, pivot = eliminate(B, r)
+            whole = gross(B, i, r)
+            lost = not size > NOTHING * whole or not pivot > SAME * size
+            if decide and B.state[r] == NEW:
+                B.state[r] = REDUNDANT if lost else REGULAR
+            elif decide and B.state[r] == REDUNDANT and pivot > 10.0 * SAME * size and not lost:
+                B.state[r] = REGULAR
+            B.margin[r] = max(pivot, 0.0) / whole if whole > 0.0 else 0.0
+            B.pivot[r] = 0.0
+            if B.state[r] == REDUNDANT or B.state[r] == NEW:
                 dropped += 1
-    B.count[DROPPED] = dropped
+                continue
+            least = min(least, B.margin[r])
+            if pivot > weak * whole and pivot > 1e-15 * size:
+                B.pivot[r] = 1.0 / pivot
+            else:
+                B.weak[weaks] = r
+                weaks += 1
+    B.count[DROPPED], B.count[WEAK] = dropped, weaks
     B.most[1] = least
 
 
 @far
-def relate(key, held, x, decide):
-    """J, Y, Z and the factor of G at poses and with a mass matrix already known; ``decide`` as in factor_rows."""
+def relate(key, held, weak, decide):
+    """J, Y, Z and the factor of G at poses and with a mass matrix already known; ``decide`` and ``weak`` as in factor_rows."""
     T, W = open_rooms(key)
     (B,) = open_bonds(held)
     fill(T, W, B)
     respond(T, W, B)
-    factor_rows(B, decide)
+    factor_rows(B, decide, weak)
     return OK
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from brachiate.compiled import entry, kernel
+from brachiate.compiled import kernel
 from brachiate.constraints.rooms import (
     BALL_LOCK,
     CONNECTION,
+    NEW,
     NUMBERS_G,
     NUMBERS_Y,
     PAIRS,
     ROWS,
     USED,
-    open_bonds,
 )
-from brachiate.model.rooms import OK, PAD, open_rooms
+from brachiate.model.rooms import OK, PAD
 
 NEED_MORE = 9  # status: arrays are too short; Bonds.count says what is needed
 
@@ -113,13 +113,9 @@ def arrange(T, B):
     """Number the rows and find what meets. Says if the arrays are too short for it."""
     number_rows(T, B)
     find_pairs(T, B)
+    for r in range(min(B.count[ROWS], B.state.shape[0])):
+        B.state[r] = NEW
     short = B.count[ROWS] > B.c.shape[0] or B.count[NUMBERS_Y] > B.Y.shape[0]
     short = short or B.count[NUMBERS_G] > B.G.shape[0] or B.count[PAIRS] > B.pair.shape[0]
     return NEED_MORE if short else OK
 
-
-@entry
-def _arrange(key, held):
-    T, _ = open_rooms(key)
-    (B,) = open_bonds(held)
-    return arrange(T, B)

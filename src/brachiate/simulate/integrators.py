@@ -17,7 +17,7 @@ import numpy as np
 from brachiate import doors
 from brachiate.compiled import Floats, Handle, call_at, entry, kernel, opener, outlined
 from brachiate.constraints.held import Held
-from brachiate.constraints.motion import ACCELERATE, ACCELERATE_AND_DECIDE, OPEN, SETTLE
+from brachiate.constraints.motion import ACCELERATE, ACCELERATE_AND_DECIDE, NEEDS_CROSSING, OPEN, SETTLE
 from brachiate.constraints.rooms import HOLD, open_bonds
 from brachiate.doors import Array
 from brachiate.dynamics.forward import accelerate
@@ -418,6 +418,10 @@ class Integrator:
         Q, V = np.empty((steps // every, len(q))), np.empty((steps // every, len(v)))
         held = self.held.key if self.held is not None and self.held.count else None
         status = self.method.run(data.key, held, self._steps.key, time, dt, steps, every, Q, V)
+        if status == NEEDS_CROSSING and self.held is not None:
+            data.q[:], data.v[:] = q, v
+            self.held.prepare_crossing()
+            return self.advance(dt, steps, every, time)
         if status != OK:
             data.q[:], data.v[:] = q, v
             self._refuse(status, steps * dt)
