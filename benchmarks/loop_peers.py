@@ -186,8 +186,8 @@ class Proximal(NamedTuple):
 
 # No two rows of the loops say the same, so there is no need of a proximal term, and one solution of one factor is exact.
 DENSE = Proximal("constraintDynamics", mu=0.0, iterations=1, agree=1e-9)
-# Link by link. Its guide's mu of 1e-6 makes accelerations wrong by a hundredth, for thin ropes do not go together with weights of
-# 1e6; more than two iterations take time and give nothing here. It passes over Baumgarte's gains of points (Pinocchio 4.1).
+# Link by link. Its guide's mu of 1e-6 puts weights of 1e6 on light bodies, which makes accelerations wrong by 1e-3 to 1e-2; more
+# than two iterations take time and give nothing here. It passes over Baumgarte's gains of points (Pinocchio 4.1).
 LINKWISE = Proximal("lcaba", mu=1e-4, iterations=2, agree=1e-6)
 
 
