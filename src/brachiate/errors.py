@@ -43,6 +43,14 @@ class StateError(BrachiateError, ArithmeticError):
     """The numbers of a state make no sense: not finite, or a mass matrix that is singular."""
 
 
+class AssemblyError(BrachiateError, ValueError):
+    """Links that cannot be brought together by the motions allowed."""
+
+
+class OverconstrainedError(BrachiateError, ValueError):
+    """A connection that adds nothing, or that contradicts what is held already."""
+
+
 class FileFormatError(BrachiateError, ValueError):
     """A file of ours that is damaged, of another version, or not ours at all."""
 

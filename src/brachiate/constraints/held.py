@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from brachiate.compiled import Handle, call_at, entry, fields_of
-from brachiate.constraints.motion import ACCELERATE_AND_DECIDE, NEEDS_CROSSING, OPEN, SETTLE, TAKE_HOLD, hold, metric
+from brachiate.constraints.motion import ACCELERATE_AND_DECIDE, INSPECT, NEEDS_CROSSING, OPEN, SETTLE, TAKE_HOLD, hold, metric
 from brachiate.constraints.rooms import (
     ANY,
     BALL_LOCK,
@@ -21,6 +21,7 @@ from brachiate.constraints.rooms import (
     POINT,
     ROWS,
     SLIDER,
+    USED,
     WELD,
     Bonds,
     open_bonds,
@@ -83,7 +84,7 @@ class Held:
         length = dict.fromkeys(_PER_ELEMENT, _ELEMENTS * h) | dict.fromkeys(_PER_NUMBER, _NUMBERS * h)
         length |= dict.fromkeys(_PER_VELOCITY, _VELOCITIES * h) | dict.fromkeys(_PER_ROW, sizes["rows"])
         length |= {"J": sizes["y"], "Y": sizes["y"], "Z": sizes["y"], "G": sizes["g"], "pair": sizes["pairs"]}
-        length |= {"count": 7, "far": 5, "most": 2, "clock": 1, "z": self.data.model.nv, "cross": self._cross}
+        length |= {"count": 7, "far": 5, "most": 3, "clock": 1, "z": self.data.model.nv, "cross": self._cross}
         room = {name: np.zeros((length.get(name, h), *field.row), field.dtype) for name, field in fields_of(Bonds).items()}
         self.room = Bonds(**room)
         self._sizes = sizes
@@ -91,8 +92,6 @@ class Held:
             for name, mine, given in zip(Bonds._fields, self.room, old, strict=True):
                 if name not in _SCRATCH:
                     mine[: len(given)] = given
-        self.room.far[CROSS] = cross.address if self._cross else 0
-        self.room.far[:4] = [piece.address for piece in (look, metric, relate, hold)]
         self.handle = Handle(self.room)
         self.key = self.handle.key
 
@@ -105,10 +104,15 @@ class Held:
 
     def arrange(self) -> None:
         """Number the rows anew after a change, with longer arrays if they are needed."""
+        if not self.count:  # nothing holds: no need for the code either
+            self.room.count[:] = 0
+            return
         while _arrange(self.data.key, self.key) != OK:
             need = {"rows": ROWS, "y": NUMBERS_Y, "g": NUMBERS_G, "pairs": PAIRS}
             sizes = {name: max(self._sizes[name], 2 * int(self.room.count[place])) for name, place in need.items()}
             self._make(self._sizes | sizes, self.room)
+        self.room.far[:4] = [piece.address for piece in (look, metric, relate, hold)]
+        self.room.far[CROSS] = cross.address if self._cross else 0
 
     def connect(self, first: Placement, second: Placement, joint: Joint) -> int:
         """Add a connection between frames fixed in two bodies; returns its place."""
@@ -133,10 +137,10 @@ class Held:
         self.count += 1
         return n
 
-    def lock(self, coordinate: int, number: int, course: Array, since: float) -> int:
-        """Hold a coordinate to a polynomial of time; returns its place."""
+    def lock(self, coordinate: int, number: int, course: Array, since: float, until: float) -> int:
+        """Hold a coordinate to a polynomial of the time since a moment, until another; returns its place."""
         n = self._coordinate_bond(COORDINATE, coordinate, number)
-        self.room.course[n], self.room.since[n] = 0.0, since
+        self.room.course[n], self.room.since[n], self.room.until[n] = 0.0, since, until
         self.room.course[n, : len(course)] = course
         return n
 
@@ -170,14 +174,19 @@ class Held:
 
     # --- what follows ---------------------------------------------------------------------------
 
-    def prepare_crossing(self) -> None:
+    def decided(self, states: Array | None = None) -> Array:
+        """Which rows hold and which are redundant, as found so far; given, it is taken back."""
+        if states is not None:
+            self.room.state[: len(states)] = states
+        return self.room.state[: self.room.count[ROWS]].copy()
+
+    def prepare_crossing(self, states: Array) -> None:
         """Bring in what it takes to cross singular postures: code that most runs never need, and room for it."""
         n, rows = self.data.model.nv, int(self.room.count[ROWS])
         self._cross = self.data.model.nq + 2 * n + rows * (rows + 2 * n + 1 + rows)
-        states = self.room.state
         self._make(self._sizes, self.room)
         self.arrange()
-        self.room.state[:] = states
+        self.decided(states)
 
     def accelerations(self) -> Array:
         """Accelerations at the data's state and torques; the forces that hold are in ``room.force``. A view."""
@@ -188,6 +197,14 @@ class Held:
         """Bring the data's velocity onto every row by impulses, left in ``room.force``."""
         self._do(TAKE_HOLD)
 
+    def look(self) -> None:
+        """Compute residuals ``room.c`` and rows at the data's configuration; nothing moves."""
+        self._do(INSPECT)
+
+    def worst_rate(self) -> float:
+        """What the rows asked of the velocity in the last :meth:`take_hold` and did not get [m/s or rad/s]."""
+        return float(self.room.most[2])
+
     def settle(self) -> None:
         """Bring the data's state onto the constraints: position, then velocity."""
         self._do(SETTLE)
@@ -196,15 +213,55 @@ class Held:
         """Largest residual of any row when last looked at [m or rad]."""
         return float(np.abs(self.room.c[: self.room.count[ROWS]]).max(initial=0.0))
 
+    def read_joint(self, place: int) -> tuple[Array, Array]:
+        """Coordinates and velocities of a connection's joint at the data's state: two new arrays."""
+        B = self.room
+        acts = int(B.acts[place])
+        B.acts[place] = 1  # joints that nothing acts in are not looked at otherwise
+        try:
+            self.accelerations()
+        finally:
+            B.acts[place] = acts
+        q, v, n = int(B.q_at[place]), int(B.v_at[place]), int(B.freedoms[place])
+        numbers = sum(NUMBERS_OF[B.e_kind[e]] for e in range(B.element[place], B.element[place] + B.elements[place]))
+        return B.q[q : q + numbers].copy(), B.v[v : v + n].copy()
+
+    def wrench(self, place: int) -> tuple[Array, Array]:
+        """Moment and force (6,) of a connection on its second body about its point, world axes, and that point (3,).
+
+        From the forces last computed; springs, dampers, friction and motors of its joint included.
+        """
+        B, rows = self.room, self.rows_of(place)
+        six = B.force[rows] @ B.T[rows]
+        if B.acts[place]:
+            six = six + B.applied[place]
+        body = int(B.second[place])
+        origin = self.data.work.origin[self.data.model.tree.root[body]] if body >= 0 else np.zeros(3)
+        return six, origin + B.P_second[place]
+
+    def jacobian(self) -> Array:
+        """The rows J as last computed: a new (rows, nv)."""
+        B, T = self.room, self.data.model.tree
+        J = np.zeros((int(B.count[ROWS]), self.data.model.nv))
+        for i in B.order[: B.count[USED]]:
+            for m in range(B.rows[i]):
+                at = int(B.y_at[i] + m * B.y_stride[i])
+                for tip, offset, start in ((int(B.tip_first[i]), 0, 0), (int(B.tip_second[i]), int(B.y_second[i]), int(B.common[i]))):
+                    if tip >= 0:
+                        d = np.arange(start, T.depth[tip] + 1)
+                        J[B.row[i] + m, T.above[T.row[tip] + d]] += B.J[at + offset + d]
+        return J
+
     def rows_of(self, place: int) -> slice:
         """Where the rows of a bond are."""
         start = int(self.room.row[place])
         return slice(start, start + int(self.room.rows[place]))
 
     def _do(self, what: int) -> None:
+        states = self.decided()
         status = _hold(self.data.key, self.key, what)
         if status == NEEDS_CROSSING:
-            self.prepare_crossing()
+            self.prepare_crossing(states)
             status = _hold(self.data.key, self.key, what)
         if status == OPEN:
             raise StateError(f"The loops cannot be closed from here: {self.gap():.3g} m or rad remain.")

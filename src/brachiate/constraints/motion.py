@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from brachiate.compiled import call_at, far, kernel
-from brachiate.constraints.rooms import CROSS, LOOK, METRIC, RELATE, ROWS, USED, WEAK, open_bonds
+from brachiate.constraints.rooms import BEND, CROSS, DROPPED, LOOK, METRIC, REDUNDANT, REGULAR, RELATE, ROWS, TURN_ON, USED, WEAK, open_bonds
 from brachiate.constraints.rows import biases
 from brachiate.constraints.solve import NEARLY_LOST, row_product, solve_rows, spread
 from brachiate.dynamics.inverse import CREEP, external_forces, gather, move_body, passive_forces
@@ -15,10 +15,11 @@ from brachiate.model.rooms import OK, SINGULAR, open_rooms
 CLOSED = 1e-14  # [m or rad] a bond is as closed as round-off lets it be
 OPEN = 10  # status: bonds cannot be closed from here
 NEEDS_CROSSING = 11  # status: a singular posture is near, and the code for it is not there yet
+BROKEN = 1e-8  # of the size of accelerations [m/s² or rad/s²]: round-off in rows that are truly redundant is far below
 CORRECTIONS = 8  # at most so many corrections of position
 
 # What `hold` may be asked for.
-ACCELERATE, ACCELERATE_AND_DECIDE, SETTLE, TAKE_HOLD = range(4)
+ACCELERATE, ACCELERATE_AND_DECIDE, SETTLE, TAKE_HOLD, INSPECT = range(5)
 
 
 @far
@@ -67,6 +68,26 @@ def forced(T, W, B):
 
 
 @kernel
+def betrayed(T, W, B):
+    """Let rows hold again that were called redundant but would be broken by these accelerations: J a + γ ≠ 0."""
+    found = False
+    for a in range(B.count[USED]):
+        i = B.order[a]
+        for m in range(B.rows[i]):
+            r = B.row[i] + m
+            if B.state[r] != REDUNDANT:
+                continue
+            size = abs(B.gamma[r])
+            for j in range(B.rows[i]):
+                size = max(size, abs(B.gamma[B.row[i] + j]))
+            if abs(row_product(T, B, B.J, i, m, W.a) + B.gamma[r]) > BROKEN * (size + 1.0):
+                found = True
+                if B.far[CROSS]:  # without that, everything is done again once it is there
+                    B.state[r] = REGULAR
+    return found
+
+
+@kernel
 def push_back(T, W, B, out):
     """Out ← A⁻¹ Jᵀ G⁻¹ rhs: the least motion, in the mass metric, that changes J x by the right-hand sides."""
     for k in range(out.shape[0]):
@@ -92,13 +113,28 @@ def project_velocity(T, W, B):
 
 
 @kernel
+def worst_rate(T, W, B):
+    """How much of what the rows ask the velocities do not bring: nothing, unless redundant rows contradict each other."""
+    most = 0.0
+    for a in range(B.count[USED]):
+        i = B.order[a]
+        for m in range(B.rows[i]):
+            r = B.row[i] + m
+            most = max(most, abs(B.rate[r] - row_product(T, B, B.J, i, m, W.v)))
+    B.most[2] = most
+
+
+@kernel
 def project_position(key, held, T, W, B):
     """q ← the nearest configuration at which every bond is closed; directions are those of the last state while they do."""
     before = 1e300
     for n in range(CORRECTIONS):
         poses(T, W)
         call_at(B.far[LOOK], key, held, 0.0, 0)
-        most = B.most[0]
+        most = 0.0
+        for r in range(B.count[ROWS]):  # rows that are left out follow the others, or are led through a singular posture
+            if B.pivot[r] > 0.0:
+                most = max(most, abs(B.c[r]))
         if not most > CLOSED or (most < 1e-12 and not most < 0.5 * before):
             return OK
         if n > 0 and not most < 0.1 * before:  # the old directions do no longer
@@ -120,16 +156,17 @@ def hold(key, held, implicit, what):
     SETTLE: bring the state back onto the constraints, position first, then velocity; the factor of A may be a step old.
     Rows that are about to be lost are left out of SETTLE, and replaced in accelerations (:mod:`.singular`).
     TAKE_HOLD: the velocity boundary condition: impulses that bring v onto every row, everything made anew.
+    INSPECT: residuals and rows only; nothing moves.
     """
     T, W = open_rooms(key)
     (B,) = open_bonds(held)
-    decide, status = int(what != ACCELERATE), OK
+    decide, status = int(what != ACCELERATE and what != INSPECT), OK
     if what == SETTLE:
         status = project_position(key, held, T, W, B)
     else:
         poses(T, W)
         call_at(B.far[LOOK], key, held, 0.0, 0)
-        if what != TAKE_HOLD:
+        if what == ACCELERATE or what == ACCELERATE_AND_DECIDE:
             motion_forces(T, W, B)
         if T.passive[0] and implicit > 0.0:
             for k in range(W.y.shape[0]):
@@ -137,14 +174,26 @@ def hold(key, held, implicit, what):
                 W.y[k] = T.damping[k] + T.friction[k] / (v * v + CREEP * CREEP) ** 0.5
         status = call_at(B.far[METRIC], key, held, implicit if T.passive[0] else 0.0, 0)
     call_at(B.far[RELATE], key, held, 0.0 if what == TAKE_HOLD else NEARLY_LOST, decide)
+    if what == INSPECT:
+        return status
     if what == SETTLE or what == TAKE_HOLD:
         project_velocity(T, W, B)
+        if what == TAKE_HOLD:
+            worst_rate(T, W, B)
         if status == OK and not finite(W.v):
             return SINGULAR
     else:
         forced(T, W, B)
+        if decide and B.count[DROPPED] and betrayed(T, W, B):
+            # Rows thought redundant are not: the posture is singular. v is bent onto what they allow, and all done again.
+            if B.far[CROSS] == 0:
+                return NEEDS_CROSSING
+            call_at(B.far[RELATE], key, held, NEARLY_LOST, 0)
+            call_at(B.far[CROSS], key, held, 0.0, BEND)
+            motion_forces(T, W, B)
+            forced(T, W, B)
         if B.count[WEAK]:
             if B.far[CROSS] == 0:
                 return NEEDS_CROSSING
-            status = max(status, call_at(B.far[CROSS], key, held, 0.0, 0))
+            call_at(B.far[CROSS], key, held, 0.0, TURN_ON)
     return status

@@ -24,6 +24,8 @@ POINT, WELD, HINGE, SLIDER, ANY = range(5)
 REGULAR, REDUNDANT, NEW = range(3)
 # Places in Bonds.far.
 LOOK, METRIC, RELATE, HOLD, CROSS = range(5)
+# What CROSS is asked for: accelerations that turn onto the way on, or velocities bent onto it.
+TURN_ON, BEND = range(2)
 # Places in Bonds.count.
 USED, ROWS, NUMBERS_Y, NUMBERS_G, PAIRS, DROPPED, WEAK = range(7)
 
@@ -33,7 +35,7 @@ class Bonds(NamedTuple):
 
     count: Ints  # (7,) bonds in use, rows, numbers of Y, numbers of G, pairs of chains that meet; rows dropped, rows weak
     far: Ints  # (5,) addresses of the large pieces of compiled code: LOOK, METRIC, RELATE, HOLD, CROSS
-    most: Floats  # (2,) largest residual; smallest squared sine of the rows that hold
+    most: Floats  # (3,) largest residual; smallest squared sine of the rows that hold; largest |J v − rate| after an impulse
     clock: Floats  # (1,) [s] time of the state looked at
     order: Ints  # (nh,) the bonds in use
     alive: Ints  # (nh,)
@@ -65,11 +67,13 @@ class Bonds(NamedTuple):
     other_number: Ints  # (nh,)
     course: Rows6  # (nh, 6) polynomial: of the time since ``since``, or of the coordinate it follows
     since: Floats  # (nh,) [s]
+    until: Floats  # (nh,) [s] from then on a course stays where it is
     target: Rows6  # (nh, 6) quaternion a ball is held at
     gross_turn: Floats  # (nh,) size of its rows if nothing cancelled: those that hold an orientation
     gross_move: Floats  # (nh,) and those that hold a point, or a coordinate
     P_first: Rows3  # (nh, 3) [m] the second frame's point, from the origin of the first body's tree
     P_second: Rows3  # (nh, 3) [m] the same from the origin of the second body's tree
+    applied: Rows6  # (nh, 6) moment and force on the second body of what acts in its joint
     e_kind: Ints  # (ne,)
     e_axis: Rows3  # (ne, 3)
     e_anchor: Rows3  # (ne, 3)

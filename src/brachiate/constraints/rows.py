@@ -149,11 +149,11 @@ def situate(T, W, B, i):
     elif form == ANY:
         fit(B, i, R1, R2, d)
     if form != ANY and B.acts[i]:
-        read_joint(B, i, R1, R2, d)
+        find_joint(B, i, R1, R2, d)
 
 
 @kernel
-def read_joint(B, i, R1, R2, d):
+def find_joint(B, i, R1, R2, d):
     """Coordinates of a joint that is one elementary motion; angles go on counting past full turns."""
     q, form = B.q_at[i], B.form[i]
     if form == HINGE:
@@ -339,6 +339,7 @@ def joint_forces(T, W, B, i):
     for k in range(B.v_at[i], B.v_at[i] + B.freedoms[i]):
         v = B.v[k]
         F = F + (B.tau[k] - B.damping[k] * v - B.friction[k] * v / math.sqrt(v * v + CREEP * CREEP)) * force(B.N, k)
+    put6(B.applied, i, F)
     press(W, B.second[i], vec3(B.P_second, i), F)
     press(W, B.first[i], vec3(B.P_first, i), -1.0 * F)
 
@@ -371,7 +372,9 @@ def coordinate_row(T, W, B, i):
         for m in range(r, r + 3):
             B.rate[m], B.gamma[m] = 0.0, 0.0
     elif B.kind[i] == COORDINATE:
-        y, d, dd = polynomial(B, i, B.clock[0] - B.since[i])
+        y, d, dd = polynomial(B, i, min(B.clock[0], B.until[i]) - B.since[i])
+        if B.clock[0] > B.until[i]:
+            d, dd = 0.0, 0.0
         B.c[r], B.rate[r], B.gamma[r] = W.q[B.number[i]] - y, d, -dd
     else:
         y, d, dd = B.course[i, 0], 0.0, 0.0

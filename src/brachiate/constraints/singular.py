@@ -6,6 +6,10 @@ but its rate of change does: with uᵀJ ≈ 0 the unknown jerk drops out and
     uᵀ(J̇ + ∂γ/∂v) a = −uᵀ D_q γ[v].
 
 γ is quadratic in v, so ∂γ/∂v by differences is exact; derivatives along the motion are taken over four places.
+
+In a posture that is singular from the start, velocities are free that the next moment would break the constraint: v has
+to obey uᵀγ(v) = 0 as well. It is bent onto that by Newton's method, with the least motion in the mass metric. Where no such
+v exists but zero (a *shaky* posture), the iteration halves what is too much each time, down to nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from __future__ import annotations
 import math
 
 from brachiate.compiled import call_at, far, kernel
-from brachiate.constraints.rooms import LOOK, ROWS, USED, WEAK, open_bonds
+from brachiate.constraints.rooms import BEND, LOOK, ROWS, USED, WEAK, open_bonds
 from brachiate.constraints.rows import biases, fill
 from brachiate.constraints.solve import row_product, solve_rows, spread
 from brachiate.dynamics.inverse import move_body
@@ -24,6 +28,7 @@ from brachiate.model.rooms import OK, open_rooms
 
 TRAVEL = 1e-3  # [rad or m] how far along the motion differences are taken; their error is its fourth power
 PLACES = (1.0, -1.0, 2.0, -2.0)
+BENDS = 40  # at most so many steps of Newton's method
 GONE = 1e-9  # a third-order row this small relative to the speed says nothing: the constraint is redundant here
 
 
@@ -64,8 +69,11 @@ def dot(x, y, n):
 
 
 @far
-def cross(key, held, x, n):
-    """Correct W.a, which the regular rows have made, so that it also follows the third-order rows of the weak ones."""
+def cross(key, held, x, what):
+    """TURN_ON: correct W.a, which the regular rows have made, so that it also follows the third-order rows of the weak ones.
+
+    BEND: correct W.v so that uᵀγ = 0 of every weak row.
+    """
     T, W = open_rooms(key)
     (B,) = open_bonds(held)
     rows, nv, nq, weak = B.count[ROWS], W.v.shape[0], W.q.shape[0], B.count[WEAK]
@@ -92,13 +100,39 @@ def cross(key, held, x, n):
         s[i] = 0.0
         for j in range(nv):
             t[i * nv + j] = 0.0
+    if what == BEND:
+        bend(T, W, B, v0, speed, U, t, y, s, M, rows, weak)
+        return OK
     along_velocities(T, W, B, v0, speed, U, t, rows, weak)
     along_motion(key, held, T, W, B, q0, v0, TRAVEL / speed, U, t, s, rows, weak)
     for j in range(nv):
         W.a[j] = a0[j]
     respond_to(T, W, B, t, y, rows, weak)
-    correct(W, t, y, s, M, weak, speed)
+    for i in range(weak):
+        s[i] -= dot(t[i * nv : (i + 1) * nv], W.a, nv)
+    correct(W.a, t, y, s, M, weak, speed)
     return OK
+
+
+@kernel
+def bend(T, W, B, v0, speed, U, t, y, s, M, rows, weak):
+    """v ← the nearest velocity with uᵀγ(v) = 0, by Newton's method."""
+    nv = v0.shape[0]
+    for _ in range(BENDS):
+        for j in range(nv):
+            v0[j] = W.v[j]
+        gammas(T, W, B)
+        most = 0.0
+        for i in range(weak):
+            s[i] = -dot(U[i * rows : (i + 1) * rows], B.gamma, rows)
+            most = max(most, abs(s[i]))
+            for j in range(nv):
+                t[i * nv + j] = 0.0
+        if not most > 1e-13 * speed * speed:
+            return
+        along_velocities(T, W, B, v0, speed, U, t, rows, weak)
+        respond_to(T, W, B, t, y, rows, weak)
+        correct(W.v, t, y, s, M, weak, speed)
 
 
 @kernel
@@ -162,11 +196,10 @@ def respond_to(T, W, B, t, y, rows, weak):
 
 
 @kernel
-def correct(W, t, y, s, M, weak, speed):
-    """a += y μ with (tᵀy) μ = s − tᵀa: symmetric elimination, rows that say nothing left out."""
-    nv = W.v.shape[0]
+def correct(a, t, y, s, M, weak, speed):
+    """a += y μ with (tᵀy) μ = s: symmetric elimination, rows that say nothing left out."""
+    nv = a.shape[0]
     for i in range(weak):
-        s[i] -= dot(t[i * nv : (i + 1) * nv], W.a, nv)
         for j in range(i + 1):
             M[i * weak + j] = M[j * weak + i] = dot(t[i * nv : (i + 1) * nv], y[j * nv : (j + 1) * nv], nv)
     for i in range(weak):
@@ -186,4 +219,4 @@ def correct(W, t, y, s, M, weak, speed):
             s[i] -= M[i * weak + k] * s[k]
         s[i] *= M[i * weak + i]
         for j in range(nv):
-            W.a[j] += s[i] * y[i * nv + j]
+            a[j] += s[i] * y[i * nv + j]

@@ -129,11 +129,25 @@ def combine(X, weights, dt, out):
 
 
 @kernel
+def first_slope(key, held, X, T, W, t):
+    """X.y ← the state, X.k ← its slope: the place to look which rows hold, and perhaps to bend v at a singular posture."""
+    if held is not None:
+        status = held_at(key, held, t, 0.0, ACCELERATE_AND_DECIDE)
+        take(W, X.y)
+        rates(T, W.q, W.v, X.k)
+        nq = W.q.shape[0]
+        for i in range(W.v.shape[0]):
+            X.k[nq + i] = W.a[i]
+        return status
+    take(W, X.y)
+    return slope(key, held, t, X.y, X.k, 0)
+
+
+@kernel
 def runge_kutta_step(key, held, X, T, W, t, dt):
     """One step of the method in X's table."""
-    take(W, X.y)
-    status = OK
-    for i in range(X.weights.shape[0]):
+    status = first_slope(key, held, X, T, W, t)
+    for i in range(1, X.weights.shape[0]):
         stage_state(X, i, dt, X.z)
         status = max(status, slope(key, held, t + X.nodes[i] * dt, X.z, X.k, i * X.y.shape[0]))
     combine(X, X.weights, dt, X.y)
@@ -223,8 +237,7 @@ def _dormand_prince(key, held, steps_key, t, dt, n, every, Q, V):
     m, s = X.y.shape[0], X.weights.shape[0]
     begin, t, end, kept = t, 0.0, n * dt, 0
     h = X.control[0] if X.control[0] > 0.0 else dt
-    take(W, X.y)
-    status = slope(key, held, begin, X.y, X.k, 0)
+    status = first_slope(key, held, X, T, W, begin)
     while t < end:
         if h <= 1e-14 * end:
             return STALLED
@@ -257,9 +270,7 @@ def _dormand_prince(key, held, steps_key, t, dt, n, every, Q, V):
             X.y[c], X.k[c] = X.z[c], X.k[(s - 1) * m + c]
         if held is not None:  # the state moves back onto what holds, and its slope with it
             give(T, W, X.y)
-            status = max(status, finish(key, held, begin + t))
-            take(W, X.y)
-            status = max(status, slope(key, held, begin + t, X.y, X.k, 0))
+            status = max(status, finish(key, held, begin + t), first_slope(key, held, X, T, W, begin + t))
         if not last:
             h *= factor
             X.control[0] = h
@@ -417,13 +428,16 @@ class Integrator:
         q, v = data.q.copy(), data.v.copy()
         Q, V = np.empty((steps // every, len(q))), np.empty((steps // every, len(v)))
         held = self.held.key if self.held is not None and self.held.count else None
+        rows = None if held is None else self.held.decided()
         status = self.method.run(data.key, held, self._steps.key, time, dt, steps, every, Q, V)
         if status == NEEDS_CROSSING and self.held is not None:
             data.q[:], data.v[:] = q, v
-            self.held.prepare_crossing()
+            self.held.prepare_crossing(rows)
             return self.advance(dt, steps, every, time)
         if status != OK:
             data.q[:], data.v[:] = q, v
+            if rows is not None:
+                self.held.decided(rows)
             self._refuse(status, steps * dt)
         return Q, V
 

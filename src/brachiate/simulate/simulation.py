@@ -57,7 +57,7 @@ class Simulation:
         self.dt = doors.number(dt, "dt", above=0.0, most=1e3)
         self.every = doors.whole(every, "every", least=1)
         self._settings = doors.one_of(integrator, tuple(METHODS), "integrator"), tolerance
-        self._integrator = Integrator(world.data, *self._settings)
+        self._integrator = Integrator(world.data, *self._settings, held=world.held)
         self._events: list[Event] = []
         self._controllers: list[Callable[[World], Any]] = []
 
@@ -135,7 +135,7 @@ class Simulation:
     def _stretch(self, start: float, done: int, count: int) -> list[Any]:
         """Advance many steps in one go of compiled code."""
         self._saturate()
-        Q, V = self._ready().advance(self.dt, count, self.every)
+        Q, V = self._ready().advance(self.dt, count, self.every, start + self.dt * done)
         times = start + self.dt * (done + self.every * np.arange(1, len(Q) + 1))
         self.world.time = start + self.dt * (done + count)
         torque = self.world.torque.copy()
@@ -159,8 +159,8 @@ class Simulation:
 
     def _ready(self) -> Integrator:
         """The integrator of the world's present data: adding a figure has given it another."""
-        if self._integrator.data is not self.world.data:
-            self._integrator = Integrator(self.world.data, *self._settings)
+        if self._integrator.data is not self.world.data or self._integrator.held is not self.world.held:
+            self._integrator = Integrator(self.world.data, *self._settings, held=self.world.held)
         return self._integrator
 
     def _through(self, end: float) -> None:
@@ -211,7 +211,7 @@ class Simulation:
         span = stop - self.world.time
         if span > 0:
             self._saturate()
-            self._ready().advance(span)
+            self._ready().advance(span, time=self.world.time)
         self.world.time = stop
 
     def _locate(self, event: Event, before: float, after: float, start: Any, stop: float) -> float:

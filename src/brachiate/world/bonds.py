@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brachiate import dynamics
+from brachiate import doors, dynamics
 from brachiate.constraints.held import Held
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError
@@ -99,7 +100,7 @@ class Bond:
     report: Report
 
     def __init__(self, world: World, name: str) -> None:
-        self._world = world
+        self.world = world
         self.name = name
         self.place = -1  # in the constraint set; -1: not there
 
@@ -112,10 +113,20 @@ class Bond:
         """Take a place in a constraint set."""
         raise NotImplementedError
 
+    def fits(self, model: Model) -> bool:
+        """Whether everything it holds is there."""
+        raise NotImplementedError
+
+    def copied(self, world: World) -> Any:
+        """Return the same for another world."""
+        other = copy.copy(self)
+        other.world, other.place = world, -1
+        return other
+
     def _present(self) -> Held:
         if not self.alive:
             raise ArgumentError(f"{self.name!r} holds nothing any more: it was cut.")
-        return self._world.held
+        return self.world.held
 
     def row_names(self) -> list[str]:
         """A name for each of its rows."""
@@ -140,19 +151,28 @@ class Connection(Bond):
         if self.kept[1].any():
             B.acts[self.place] = 1
 
+    def fits(self, model: Model) -> bool:
+        """Whether both links are there."""
+        return all(link == "world" or link in model.links for link in (self.link, self.to))
+
     def keep(self) -> tuple[Array, Array]:
         """Coordinates and motor torques of its joint, to be found again after a change."""
-        B = self._world.held.room
+        B = self.world.held.room
         return B.q[self._q].copy(), B.tau[self._v].copy()
+
+    def give(self, q: Array, tau: Array) -> None:
+        """Set coordinates and motor torques of its joint."""
+        B = self.world.held.room
+        B.q[self._q], B.tau[self._v] = q, tau
 
     @property
     def _q(self) -> slice:
-        start = int(self._world.held.room.q_at[self.place])
+        start = int(self.world.held.room.q_at[self.place])
         return slice(start, start + self.joint.nq)
 
     @property
     def _v(self) -> slice:
-        start = int(self._world.held.room.v_at[self.place])
+        start = int(self.world.held.room.v_at[self.place])
         return slice(start, start + self.joint.nv)
 
     @property
@@ -174,8 +194,6 @@ class Connection(Bond):
 
     @torque.setter
     def torque(self, values: Any) -> None:
-        from brachiate import doors  # noqa: PLC0415
-
         B = self._present().room
         B.tau[self._v] = doors.numbers(values, (self.joint.nv,), f"torque of {self.name!r}")
         B.acts[self.place] = int(B.acts[self.place] or B.tau[self._v].any())
@@ -183,12 +201,12 @@ class Connection(Bond):
     @property
     def wrench(self) -> Wrench:
         """Force and moment on ``link`` from ``to`` at the present state and torques."""
-        held = self._present()
-        held.accelerations()
-        return self._wrench(held)
+        self._present().accelerations()
+        return self.read_wrench()
 
-    def _wrench(self, held: Held) -> Wrench:
-        six, point = held.wrench(self.place)
+    def read_wrench(self) -> Wrench:
+        """The same, from the accelerations last computed."""
+        six, point = self._present().wrench(self.place)
         return Wrench(six[3:], six[:3], point)
 
     @property
@@ -203,8 +221,6 @@ class Connection(Bond):
 
     def row_names(self) -> list[str]:
         """A name for each of its rows: the direction it holds, where that has one."""
-        words = {0: "fixed", 5: "held"}
-        del words
         rows = 6 - self.joint.nv
         if not self.joint.elements:
             directions = ["x", "y", "z", "rx", "ry", "rz"]
@@ -238,6 +254,10 @@ class Lock(Bond):
             k = model.coordinate_index[self.name]
             self.place = held.lock(k, model.scalar_coordinates[self.name], self._course, self._since, self._until)
 
+    def fits(self, model: Model) -> bool:
+        """Whether the coordinate is there."""
+        return self.name in model.joints or self.name in model.coordinate_index
+
     @property
     def torque(self) -> Any:
         """Torque or force that holding takes at the present state [N·m or N]: one number, or three of a ball joint."""
@@ -267,6 +287,10 @@ class Follow(Bond):
         at, places = model.coordinate_index, model.scalar_coordinates
         other = (-1, 0) if self.of is None else (at[self.of], places[self.of])
         self.place = held.couple(at[self.coordinate], places[self.coordinate], *other, self._coefficients)
+
+    def fits(self, model: Model) -> bool:
+        """Whether both coordinates are there."""
+        return all(name is None or name in model.coordinate_index for name in (self.coordinate, self.of))
 
     def row_names(self) -> list[str]:
         """A name for its row."""

@@ -21,6 +21,7 @@ class Named(np.ndarray):
     """
 
     model: Model | None
+    connection: dict[str, Any]  #: force and moment at every connection, of accelerations of what is held
 
     def __new__(cls, values: ArrayLike, model: Model) -> Named:
         """Copy the values; the model knows their names."""
@@ -30,6 +31,7 @@ class Named(np.ndarray):
 
     def __array_finalize__(self, other: Any) -> None:
         self.model = getattr(other, "model", None)
+        self.connection = getattr(other, "connection", {})
 
     def _place(self, key: Any) -> Any:
         return key if self.model is None or not isinstance(key, str) else coordinate_place(self.model, key)

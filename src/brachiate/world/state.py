@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from brachiate.doors import Array
 from brachiate.world.pushes import Push
@@ -18,3 +19,7 @@ class State:
     v: Array
     torque: Array
     pushes: tuple[Push, ...]
+    version: int  # of the structure: it counts connections made and cut
+    parts: dict[str, Any]
+    bonds: tuple[Any, ...]
+    joints: dict[Any, tuple[Array, Array]]  # coordinates and motor torques of connections

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -12,21 +12,22 @@ from numpy.typing import ArrayLike
 
 from brachiate import doors, dynamics, kinematics, manifold
 from brachiate.doors import Array
+from brachiate.constraints.held import Held
+from brachiate.constraints.rooms import NEW
 from brachiate.dynamics import Totals
 from brachiate.errors import ArgumentError, ModelError
 from brachiate.kinematics import Pose
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.data import STANDARD_GRAVITY, Data
 from brachiate.model.flatten import Placement
+from brachiate.model.joints import Joint
 from brachiate.model.model import Model
+from brachiate.world import structure
+from brachiate.world.bonds import Bond, Connection, Lock, Report
 from brachiate.world.figure import Figure
 from brachiate.world.named import Named, coordinate_values
 from brachiate.world.pushes import Push
 from brachiate.world.state import State
-
-
-class OpenLoopWarning(UserWarning):
-    """A model has loops or couplings, and the world does not hold them."""
 
 
 class World:
@@ -42,63 +43,84 @@ class World:
         if np.ndim(gravity) == 0:
             gravity = (0.0, 0.0, -doors.number(gravity, "gravity", least=0.0, most=1e9))
         self._gravity = doors.vector(gravity, "gravity")
-        self._parts: dict[str, tuple[Model, Array, Array]] = {}
+        self.parts: dict[str, tuple[Model, Array, Array]] = {}
+        self.bonds: list[Bond] = []
+        self._version = 0
         self._figures: dict[str, Figure] = {}
         self._pushes: list[Push] = []
         self.time = 0.0  #: [s]
-        self._rebuild()
+        self.rebuild()
 
     # --- what there is --------------------------------------------------------------------------
 
     def add(self, model: Model, name: str | None = None, at: ArrayLike = (0, 0, 0), rotation: ArrayLike | None = None) -> Figure:
         """Add a figure or thing under a name, its base moved to a place. Nothing that is there already changes.
 
-        It begins in the model's pose ``reference``, if it has one (models from files do), else with every joint at zero.
+        It begins in the model's pose ``reference``, if it has one (models from files do), else with every joint at zero. Its
+        loops and couplings are closed, if need be by moving its joints a little.
         """
         if not isinstance(model, Model):
             raise ArgumentError(f"world.add expects a model, such as brachiate.figures.human28(), got {model!r}.")
         name = model.name if name is None else name
         if not isinstance(name, str) or not name or "/" in name or name == "world":
             raise ModelError(f"{name!r} cannot name a figure: a name is a text that is not empty, has no '/' and is not 'world'.")
-        if name in self._parts:
+        if name in self.parts:
             raise ModelError(f"A figure named {name!r} is there already. Give this one another name: world.add(..., name=...).")
         before = self.save()
-        self._parts[name] = model, doors.vector(at, f"place of {name!r}"), doors.rotation_matrix(rotation, f"rotation of {name!r}")
+        self.parts[name] = model, doors.vector(at, f"place of {name!r}"), doors.rotation_matrix(rotation, f"rotation of {name!r}")
         try:
-            self._rebuild(before)
+            self.rebuild(before)
+            if "reference" in model.poses:  # where a file draws it
+                for joint, place in model.joints.items():
+                    self.data.q[self.model.joints[f"{name}/{joint}"].q] = model.poses["reference"][place.q]
+            if model.loops or model.couplings:
+                structure.close_loops(self, name, model)
         except Exception:
-            del self._parts[name]
+            del self.parts[name]
+            self.bonds = list(before.bonds)
+            self.rebuild()
+            self.restore(before)
             raise
         self._figures[name] = Figure(self, name, model)
-        if model.loops or model.couplings:
-            open_ends = ", ".join(part.name for part in (*model.loops, *model.couplings))
-            warnings.warn(
-                f"{name!r} moves as an open tree: its loops and couplings are not closed ({open_ends}).", OpenLoopWarning, stacklevel=2
-            )
-        if "reference" in model.poses:  # where a file draws it
-            for joint, place in model.joints.items():
-                self.data.q[self.model.joints[f"{name}/{joint}"].q] = model.poses["reference"][place.q]
         return self._figures[name]
 
-    def _rebuild(self, before: State | None = None) -> None:
-        """Make one model of all parts; joints that were there before keep their state."""
+    def rebuild(self, before: State | None = None) -> None:
+        """Make one model of all parts; joints that were there before keep their state, connections their handles."""
         builder = ModelBuilder("world")
-        for name, (model, at, rotation) in self._parts.items():
+        for name, (model, at, rotation) in self.parts.items():
             builder.include(name, model, at, rotation)
         model = builder.build()
         data = Data(model, self._gravity)
         if before is not None:
-            old = self.model
-            for joint, place in old.joints.items():
-                new = model.joints[joint]
-                data.q[new.q], data.v[new.v], data.tau[new.v] = before.q[place.q], before.v[place.v], before.torque[place.v]
+            for joint, place in self.model.joints.items():
+                if joint in model.joints:
+                    new = model.joints[joint]
+                    data.q[new.q], data.v[new.v], data.tau[new.v] = before.q[place.q], before.v[place.v], before.torque[place.v]
         self.model, self.data = model, data
         self._frames = _frames(model)
         self._members = {
             figure: np.array([int(model.links[link].name.startswith(figure + "/")) for link in _body_links(model)], np.int64)
-            for figure in self._parts
+            for figure in self.parts
         }
         self._load_pushes()
+        self.held = Held(data)
+        self.bonds = [bond for bond in self.bonds if bond.fits(model)]
+        for bond in self.bonds:
+            if before is not None and bond in before.joints:
+                bond.kept = before.joints[bond]
+            bond.enter(self.held, model)
+        self.held.arrange()
+        self.changed()
+
+    def changed(self) -> None:
+        """Remember that the structure is another one now."""
+        self._version += 1
+
+    def decide(self) -> None:
+        """Look which rows are redundant at the present state, which stays as it is."""
+        if self.bonds:
+            self.held.room.clock[0] = self.time
+            self.held.accelerations()
 
     @property
     def figures(self) -> Mapping[str, Figure]:
@@ -108,6 +130,86 @@ class World:
     def figure(self, name: str) -> Figure:
         """One figure by name."""
         return doors.named(self._figures, name, "figure", "this world")
+
+    # --- structure ------------------------------------------------------------------------------
+
+    def connect(
+        self,
+        link: str,
+        to: str,
+        joint: Joint | None = None,
+        *,
+        at: ArrayLike = (0, 0, 0),
+        to_at: ArrayLike = (0, 0, 0),
+        allow: str | Iterable[str] | None = None,
+        name: str | None = None,
+        redundant: bool = False,
+    ) -> Connection:
+        """Connect two links by a joint (fixed, if none is given) while time runs; either may be a site, or ``world``.
+
+        The joint is made where the first frame is now, its axes along those of the second: nothing snaps. With ``allow``,
+        the second frame is brought onto the first instead, by the least motion of the joints named. Velocities then
+        change by the impulse that the connection takes [SVC] 4.3; ``connection.report`` tells all. On failure nothing has
+        changed.
+
+        Args:
+            link: Link or site that is to be connected.
+            to: Link or site (or ``world``) it is connected to.
+            joint: How it may move against it: any joint, with its damping, springs and friction.
+            at: Point in the first frame where the joint is made [m].
+            to_at: With ``allow``: point in the second frame it is brought to [m].
+            allow: Joints that may move to close the gap: a name, a pattern such as ``man/*``, several of them, or ``all``.
+            name: Of the connection; the link's by default.
+            redundant: Whether a connection that holds nothing new is welcome.
+        """
+        return structure.connect(self, link, to, joint, at, to_at, allow, name, redundant)
+
+    def cut(self, what: Bond | str, *, impulse: ArrayLike | None = None) -> Report:
+        """Cut a connection, or a joint of the tree: what the joint carries then moves freely, its pose and velocity unchanged.
+
+        ``impulse`` (3,) [N·s], world axes, drives the links of a connection apart: it acts on the connected link, and its
+        opposite on the other.
+        """
+        return structure.cut(self, what, impulse)
+
+    def lock(self, name: str, *, redundant: bool = False) -> list[Lock]:
+        """Hold a joint or a coordinate where it is, whatever torque that takes."""
+        return structure.lock(self, name, None, None, redundant)
+
+    def prescribe(self, name: str, course: ArrayLike, *, over: float | None = None) -> Lock:
+        """Move a coordinate along c0 + c1 t + c2 t² + ..., t counted from now, for a time [s] or for ever.
+
+        Its torque then follows from the motion: ``prescribed.torque``. Up to six coefficients.
+        """
+        return structure.lock(self, name, course, over, redundant=False)[0]
+
+    def release(self, name: str) -> None:
+        """Let a locked or prescribed joint or coordinate move by its torques again."""
+        own = {name, *(self.model.coordinates[self.model.joints[name].v] if name in self.model.joints else ())}
+        found = [bond for bond in self.bonds if isinstance(bond, Lock) and bond.name in own]
+        if not found:
+            raise ArgumentError(f"{name!r} is neither locked nor prescribed.")
+        for bond in found:
+            structure.cut(self, bond, None)
+
+    @property
+    def connections(self) -> Mapping[str, Connection]:
+        """Every connection there is, by name, in the order they were made."""
+        return structure.listed(self.bonds)
+
+    @property
+    def locks(self) -> Mapping[str, Lock]:
+        """Every coordinate that is locked or prescribed, by name."""
+        return MappingProxyType({bond.name: bond for bond in self.bonds if isinstance(bond, Lock)})
+
+    def row_names(self) -> list[str]:
+        """A name for each row of the constraint set."""
+        place = {bond.place: bond for bond in self.bonds}
+        return [name for i in self.held.room.order[: self.held.room.count[0]] for name in place[int(i)].row_names()]
+
+    def placement(self, link: str) -> Placement:
+        """The body a link belongs to, and its pose there; ``world`` belongs to none."""
+        return Placement(-1, np.eye(3), np.zeros(3)) if link == "world" else self.model.placements[link]
 
     # --- state ----------------------------------------------------------------------------------
 
@@ -173,31 +275,50 @@ class World:
     def save(self) -> State:
         """Return a snapshot of everything that changes."""
         if not hasattr(self, "model"):
-            return State((), 0.0, np.zeros(0), np.zeros(0), np.zeros(0), ())
+            return State((), 0.0, np.zeros(0), np.zeros(0), np.zeros(0), (), 0, {}, (), {})
         d = self.data
-        return State(self.model.coordinates, self.time, d.q.copy(), d.v.copy(), d.tau.copy(), tuple(self._pushes))
+        joints = {bond: bond.keep() for bond in self.bonds if isinstance(bond, Connection)}
+        return State(
+            self.model.coordinates, self.time, d.q.copy(), d.v.copy(), d.tau.copy(), tuple(self._pushes),
+            self._version, dict(self.parts), tuple(self.bonds), joints,
+        )  # fmt: skip
 
     def restore(self, state: State) -> None:
         """Bring a snapshot back."""
         if not isinstance(state, State):
             raise ArgumentError(f"restore expects what save returned, got {state!r}.")
-        if state.coordinates != self.model.coordinates:
+        if state.parts.keys() != self.parts.keys() or any(bond.world is not self for bond in state.bonds):
             raise ArgumentError(
                 f"This state has {len(state.coordinates)} coordinates, the world {self.model.nv}, or their names differ: "
                 "it was saved from another world, or before a figure was added."
             )
+        if state.version != self._version:
+            for bond in self.bonds:
+                bond.place = -1
+            self.parts, self.bonds = dict(state.parts), list(state.bonds)
+            for figure, (model, _, _) in self.parts.items():
+                self._figures[figure].model = model
+            self.rebuild()
+            self._version = state.version
         self.data.q[:], self.data.v[:], self.data.tau[:] = state.q, state.v, state.torque
+        for bond, (q, tau) in state.joints.items():
+            bond.give(q, tau)
         self.time = state.time
         self._pushes = list(state.pushes)
         self._load_pushes()
+        if state.bonds and (self.held.room.state[: self.held.room.count[1]] == NEW).any():
+            self.decide()
 
     def copy(self) -> World:
         """Return another world like this one, with its own state."""
         other = World(self._gravity)
-        other._parts = dict(self._parts)
+        other.parts = dict(self.parts)
         other._figures = {name: Figure(other, name, figure.model) for name, figure in self._figures.items()}
-        other._rebuild()
-        other.restore(self.save())
+        other.bonds = [bond.copied(other) for bond in self.bonds]
+        other.rebuild()
+        mine = self.save()
+        joints = {theirs: mine.joints[bond] for bond, theirs in zip(self.bonds, other.bonds, strict=True) if bond in mine.joints}
+        other.restore(replace(mine, version=other._version, bonds=tuple(other.bonds), joints=joints))
         return other
 
     # --- forces from outside ----------------------------------------------------------------------
@@ -241,6 +362,8 @@ class World:
             old = self.data
             self.data = Data(self.model, self._gravity, pushes=2 * len(rows))
             self.data.assign(q=old.q, v=old.v, a=old.a, tau=old.tau)
+            if hasattr(self, "held"):
+                self.held.data = self.data
         work = self.data.work
         work.push_count[0] = len(rows)
         for n, (p, place) in enumerate(rows):
@@ -323,10 +446,28 @@ class World:
         """Accelerations that torques (by default the world's own) make at the present state (nv,)."""
         held = self.data.tau.copy()
         tau = held if torque is None else coordinate_values(self.model, torque, "torque")
+        if self.bonds:
+            return self._held_accelerations(tau)
         try:
             return Named(dynamics.forward_dynamics(self.data, self.data.q, self.data.v, tau), self.model)
         finally:
             self.data.tau[:] = held
+
+    def _held_accelerations(self, torque: Array) -> Named:
+        """Accelerations of what is held, and the force at every connection."""
+        own = self.data.tau.copy()
+        self.data.tau[:] = torque
+        self.held.room.clock[0] = self.time
+        try:
+            result = Named(self.held.accelerations(), self.model)
+        finally:
+            self.data.tau[:] = own
+        result.connection = {name: bond.read_wrench() for name, bond in self.connections.items()}
+        return result
+
+    def solve_mass(self, force: ArrayLike) -> Array:
+        """A⁻¹ f of the tree, whatever is held (nv,)."""
+        return dynamics.solve_mass(self.data, self.data.q, force)
 
     def integrated(self, v: ArrayLike, dt: float) -> Array:
         """The configuration after moving with constant velocities for a time dt [s]."""
@@ -338,7 +479,7 @@ class World:
 
     def __repr__(self) -> str:
         """Return what there is."""
-        return f"<World: {', '.join(self._parts) or 'empty'}; {self.model.nv} dof, t = {self.time:g} s>"
+        return f"<World: {', '.join(self.parts) or 'empty'}; {self.model.nv} dof, t = {self.time:g} s>"
 
 
 def _frames(model: Model) -> dict[str, Placement]:

@@ -1,0 +1,361 @@
+"""Connecting and cutting while time runs [SVC] 4: transactions that leave nothing half done."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brachiate import doors, kinematics
+from brachiate.constraints.rooms import DROPPED, REDUNDANT, ROWS
+from brachiate.doors import Array
+from brachiate.errors import ArgumentError, AssemblyError, ModelError, OverconstrainedError, StateError, UnknownName
+from brachiate.kinematics import Pose
+from brachiate.model.flatten import Placement
+from brachiate.model.joints import BALL, FLOAT, Fixed, Free, Joint
+from brachiate.model.link import Link, check_loop_joint
+from brachiate.model.model import Model
+from brachiate.world.assembly import assemble
+from brachiate.world.bonds import Bond, Connection, Follow, Lock, Report
+
+if TYPE_CHECKING:
+    from brachiate.world.world import World
+
+_CONTRADICTION = 1e-7  # [m/s or rad/s] of what rows ask and no velocity can bring
+
+
+def connect(
+    world: World,
+    link: str,
+    to: str,
+    joint: Joint | None,
+    at: ArrayLike,
+    to_at: ArrayLike,
+    allow: str | Iterable[str] | None,
+    name: str | None,
+    redundant: bool,
+) -> Connection:
+    """See :meth:`World.connect`."""
+    joint = Fixed() if joint is None else joint
+    check_loop_joint(joint, f"connection of {link!r} to {to!r}")
+    name = _free_name(world, link if name is None else name, given=name is not None)
+    a, b = _frame(world, link), _frame(world, to)
+    point, to_point = doors.vector(at, f"point of {link!r}"), doors.vector(to_at, f"point of {to!r}")
+    if world.placement(a.link).body == world.placement(b.link).body:
+        same = "is one piece with" if a.link != b.link else "is"
+        raise ArgumentError(f"{link!r} {same} {to!r}: a link cannot be connected to itself. Name two links that can move against each other.")
+    frame = Placement(-1, a.rotation, a.position + a.rotation @ point)
+    to_frame = Placement(-1, b.rotation, b.position + b.rotation @ to_point)
+    if allow is None:
+        to_frame = _meeting(world, a.link, frame.position, b.link, b.rotation)
+        frame = _meeting(world, a.link, frame.position, a.link, None, like=(b.link, b.rotation))
+    connection = Connection(world, name, a.link, b.link, joint, frame, to_frame)
+    return _join(world, connection, allow, redundant)
+
+
+def _join(world: World, bond: Any, allow: str | Iterable[str] | None, redundant: bool) -> Any:
+    """Let a bond hold: assemble, impulse, report; on failure everything is as before."""
+    held, data = world.held, world.data
+    before = world.save()
+    counts = _counts(world)
+    bond.enter(held, world.model)
+    world.bonds.append(bond)
+    try:
+        held.arrange()
+        if allow is not None:
+            assemble(world, bond, allow)
+        held.room.clock[0] = world.time
+        held.take_hold()
+        rows = held.rows_of(bond.place)
+        if not redundant and (held.room.state[rows] == REDUNDANT).all():
+            raise OverconstrainedError(
+                f"{bond.name!r} would hold nothing that is not held already: all its {rows.stop - rows.start} rows are redundant. "
+                "Pass redundant=True if it is meant so; the forces are then not unique."
+            )
+        worst = held.worst_rate()
+        if worst > _CONTRADICTION * (1.0 + np.abs(before.v).max(initial=0.0)):
+            raise OverconstrainedError(
+                f"{bond.name!r} contradicts what is held already: {worst:.3g} m/s or rad/s are asked for that no motion of the world has."
+            )
+    except Exception:
+        world.bonds.remove(bond)
+        held.remove(bond.place)
+        bond.place = -1
+        held.arrange()
+        world.restore(before)
+        world.decide()
+        raise
+    bond.report = _report(world, bond, "connected", counts, before.v, rows.stop - rows.start)
+    world.changed()
+    return bond
+
+
+def lock(world: World, name: str, course: ArrayLike | None, over: float | None, redundant: bool) -> list[Lock]:
+    """See :meth:`World.lock` and :meth:`World.prescribe`."""
+    model = world.model
+    names = [name]
+    if name in model.joints:
+        element_kinds = [e.kind for e in model.links[model.joints[name].link].joint.elements]
+        if FLOAT in element_kinds:
+            raise ArgumentError(
+                f"{name!r} is a free joint. Hold its link to the world instead: world.connect({model.joints[name].link!r}, 'world')."
+            )
+        if element_kinds == [BALL]:
+            if course is not None:
+                raise ArgumentError(f"{name!r} is a ball joint: it can be locked, but a course is a polynomial of one coordinate.")
+            lock_ = Lock(world, name, np.zeros(1), world.time, np.inf, world[name])
+            return [_join(world, _new_lock(world, lock_), None, redundant)]
+        names = list(model.coordinates[model.joints[name].v])
+    elif name not in model.coordinate_index:
+        raise UnknownName("joint or coordinate", name, dict.fromkeys([*model.joints, *model.coordinates]), "this world")
+    made: list[Lock] = []
+    for coordinate in names:
+        if coordinate not in model.scalar_coordinates:
+            raise ArgumentError(f"{coordinate!r} is a part of a ball joint. Lock the whole joint.")
+        polynomial = np.array([world.angle(coordinate)]) if course is None else _course(course, coordinate)
+        until = np.inf if over is None else world.time + doors.number(over, "over", above=0.0)
+        made.append(_join(world, _new_lock(world, Lock(world, coordinate, polynomial, world.time, until)), None, redundant))
+    return made
+
+
+def _new_lock(world: World, lock: Lock) -> Lock:
+    if any(isinstance(bond, Lock) and bond.name == lock.name for bond in world.bonds):
+        raise ArgumentError(f"{lock.name!r} is locked or moved already. Release it first: world.release({lock.name!r}).")
+    return lock
+
+
+def _course(course: ArrayLike, name: str) -> Array:
+    given = np.atleast_1d(doors.reals(course, f"course of {name!r}", "coefficients of a polynomial of time"))
+    if given.ndim != 1 or not 1 <= len(given) <= 6 or not np.isfinite(given).all():
+        raise ArgumentError(f"course of {name!r}: expected one to six finite coefficients, constant first, got {doors.shown(course)}.")
+    return given
+
+
+def cut(world: World, what: Bond | str, impulse: ArrayLike | None) -> Report:
+    """See :meth:`World.cut`."""
+    counts, before = _counts(world), world.save()
+    if isinstance(what, str) and what not in world.connections:
+        return _cut_joint(world, what, counts, before, impulse)
+    bond: Bond = world.connections[what] if isinstance(what, str) else what
+    if not isinstance(bond, Bond) or bond.world is not world:
+        raise ArgumentError(f"cut expects a connection of this world or the name of a joint, got {doors.shown(what)}.")
+    if not bond.alive:
+        raise ArgumentError(f"{bond.name!r} is cut already.")
+    push = None
+    if impulse is not None:
+        if not isinstance(bond, Connection):
+            raise ArgumentError(f"{bond.name!r} is no connection: only those can be cut with an impulse.")
+        push = _separation(world, bond, doors.vector(impulse, "impulse"))
+    held = world.held
+    rows = held.rows_of(bond.place)
+    if isinstance(bond, Connection):
+        bond.kept = bond.keep()
+    world.bonds.remove(bond)
+    held.remove(bond.place)
+    bond.place = -1
+    held.arrange()
+    if push is not None:
+        world.data.v[:] += push
+        held.take_hold()
+    else:
+        world.decide()
+    report = _report(world, bond, "cut", counts, before.v, rows.stop - rows.start)
+    world.changed()
+    return report
+
+
+def _separation(world: World, bond: Connection, impulse: Array) -> Array:
+    """Change of velocity that equal and opposite impulses [N·s] on the two links make, were nothing held."""
+    at = bond.wrench.at
+    force = np.zeros(world.model.nv)
+    for link, sign in ((bond.link, 1.0), (bond.to, -1.0)):
+        if world.placement(link).body >= 0:
+            pose = world.pose(link)
+            J = world.jacobian(link, pose.rotation.T @ (at - pose.position))
+            force += sign * J[:3].T @ impulse
+    return world.solve_mass(force)
+
+
+def _cut_joint(world: World, name: str, counts: Any, before: Any, impulse: ArrayLike | None) -> Report:
+    """Cut a joint of the tree: what it carries gets a free joint, its pose and velocity unchanged."""
+    model = world.model
+    by_joint = {link.joint_name: link for link in model.links.values() if link.parent is not None}
+    link = by_joint.get(name)
+    if link is None:
+        free = {link.joint_name for link in model.links.values()} - set(by_joint)
+        if name in free:
+            raise ArgumentError(f"{name!r} carries the root of a figure: there is nothing it could be cut from.")
+        raise UnknownName("connection or joint", name, [*world.connections, *by_joint], "this world")
+    if impulse is not None:
+        raise ArgumentError("Only a connection can be cut with an impulse. Push the links apart with world.push instead.")
+    pose, velocity = world.pose(link.name), world.velocity(link.name)
+    figure, _, local = link.name.partition("/")
+    part, at, rotation = world.parts[figure]
+    try:
+        world.parts[figure] = _without(part, local), at, rotation
+        world.rebuild(before)
+    except Exception:
+        world.parts[figure] = part, at, rotation
+        raise
+    world.figures[figure].model = world.parts[figure][0]
+    root = world.model.joints[f"{figure}/{_free_joint(local)}"]
+    base = world.model.links[link.name]
+    R = base.rotation.T @ pose.rotation
+    world.data.q[root.q] = [*(base.rotation.T @ (pose.position - base.position)), *Pose(R, np.zeros(3)).quaternion]
+    world.data.v[root.v] = [*(pose.rotation.T @ velocity[:3]), *(pose.rotation.T @ velocity[3:])]
+    world.decide()
+    world.changed()
+    after = world.data.v.copy()
+    variables, mobility = _counts(world)
+    return Report(
+        f"{name!r} cut", (counts[0], variables), (counts[1], mobility), 0, _redundant(world), 0.0, 0.0,
+        world.model, world.gravity, world.data.q.copy(), (after, after),
+    )  # fmt: skip
+
+
+def _free_joint(link: str) -> str:
+    return f"{link}.free"
+
+
+def _without(model: Model, link: str) -> Model:
+    """The model with a link's joint cut: the link is a root that moves freely."""
+    links, sites, loops, couplings, actuators, poses = model._parts()
+    gone = set(model.links[link].joint.coordinate_names(model.links[link].joint_name)) if model.links[link].joint.nv else set()
+    loose = replace(
+        model.links[link], parent=None, joint=Free(effort=0.0), joint_name=_free_joint(link), position=np.zeros(3), rotation=np.eye(3)
+    )
+    kept: list[Link] = [loose if part.name == link else part for part in links]
+    couplings = [c for c in couplings if c.coordinate not in gone and c.of not in gone]
+    actuators = [a for a in actuators if a.coordinate not in gone]
+    poses = {pose: {j: q for j, q in values.items() if j != model.links[link].joint_name} for pose, values in poses.items()}
+    return Model(model.name, kept, sites, loops, couplings, actuators, poses)
+
+
+class _Frame:
+    """A frame in a link: of the link itself, of a site, or of the world."""
+
+    def __init__(self, link: str, rotation: Array, position: Array) -> None:
+        self.link, self.rotation, self.position = link, rotation, position
+
+
+def _frame(world: World, name: str) -> _Frame:
+    if name == "world":
+        return _Frame("world", np.eye(3), np.zeros(3))
+    model = world.model
+    if isinstance(name, str) and name in model.sites:
+        site = model.sites[name]
+        return _Frame(site.link, site.rotation, site.position)
+    doors.named({**model.links, **model.sites, "world": None}, name, "link or site", "this world")
+    return _Frame(name, np.eye(3), np.zeros(3))
+
+
+def _meeting(world: World, link: str, point: Array, in_link: str, axes: Array | None, like: tuple[str, Array] | None = None) -> Placement:
+    """The frame at a link's point, as it is now, seen in another link; its axes those given there, or those of ``like``."""
+    here, there = _pose(world, link), _pose(world, in_link)
+    P = here.position + here.rotation @ point
+    if axes is None:
+        assert like is not None
+        axes = there.rotation.T @ _pose(world, like[0]).rotation @ like[1]
+    return Placement(-1, axes, there.rotation.T @ (P - there.position))
+
+
+def _pose(world: World, link: str) -> Pose:
+    if link == "world":
+        return Pose(np.eye(3), np.zeros(3))
+    kinematics.update_poses(world.data)
+    return kinematics.pose(world.data, world.model.placements[link])
+
+
+def _free_name(world: World, wanted: str, given: bool) -> str:
+    """The wanted name, or the next one that is free; one that was given must be free."""
+    if not isinstance(wanted, str) or not wanted:
+        raise ArgumentError(f"{wanted!r} cannot name a connection: a name is a text that is not empty.")
+    taken = world.connections
+    if wanted not in taken:
+        return wanted
+    if given:
+        raise ModelError(f"A connection named {wanted!r} is there already. Give this one another name.")
+    return next(name for n in range(2, len(taken) + 3) if (name := f"{wanted} {n}") not in taken)
+
+
+def _counts(world: World) -> tuple[int, int]:
+    """Joint variables and mobility."""
+    count = world.held.room.count
+    variables = world.model.nv + sum(bond.joint.nv for bond in world.bonds if isinstance(bond, Connection))
+    return variables, world.model.nv - int(count[ROWS] - count[DROPPED])
+
+
+def _redundant(world: World) -> tuple[str, ...]:
+    if not world.held.room.count[DROPPED]:
+        return ()
+    state = world.held.room.state
+    return tuple(name for n, name in enumerate(world.row_names()) if state[n] == REDUNDANT)
+
+
+def _report(world: World, bond: Bond, what: str, counts: tuple[int, int], v: Array, rows: int) -> Report:
+    held = world.held
+    variables, mobility = _counts(world)
+    force = moment = 0.0
+    if bond.alive:
+        mine = held.rows_of(bond.place)
+        if isinstance(bond, Connection):
+            six = held.room.force[mine] @ held.room.T[mine]
+            force, moment = float(np.sqrt(six[3:] @ six[3:])), float(np.sqrt(six[:3] @ six[:3]))
+        else:
+            moment = float(np.abs(held.room.force[mine]).max())
+    return Report(
+        f"{bond.name!r} {what}", (counts[0], variables), (counts[1], mobility), rows, _redundant(world), force, moment,
+        world.model, world.gravity, world.data.q.copy(), (v, world.data.v.copy()),
+    )  # fmt: skip
+
+
+def close_loops(world: World, figure: str, model: Model) -> None:
+    """Close the loops and couplings of a model that has just been added, moving its joints as little as that takes."""
+    joined: list[Any] = []
+    for loop in model.loops:
+        ends = [end if end == "world" else f"{figure}/{end}" for end in (loop.first, loop.second)]
+        whole = next(part for part in world.model.loops if part.name == f"{figure}/{loop.name}")
+        frame = Placement(-1, whole.second_rotation, whole.second_position)
+        to_frame = Placement(-1, whole.first_rotation, whole.first_position)
+        joined.append(Connection(world, f"{figure}/{loop.name}", ends[1], ends[0], loop.joint, frame, to_frame))
+    for coupling in model.couplings:
+        of = None if coupling.of is None else f"{figure}/{coupling.of}"
+        joined.append(Follow(world, f"{figure}/{coupling.name}", f"{figure}/{coupling.coordinate}", of, np.array(coupling.coefficients)))
+    counts, before = _counts(world), world.save()
+    for bond in joined:
+        bond.enter(world.held, world.model)
+        world.bonds.append(bond)
+    world.held.arrange()
+    assemble(world, joined, f"{figure}/*")
+    world.held.take_hold()
+    for bond in joined:
+        bond.report = _report(world, bond, "closed", counts, before.v, 0)
+    world.changed()
+
+
+def matching(model: Model, allow: str | Iterable[str]) -> Array:
+    """Flags of the velocities that patterns such as ``man/*`` name (nv,); ``all`` names every one."""
+    patterns = [allow] if isinstance(allow, str) else list(allow)
+    flags = np.zeros(model.nv, bool)
+    for pattern in patterns:
+        if not isinstance(pattern, str):
+            raise ArgumentError(f"allow: expected names of joints such as 'man/*', got {doors.shown(pattern)}.")
+        found = [joint for joint in model.joints if pattern == "all" or fnmatch.fnmatchcase(joint, pattern)]
+        if not found:
+            raise UnknownName("joint (or pattern of joints)", pattern, model.joints, "this world")
+        for joint in found:
+            flags[model.joints[joint].v] = True
+    return flags
+
+
+def listed(bonds: list[Bond]) -> Mapping[str, Connection]:
+    """Connections by name."""
+    return MappingProxyType({bond.name: bond for bond in bonds if isinstance(bond, Connection)})
+
+
+__all__ = ["AssemblyError", "StateError", "close_loops", "connect", "cut", "listed", "lock", "matching"]

@@ -1,0 +1,358 @@
+"""Generalized coordinates of closed chains [CKC] 2: laws they obey, published counts, and the unit vector method.
+
+Rows, mass matrices and accelerations to compare with come from maximal coordinates (tests/maximal.py), not from the package.
+Round-off in H is that of a solve with a basis whose inverse is at most a few times as long: 1e-14 here, 1e-10 asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests import maximal
+from tests.constraints.closed import GRAVITY, closed, example, high_bar, loops_of
+from tests.random_models import moved
+
+from brachiate import Data, dynamics, figures
+from brachiate.constraints.coordinates import Coordinates, choose, unit_vector_accelerations
+from brachiate.doors import Array
+from brachiate.errors import ArgumentError, StateError
+
+SEEDS = range(18)
+TWINS = [seed for seed in SEEDS if seed % 3 == 0]
+
+
+def largest(x: Array) -> float:
+    return float(np.abs(x).max(initial=0.0))
+
+
+def measured(c: Coordinates) -> Array:
+    """H in velocities measured by √A_ii, which decides whether a set is kept."""
+    return c.H * c.measure[c.dependent, None] / c.measure[c.generalized]
+
+
+def rows_of_rank(seed: int, m: int, n: int, rank: int) -> tuple[Array, Array]:
+    """Random rows, long and short ones and redundant ones among them, and the diagonal of some mass matrix."""
+    rng = np.random.default_rng(seed)
+    J = rng.normal(size=(m, rank)) @ rng.normal(size=(rank, n))
+    return J * 10.0 ** rng.uniform(-1, 1, (m, 1)), 10.0 ** rng.uniform(-2, 2, n)
+
+
+sizes = st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 8), st.integers(0, 10)).flatmap(
+    lambda t: st.tuples(st.just(t[0]), st.just(t[1]), st.just(t[2]), st.integers(0, min(t[1], t[2])))
+)
+
+
+# --- laws ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_motions_of_w_keep_to_the_rows_and_are_all_there_are(seed):
+    m, c = example(seed)
+    chosen = choose(c.J, np.diag(c.A))
+    n, N_F = chosen.W.shape
+    assert N_F == chosen.mobility == n - chosen.rank == maximal.mobility(m.model, m.q, m.connections)
+    assert largest(c.J @ chosen.W) < 1e-10 * max(1.0, largest(c.J)) * largest(chosen.W)
+    assert np.array_equal(chosen.W[chosen.generalized], np.eye(N_F))
+    assert np.array_equal(chosen.W[chosen.dependent], chosen.H)
+    assert np.array_equal(np.sort(np.concatenate([chosen.generalized, chosen.dependent])), np.arange(n))
+    assert largest(measured(chosen)) <= 5
+    assert largest(chosen.W @ m.v[chosen.generalized] - m.v) < 1e-10 * largest(m.v)  # m.v keeps to the connections
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_drift_is_what_the_rows_ask_for_at_rest_of_the_generalized_coordinates(seed):
+    _, c = example(seed)
+    chosen = choose(c.J, np.diag(c.A))
+    w = chosen.drift(c.gamma)
+    assert largest(w[chosen.generalized]) == 0
+    assert largest(c.J @ w + c.gamma) < 1e-10 * (1 + largest(c.gamma))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_inertia_gives_the_kinetic_energy(seed):
+    m, c = example(seed)
+    chosen = choose(c.J, np.diag(c.A))
+    v = m.v[chosen.generalized]
+    kinetic, _ = maximal.energy(m.model, m.q, m.v, GRAVITY, m.connections)
+    assert 0.5 * v @ chosen.inertia(c.A) @ v == pytest.approx(kinetic, rel=1e-10)
+
+
+@pytest.mark.parametrize("seed", TWINS)
+def test_the_rows_of_a_twin_are_redundant_and_made_of_those_it_repeats(seed):
+    m, c = example(seed)
+    chosen = choose(c.J, np.diag(c.A))
+    last = len(m.connections) - 1
+    assert chosen.redundant == tuple(np.flatnonzero(c.owner == last))
+    for row, parts in chosen.depends.items():
+        assert {int(c.owner[k]) for k in parts} == {last - 1}
+        assert largest(c.J[row] - sum(factor * c.J[k] for k, factor in parts.items())) < 1e-5 * largest(c.J[row])
+
+
+@given(sizes)
+def test_random_rows_of_any_shape_and_rank(size):
+    J, diagonal = rows_of_rank(*size)
+    _, m, n, rank = size
+    c = choose(J, diagonal)
+    assert (c.rank, c.mobility, len(c.redundant)) == (rank, n - rank, m - rank)
+    assert c.W.shape == (n, n - rank)
+    assert c.H.shape == (rank, n - rank)
+    kept = [i for i in range(m) if i not in c.redundant]
+    assert np.linalg.matrix_rank(J[kept]) == rank
+    scaled = J / np.sqrt(diagonal)
+    size_of = np.linalg.norm(scaled, 2) if rank else 1.0
+    assert largest(scaled @ (np.sqrt(diagonal)[:, None] * c.W) / np.sqrt(diagonal)[c.generalized]) < 1e-10 * size_of
+    for i in range(m):  # later rows first: a row is redundant if and only if those before it have its direction
+        before, with_it = (np.linalg.matrix_rank(scaled[:k], tol=1e-9 * size_of) for k in (i, i + 1))
+        assert (i in c.redundant) == (before == with_it)
+
+
+@given(sizes, st.integers(-20, 20))
+def test_units_do_not_matter(size, power):
+    """Velocities in other units (by powers of two, so that nothing is rounded): the same choice, and H in those units."""
+    J, diagonal = rows_of_rank(*size)
+    unit = 2.0 ** np.random.default_rng(size[0]).integers(-10, 10, len(diagonal))
+    c, other = choose(J, diagonal), choose(J * 2.0**power * unit, diagonal * unit**2)
+    assert np.array_equal(c.dependent, other.dependent)
+    assert np.allclose(c.W, other.W * unit[:, None] / unit[c.generalized], rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize(("m", "n"), [(0, 0), (0, 4), (3, 0), (3, 4)])
+def test_without_rows_or_with_rows_of_zeros_everything_is_free(m, n):
+    c = choose(np.zeros((m, n)), np.ones(n))
+    assert np.array_equal(c.W, np.eye(n))
+    assert (c.rank, c.mobility, c.near_singular) == (0, n, ())
+    assert c.redundant == tuple(range(m))
+    assert all(parts == {} for parts in c.depends.values())
+    assert np.array_equal(c.drift(np.zeros(m)), np.zeros(n))
+
+
+def test_a_chain_without_freedom_has_none():
+    c = choose(np.array([[1.0, 1.0], [1.0, -1.0]]), [1.0, 2.0])
+    assert (c.mobility, c.W.shape) == (0, (2, 0))
+    assert np.allclose(c.drift([2.0, 0.0]), [-1.0, -1.0])
+    assert np.allclose(unit_vector_accelerations(lambda a: a, c, [2.0, 0.0], [5.0, 5.0]), [-1.0, -1.0])
+
+
+# --- published mechanisms -----------------------------------------------------------------------
+
+FREEDOMS = {"fourbar": 1, "andrews": 1, "bricard": 1, "fivebar": 2, "stewart": 6, "scissor_lift": 1}
+
+
+@pytest.mark.parametrize("name", FREEDOMS)
+def test_mechanisms_have_the_freedoms_that_are_published(name):
+    model = getattr(figures, name)()
+    q = model.poses.get("reference", model.neutral)
+    c = closed(model, q, np.zeros(model.nv), loops_of(model))
+    chosen = choose(c.J, np.diag(c.A))
+    assert chosen.mobility == FREEDOMS[name]
+    assert largest(c.J @ chosen.W) < 1e-10 * largest(c.J)
+
+
+def test_the_gymnast_at_the_high_bar_has_twelve_freedoms_and_seventeen_by_one_hand():
+    for hands, freedoms in ((("right", "left"), 12), (("right",), 17)):
+        c = closed(*high_bar(hands))
+        assert choose(c.J, np.diag(c.A)).mobility == freedoms
+
+
+# --- near singular postures ---------------------------------------------------------------------
+
+
+def fourbar_at(angle: float) -> tuple[Coordinates, Array]:
+    model = figures.fourbar()
+    c = closed(model, np.array([angle, angle, -angle]), np.zeros(3), loops_of(model))
+    return choose(c.J, np.diag(c.A)), c.J
+
+
+@pytest.mark.parametrize("angle", [1e-3, 1e-6, 1e-7])
+def test_near_a_singular_posture_no_freedom_is_gained_but_it_is_reported(angle):
+    c, J = fourbar_at(angle)
+    in_line, J_there = fourbar_at(0.0)
+    assert (c.mobility, len(c.near_singular)) == (1, 1)
+    assert (in_line.mobility, in_line.near_singular) == (2, ())
+    assert fourbar_at(1.0)[0].near_singular == ()
+    sigma, direction = c.near_singular[0]
+    assert 0.1 * angle < sigma < angle
+    assert largest(J @ direction) < 10 * sigma  # hardly held here, and free where the bars are in line
+    assert largest(J_there @ direction) < 10 * angle
+    assert np.linalg.matrix_rank(np.column_stack([c.W, direction]), tol=1e-3) == 2
+    assert np.sum((c.measure * direction) ** 2) == pytest.approx(1.0)
+
+
+# --- keeping a set ------------------------------------------------------------------------------
+
+
+def test_along_a_four_bar_that_turns_the_set_is_never_changed():
+    model = figures.fourbar(3)
+    cranks = np.array([1.0] * 4 + [-1.0] * 3)
+    previous = None
+    sets = set()
+    for angle in np.arange(0.05, 2 * np.pi, 0.1):
+        c = closed(model, angle * cranks, np.zeros(7), loops_of(model))
+        previous = choose(c.J, np.diag(c.A), previous)
+        sets.add(tuple(previous.generalized))
+        assert largest(c.J @ previous.W) < 1e-10
+        assert largest(measured(previous)) <= 5
+    assert len(sets) == 1  # bars in line are passed twice, but there, too, all rates are alike
+
+
+def wanderings(steps: int) -> list[tuple[Array, Array]]:
+    """Rows and mass diagonal along a large motion of a random mechanism, corrected where its loops open."""
+    m, _ = example(4)
+    n = m.model.nv
+    waves = np.random.default_rng(5).normal(0.0, 2.0, (3, n))
+    q, found = m.q, []
+    for t in np.linspace(0.0, 2 * np.pi, steps):
+        c = closed(m.model, q, np.zeros(n), m.connections)
+        assert largest(c.gap) < 0.05
+        found.append((c.J, np.diag(c.A)))
+        wish = waves[0] * np.sin(t) + waves[1] * np.cos(2 * t) + waves[2] * np.sin(3 * t)
+        J_inverse = np.linalg.pinv(c.J)
+        q = moved(m.model, q, 2 * np.pi / steps * (wish - J_inverse @ (c.J @ wish)) - J_inverse @ c.gap)
+    return found
+
+
+def test_along_a_large_motion_sets_are_kept_while_they_do():
+    path = wanderings(120)
+    fresh = [choose(J, diagonal) for J, diagonal in path]
+    kept = [fresh[0]]
+    for J, diagonal in path[1:]:
+        kept.append(choose(J, diagonal, kept[-1]))
+        assert kept[-1].mobility == fresh[0].mobility
+        assert largest(J @ kept[-1].W) < 1e-10 * largest(J) * largest(kept[-1].W)
+        assert largest(measured(kept[-1])) <= 5
+
+    def changes(chosen: list[Coordinates]) -> int:
+        return sum(not np.array_equal(a.generalized, b.generalized) for a, b in pairwise(chosen))
+
+    assert 0 < 3 * changes(kept) < changes(fresh)  # seen: 4 and 25
+
+
+@given(sizes, st.sampled_from([0.01, 0.3, 3.0]))
+def test_a_set_is_kept_up_to_five_and_exchanged_down_to_one(size, change):
+    J, diagonal = rows_of_rank(*size)
+    rank = size[3]
+    before = choose(J, diagonal)
+    rng = np.random.default_rng(size[0])
+    J = J @ (np.eye(len(diagonal)) + change * rng.normal(size=(len(diagonal), len(diagonal))))
+    after = choose(J, diagonal, before)
+    assert after.rank == rank
+    assert largest(J @ after.W) < 1e-9 * (1 + largest(J)) * (1 + largest(after.W))
+    V = np.linalg.svd(J / np.sqrt(diagonal))[2][:rank]
+    H = np.linalg.solve(V[:, before.dependent], V[:, before.generalized])
+    if largest(H) <= 4.999:
+        assert np.array_equal(after.dependent, before.dependent)
+    elif largest(H) > 5.001:
+        assert largest(measured(after)) <= 1 + 1e-6
+
+
+def test_after_a_change_of_structure_or_rank_everything_is_chosen_anew():
+    J, diagonal = rows_of_rank(1, 4, 7, 3)
+    anew = choose(J, diagonal)
+    others = [choose(*rows_of_rank(2, 4, 8, 3)), choose(*rows_of_rank(2, 5, 7, 3)), choose(*rows_of_rank(2, 4, 7, 2))]
+    for other in others:
+        assert np.array_equal(choose(J, diagonal, other).dependent, anew.dependent)
+
+
+def test_a_set_that_determines_nothing_any_more_is_given_up():
+    before = choose([[1.0, 0.1, 0.0]], np.ones(3))
+    after = choose([[0.0, 0.1, 1.0]], np.ones(3), before)
+    assert (list(before.dependent), list(after.dependent)) == ([0], [2])
+
+
+# --- accelerations ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_unit_vectors_give_the_accelerations_of_maximal_coordinates(seed):
+    m, c = example(seed)
+    tau = np.random.default_rng(seed).normal(size=m.model.nv)
+    expected, _ = maximal.accelerations(*m[:3], tau, GRAVITY, m.connections)
+    a = unit_vector_accelerations(c.inverse_dynamics, choose(c.J, np.diag(c.A)), c.gamma, tau)
+    assert largest(a - expected) < 1e-9 * largest(expected)
+
+
+@pytest.mark.parametrize("seed", [2, 4, 8])
+def test_unit_vectors_do_with_the_newton_euler_method_of_the_package(seed):
+    m, c = example(seed)  # nothing acts in these loops
+    data = Data(m.model, GRAVITY)
+    tau = np.random.default_rng(seed).normal(size=m.model.nv)
+    expected, _ = maximal.accelerations(*m[:3], tau, GRAVITY, m.connections)
+    chosen = choose(c.J, np.diag(dynamics.mass_matrix(data, m.q)))
+    a = unit_vector_accelerations(lambda a: dynamics.inverse_dynamics(data, m.q, m.v, a), chosen, c.gamma, tau)
+    assert largest(a - expected) < 1e-9 * largest(expected)
+
+
+def test_whatever_set_is_chosen_accelerations_are_the_same():
+    m, c = example(7)
+    diagonal = np.diag(c.A)
+    one = choose(c.J, diagonal)
+    other = choose(c.J, diagonal * 10.0 ** np.random.default_rng(0).uniform(-3, 3, len(diagonal)))
+    assert not np.array_equal(one.dependent, other.dependent)
+    a, b = (unit_vector_accelerations(c.inverse_dynamics, chosen, c.gamma, np.zeros(m.model.nv)) for chosen in (one, other))
+    assert largest(a - b) < 1e-9 * largest(a)
+
+
+# --- doors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("J", "diagonal", "message"),
+    [
+        (np.zeros((1, 3)), np.ones((2, 2)), "mass_diagonal: expected finite numbers in a row"),
+        (np.zeros((1, 3)), [1.0, np.nan, 1.0], "mass_diagonal: expected finite numbers in a row"),
+        (np.zeros((1, 3)), "heavy", "mass_diagonal: expected the diagonal of the mass matrix, got 'heavy'"),
+        (np.zeros((1, 3)), [1.0, 0.0, 1.0], r"mass_diagonal\[1\] must be more than 0, got 0: give what it moves mass, or"),
+        (np.zeros(3), np.ones(3), r"J: expected rows of 3 numbers, as mass_diagonal has, got shape \(3,\)"),
+        (np.zeros((1, 2)), np.ones(3), r"J: expected rows of 3 numbers, as mass_diagonal has, got shape \(1, 2\)"),
+        ([], np.ones(3), r"Without rows it is np.zeros\(\(0, 3\)\)"),
+        ([[1.0, np.inf, 0.0]], np.ones(3), "J: every number must be finite"),
+    ],
+)
+def test_bad_rows_and_masses_are_refused(J, diagonal, message):
+    with pytest.raises(ArgumentError, match=message):
+        choose(J, diagonal)
+
+
+@pytest.mark.parametrize(
+    ("actuated", "message"),
+    [
+        ([0, 3], "actuated: there is no velocity 3; there are 3, counted from 0"),
+        ([-1], "actuated: there is no velocity -1"),
+        ([1, 1], r"actuated: a velocity is named twice in \[1, 1\]"),
+        ([0.5], r"actuated: expected indices of velocities in a row, got \[0.5\]"),
+        (np.array([True, False, True]), r"From a mask, use np.flatnonzero\(mask\)"),
+        (1, "actuated: expected indices of velocities in a row, got 1"),
+    ],
+)
+def test_motors_that_are_not_there_are_refused(actuated, message):
+    with pytest.raises(ArgumentError, match=message):
+        choose([[1.0, 2.0, 3.0]], np.ones(3)).S(actuated)
+
+
+def test_rows_of_s_are_in_the_order_asked_for():
+    c = choose([[1.0, 2.0, 4.0]], np.ones(3))
+    assert np.array_equal(c.S([2, 0]), c.W[[2, 0]])
+    assert c.S([]).shape == (0, 2)
+
+
+def test_wrong_sizes_are_refused_and_results_cannot_be_changed():
+    c = choose([[1.0, 2.0, 4.0]], np.ones(3))
+    with pytest.raises(ArgumentError, match="gamma: expected 1 numbers"):
+        c.drift([1.0, 2.0])
+    with pytest.raises(ArgumentError, match=r"mass matrix: expected an array of shape \(3, 3\)"):
+        c.inertia(np.eye(2))
+    with pytest.raises(ArgumentError, match="tau_O: expected 3 numbers"):
+        unit_vector_accelerations(lambda a: a, c, [0.0], [0.0])
+    with pytest.raises(ArgumentError, match=r"inverse_dynamics\(a\): expected 3 numbers"):
+        unit_vector_accelerations(lambda a: a[:2], c, [0.0], np.zeros(3))
+    with pytest.raises(StateError, match="has no inertia"):
+        unit_vector_accelerations(lambda a: 0 * a, c, [0.0], np.zeros(3))
+    with pytest.raises(ValueError, match="read-only"):
+        c.W[0, 0] = 2.0
+    with pytest.raises(FrozenInstanceError):
+        c.H = c.W  # type: ignore[misc]
