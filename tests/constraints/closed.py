@@ -57,7 +57,8 @@ def closed(model: Model, q: Array, v: Array, connections: Sequence[Connection], 
     def inverse_dynamics(a: Array) -> Array:
         return BG.T @ (BG @ a + B @ start) - from_tree.T @ f - loops
 
-    return Closed(*map(np.concatenate, (J, gamma, gap)), BG.T @ BG, inverse_dynamics, np.concatenate(owner))
+    rows, gamma, gap, owner = (np.concatenate(parts) for parts in (J, gamma, gap, owner))
+    return Closed(rows, gamma, gap, BG.T @ BG, inverse_dynamics, owner)
 
 
 @cache

@@ -217,7 +217,7 @@ def wanderings(steps: int) -> list[tuple[Array, Array]]:
 
 
 def test_along_a_large_motion_sets_are_kept_while_they_do():
-    path = wanderings(120)
+    path = wanderings(200)
     fresh = [choose(J, diagonal) for J, diagonal in path]
     kept = [fresh[0]]
     for J, diagonal in path[1:]:

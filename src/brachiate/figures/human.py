@@ -180,8 +180,9 @@ class _Assembly:
     def hang(self) -> Pose:
         """Hanging from a bar along y above the origin: at the height of ours, or higher for those whose feet would touch."""
         b = self.body
-        raised = 174.0
+        # Hands wider than the shoulders, as people do. Parallel arms held by hinges would be a singular posture.
+        raised = {"forward": 166.0, "out": -12.0}
         arm = b.grip - np.array((0.0, 0.0, b.length("upper_arm") + b.length("forearm")))
-        x, _, z = turned(limb("left", forward=raised), arm)
+        x, _, z = turned(limb("left", **raised), arm)
         bar = max(BAR_HEIGHT, 1.25 * b.height)
-        return root(x=-x, z=bar - b.shoulder - z) | both(shoulder={"forward": raised}, ankle={"forward": -30})
+        return root(x=-x, z=bar - b.shoulder - z) | both(shoulder=raised, ankle={"forward": -30})

@@ -80,12 +80,12 @@ def monkey16(height: float = 0.6, mass: float = 6.0) -> Model:
 
 
 def _poses(b: ModelBuilder, k: float) -> None:
-    raised = limb("left", forward=174)
-    x, _, z = turned(raised, np.array((-0.012, 0.0, -UPPER_ARM - FOREARM - GRIP)) * k)
+    raised = {"forward": 166.0, "out": -12.0}  # hands wider than the shoulders: parallel arms would be a singular posture
+    x, _, z = turned(limb("left", **raised), np.array((-0.012, 0.0, -UPPER_ARM - FOREARM - GRIP)) * k)
     shoulder = (ANKLE + SHANK + THIGH + SHOULDER) * k
     b.pose("stand", {})
     b.pose("t-pose", both(shoulder={"out": 90}))
-    hang = both(shoulder={"forward": 174}, hip={"forward": 25, "out": 8}, knee=50)
+    hang = both(shoulder=raised, hip={"forward": 25, "out": 8}, knee=50)
     b.pose("hang", root(x=-x, z=max(BAR_HEIGHT, 1.5 * 0.6 * k) - shoulder - z) | hang)
     b.pose("sit", root(z=-THIGH * k) | both(hip={"forward": 90, "out": 8}, knee=90, shoulder={"forward": 20}, elbow=45))
     b.pose("tumble", root(z=0.2 * k, forward=40) | both(hip={"forward": 118}, knee=130, shoulder={"forward": 40}, elbow=60))
