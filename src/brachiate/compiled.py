@@ -28,7 +28,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, cast, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,18 +142,18 @@ if MODE == "off":
 
     outlined = kernel
 
-    class far:  # type: ignore[reportRedeclaration]
-        """A function whose address is its number."""
+    _FUNCTIONS: list[Callable[..., int]] = []
 
-        functions: ClassVar[list[Callable[..., int]]] = []
+    class far:  # type: ignore[reportRedeclaration]  # noqa: N801
+        """A function whose address is its number; 0 is nobody's."""
 
         def __init__(self, function: Callable[..., int]) -> None:
-            self.address = len(far.functions)
-            far.functions.append(np.errstate(all="ignore")(function))
+            _FUNCTIONS.append(np.errstate(all="ignore")(function))
+            self.address = len(_FUNCTIONS)
 
     def call_at(address: int, key: Any, held: Any, x: float, n: int) -> int:  # type: ignore[reportRedeclaration]
         """Call a :class:`far` function by its address."""
-        return far.functions[address](key, held, x, n)
+        return _FUNCTIONS[address - 1](key, held, x, n)
 
     def entry(function: F) -> F:  # type: ignore[reportRedeclaration]
         """Let arithmetic run on quietly past overflow and division by zero, as compiled code does."""
@@ -247,7 +247,7 @@ else:
     _KEY = types.int64[::1]
     _FAR = (_KEY, _KEY, types.float64, types.int64)
 
-    class far:
+    class far:  # noqa: N801
         """Mark a function ``(key, held, x: float, n: int) -> int`` that others call by its address.
 
         Compiled code that calls another function swallows it whole and is optimized with it, each caller anew: seconds, for

@@ -9,7 +9,6 @@ import pytest
 
 import brachiate as br
 from brachiate.errors import ArgumentError, ModelError, StateError, UnknownName
-from brachiate.world.world import OpenLoopWarning
 
 
 def small() -> br.Model:
@@ -277,10 +276,11 @@ def test_springs_hold_a_posture():
         model.sprung(1.0, "nap")
 
 
-def test_loops_that_are_not_closed_are_said():
+def test_loops_of_a_model_are_closed():
     world = br.World()
-    with pytest.warns(OpenLoopWarning, match="'swing' moves as an open tree"):
-        world.add(br.figures.swing(), "swing")
+    world.add(br.figures.swing(), "swing")
+    assert list(world.connections) == ["swing/seat"]
+    assert world.connections["swing/seat"].report.mobility == (3, 2)
 
 
 def test_a_free_joint_below_the_root_is_not_the_root():

@@ -277,4 +277,3 @@ def _form(joint: Joint) -> int:
     if len(joint.elements) > 1 or one.anchor.any():
         return ANY
     return {TURN: HINGE, SLIDE: SLIDER, BALL: POINT}[one.kind]
-

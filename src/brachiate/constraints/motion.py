@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 from brachiate.compiled import call_at, far, kernel
-from brachiate.constraints.rooms import BEND, CROSS, DROPPED, LOOK, METRIC, REDUNDANT, REGULAR, RELATE, ROWS, TURN_ON, USED, WEAK, open_bonds
+from brachiate.constraints.rooms import (
+    BEND,
+    CROSS,
+    DROPPED,
+    LOOK,
+    METRIC,
+    REDUNDANT,
+    REGULAR,
+    RELATE,
+    ROWS,
+    TURN_ON,
+    USED,
+    WEAK,
+    open_bonds,
+)
 from brachiate.constraints.rows import biases
 from brachiate.constraints.solve import NEARLY_LOST, row_product, solve_rows, spread
 from brachiate.dynamics.inverse import CREEP, external_forces, gather, move_body, passive_forces
@@ -166,7 +180,7 @@ def hold(key, held, implicit, what):
     else:
         poses(T, W)
         call_at(B.far[LOOK], key, held, 0.0, 0)
-        if what == ACCELERATE or what == ACCELERATE_AND_DECIDE:
+        if what in (ACCELERATE, ACCELERATE_AND_DECIDE):
             motion_forces(T, W, B)
         if T.passive[0] and implicit > 0.0:
             for k in range(W.y.shape[0]):
@@ -176,7 +190,7 @@ def hold(key, held, implicit, what):
     call_at(B.far[RELATE], key, held, 0.0 if what == TAKE_HOLD else NEARLY_LOST, decide)
     if what == INSPECT:
         return status
-    if what == SETTLE or what == TAKE_HOLD:
+    if what in (SETTLE, TAKE_HOLD):
         project_velocity(T, W, B)
         if what == TAKE_HOLD:
             worst_rate(T, W, B)

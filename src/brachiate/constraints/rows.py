@@ -71,10 +71,7 @@ def end(T, W, body, R, p):
 @kernel
 def across(u):
     """Two unit vectors across a unit vector and each other."""
-    if abs(u.x) < 0.6:
-        a = Vec3(0.0, u.z, -u.y)
-    else:
-        a = Vec3(-u.z, 0.0, u.x)
+    a = Vec3(0.0, u.z, -u.y) if abs(u.x) < 0.6 else Vec3(-u.z, 0.0, u.x)
     a = (1.0 / norm(a)) * a
     return a, cross(u, a)
 
@@ -117,7 +114,7 @@ def situate(T, W, B, i):
     put_vec3(B.P_second, i, x2)
     r, form = B.row[i], B.form[i]
     zero = Vec3(0.0, 0.0, 0.0)
-    if form == POINT or form == HINGE or form == WELD:
+    if form in (POINT, HINGE, WELD):
         put_forces(B, r)
         B.c[r], B.c[r + 1], B.c[r + 2] = d
     if form == WELD:

@@ -118,4 +118,3 @@ def arrange(T, B):
     short = B.count[ROWS] > B.c.shape[0] or B.count[NUMBERS_Y] > B.Y.shape[0]
     short = short or B.count[NUMBERS_G] > B.G.shape[0] or B.count[PAIRS] > B.pair.shape[0]
     return NEED_MORE if short else OK
-

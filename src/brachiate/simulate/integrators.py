@@ -59,10 +59,7 @@ def slope(key, held, t, y, dy, at):
         W.q[i] = y[i]
     for i in range(nv):
         W.v[i] = y[nq + i]
-    if held is None:
-        status = accelerate(T, W, 0.0)
-    else:
-        status = held_at(key, held, t, 0.0, ACCELERATE)
+    status = accelerate(T, W, 0.0) if held is None else held_at(key, held, t, 0.0, ACCELERATE)
     d = dy[at : at + nq + nv]
     rates(T, W.q, W.v, d)
     for i in range(nv):
@@ -94,10 +91,7 @@ def give(T, W, y):
 @kernel
 def euler_step(key, held, T, W, t, dt):
     """Semi-implicit Euler: new velocities first, damping at the step's end, then along them [SVC] 5.1."""
-    if held is None:
-        status = accelerate(T, W, dt)
-    else:
-        status = held_at(key, held, t, dt, ACCELERATE_AND_DECIDE)
+    status = accelerate(T, W, dt) if held is None else held_at(key, held, t, dt, ACCELERATE_AND_DECIDE)
     for k in range(W.v.shape[0]):
         W.v[k] += dt * W.a[k]
     integrate(T, W.q, W.v, dt, W.q)
@@ -427,17 +421,17 @@ class Integrator:
         data = self.data
         q, v = data.q.copy(), data.v.copy()
         Q, V = np.empty((steps // every, len(q))), np.empty((steps // every, len(v)))
-        held = self.held.key if self.held is not None and self.held.count else None
-        rows = None if held is None else self.held.decided()
-        status = self.method.run(data.key, held, self._steps.key, time, dt, steps, every, Q, V)
-        if status == NEEDS_CROSSING and self.held is not None:
+        held = self.held if self.held is not None and self.held.count else None
+        rows = None if held is None else held.decided()
+        status = self.method.run(data.key, None if held is None else held.key, self._steps.key, time, dt, steps, every, Q, V)
+        if status == NEEDS_CROSSING and held is not None and rows is not None:
             data.q[:], data.v[:] = q, v
-            self.held.prepare_crossing(rows)
+            held.prepare_crossing(rows)
             return self.advance(dt, steps, every, time)
         if status != OK:
             data.q[:], data.v[:] = q, v
-            if rows is not None:
-                self.held.decided(rows)
+            if held is not None:
+                held.decided(rows)
             self._refuse(status, steps * dt)
         return Q, V
 

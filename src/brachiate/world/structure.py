@@ -48,7 +48,9 @@ def connect(
     point, to_point = doors.vector(at, f"point of {link!r}"), doors.vector(to_at, f"point of {to!r}")
     if world.placement(a.link).body == world.placement(b.link).body:
         same = "is one piece with" if a.link != b.link else "is"
-        raise ArgumentError(f"{link!r} {same} {to!r}: a link cannot be connected to itself. Name two links that can move against each other.")
+        raise ArgumentError(
+            f"{link!r} {same} {to!r}: a link cannot be connected to itself. Name two links that can move against each other."
+        )
     frame = Placement(-1, a.rotation, a.position + a.rotation @ point)
     to_frame = Placement(-1, b.rotation, b.position + b.rotation @ to_point)
     if allow is None:
@@ -60,7 +62,7 @@ def connect(
 
 def _join(world: World, bond: Any, allow: str | Iterable[str] | None, redundant: bool) -> Any:
     """Let a bond hold: assemble, impulse, report; on failure everything is as before."""
-    held, data = world.held, world.data
+    held = world.held
     before = world.save()
     counts = _counts(world)
     bond.enter(held, world.model)

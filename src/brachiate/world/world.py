@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brachiate import doors, dynamics, kinematics, manifold
-from brachiate.doors import Array
 from brachiate.constraints.held import Held
 from brachiate.constraints.rooms import NEW
+from brachiate.doors import Array
 from brachiate.dynamics import Totals
 from brachiate.errors import ArgumentError, ModelError
 from brachiate.kinematics import Pose
@@ -106,7 +106,7 @@ class World:
         self.held = Held(data)
         self.bonds = [bond for bond in self.bonds if bond.fits(model)]
         for bond in self.bonds:
-            if before is not None and bond in before.joints:
+            if before is not None and isinstance(bond, Connection) and bond in before.joints:
                 bond.kept = before.joints[bond]
             bond.enter(self.held, model)
         self.held.arrange()
