@@ -16,9 +16,11 @@ from brachiate.model.data import Data
 from brachiate.model.joints import Spherical
 from brachiate.model.model import Model
 from brachiate.model.shapes import Capsule
+from brachiate.simulate.integrators import Integrator
+from brachiate.world.world import World
 from contestants import CALL, LOOP
-from loop_peers import Contestant, Judge, State, peers, start
-from race import one_core, race
+from loop_peers import DT, Contestant, Judge, Runner, State, peers, start
+from race import fresh, one_core, race, repeated, timed
 from rows import Row, row
 
 STEPS = 1000  # of the path that is judged
@@ -47,9 +49,40 @@ def rows(quick: bool = False) -> list[Row]:
     return compare("monkey swing", monkey_swing_model(), libraries, notes)
 
 
-def ours(model: Model, state: State) -> Contestant | None:
-    """Brachiate; None as long as no simulation of it keeps loops closed: rows then have the peers' columns only."""
-    return None
+class Ours:
+    """Brachiate: a world closes the loops of the model, and semi-implicit Euler steps it."""
+
+    name, agree = "brachiate", 1e-9
+
+    def __init__(self, model: Model, state: State) -> None:
+        self.world, self.state = World(), state
+        self.world.add(model, "it")
+        self.integrator = Integrator(self.world.data, "euler", held=self.world.held)
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+    def reset(self) -> None:
+        """Put the state back."""
+        self.world.data.q[:], self.world.data.v[:] = self.state
+
+    def runners(self, way: str) -> dict[str, Runner]:
+        """Ways to take so many steps from the start, by name."""
+        advance = self.integrator.advance
+        if way == LOOP:
+            return {"advance(dt, n)": timed(lambda n: advance(DT, n, n), self.reset)}
+        return {"advance(dt)": fresh(repeated(lambda: advance(DT)), self.reset)}
+
+    def path(self, n: int) -> list[State]:
+        """States before, between and after n steps from the start."""
+        self.reset()
+        Q, V = self.integrator.advance(DT, n)
+        return [self.state, *(State(q, v) for q, v in zip(Q, V, strict=True))]
+
+    def accelerations(self) -> dict[str, Array]:
+        """Accelerations at the start."""
+        self.reset()
+        return {"forward_dynamics": np.array(self.world.forward_dynamics())}
 
 
 def compare(name: str, model: Model, libraries: dict, notes: list[str]) -> list[Row]:
@@ -62,8 +95,8 @@ def compare(name: str, model: Model, libraries: dict, notes: list[str]) -> list[
             entrants.append(make())
         except ImportError as problem:
             print(f"a peer is left out: {problem}", file=sys.stderr)
-    own = ours(model, state)
-    agreed = [c for c in [*entrants, *([own] if own else [])] if _agrees(judge, state, c)]
+    own = Ours(model, state)
+    agreed = [c for c in [*entrants, own] if _agrees(judge, state, c)]
     verdicts = {}
     for contestant in agreed:
         if verdict := judge.verdict(contestant.path(STEPS)):

@@ -29,7 +29,7 @@ from brachiate.constraints.rooms import (
 from brachiate.constraints.rows import look
 from brachiate.constraints.singular import cross
 from brachiate.constraints.solve import relate
-from brachiate.constraints.structure import arrange
+from brachiate.constraints.structure import LANES, arrange
 from brachiate.doors import Array
 from brachiate.errors import StateError
 from brachiate.kinematics import finite, sound
@@ -46,7 +46,7 @@ _ELEMENTS, _NUMBERS, _VELOCITIES = 5, 8, 6
 _PER_ELEMENT = ("e_kind", "e_axis", "e_anchor", "e_q", "e_v")
 _PER_NUMBER = ("q", "rest")
 _PER_VELOCITY = ("v", "tau", "damping", "stiffness", "friction", "S", "N")
-_PER_ROW = ("T", "c", "gamma", "rate", "rhs", "force", "state", "weak", "margin", "meets", "g_at", "pivot")
+_PER_ROW = ("T", "c", "gamma", "rate", "goal", "rhs", "force", "state", "weak", "meets", "g_at", "pivot")
 _SCRATCH = ("J", "Y", "Z", "G", "pair", "far", "cross")
 
 
@@ -244,12 +244,13 @@ class Held:
         B, T = self.room, self.data.model.tree
         J = np.zeros((int(B.count[ROWS]), self.data.model.nv))
         for i in B.order[: B.count[USED]]:
-            for m in range(B.rows[i]):
-                at = int(B.y_at[i] + m * B.y_stride[i])
-                for tip, offset, start in ((int(B.tip_first[i]), 0, 0), (int(B.tip_second[i]), int(B.y_second[i]), int(B.common[i]))):
-                    if tip >= 0:
-                        d = np.arange(start, T.depth[tip] + 1)
-                        J[B.row[i] + m, T.above[T.row[tip] + d]] += B.J[at + offset + d]
+            for tip, offset, start in ((int(B.tip_first[i]), 0, 0), (int(B.tip_second[i]), int(B.y_second[i]), int(B.common[i]))):
+                if tip < 0:
+                    continue
+                d = np.arange(start, T.depth[tip] + 1)
+                for m in range(B.rows[i]):
+                    at = int(B.y_at[i] + (m // LANES) * B.y_stride[i] + offset + m % LANES)
+                    J[B.row[i] + m, T.above[T.row[tip] + d]] += B.J[at + LANES * d]
         return J
 
     def rows_of(self, place: int) -> slice:

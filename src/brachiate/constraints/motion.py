@@ -19,7 +19,7 @@ from brachiate.constraints.rooms import (
     open_bonds,
 )
 from brachiate.constraints.rows import biases
-from brachiate.constraints.solve import NEARLY_LOST, row_product, solve_rows, spread
+from brachiate.constraints.solve import NEARLY_LOST, solve_rows, spread, times
 from brachiate.dynamics.inverse import CREEP, external_forces, gather, move_body, passive_forces
 from brachiate.dynamics.mass import factor, mass_matrix, solve_down, solve_up
 from brachiate.kinematics import body_inertias, finite, poses, zero_motion
@@ -33,7 +33,7 @@ BROKEN = 1e-8  # of the size of accelerations [m/s² or rad/s²]: round-off in r
 CORRECTIONS = 8  # at most so many corrections of position
 
 # What `hold` may be asked for.
-ACCELERATE, ACCELERATE_AND_DECIDE, SETTLE, TAKE_HOLD, INSPECT = range(5)
+ACCELERATE, ACCELERATE_AND_DECIDE, STEP, SETTLE, TAKE_HOLD, INSPECT = range(6)
 
 
 @far
@@ -65,15 +65,13 @@ def motion_forces(T, W, B):
 
 @kernel
 def forced(T, W, B):
-    """Accelerations a = A⁻¹(τ − b + Jᵀλ) with J a + γ = 0, and the forces λ, once everything is related [CKC] 3.2."""
+    """Accelerations a = A⁻¹(τ − b + Jᵀλ) that bring J a to its goal, and the forces λ, once everything is related [CKC] 3.2."""
     for k in range(W.a.shape[0]):
         W.a[k] = W.tau[k] - W.bias[k]
     solve_up(T, W, W.a)
-    for a in range(B.count[USED]):
-        i = B.order[a]
-        for m in range(B.rows[i]):
-            r = B.row[i] + m
-            B.force[r] = -B.gamma[r] - row_product(T, B, B.Z, i, m, W.a)
+    times(T, B, B.Z, W.a, B.rhs)
+    for r in range(B.count[ROWS]):
+        B.force[r] = B.goal[r] - B.rhs[r]
     solve_rows(B, B.force)
     spread(T, B, B.Y, B.force, W.a)
     for k in range(W.a.shape[0]):
@@ -82,19 +80,36 @@ def forced(T, W, B):
 
 
 @kernel
+def set_goals(T, W, B, dt):
+    """What J a is to be: −γ. With dt > 0, what closes every row at the end of a semi-implicit step of that length.
+
+    c(q ⊕ dt v⁺) = c + dt (J v⁺ − rate) + ½ dt² γ + O(dt³) with v⁺ = v + dt a: what is left of c and J v from the step
+    before goes out with it, so nothing accumulates.
+    """
+    if dt == 0.0:
+        for r in range(B.count[ROWS]):
+            B.goal[r] = -B.gamma[r]
+        return
+    times(T, B, B.J, W.v, B.goal)
+    for r in range(B.count[ROWS]):
+        B.goal[r] = -(0.5 * B.gamma[r] + (B.goal[r] - B.rate[r] + B.c[r] / dt) / dt)
+
+
+@kernel
 def betrayed(T, W, B):
-    """Let rows hold again that were called redundant but would be broken by these accelerations: J a + γ ≠ 0."""
+    """Let rows hold again that were called redundant but would be broken by these accelerations: J a misses its goal."""
     found = False
+    times(T, B, B.J, W.a, B.rhs)
     for a in range(B.count[USED]):
         i = B.order[a]
         for m in range(B.rows[i]):
             r = B.row[i] + m
             if B.state[r] != REDUNDANT:
                 continue
-            size = abs(B.gamma[r])
+            size = 1.0
             for j in range(B.rows[i]):
-                size = max(size, abs(B.gamma[B.row[i] + j]))
-            if abs(row_product(T, B, B.J, i, m, W.a) + B.gamma[r]) > BROKEN * (size + 1.0):
+                size = max(size, abs(B.goal[B.row[i] + j]))
+            if abs(B.rhs[r] - B.goal[r]) > BROKEN * size:
                 found = True
                 if B.far[CROSS]:  # without that, everything is done again once it is there
                     B.state[r] = REGULAR
@@ -116,11 +131,9 @@ def push_back(T, W, B, out):
 @kernel
 def project_velocity(T, W, B):
     """v ← the nearest velocity that every row allows; the impulses that takes are left in B.force [SVC] 4.3."""
-    for a in range(B.count[USED]):
-        i = B.order[a]
-        for m in range(B.rows[i]):
-            r = B.row[i] + m
-            B.rhs[r] = B.rate[r] - row_product(T, B, B.J, i, m, W.v)
+    times(T, B, B.J, W.v, B.rhs)
+    for r in range(B.count[ROWS]):
+        B.rhs[r] = B.rate[r] - B.rhs[r]
     push_back(T, W, B, B.z)
     for k in range(W.v.shape[0]):
         W.v[k] += B.z[k]
@@ -130,11 +143,9 @@ def project_velocity(T, W, B):
 def worst_rate(T, W, B):
     """How much of what the rows ask the velocities do not bring: nothing, unless redundant rows contradict each other."""
     most = 0.0
-    for a in range(B.count[USED]):
-        i = B.order[a]
-        for m in range(B.rows[i]):
-            r = B.row[i] + m
-            most = max(most, abs(B.rate[r] - row_product(T, B, B.J, i, m, W.v)))
+    times(T, B, B.J, W.v, B.rhs)
+    for r in range(B.count[ROWS]):
+        most = max(most, abs(B.rate[r] - B.rhs[r]))
     B.most[2] = most
 
 
@@ -167,6 +178,7 @@ def hold(key, held, implicit, what):
 
     ACCELERATE: accelerations W.a under the torques W.tau, and the forces that hold; ``implicit`` as in forward.accelerate.
     ACCELERATE_AND_DECIDE: the same, and look anew which rows are redundant: only for states that are on the constraints.
+    STEP: accelerations for a semi-implicit step of the length ``implicit``, at whose end every row is closed to third order.
     SETTLE: bring the state back onto the constraints, position first, then velocity; the factor of A may be a step old.
     Rows that are about to be lost are left out of SETTLE, and replaced in accelerations (:mod:`.singular`).
     TAKE_HOLD: the velocity boundary condition: impulses that bring v onto every row, everything made anew.
@@ -180,7 +192,7 @@ def hold(key, held, implicit, what):
     else:
         poses(T, W)
         call_at(B.far[LOOK], key, held, 0.0, 0)
-        if what in (ACCELERATE, ACCELERATE_AND_DECIDE):
+        if what <= STEP:
             motion_forces(T, W, B)
         if T.passive[0] and implicit > 0.0:
             for k in range(W.y.shape[0]):
@@ -197,6 +209,7 @@ def hold(key, held, implicit, what):
         if status == OK and not finite(W.v):
             return SINGULAR
     else:
+        set_goals(T, W, B, implicit if what == STEP else 0.0)
         forced(T, W, B)
         if decide and B.count[DROPPED] and betrayed(T, W, B):
             # Rows thought redundant are not: the posture is singular. v is bent onto what they allow, and all done again.
@@ -205,6 +218,7 @@ def hold(key, held, implicit, what):
             call_at(B.far[RELATE], key, held, NEARLY_LOST, 0)
             call_at(B.far[CROSS], key, held, 0.0, BEND)
             motion_forces(T, W, B)
+            set_goals(T, W, B, implicit if what == STEP else 0.0)
             forced(T, W, B)
         if B.count[WEAK]:
             if B.far[CROSS] == 0:

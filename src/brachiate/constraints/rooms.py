@@ -3,6 +3,9 @@
 A *bond* is one thing that holds; it brings *rows*, one for each direction it holds in: J v = rate, J a + γ = 0. Rows act
 along two *chains* of velocities, from the root of a tree down to each of the two bodies, and nowhere else; all products
 of rows are products of common beginnings of chains, which are contiguous.
+
+Rows of a bond are kept in fours, side by side: what is done to one is done to all four, in one vector register. Lanes that
+no row needs hold zeros.
 """
 
 from __future__ import annotations
@@ -59,8 +62,9 @@ class Bonds(NamedTuple):
     row: Ints  # (nh,) where its rows start
     rows: Ints  # (nh,) how many
     y_at: Ints  # (nh,) where the numbers of its rows start in J, Y, Z
-    y_second: Ints  # (nh,) where the second chain starts in a row
-    y_stride: Ints  # (nh,) length of a row
+    y_second: Ints  # (nh,) where the second chain starts in a four of rows
+    y_stride: Ints  # (nh,) how many numbers a four of rows has
+    g_width: Ints  # (nh,) how many numbers its rows of G have
     coordinate: Ints  # (nh,) velocity held or coupled
     other: Ints  # (nh,) velocity it follows, -1 for none
     number: Ints  # (nh,) place in q of the coordinate held or coupled
@@ -92,11 +96,11 @@ class Bonds(NamedTuple):
     c: Floats  # (nr,) [m or rad] how far it is open
     gamma: Floats  # (nr,) J̇v
     rate: Floats  # (nr,) what J v is to be
+    goal: Floats  # (nr,) what J a is to be
     rhs: Floats  # (nr,)
     force: Floats  # (nr,) λ [N or N·m], or an impulse
     state: Ints  # (nr,) REGULAR, REDUNDANT
     weak: Ints  # (nr,) the rows that are nearly lost: the posture is close to a singular one
-    margin: Floats  # (nr,) squared sine of the angle between a row and those before it, mass metric
     meets: Ints  # (nr,) first row that meets this one: where its row of G starts
     g_at: Ints  # (nr,) where its row of G is
     pivot: Floats  # (nr,) inverse of the factor's diagonal; 0 for rows that are dropped
@@ -104,7 +108,7 @@ class Bonds(NamedTuple):
     Y: Floats  # (ny,) L⁻ᵀ Jᵀ
     Z: Floats  # (ny,) D L⁻ᵀ Jᵀ
     G: Floats  # (ng,) J A⁻¹ Jᵀ, skyline, then its factor
-    pair: IntRows6  # (np, 6) bonds i ≥ j, offsets of the chains in their rows, and the stretch they share
+    pair: IntRows6  # (np, 6) bonds i ≥ j, offsets of the chains in their fours, and the stretch they share
     z: Floats  # (n,) of the tree
     cross: Floats  # (nx,) scratch for crossing singular postures
 

@@ -22,6 +22,7 @@ from brachiate.constraints.rooms import (
     WELD,
     open_bonds,
 )
+from brachiate.constraints.structure import LANES, fours
 from brachiate.dynamics.inverse import CREEP, base_acceleration
 from brachiate.kinematics import origin_of, zero_motion
 from brachiate.model.joints import BALL, SLIDE, TURN
@@ -425,27 +426,35 @@ def fill(T, W, B):
 
 
 @kernel
+def put_lane(B, base, m, stride, d, value):
+    """Store the entry of row m at place d of a chain."""
+    B.J[index(base + (m // LANES) * stride + LANES * d + m % LANES)] = value
+
+
+@kernel
 def fill_chain(T, W, B, i, tip, P, at, sign):
     """The part of connection i's rows along one chain. Where both chains are one, the two bodies move alike: zero."""
     n, common, stride = T.depth[tip] + 1 if tip >= 0 else 0, B.common[i], B.y_stride[i]
     base, r = B.y_at[i] + at, B.row[i]
-    for d in range(min(n, common)):
-        for m in range(B.rows[i]):
-            B.J[index(base + m * stride + d)] = 0.0
+    for f in range(fours(B, i)):
+        for d in range(LANES * min(n, common)):
+            B.J[index(base + f * stride + d)] = 0.0
     turn = move = 0.0
     for d in range(common, n):
         k = T.above[index(T.row[tip] + d)]
         S = motion(W.S, k)
         v = velocity_at(S, P)
-        turn += W.D[k] * (S.w @ S.w)
-        move += W.D[k] * (v @ v)
+        turn += W.D[index(k)] * (S.w @ S.w)
+        move += W.D[index(k)] * (v @ v)
         if B.form[i] == POINT:
-            j = base + d
-            B.J[index(j)], B.J[index(j + stride)], B.J[index(j + 2 * stride)] = sign * v.x, sign * v.y, sign * v.z
+            j = index(base + LANES * d)
+            B.J[j], B.J[j + index(1)], B.J[j + index(2)], B.J[j + index(3)] = sign * v.x, sign * v.y, sign * v.z, 0.0
         else:
             for m in range(B.rows[i]):
                 t = force(B.T, r + m)
-                B.J[index(base + m * stride + d)] = sign * (t.n @ S.w + t.f @ v)
+                put_lane(B, base, m, stride, d, sign * (t.n @ S.w + t.f @ v))
+            for m in range(B.rows[i], LANES * fours(B, i)):
+                put_lane(B, base, m, stride, d, 0.0)
     B.gross_turn[i] += turn
     B.gross_move[i] += move
 
@@ -454,17 +463,17 @@ def fill_chain(T, W, B, i, tip, P, at, sign):
 def fill_coordinates(T, W, B, i):
     """Rows of a bond on coordinates of the tree."""
     at, stride = B.y_at[i], B.y_stride[i]
-    for j in range(at, at + B.rows[i] * stride):
+    for j in range(at, at + fours(B, i) * stride):
         B.J[j] = 0.0
     k = B.coordinate[i]
     for m in range(B.rows[i]):
-        B.J[at + m * stride + T.depth[k + m]] = 1.0
+        put_lane(B, at, m, stride, T.depth[k + m], 1.0)
     B.gross_move[i] = W.D[k]
     other = B.other[i]
     if other >= 0:
         _, d, _ = polynomial(B, i, W.q[B.other_number[i]])
         depth = T.depth[other]
-        place = depth if depth < B.common[i] else B.y_second[i] + depth
+        place = LANES * depth + (0 if depth < B.common[i] else B.y_second[i])
         B.J[at + place] -= d
         B.gross_move[i] += d * d * W.D[other]
 

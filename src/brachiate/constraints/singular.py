@@ -17,9 +17,9 @@ from __future__ import annotations
 import math
 
 from brachiate.compiled import call_at, far, kernel
-from brachiate.constraints.rooms import BEND, LOOK, ROWS, USED, WEAK, open_bonds
+from brachiate.constraints.rooms import BEND, LOOK, ROWS, WEAK, open_bonds
 from brachiate.constraints.rows import biases, fill
-from brachiate.constraints.solve import row_product, solve_rows, spread
+from brachiate.constraints.solve import solve_rows, spread, times
 from brachiate.dynamics.inverse import move_body
 from brachiate.dynamics.mass import solve_down, solve_up
 from brachiate.kinematics import ball_motions, poses, zero_motion
@@ -49,10 +49,9 @@ def combination(T, W, B, k, u):
         B.rhs[r] = 1.0 if r == k else 0.0
     spread(T, B, B.Z, B.rhs, B.z)
     solve_down(T, W, B.z)
-    for a in range(B.count[USED]):
-        i = B.order[a]
-        for m in range(B.rows[i]):
-            B.rhs[B.row[i] + m] = -row_product(T, B, B.J, i, m, B.z)
+    times(T, B, B.J, B.z, B.rhs)
+    for r in range(B.count[ROWS]):
+        B.rhs[r] = -B.rhs[r]
     solve_rows(B, B.rhs)
     for r in range(B.count[ROWS]):
         u[r] = B.rhs[r]
@@ -184,10 +183,9 @@ def respond_to(T, W, B, t, y, rows, weak):
         for j in range(nv):
             v[j] = t[i * nv + j]
         solve_up(T, W, v)
-        for a in range(B.count[USED]):
-            b = B.order[a]
-            for m in range(B.rows[b]):
-                B.rhs[B.row[b] + m] = -row_product(T, B, B.Z, b, m, v)
+        times(T, B, B.Z, v, B.rhs)
+        for r in range(rows):
+            B.rhs[r] = -B.rhs[r]
         solve_rows(B, B.rhs)
         spread(T, B, B.Y, B.rhs, v)
         for j in range(nv):

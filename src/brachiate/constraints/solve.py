@@ -10,8 +10,9 @@ the mass metric, between this row and those before it. Rows that say nothing new
 from __future__ import annotations
 
 from brachiate.compiled import far, index, kernel
-from brachiate.constraints.rooms import DROPPED, NEW, PAIRS, REDUNDANT, REGULAR, ROWS, USED, WEAK, open_bonds
+from brachiate.constraints.rooms import DROPPED, NEW, NUMBERS_G, PAIRS, REDUNDANT, REGULAR, ROWS, USED, WEAK, open_bonds
 from brachiate.constraints.rows import fill, gross
+from brachiate.constraints.structure import LANES, chain, fours
 from brachiate.model.rooms import OK, open_rooms
 
 # A row whose entries cancel to this fraction of their size (squared) is zero: both bodies move alike along it.
@@ -24,20 +25,31 @@ NEARLY_LOST = 1e-6
 
 
 @kernel
+def lanes(A, at):
+    """Four numbers side by side."""
+    i = index(at)
+    return A[i], A[i + index(1)], A[i + index(2)], A[i + index(3)]
+
+
+@kernel
 def chain_up(T, W, x, at, tip, stop):
-    """x ← L⁻ᵀ x for a vector that lives on one chain, its velocities from the tip down to (not including) ``stop``."""
+    """x ← L⁻ᵀ x for four vectors that live on one chain, its velocities from the tip down to (not including) ``stop``."""
     for d in range(T.depth[tip], stop - 1, -1):
-        s = x[index(at + d)]
+        s0, s1, s2, s3 = lanes(x, at + 4 * d)
         row = T.row[T.above[index(T.row[tip] + d)]]
         for e in range(d):
-            x[index(at + e)] -= W.L[index(row + e)] * s
+            f, i = W.L[index(row + e)], index(at + 4 * e)
+            x0, x1, x2, x3 = lanes(x, at + 4 * e)
+            x[i], x[i + index(1)], x[i + index(2)], x[i + index(3)] = x0 - f * s0, x1 - f * s1, x2 - f * s2, x3 - f * s3
 
 
 @kernel
 def scaled_chain(T, W, B, at, tip):
     """Z ← D Y along one chain."""
     for d in range(T.depth[tip] + 1):
-        B.Z[index(at + d)] = W.D[index(T.above[index(T.row[tip] + d)])] * B.Y[index(at + d)]
+        f, i = W.D[index(T.above[index(T.row[tip] + d)])], index(at + 4 * d)
+        y0, y1, y2, y3 = lanes(B.Y, at + 4 * d)
+        B.Z[i], B.Z[i + index(1)], B.Z[i + index(2)], B.Z[i + index(3)] = f * y0, f * y1, f * y2, f * y3
 
 
 @kernel
@@ -46,14 +58,14 @@ def respond(T, W, B):
     for a in range(B.count[USED]):
         i = B.order[a]
         one, other, common = B.tip_first[i], B.tip_second[i], B.common[i]
-        for m in range(B.rows[i]):
-            at = B.y_at[i] + m * B.y_stride[i]
+        for f in range(fours(B, i)):
+            at = B.y_at[i] + f * B.y_stride[i]
             second = at + B.y_second[i]
             for j in range(at, at + B.y_stride[i]):
                 B.Y[index(j)] = B.J[index(j)]
             if other >= 0:
                 chain_up(T, W, B.Y, second, other, common)
-                for e in range(common):  # from here on the two chains are one
+                for e in range(LANES * common):  # from here on the two chains are one
                     B.Y[index(at + e)] += B.Y[index(second + e)]
                     B.Y[index(second + e)] = 0.0
                 scaled_chain(T, W, B, second, other)
@@ -66,22 +78,43 @@ def respond(T, W, B):
 @kernel
 def products(B):
     """G = Yᵀ Z within its skyline."""
-    for r in range(B.count[ROWS]):
-        for j in range(B.g_at[r], B.g_at[r] + r - B.meets[r] + 1):
-            B.G[index(j)] = 0.0
+    for j in range(B.count[NUMBERS_G]):
+        B.G[index(j)] = 0.0
     for n in range(B.count[PAIRS]):
         i, j = B.pair[n, 0], B.pair[n, 1]
-        low, high = B.pair[n, 4], B.pair[n, 5]
-        for a in range(B.rows[i]):
-            r = B.row[i] + a
-            y = B.y_at[i] + a * B.y_stride[i] + B.pair[n, 2]
-            g = B.g_at[r] + B.row[j] - B.meets[r]
-            for b in range(min(B.rows[j], r - B.row[j] + 1)):
-                z = B.y_at[j] + b * B.y_stride[j] + B.pair[n, 3]
-                s = 0.0
-                for d in range(low, high):
-                    s += B.Y[index(y + d)] * B.Z[index(z + d)]
-                B.G[index(g + b)] += s
+        low, high, width = B.pair[n, 4], B.pair[n, 5], B.g_width[i]
+        for f in range(fours(B, i)):
+            y = B.y_at[i] + f * B.y_stride[i] + B.pair[n, 2]
+            g = B.g_at[B.row[i]] + LANES * f * width + B.row[j] - B.meets[B.row[i]]
+            for h in range(fours(B, j)):
+                if i != j or h <= f:
+                    add_product(B, y, B.y_at[j] + h * B.y_stride[j] + B.pair[n, 3], low, high, g + LANES * h, width)
+
+
+@kernel
+def add_product(B, y, z, low, high, g, width):
+    """Add the products of four rows of Y with four rows of Z, over a stretch of a chain, to G."""
+    a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
+    c0 = c1 = c2 = c3 = d0 = d1 = d2 = d3 = 0.0
+    for d in range(low, high):
+        y0, y1, y2, y3 = lanes(B.Y, y + 4 * d)
+        z0, z1, z2, z3 = lanes(B.Z, z + 4 * d)
+        a0, a1, a2, a3 = a0 + y0 * z0, a1 + y0 * z1, a2 + y0 * z2, a3 + y0 * z3
+        b0, b1, b2, b3 = b0 + y1 * z0, b1 + y1 * z1, b2 + y1 * z2, b3 + y1 * z3
+        c0, c1, c2, c3 = c0 + y2 * z0, c1 + y2 * z1, c2 + y2 * z2, c3 + y2 * z3
+        d0, d1, d2, d3 = d0 + y3 * z0, d1 + y3 * z1, d2 + y3 * z2, d3 + y3 * z3
+    add_lanes(B.G, g, a0, a1, a2, a3)
+    add_lanes(B.G, g + width, b0, b1, b2, b3)
+    add_lanes(B.G, g + 2 * width, c0, c1, c2, c3)
+    add_lanes(B.G, g + 3 * width, d0, d1, d2, d3)
+
+
+@kernel
+def add_lanes(A, at, x0, x1, x2, x3):
+    """Add to four numbers side by side."""
+    i = index(at)
+    a0, a1, a2, a3 = lanes(A, at)
+    A[i], A[i + index(1)], A[i + index(2)], A[i + index(3)] = a0 + x0, a1 + x1, a2 + x2, a3 + x3
 
 
 @kernel
@@ -122,12 +155,12 @@ def factor_rows(B, decide, weak):
                 B.state[r] = REDUNDANT if lost else REGULAR
             elif decide and B.state[r] == REDUNDANT and pivot > 10.0 * SAME * size and not lost:
                 B.state[r] = REGULAR
-            B.margin[r] = max(pivot, 0.0) / whole if whole > 0.0 else 0.0
             B.pivot[r] = 0.0
             if B.state[r] == REDUNDANT or B.state[r] == NEW:
                 dropped += 1
                 continue
-            least = min(least, B.margin[r])
+            if pivot < least * whole:
+                least = max(pivot, 0.0) / whole
             if pivot > weak * whole and pivot > 1e-15 * size:
                 B.pivot[r] = 1.0 / pivot
             else:
@@ -167,31 +200,29 @@ def solve_rows(B, x):
 
 
 @kernel
-def along_chain(T, B, A, at, tip, start, y):
-    """Product of a row's part on one chain with velocities y."""
-    s = 0.0
-    if tip >= 0:
-        row = T.row[tip]
-        for d in range(start, T.depth[tip] + 1):
-            s += A[index(at + d)] * y[index(T.above[index(row + d)])]
-    return s
-
-
-@kernel
-def row_product(T, B, A, i, m, y):
-    """Product of row m of bond i, as it stands in A (J, Y or Z), with velocities y."""
-    at = B.y_at[i] + m * B.y_stride[i]
-    s = along_chain(T, B, A, at, B.tip_first[i], 0, y)
-    return s + along_chain(T, B, A, at + B.y_second[i], B.tip_second[i], B.common[i], y)
-
-
-@kernel
-def spread_chain(T, A, at, tip, start, s, y):
-    """y += s times a row's part on one chain."""
-    if tip >= 0:
-        row = T.row[tip]
-        for d in range(start, T.depth[tip] + 1):
-            y[index(T.above[index(row + d)])] += s * A[index(at + d)]
+def times(T, B, A, y, out):
+    """Out ← A y for all rows, A being J, Y or Z."""
+    for a in range(B.count[USED]):
+        i = B.order[a]
+        for f in range(fours(B, i)):
+            at = B.y_at[i] + f * B.y_stride[i]
+            s0 = s1 = s2 = s3 = 0.0
+            for which in range(2):
+                tip, base, start = chain(T, B, i, which)
+                if tip < 0:
+                    continue
+                for d in range(start, T.depth[tip] + 1):
+                    v = y[index(T.above[index(T.row[tip] + d)])]
+                    a0, a1, a2, a3 = lanes(A, at + base + 4 * d)
+                    s0, s1, s2, s3 = s0 + a0 * v, s1 + a1 * v, s2 + a2 * v, s3 + a3 * v
+            r, n = B.row[i] + LANES * f, B.rows[i] - LANES * f
+            out[r] = s0
+            if n > 1:
+                out[r + 1] = s1
+            if n > 2:
+                out[r + 2] = s2
+            if n > 3:
+                out[r + 3] = s3
 
 
 @kernel
@@ -199,9 +230,13 @@ def spread(T, B, A, x, y):
     """y += Aᵀ x over all rows, A being J, Y or Z."""
     for a in range(B.count[USED]):
         i = B.order[a]
-        for m in range(B.rows[i]):
-            s = x[B.row[i] + m]
-            if s != 0.0:
-                at = B.y_at[i] + m * B.y_stride[i]
-                spread_chain(T, A, at, B.tip_first[i], 0, s, y)
-                spread_chain(T, A, at + B.y_second[i], B.tip_second[i], B.common[i], s, y)
+        for f in range(fours(B, i)):
+            at, r, n = B.y_at[i] + f * B.y_stride[i], B.row[i] + LANES * f, B.rows[i] - LANES * f
+            x0, x1, x2, x3 = x[r], x[r + 1] if n > 1 else 0.0, x[r + 2] if n > 2 else 0.0, x[r + 3] if n > 3 else 0.0
+            for which in range(2):
+                tip, base, start = chain(T, B, i, which)
+                if tip < 0:
+                    continue
+                for d in range(start, T.depth[tip] + 1):
+                    a0, a1, a2, a3 = lanes(A, at + base + 4 * d)
+                    y[index(T.above[index(T.row[tip] + d)])] += a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3

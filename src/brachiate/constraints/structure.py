@@ -13,8 +13,9 @@ from brachiate.constraints.rooms import (
     ROWS,
     USED,
 )
-from brachiate.model.rooms import OK, PAD
+from brachiate.model.rooms import OK
 
+LANES = 4  # rows side by side
 NEED_MORE = 9  # status: arrays are too short; Bonds.count says what is needed
 
 
@@ -40,9 +41,9 @@ def shared(T, one, other):
 
 
 @kernel
-def padded(n):
-    """The next multiple of the width of a vector register."""
-    return (n + PAD - 1) // PAD * PAD
+def fours(B, i):
+    """How many fours of rows a bond has."""
+    return (B.rows[i] + LANES - 1) // LANES
 
 
 @kernel
@@ -64,11 +65,11 @@ def number_rows(T, B):
             B.rows[i] = 3 if B.kind[i] == BALL_LOCK else 1
         B.common[i] = shared(T, B.tip_first[i], B.tip_second[i])
         B.y_at[i] = numbers
-        B.y_second[i] = padded(chain_length(T, B.tip_first[i]))
-        B.y_stride[i] = B.y_second[i] + padded(chain_length(T, B.tip_second[i]))
+        B.y_second[i] = LANES * chain_length(T, B.tip_first[i])
+        B.y_stride[i] = B.y_second[i] + LANES * chain_length(T, B.tip_second[i])
         used += 1
         rows += B.rows[i]
-        numbers += B.rows[i] * B.y_stride[i]
+        numbers += fours(B, i) * B.y_stride[i]
     B.count[USED], B.count[ROWS], B.count[NUMBERS_Y] = used, rows, numbers
 
 
@@ -101,10 +102,14 @@ def find_pairs(T, B):
                         p = B.pair[pairs]
                         p[0], p[1], p[2], p[3], p[4], p[5] = i, j, at, other_at, low, high
                     pairs += 1
-        for r in range(B.row[i], B.row[i] + B.rows[i]):
-            if r < B.meets.shape[0]:
-                B.meets[r], B.g_at[r] = meets, numbers
-            numbers += r - meets + 1
+        # All rows of a bond are as long as its last four reaches, and there are as many as lanes: blocks of four by four
+        # are added whole, zeros and all.
+        width = B.row[i] + LANES * fours(B, i) - meets
+        B.g_width[i] = width
+        for m in range(B.rows[i]):
+            if B.row[i] + m < B.meets.shape[0]:
+                B.meets[B.row[i] + m], B.g_at[B.row[i] + m] = meets, numbers + m * width
+        numbers += LANES * fours(B, i) * width
     B.count[PAIRS], B.count[NUMBERS_G] = pairs, numbers
 
 

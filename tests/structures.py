@@ -1,0 +1,115 @@
+"""Constraint sets and worlds as the judge in maximal coordinates sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from tests import maximal
+from tests.maximal import Connection, System
+from tests.random_mechanisms import Mechanism
+
+from brachiate import Data, Model, World
+from brachiate.constraints.held import Held
+from brachiate.constraints.rooms import DROPPED, REDUNDANT, ROWS
+from brachiate.doors import Array
+from brachiate.model.flatten import Placement
+from brachiate.model.joints import Joint
+
+GRAVITY = np.array([0.4, 0.9, -9.3])  # not along an axis, so that no component can be forgotten
+
+
+def largest(x: Array) -> float:
+    return float(np.abs(x).max(initial=0.0))
+
+
+# --- constraint sets ------------------------------------------------------------------------------
+
+
+def placed(model: Model, link: str, rotation: Array, position: Array) -> Placement:
+    """A frame of a link (or of the world) as one of the link's body."""
+    if link == "world":
+        return Placement(-1, np.array(rotation, float), np.array(position, float))
+    at = model.placements[link]
+    return Placement(at.body, at.rotation @ rotation, at.position + at.rotation @ position)
+
+
+def held_of(m: Mechanism, gravity: Array = GRAVITY) -> tuple[Held, list[int]]:
+    """The package's constraint set of a mechanism in its state, and the places of its connections."""
+    data = Data(m.model, gravity)
+    data.assign(q=m.q, v=m.v)
+    held, places = Held(data), []
+    for c in m.connections:
+        first = placed(m.model, c.first, c.first_rotation, c.first_position)
+        second = placed(m.model, c.second, c.second_rotation, c.second_position)
+        places.append(held.connect(first, second, c.joint))
+        if c.start is not None:
+            at = int(held.room.q_at[places[-1]])
+            held.room.q[at : at + c.joint.nq] = c.start
+    held.arrange()
+    return held, places
+
+
+def wrenches(held: Held, places: Sequence[int]) -> Array:
+    """Force, then moment, of every connection on its second link, at the second frame: as maximal.accelerations has them."""
+    sixes = [held.wrench(place)[0] for place in places]
+    return np.array([[*six[3:], *six[:3]] for six in sixes]).reshape(-1, 6)
+
+
+def mobility(held: Held) -> int:
+    """Velocities less the rows that hold something new."""
+    return held.data.model.nv - int(held.room.count[ROWS] - held.room.count[DROPPED])
+
+
+def redundant_rows(held: Held) -> Array:
+    return np.flatnonzero(held.room.state[: held.room.count[ROWS]] == REDUNDANT)
+
+
+# --- balance --------------------------------------------------------------------------------------
+
+
+def imbalance(m: Mechanism, a: Array, tau: Array, forces: Array, gravity: Array = GRAVITY) -> float:
+    """What Newton and Euler miss, of the largest force: accelerations and connection wrenches are the package's, all else is not.
+
+    Every link's rate of momentum less its weight is what joints and connections bring. Those of the tree follow from the tips to
+    the roots; along its motions every joint must then bring exactly its torque, springs, dampers and friction, less what its rotor
+    takes, and so must every connection.
+    """
+    system = System(m.model, m.q, m.v, m.connections)
+    tree, links = slice(0, 6 * len(system.tree)), slice(0, system.at)
+    J, bias = system.rows(), np.concatenate([*(-j.bias for j in system.joints), np.zeros(0)])
+    x = np.zeros(system.size)
+    x[system.tree_rates] = a
+    x[links] = np.linalg.solve(J[tree, links], bias[tree] - J[tree, system.tree_rates] @ a)
+    B = system.root_inertia()
+    needed = B.T @ (B @ x) - system.forces(tau, gravity)  # rotors and torques of rates among them
+    multipliers = np.zeros(len(J))
+    multipliers[6 * len(system.tree) :] = forces.ravel()
+    rest = needed[links] - J[tree.stop :, links].T @ multipliers[tree.stop :]
+    multipliers[tree] = np.linalg.solve(J[tree, links].T, rest)
+    missing = needed - J.T @ multipliers
+    return largest(missing) / max(largest(multipliers), largest(needed), 1e-300)
+
+
+# --- worlds ---------------------------------------------------------------------------------------
+
+
+def met(world: World, link: str, to: str, joint: Joint, at: Array | Sequence[float] = (0.0, 0.0, 0.0)) -> Connection:
+    """What world.connect is to make of two links, or ``world``: a joint where the first is, its axes along those of the second."""
+    poses, _ = maximal.bodies(world.model, world.q, world.v)
+    poses["world"] = maximal.Pose(np.eye(3), np.zeros(3))
+    (R, p), (R_to, p_to) = poses[link], poses[to]
+    point = p + R @ np.asarray(at, float)
+    return Connection(to, link, joint, R_to.T @ (point - p_to), np.eye(3), np.asarray(at, float), R.T @ R_to, joint.neutral)
+
+
+def motion(world: World) -> dict[str, tuple[Array, Array, Array]]:
+    """Rotation, position and velocity of every link, by the judge."""
+    poses, velocities = maximal.bodies(world.model, world.q, world.v)
+    return {name: (*poses[name], velocities[name]) for name in poses}
+
+
+def apart(one: dict[str, tuple[Array, Array, Array]], other: dict[str, tuple[Array, Array, Array]]) -> float:
+    """How far poses and velocities of links differ."""
+    assert one.keys() == other.keys()
+    return max(largest(a - b) for name in one for a, b in zip(one[name], other[name], strict=True))
