@@ -96,11 +96,11 @@ class Held:
         self.key = self.handle.key
 
     def _free_slot(self) -> int:
-        free = np.flatnonzero(self.room.alive == 0)
-        if not len(free):
+        free = int(self.room.alive.argmin())
+        if self.room.alive[free]:
             self._make(self._sizes | {"bonds": 2 * self._sizes["bonds"]}, self.room)
             return self._free_slot()
-        return int(free[0])
+        return free
 
     def arrange(self) -> None:
         """Number the rows anew after a change, with longer arrays if they are needed."""
@@ -126,11 +126,10 @@ class Held:
         q, v = _NUMBERS * n, _VELOCITIES * n
         B.q_at[n], B.v_at[n], B.freedoms[n] = q, v, joint.nv
         B.q[q : q + joint.nq], B.rest[q : q + joint.nq] = joint.neutral, joint.rest
-        for name in ("damping", "stiffness", "friction"):
-            getattr(B, name)[v : v + joint.nv] = getattr(joint, name)
-        B.v[v : v + _VELOCITIES] = 0.0
-        B.tau[v : v + _VELOCITIES] = 0.0
-        B.acts[n] = int(bool(joint.damping.any() or joint.stiffness.any() or joint.friction.any()))
+        B.v[v : v + _VELOCITIES] = B.tau[v : v + _VELOCITIES] = 0.0
+        mine = slice(v, v + joint.nv)
+        B.damping[mine], B.stiffness[mine], B.friction[mine] = joint.damping, joint.stiffness, joint.friction
+        B.acts[n] = int(joint.acts)
         for m, element in enumerate(elements, _ELEMENTS * n):
             B.e_kind[m], B.e_axis[m], B.e_anchor[m], B.e_q[m], B.e_v[m] = element.kind, element.axis, element.anchor, q, v
             q, v = q + NUMBERS_OF[element.kind], v + FREEDOMS_OF[element.kind]

@@ -15,6 +15,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -172,6 +173,16 @@ class Joint:
     def renamed(self, rename: Callable[[str], str]) -> Joint:
         """Return the joint with the names it holds itself changed: none, but for a compound's parts."""
         return self
+
+    @cached_property
+    def acts(self) -> bool:
+        """Whether springs, dampers or dry friction act in it."""
+        return bool(self.damping.any() or self.stiffness.any() or self.friction.any())
+
+    @cached_property
+    def geared(self) -> bool:
+        """Whether it has rotors."""
+        return bool(self.armature.any())
 
     def __repr__(self) -> str:
         """Return the type and the number of velocities."""

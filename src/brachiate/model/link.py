@@ -88,7 +88,7 @@ def check_loop_joint(joint: object, what: str) -> None:
         raise ArgumentError(f"{what}: expected a joint, such as Revolute('y') or Fixed(), got {shown(joint)}.")
     if joint.nv >= 6:
         raise ArgumentError(f"{what}: a {joint.type} joint of {joint.nv} freedoms holds nothing. Choose one that leaves fewer than six.")
-    if joint.armature.any():
+    if joint.geared:
         raise ArgumentError(f"{what}: a joint that closes a loop has no armature. Give the rotor to a joint of the tree.")
 
 

@@ -173,6 +173,7 @@ class Model:
         for link in self.links.values():
             joint = copy.copy(link.joint)
             if joint.nv and not any(e.kind == FLOAT for e in joint.elements):
+                joint.__dict__.pop("acts", None)
                 joint.stiffness, joint.rest = np.full(joint.nv, stiffness), rest[self.joints[link.joint_name].q]
             links.append(replace(link, joint=joint))
         return Model(self.name, links, *self._parts()[1:])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -26,6 +28,7 @@ from brachiate.world.bonds import Bond, Connection, Follow, Lock, Report
 if TYPE_CHECKING:
     from brachiate.world.world import World
 
+_UNTURNED, _NOWHERE = doors.frozen(np.eye(3)), doors.frozen(np.zeros(3))
 _CONTRADICTION = 1e-7  # [m/s or rad/s] of what rows ask and no velocity can bring
 
 
@@ -34,8 +37,8 @@ def connect(
     link: str,
     to: str,
     joint: Joint | None,
-    at: ArrayLike,
-    to_at: ArrayLike,
+    at: ArrayLike | None,
+    to_at: ArrayLike | None,
     allow: str | Iterable[str] | None,
     name: str | None,
     redundant: bool,
@@ -45,25 +48,26 @@ def connect(
     check_loop_joint(joint, f"connection of {link!r} to {to!r}")
     name = _free_name(world, link if name is None else name, given=name is not None)
     a, b = _frame(world, link), _frame(world, to)
-    point, to_point = doors.vector(at, f"point of {link!r}"), doors.vector(to_at, f"point of {to!r}")
+    point = _NOWHERE if at is None else doors.vector(at, f"point of {link!r}")
+    to_point = _NOWHERE if to_at is None else doors.vector(to_at, f"point of {to!r}")
     if world.placement(a.link).body == world.placement(b.link).body:
         same = "is one piece with" if a.link != b.link else "is"
         raise ArgumentError(
             f"{link!r} {same} {to!r}: a link cannot be connected to itself. Name two links that can move against each other."
         )
-    frame = Placement(-1, a.rotation, a.position + a.rotation @ point)
-    to_frame = Placement(-1, b.rotation, b.position + b.rotation @ to_point)
+    place = a.position + a.rotation @ point
     if allow is None:
-        to_frame = _meeting(world, a.link, frame.position, b.link, b.rotation)
-        frame = _meeting(world, a.link, frame.position, a.link, None, like=(b.link, b.rotation))
+        frame, to_frame = _meeting(world, a.link, place, b.link, b.rotation)
+    else:
+        frame, to_frame = Placement(-1, a.rotation, place), Placement(-1, b.rotation, b.position + b.rotation @ to_point)
     connection = Connection(world, name, a.link, b.link, joint, frame, to_frame)
     return _join(world, connection, allow, redundant)
 
 
 def _join(world: World, bond: Any, allow: str | Iterable[str] | None, redundant: bool) -> Any:
     """Let a bond hold: assemble, impulse, report; on failure everything is as before."""
-    held = world.held
-    before = world.save()
+    held, data = world.held, world.data
+    q, v, loops = data.q.copy(), data.v.copy(), held.room.q.copy()
     counts = _counts(world)
     bond.enter(held, world.model)
     world.bonds.append(bond)
@@ -74,13 +78,13 @@ def _join(world: World, bond: Any, allow: str | Iterable[str] | None, redundant:
         held.room.clock[0] = world.time
         held.take_hold()
         rows = held.rows_of(bond.place)
-        if not redundant and (held.room.state[rows] == REDUNDANT).all():
+        if not redundant and held.room.count[DROPPED] and (held.room.state[rows] == REDUNDANT).all():
             raise OverconstrainedError(
                 f"{bond.name!r} would hold nothing that is not held already: all its {rows.stop - rows.start} rows are redundant. "
                 "Pass redundant=True if it is meant so; the forces are then not unique."
             )
         worst = held.worst_rate()
-        if worst > _CONTRADICTION * (1.0 + np.abs(before.v).max(initial=0.0)):
+        if worst > _CONTRADICTION and worst > _CONTRADICTION * np.abs(v).max():
             raise OverconstrainedError(
                 f"{bond.name!r} contradicts what is held already: {worst:.3g} m/s or rad/s are asked for that no motion of the world has."
             )
@@ -89,10 +93,11 @@ def _join(world: World, bond: Any, allow: str | Iterable[str] | None, redundant:
         held.remove(bond.place)
         bond.place = -1
         held.arrange()
-        world.restore(before)
-        world.decide()
+        data.q[:], data.v[:], held.room.q[: len(loops)] = q, v, loops
+        with contextlib.suppress(StateError):  # what was wrong before is wrong again: the first error says so
+            world.decide()
         raise
-    bond.report = _report(world, bond, "connected", counts, before.v, rows.stop - rows.start)
+    bond.report = _report(world, bond, "connected", counts, v, rows.stop - rows.start)
     world.changed()
     return bond
 
@@ -246,38 +251,29 @@ class _Frame:
 
 
 def _frame(world: World, name: str) -> _Frame:
-    if name == "world":
-        return _Frame("world", np.eye(3), np.zeros(3))
     model = world.model
-    if isinstance(name, str) and name in model.sites:
-        site = model.sites[name]
-        return _Frame(site.link, site.rotation, site.position)
-    doors.named({**model.links, **model.sites, "world": None}, name, "link or site", "this world")
-    return _Frame(name, np.eye(3), np.zeros(3))
+    if name == "world" or (isinstance(name, str) and name in model.links):
+        return _Frame(name, _UNTURNED, _NOWHERE)
+    if not isinstance(name, str) or name not in model.sites:
+        raise UnknownName("link or site", name, [*model.links, *model.sites, "world"], "this world")
+    site = model.sites[name]
+    return _Frame(site.link, site.rotation, site.position)
 
 
-def _meeting(world: World, link: str, point: Array, in_link: str, axes: Array | None, like: tuple[str, Array] | None = None) -> Placement:
-    """The frame at a link's point, as it is now, seen in another link; its axes those given there, or those of ``like``."""
-    here, there = _pose(world, link), _pose(world, in_link)
-    P = here.position + here.rotation @ point
-    if axes is None:
-        assert like is not None
-        axes = there.rotation.T @ _pose(world, like[0]).rotation @ like[1]
-    return Placement(-1, axes, there.rotation.T @ (P - there.position))
-
-
-def _pose(world: World, link: str) -> Pose:
-    if link == "world":
-        return Pose(np.eye(3), np.zeros(3))
+def _meeting(world: World, link: str, point: Array, to: str, axes: Array) -> tuple[Placement, Placement]:
+    """The frame at a link's point as it is now, its axes given in another link: as seen in the one and in the other."""
     kinematics.update_poses(world.data)
-    return kinematics.pose(world.data, world.model.placements[link])
+    here, there = (kinematics.pose(world.data, world.placement(name)) for name in (link, to))
+    P = here.position + here.rotation @ point
+    turn = here.rotation.T @ there.rotation @ axes
+    return Placement(-1, turn, point), Placement(-1, axes, there.rotation.T @ (P - there.position))
 
 
 def _free_name(world: World, wanted: str, given: bool) -> str:
     """The wanted name, or the next one that is free; one that was given must be free."""
     if not isinstance(wanted, str) or not wanted:
         raise ArgumentError(f"{wanted!r} cannot name a connection: a name is a text that is not empty.")
-    taken = world.connections
+    taken = {bond.name for bond in world.bonds}
     if wanted not in taken:
         return wanted
     if given:
@@ -307,7 +303,7 @@ def _report(world: World, bond: Bond, what: str, counts: tuple[int, int], v: Arr
         mine = held.rows_of(bond.place)
         if isinstance(bond, Connection):
             six = held.room.force[mine] @ held.room.T[mine]
-            force, moment = float(np.sqrt(six[3:] @ six[3:])), float(np.sqrt(six[:3] @ six[:3]))
+            moment, force = math.hypot(*six[:3]), math.hypot(*six[3:])
         else:
             moment = float(np.abs(held.room.force[mine]).max())
     return Report(

@@ -29,6 +29,8 @@ from brachiate.world.named import Named, coordinate_values
 from brachiate.world.pushes import Push
 from brachiate.world.state import State
 
+_GROUND = Placement(-1, doors.frozen(np.eye(3)), doors.frozen(np.zeros(3)))
+
 
 class World:
     """Figures and things, their state, and what follows from it.
@@ -139,8 +141,8 @@ class World:
         to: str,
         joint: Joint | None = None,
         *,
-        at: ArrayLike = (0, 0, 0),
-        to_at: ArrayLike = (0, 0, 0),
+        at: ArrayLike | None = None,
+        to_at: ArrayLike | None = None,
         allow: str | Iterable[str] | None = None,
         name: str | None = None,
         redundant: bool = False,
@@ -156,8 +158,8 @@ class World:
             link: Link or site that is to be connected.
             to: Link or site (or ``world``) it is connected to.
             joint: How it may move against it: any joint, with its damping, springs and friction.
-            at: Point in the first frame where the joint is made [m].
-            to_at: With ``allow``: point in the second frame it is brought to [m].
+            at: Point in the first frame where the joint is made (3,) [m]; its origin by default.
+            to_at: With ``allow``: point in the second frame it is brought to (3,) [m]; its origin by default.
             allow: Joints that may move to close the gap: a name, a pattern such as ``man/*``, several of them, or ``all``.
             name: Of the connection; the link's by default.
             redundant: Whether a connection that holds nothing new is welcome.
@@ -209,7 +211,7 @@ class World:
 
     def placement(self, link: str) -> Placement:
         """The body a link belongs to, and its pose there; ``world`` belongs to none."""
-        return Placement(-1, np.eye(3), np.zeros(3)) if link == "world" else self.model.placements[link]
+        return _GROUND if link == "world" else self.model.placements[link]
 
     # --- state ----------------------------------------------------------------------------------
 
