@@ -11,7 +11,7 @@ from tests.random_mechanisms import Mechanism
 
 from brachiate import Data, Model, World
 from brachiate.constraints.held import Held
-from brachiate.constraints.rooms import DROPPED, REDUNDANT, ROWS
+from brachiate.constraints.rooms import REDUNDANT, REGULAR, ROWS
 from brachiate.doors import Array
 from brachiate.model.flatten import Placement
 from brachiate.model.joints import Joint
@@ -58,7 +58,7 @@ def wrenches(held: Held, places: Sequence[int]) -> Array:
 
 def mobility(held: Held) -> int:
     """Velocities less the rows that hold something new."""
-    return held.data.model.nv - int(held.room.count[ROWS] - held.room.count[DROPPED])
+    return held.data.model.nv - int((held.room.state[: held.room.count[ROWS]] == REGULAR).sum())
 
 
 def redundant_rows(held: Held) -> Array:

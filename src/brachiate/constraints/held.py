@@ -75,6 +75,7 @@ class Held:
     def __init__(self, data: Data) -> None:
         self.data = data
         self.count = 0
+        self.limits: dict[int, str] = {}  # places of limits that are rows now, and their names
         self._cross = 0
         self._make({"bonds": 8, "rows": 48, "y": 1024, "g": 1024, "pairs": 128})
 
@@ -84,7 +85,8 @@ class Held:
         length = dict.fromkeys(_PER_ELEMENT, _ELEMENTS * h) | dict.fromkeys(_PER_NUMBER, _NUMBERS * h)
         length |= dict.fromkeys(_PER_VELOCITY, _VELOCITIES * h) | dict.fromkeys(_PER_ROW, sizes["rows"])
         length |= {"J": sizes["y"], "Y": sizes["y"], "Z": sizes["y"], "G": sizes["g"], "pair": sizes["pairs"]}
-        length |= {"count": 7, "far": 5, "most": 3, "clock": 1, "z": self.data.model.nv, "cross": self._cross}
+        length |= {"v_before": self.data.model.nv}
+        length |= {"count": 8, "far": 5, "most": 3, "clock": 1, "z": self.data.model.nv, "cross": self._cross}
         room = {name: np.zeros((length.get(name, h), *field.row), field.dtype) for name, field in fields_of(Bonds).items()}
         self.room = Bonds(**room)
         self._sizes = sizes
@@ -129,11 +131,27 @@ class Held:
         B.v[v : v + _VELOCITIES] = B.tau[v : v + _VELOCITIES] = 0.0
         mine = slice(v, v + joint.nv)
         B.damping[mine], B.stiffness[mine], B.friction[mine] = joint.damping, joint.stiffness, joint.friction
-        B.acts[n] = int(joint.acts)
+        B.acts[n], B.side[n], B.sleeps[n], B.soft[n] = int(joint.acts), 0, 0, 0
         for m, element in enumerate(elements, _ELEMENTS * n):
             B.e_kind[m], B.e_axis[m], B.e_anchor[m], B.e_q[m], B.e_v[m] = element.kind, element.axis, element.anchor, q, v
             q, v = q + NUMBERS_OF[element.kind], v + FREEDOMS_OF[element.kind]
         self.count += 1
+        return n
+
+    def soften(self, place: int, stiffness: tuple[float, float], damping: tuple[float, float]) -> None:
+        """Make a connection a spring and damper in every direction it would hold: against moving, and against turning."""
+        B = self.room
+        B.soft[place] = 1
+        B.give_move[place] = stiffness[0], damping[0], 0.0
+        B.give_turn[place] = stiffness[1], damping[1], 0.0
+
+    def limit(self, kind: int, coordinate: int, number: int, bound: float, side: int, axis: Array | None = None) -> int:
+        """Keep a coordinate, or a ball's swing or twist about an axis, on one side of a bound; returns its place."""
+        n = self._coordinate_bond(kind, coordinate, number)
+        self.room.course[n], self.room.side[n], self.room.sleeps[n] = 0.0, side, 0
+        self.room.course[n, 0] = bound
+        if axis is not None:
+            self.room.target[n, :3] = axis
         return n
 
     def lock(self, coordinate: int, number: int, course: Array, since: float, until: float) -> int:
@@ -162,9 +180,17 @@ class Held:
         B = self.room
         B.alive[n], B.kind[n], B.form[n], B.first[n], B.second[n] = 1, kind, ANY, -1, -1
         B.coordinate[n], B.number[n], B.other[n], B.other_number[n] = coordinate, number, -1, 0
-        B.freedoms[n], B.elements[n], B.acts[n] = 0, 0, 0
+        B.freedoms[n], B.elements[n], B.acts[n], B.side[n], B.sleeps[n], B.soft[n] = 0, 0, 0, 0, 0, 0
         self.count += 1
         return n
+
+    def forget_limits(self) -> None:
+        """Take every limit away; those that are still pressed against will be noticed."""
+        for place in self.limits:
+            self.remove(place)
+        if self.limits:
+            self.limits.clear()
+            self.arrange()
 
     def remove(self, place: int) -> None:
         """Take a bond away."""
@@ -231,7 +257,7 @@ class Held:
         From the forces last computed; springs, dampers, friction and motors of its joint included.
         """
         B, rows = self.room, self.rows_of(place)
-        six = B.force[rows] @ B.T[rows]
+        six = B.yielding[place].copy() if B.soft[place] else B.force[rows] @ B.T[rows]
         if B.acts[place]:
             six = six + B.applied[place]
         body = int(B.second[place])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from brachiate.compiled import call_at, far, kernel
 from brachiate.constraints.rooms import (
+    ASLEEP,
     BEND,
     CROSS,
     DROPPED,
@@ -30,6 +31,7 @@ CLOSED = 1e-14  # [m or rad] a bond is as closed as round-off lets it be
 OPEN = 10  # status: bonds cannot be closed from here
 NEEDS_CROSSING = 11  # status: a singular posture is near, and the code for it is not there yet
 BROKEN = 1e-8  # of the size of accelerations [m/s² or rad/s²]: round-off in rows that are truly redundant is far below
+LETTING_GO = 8  # at most so many rounds of it
 CORRECTIONS = 8  # at most so many corrections of position
 
 # What `hold` may be asked for.
@@ -113,6 +115,18 @@ def betrayed(T, W, B):
                 found = True
                 if B.far[CROSS]:  # without that, everything is done again once it is there
                     B.state[r] = REGULAR
+    return found
+
+
+@kernel
+def let_go(B):
+    """Let limits sleep that would have to pull: a limit can only push."""
+    found = False
+    for a in range(B.count[USED]):
+        i = B.order[a]
+        if B.side[i] and B.state[B.row[i]] == REGULAR and B.side[i] * B.force[B.row[i]] < 0.0:
+            B.state[B.row[i]], B.sleeps[i] = ASLEEP, 1
+            found = True
     return found
 
 
@@ -203,7 +217,16 @@ def hold(key, held, implicit, what):
     if what == INSPECT:
         return status
     if what in (SETTLE, TAKE_HOLD):
+        for k in range(W.v.shape[0]):
+            B.v_before[k] = W.v[k]
         project_velocity(T, W, B)
+        for _ in range(LETTING_GO if what == TAKE_HOLD else 0):  # mere corrections say nothing about who pulls
+            if not let_go(B):
+                break
+            call_at(B.far[RELATE], key, held, 0.0, 0)
+            for k in range(W.v.shape[0]):
+                W.v[k] = B.v_before[k]
+            project_velocity(T, W, B)
         if what == TAKE_HOLD:
             worst_rate(T, W, B)
         if status == OK and not finite(W.v):
@@ -211,6 +234,11 @@ def hold(key, held, implicit, what):
     else:
         set_goals(T, W, B, implicit if what == STEP else 0.0)
         forced(T, W, B)
+        for _ in range(LETTING_GO if decide else 0):
+            if not let_go(B):
+                break
+            call_at(B.far[RELATE], key, held, NEARLY_LOST, 0)
+            forced(T, W, B)
         if decide and B.count[DROPPED] and betrayed(T, W, B):
             # Rows thought redundant are not: the posture is singular. v is bent onto what they allow, and all done again.
             if B.far[CROSS] == 0:

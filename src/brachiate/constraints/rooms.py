@@ -20,23 +20,24 @@ from brachiate.compiled import Field, Floats, Ints, Rows3, Rows6, Rows33, opener
 IntRows6 = Annotated[NDArray[np.int64], Field("int64", (6,))]
 
 # What a bond is.
-CONNECTION, COORDINATE, BALL_LOCK, COUPLING = range(4)
+CONNECTION, COORDINATE, COUPLING, LIMIT, BALL_LOCK, SWING, TWIST = range(7)
 # What a connection looks like: those that occur most are short cuts of ANY.
 POINT, WELD, HINGE, SLIDER, ANY = range(5)
-# What a row is: it holds, or others that hold say the same already, or nobody has looked yet.
-REGULAR, REDUNDANT, NEW = range(3)
+# What a row is: it holds; others that hold say the same already; nobody has looked yet; it is a limit that is not pressed
+# against; it is no more than a spring and damper.
+REGULAR, REDUNDANT, NEW, ASLEEP, SOFT = range(5)
 # Places in Bonds.far.
 LOOK, METRIC, RELATE, HOLD, CROSS = range(5)
 # What CROSS is asked for: accelerations that turn onto the way on, or velocities bent onto it.
 TURN_ON, BEND = range(2)
 # Places in Bonds.count.
-USED, ROWS, NUMBERS_Y, NUMBERS_G, PAIRS, DROPPED, WEAK = range(7)
+USED, ROWS, NUMBERS_Y, NUMBERS_G, PAIRS, HOLDING, DROPPED, WEAK = range(8)
 
 
 class Bonds(NamedTuple):
     """Sizes: nh bonds, ne elementary motions, nq numbers and nv velocities of joints that close loops, nr rows."""
 
-    count: Ints  # (7,) bonds in use, rows, numbers of Y, numbers of G, pairs of chains that meet; rows dropped, rows weak
+    count: Ints  # (8,) bonds in use, rows, numbers of Y, numbers of G, pairs of chains that meet; rows that hold, redundant, weak
     far: Ints  # (5,) addresses of the large pieces of compiled code: LOOK, METRIC, RELATE, HOLD, CROSS
     most: Floats  # (3,) largest residual; smallest squared sine of the rows that hold; largest |J v − rate| after an impulse
     clock: Floats  # (1,) [s] time of the state looked at
@@ -72,12 +73,18 @@ class Bonds(NamedTuple):
     course: Rows6  # (nh, 6) polynomial: of the time since ``since``, or of the coordinate it follows
     since: Floats  # (nh,) [s]
     until: Floats  # (nh,) [s] from then on a course stays where it is
-    target: Rows6  # (nh, 6) quaternion a ball is held at
+    target: Rows6  # (nh, 6) quaternion a ball is held at, or the axis of its cone
+    side: Ints  # (nh,) 0, or the sign of the only forces a limit has
+    sleeps: Ints  # (nh,) 1 for a limit that nothing presses against
+    soft: Ints  # (nh,) 1 if it is a spring and damper in all directions it would hold
+    give_move: Rows3  # (nh, 3) [N/m, N·s/m] its stiffness and damping against moving
+    give_turn: Rows3  # (nh, 3) [N·m/rad, N·m·s/rad] and against turning
     gross_turn: Floats  # (nh,) size of its rows if nothing cancelled: those that hold an orientation
     gross_move: Floats  # (nh,) and those that hold a point, or a coordinate
     P_first: Rows3  # (nh, 3) [m] the second frame's point, from the origin of the first body's tree
     P_second: Rows3  # (nh, 3) [m] the same from the origin of the second body's tree
     applied: Rows6  # (nh, 6) moment and force on the second body of what acts in its joint
+    yielding: Rows6  # (nh, 6) and of its own springs and dampers, if it is soft
     e_kind: Ints  # (ne,)
     e_axis: Rows3  # (ne, 3)
     e_anchor: Rows3  # (ne, 3)
@@ -110,6 +117,7 @@ class Bonds(NamedTuple):
     G: Floats  # (ng,) J A⁻¹ Jᵀ, skyline, then its factor
     pair: IntRows6  # (np, 6) bonds i ≥ j, offsets of the chains in their fours, and the stretch they share
     z: Floats  # (n,) of the tree
+    v_before: Floats  # (n,) velocities before an impulse
     cross: Floats  # (nx,) scratch for crossing singular postures
 
 

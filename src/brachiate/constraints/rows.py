@@ -16,8 +16,10 @@ from brachiate.constraints.rooms import (
     CONNECTION,
     COORDINATE,
     HINGE,
+    LIMIT,
     POINT,
     SLIDER,
+    SWING,
     USED,
     WELD,
     open_bonds,
@@ -53,6 +55,7 @@ from brachiate.spatial import (
     screw_velocity,
     turn_between,
     vec3,
+    vec3_at,
     velocity_at,
 )
 
@@ -320,6 +323,17 @@ def bias_row(T, W, B, i):
     A = A2 - A1 - C
     for r in range(B.row[i], B.row[i] + B.rows[i]):
         B.gamma[r] = A @ force(B.T, r)
+    if B.soft[i]:
+        F = Force(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0))
+        for r in range(B.row[i], B.row[i] + B.rows[i]):
+            t = force(B.T, r)
+            k = (t.f @ t.f) * B.give_move[i, 0] + (t.n @ t.n) * B.give_turn[i, 0]
+            c = (t.f @ t.f) * B.give_move[i, 1] + (t.n @ t.n) * B.give_turn[i, 1]
+            B.force[r] = -k * B.c[r] - c * (V @ t)
+            F = F + B.force[r] * t
+        press(W, B.second[i], vec3(B.P_second, i), F)
+        press(W, B.first[i], vec3(B.P_first, i), -1.0 * F)
+        put6(B.yielding, i, F)
 
 
 @kernel
@@ -361,6 +375,35 @@ def polynomial(B, i, x):
 
 
 @kernel
+def cone_row(W, B, i, r):
+    """How far a ball's axis has swung, or its child twisted about it, beyond a limit; the slope goes to B.T."""
+    q = normalized(quaternion_at(W.q, B.number[i]))
+    u, w = vec3(B.target, i), vec3_at(W.v, B.coordinate[i])
+    v = Vec3(q.x, q.y, q.z)
+    if B.kind[i] == SWING:
+        # θ between u and its neutral direction p, both along the child's axes: θ̇ = −ω·n/s with n = u × p, ṗ = −ω × p.
+        R = rotation_of(q)
+        p = Vec3(R.x @ u, R.y @ u, R.z @ u)
+        n, dn = cross(u, p), -cross(u, cross(w, p))
+        s = max(norm(n), 1e-12)
+        angle, slope = math.atan2(s, u @ p), (-1.0 / s) * n
+        gamma = -(w @ dn) / s + (w @ n) * (n @ dn) / (s * s * s)
+    else:
+        # τ = 2 atan(b/a) with a = q.w, b = u·v: τ̇ = ω·N/D, N = a (a u + u × v) + b v, D = a² + b².
+        a, b = q.w, u @ v
+        da, dv = -0.5 * (v @ w), 0.5 * (a * w + cross(v, w))
+        db = u @ dv
+        m = a * u + cross(u, v)
+        N, D = a * m + b * v, max(a * a + b * b, 1e-24)
+        dN = da * m + a * (da * u + cross(u, dv)) + db * v + b * dv
+        angle, slope = 2.0 * math.atan2(b, a), (1.0 / D) * N
+        angle -= 2.0 * math.pi * math.floor((angle + math.pi) / (2.0 * math.pi))
+        gamma = (w @ dN) / D - (w @ N) * 2.0 * (a * da + b * db) / (D * D)
+    B.c[r], B.rate[r], B.gamma[r] = angle - B.course[i, 0], 0.0, gamma
+    put6(B.T, r, Force(slope, Vec3(0.0, 0.0, 0.0)))
+
+
+@kernel
 def coordinate_row(T, W, B, i):
     """Residual, rate and bias of a bond on coordinates of the tree."""
     r = B.row[i]
@@ -369,6 +412,10 @@ def coordinate_row(T, W, B, i):
         B.c[r], B.c[r + 1], B.c[r + 2] = logarithm(conjugate(goal) @ normalized(quaternion_at(W.q, B.number[i])))
         for m in range(r, r + 3):
             B.rate[m], B.gamma[m] = 0.0, 0.0
+    elif B.kind[i] == LIMIT:
+        B.c[r], B.rate[r], B.gamma[r] = W.q[B.number[i]] - B.course[i, 0], 0.0, 0.0
+    elif B.kind[i] >= SWING:
+        cone_row(W, B, i, r)
     elif B.kind[i] == COORDINATE:
         y, d, dd = polynomial(B, i, min(B.clock[0], B.until[i]) - B.since[i])
         if B.clock[0] > B.until[i]:
@@ -466,9 +513,14 @@ def fill_coordinates(T, W, B, i):
     for j in range(at, at + fours(B, i) * stride):
         B.J[j] = 0.0
     k = B.coordinate[i]
+    B.gross_move[i] = W.D[k]
+    if B.kind[i] >= SWING:
+        for m in range(3):
+            put_lane(B, at, 0, stride, T.depth[k + m], B.T[B.row[i], m])
+            B.gross_move[i] = max(B.gross_move[i], W.D[k + m])
+        return
     for m in range(B.rows[i]):
         put_lane(B, at, m, stride, T.depth[k + m], 1.0)
-    B.gross_move[i] = W.D[k]
     other = B.other[i]
     if other >= 0:
         _, d, _ = polynomial(B, i, W.q[B.other_number[i]])

@@ -10,7 +10,7 @@ the mass metric, between this row and those before it. Rows that say nothing new
 from __future__ import annotations
 
 from brachiate.compiled import far, index, kernel
-from brachiate.constraints.rooms import DROPPED, NEW, NUMBERS_G, PAIRS, REDUNDANT, REGULAR, ROWS, USED, WEAK, open_bonds
+from brachiate.constraints.rooms import DROPPED, HOLDING, NEW, NUMBERS_G, PAIRS, REDUNDANT, REGULAR, ROWS, USED, WEAK, open_bonds
 from brachiate.constraints.rows import fill, gross
 from brachiate.constraints.structure import LANES, chain, fours
 from brachiate.model.rooms import OK, open_rooms
@@ -144,7 +144,7 @@ def factor_rows(B, decide, weak):
     never called redundant: they are weak, and the posture close to a singular one. Redundant ones that bring something
     again hold again.
     """
-    least, dropped, weaks = 1.0, 0, 0
+    least, holding, dropped, weaks = 1.0, 0, 0, 0
     for a in range(B.count[USED]):
         i = B.order[a]
         for r in range(B.row[i], B.row[i] + B.rows[i]):
@@ -156,9 +156,10 @@ def factor_rows(B, decide, weak):
             elif decide and B.state[r] == REDUNDANT and pivot > 10.0 * SAME * size and not lost:
                 B.state[r] = REGULAR
             B.pivot[r] = 0.0
-            if B.state[r] == REDUNDANT or B.state[r] == NEW:
-                dropped += 1
+            if B.state[r] != REGULAR:
+                dropped += int(B.state[r] == REDUNDANT or B.state[r] == NEW)
                 continue
+            holding += 1
             if pivot < least * whole:
                 least = max(pivot, 0.0) / whole
             if pivot > weak * whole and pivot > 1e-15 * size:
@@ -166,7 +167,7 @@ def factor_rows(B, decide, weak):
             else:
                 B.weak[weaks] = r
                 weaks += 1
-    B.count[DROPPED], B.count[WEAK] = dropped, weaks
+    B.count[HOLDING], B.count[DROPPED], B.count[WEAK] = holding, dropped, weaks
     B.most[1] = least
 
 

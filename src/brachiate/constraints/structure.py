@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from brachiate.compiled import kernel
 from brachiate.constraints.rooms import (
+    ASLEEP,
     BALL_LOCK,
     CONNECTION,
     NEW,
@@ -11,6 +12,7 @@ from brachiate.constraints.rooms import (
     NUMBERS_Y,
     PAIRS,
     ROWS,
+    SOFT,
     USED,
 )
 from brachiate.model.rooms import OK
@@ -60,7 +62,7 @@ def number_rows(T, B):
             B.tip_second[i] = T.dof[B.second[i] + 1] - 1 if B.second[i] >= 0 else -1
             B.rows[i] = 6 - B.freedoms[i]
         else:
-            B.tip_first[i] = B.coordinate[i] + (2 if B.kind[i] == BALL_LOCK else 0)
+            B.tip_first[i] = B.coordinate[i] + (2 if B.kind[i] >= BALL_LOCK else 0)
             B.tip_second[i] = B.other[i]
             B.rows[i] = 3 if B.kind[i] == BALL_LOCK else 1
         B.common[i] = shared(T, B.tip_first[i], B.tip_second[i])
@@ -118,8 +120,10 @@ def arrange(T, B):
     """Number the rows and find what meets. Says if the arrays are too short for it."""
     number_rows(T, B)
     find_pairs(T, B)
-    for r in range(min(B.count[ROWS], B.state.shape[0])):
-        B.state[r] = NEW
+    for a in range(B.count[USED]):
+        i = B.order[a]
+        for r in range(B.row[i], min(B.row[i] + B.rows[i], B.state.shape[0])):
+            B.state[r] = SOFT if B.soft[i] else ASLEEP if B.sleeps[i] else NEW
     short = B.count[ROWS] > B.c.shape[0] or B.count[NUMBERS_Y] > B.Y.shape[0]
     short = short or B.count[NUMBERS_G] > B.G.shape[0] or B.count[PAIRS] > B.pair.shape[0]
     return NEED_MORE if short else OK

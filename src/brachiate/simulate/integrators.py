@@ -18,6 +18,7 @@ import numpy as np
 from brachiate import doors
 from brachiate.compiled import Floats, Handle, call_at, entry, kernel, opener, outlined
 from brachiate.constraints.held import Held
+from brachiate.constraints.limits import PASSED, Watch, first_passed, notice, open_limits
 from brachiate.constraints.motion import ACCELERATE, ACCELERATE_AND_DECIDE, NEEDS_CROSSING, OPEN, SETTLE, STEP
 from brachiate.constraints.rooms import HOLD, open_bonds
 from brachiate.doors import Array
@@ -29,6 +30,8 @@ from brachiate.model.data import Data
 from brachiate.model.rooms import NOT_FINITE, OK, STALLED, open_rooms
 from brachiate.simulate.tables import DORMAND_PRINCE, DORMAND_PRINCE_DENSE, DORMAND_PRINCE_ERROR, RK4, RK8, Table
 
+_AT_LIMIT = 1e-13  # [rad or m]
+_LANDING = 40  # at most so many tries to find the moment a limit is reached
 MIDPOINTS = 8  # columns of the Bulirsch-Stoer scheme: 2, 4, ... 16 sub-steps
 
 
@@ -45,6 +48,7 @@ class Steps(NamedTuple):
     weights: Floats  # (s,)
     error: Floats  # (s,) weights of the error estimate
     dense: Floats  # (s,) weights of the dense output
+    last: Floats  # (n,) state before the last step, for who watches
     control: Floats  # (2,) length of the next step (0: unknown), tolerance
 
 
@@ -165,6 +169,18 @@ def held_at(key, held, t, x, what):
 
 
 @kernel
+def passed(W, held, limits, steps):
+    """Whether a limit is passed that does not push yet; says which, and after how many steps."""
+    (L,) = open_limits(limits)
+    if held is not None:
+        (B,) = open_bonds(held)
+        notice(B, L)
+    n = first_passed(W, L)
+    L.count[0], L.count[1] = steps, n
+    return n >= 0
+
+
+@kernel
 def record(W, n, Q, V):
     """Keep the state as row n."""
     for i in range(W.q.shape[0]):
@@ -180,11 +196,14 @@ def ready(T, W):
 
 
 @entry
-def _euler(key, held, steps_key, t, dt, n, every, Q, V):
+def _euler(key, held, limits, steps_key, t, dt, n, every, Q, V):
     T, W = open_rooms(key)
     if not ready(T, W):
         return NOT_FINITE
+    (X,) = open_steps(steps_key)
     for i in range(n):
+        if limits is not None:
+            take(W, X.last)
         status = euler_step(key, held, T, W, t + i * dt, dt)
         if (i + 1) % every == 0 or i + 1 == n:  # in between, what a step leaves open the next one closes
             status = max(status, finish(key, held, t + (i + 1) * dt))
@@ -194,16 +213,20 @@ def _euler(key, held, steps_key, t, dt, n, every, Q, V):
             return status
         if (i + 1) % every == 0:
             record(W, (i + 1) // every - 1, Q, V)
+        if limits is not None and passed(W, held, limits, i + 1):
+            return PASSED
     return OK
 
 
 @entry
-def _runge_kutta(key, held, steps_key, t, dt, n, every, Q, V):
+def _runge_kutta(key, held, limits, steps_key, t, dt, n, every, Q, V):
     T, W = open_rooms(key)
     (X,) = open_steps(steps_key)
     if not ready(T, W):
         return NOT_FINITE
     for i in range(n):
+        if limits is not None:
+            take(W, X.last)
         status = max(runge_kutta_step(key, held, X, T, W, t + i * dt, dt), finish(key, held, t + (i + 1) * dt))
         if not finite(W.v):
             return NOT_FINITE
@@ -211,6 +234,8 @@ def _runge_kutta(key, held, steps_key, t, dt, n, every, Q, V):
             return status
         if (i + 1) % every == 0:
             record(W, (i + 1) // every - 1, Q, V)
+        if limits is not None and passed(W, held, limits, i + 1):
+            return PASSED
     return OK
 
 
@@ -225,7 +250,7 @@ def excess(X, y, e):
 
 
 @entry
-def _dormand_prince(key, held, steps_key, t, dt, n, every, Q, V):
+def _dormand_prince(key, held, limits, steps_key, t, dt, n, every, Q, V):
     """Steps as long as the tolerance allows; states at the times asked for come from the dense output."""
     T, W = open_rooms(key)
     (X,) = open_steps(steps_key)
@@ -272,6 +297,8 @@ def _dormand_prince(key, held, steps_key, t, dt, n, every, Q, V):
             h *= factor
             X.control[0] = h
     give(T, W, X.y)
+    if limits is not None and status == OK and passed(W, held, limits, n):
+        return PASSED
     return status
 
 
@@ -309,7 +336,7 @@ def midpoint_steps(key, held, X, t, h, count, at):
 
 
 @entry
-def _bulirsch_stoer(key, held, steps_key, t, dt, n, every, Q, V):
+def _bulirsch_stoer(key, held, limits, steps_key, t, dt, n, every, Q, V):
     """Midpoint rules of 2, 4, ... 16 parts extrapolated to none, until two columns agree [HNW] II.9, [EGC]."""
     T, W = open_rooms(key)
     (X,) = open_steps(steps_key)
@@ -362,6 +389,8 @@ def _bulirsch_stoer(key, held, steps_key, t, dt, n, every, Q, V):
         give(T, W, X.y)
         if (kept + 1) * every <= n:
             record(W, kept, Q, V)
+    if limits is not None and passed(W, held, limits, n):
+        return PASSED
     return OK
 
 
@@ -390,8 +419,12 @@ class Integrator:
     ``tolerance`` is the local error an adaptive method allows, relative and absolute; the others ignore it.
     """
 
-    def __init__(self, data: Data, method: str = "euler", tolerance: float = 1e-9, held: Held | None = None) -> None:
-        self.data, self.held = data, held
+    def __init__(
+        self, data: Data, method: str = "euler", tolerance: float = 1e-9, held: Held | None = None, *, limits: bool = False
+    ) -> None:
+        self.data, self.held = data, Held(data) if held is None else held
+        watch = Watch(data.model, self.held) if limits else None
+        self._watch = watch if watch and watch.names else None
         self.name = doors.one_of(method, tuple(METHODS), "integrator")
         self.method = METHODS[self.name]
         self.tolerance = doors.number(tolerance, "tolerance", least=1e-14, most=1.0)
@@ -400,9 +433,11 @@ class Integrator:
         s = len(table.weights) if table else MIDPOINTS
         paired = self.method.run is _dormand_prince
         self._control = np.array([0.0, self.tolerance])
+        self._before = np.zeros(n)
+        self._nothing = np.empty((0, data.model.nq)), np.empty((0, data.model.nv))
         self._steps = Handle(
             Steps(
-                y=np.zeros(n), z=np.zeros(n), e=np.zeros(n), f=np.zeros(n), k=np.zeros(s * n),
+                y=np.zeros(n), z=np.zeros(n), e=np.zeros(n), f=np.zeros(n), last=self._before, k=np.zeros(s * n),
                 stages=table.stages.ravel().copy() if table else np.zeros(s * s),
                 nodes=table.stages.sum(axis=1) if table else np.zeros(s),
                 weights=table.weights.copy() if table else np.zeros(s),
@@ -424,23 +459,89 @@ class Integrator:
         data = self.data
         q, v = data.q.copy(), data.v.copy()
         Q, V = np.empty((steps // every, len(q))), np.empty((steps // every, len(v)))
-        held = self.held if self.held is not None and self.held.count else None
-        rows = None if held is None else held.decided()
-        status = self.method.run(data.key, None if held is None else held.key, self._steps.key, time, dt, steps, every, Q, V)
-        if status == NEEDS_CROSSING and held is not None and rows is not None:
+        try:
+            if self._watch is None:
+                self._run(dt, steps, every, time, Q, V)
+            else:
+                self._run_watched(self._watch, dt, steps, every, time, Q, V)
+        except StateError:
+            data.q[:], data.v[:] = q, v
+            raise
+        return Q, V
+
+    def _run_watched(self, watch: Watch, dt: float, steps: int, every: int, time: float, Q: Array, V: Array) -> None:
+        """Advance, stopping wherever a limit is passed to let it hold. Adaptive methods look after every dt."""
+        watch.prune()
+        done = 0
+        while done < steps:
+            row = done // every
+            if done % every == 0 and not self.method.adaptive:
+                stretch = steps - done
+                status = self._run(dt, stretch, every, time + done * dt, Q[row:], V[row:])
+            else:
+                stretch = 1 if self.method.adaptive else min(every - done % every, steps - done)
+                status = self._run(dt, stretch, stretch + 1, time + done * dt, Q, V)
+            done += int(watch.room.count[0]) if status == PASSED else stretch
+            if status == PASSED:
+                self._land(watch, time + (done - 1) * dt, dt)
+            if done % every == 0 and 0 < done // every <= len(Q):
+                Q[done // every - 1], V[done // every - 1] = self.data.q, self.data.v
+            watch.prune()
+
+    def _land(self, watch: Watch, time: float, dt: float) -> None:
+        """Go back to where the last step began, forward to where the limit is reached, let it hold there, and go on."""
+        left = dt
+        for _ in range(2 * len(watch.names)):
+            n, before = int(watch.room.count[1]), self._before.copy()
+            low, high, f_high = 0.0, left, watch.room_left(self.data, n)
+            self._back(watch, before)
+            f_low = watch.room_left(self.data, n)
+            if f_low <= _AT_LIMIT:  # it was there already, and has just been let go
+                high = 0.0
+            for tries in range(_LANDING):
+                if high - low <= 1e-12 * dt or -_AT_LIMIT < f_high <= 0.0:
+                    break
+                middle = (low * f_high - high * f_low) / (f_high - f_low) if tries % 3 else 0.5 * (low + high)
+                self._back(watch, before)
+                self._run(middle, 1, 2, time, *self._nothing)
+                f = watch.room_left(self.data, n)
+                low, f_low, high, f_high = (middle, f, high, f_high) if f > 0.0 else (low, f_low, middle, f)
+            self._back(watch, before)
+            if high > 0.0:
+                self._run(high, 1, 2, time, *self._nothing)
+            watch.press(n)
+            time, left = time + high, left - high
+            if left <= 1e-12 * dt or self._run(left, 1, 2, time, *self._nothing) != PASSED:
+                return
+
+    def _back(self, watch: Watch, state: Array) -> None:
+        """Put a state back, and with it the limits that were pressed against."""
+        nq = self.data.model.nq
+        self.data.q[:], self.data.v[:] = state[:nq], state[nq:]
+        watch.rouse(self.data)
+
+    def _run(self, dt: float, steps: int, every: int, time: float, Q: Array, V: Array) -> int:
+        """Advance in one go of compiled code; again with what it takes to cross a singular posture, should one be met."""
+        data, held = self.data, self.held
+        limits = None if self._watch is None else self._watch.key
+        q, v, rows = data.q.copy(), data.v.copy(), held.decided()
+        if self.method.adaptive:
+            self._before[:] = np.concatenate([q, v])
+        key = held.key if held.count else None
+        status = self.method.run(data.key, key, limits, self._steps.key, time, dt, steps, every, Q, V)
+        if status == NEEDS_CROSSING:
             data.q[:], data.v[:] = q, v
             held.prepare_crossing(rows)
-            return self.advance(dt, steps, every, time)
-        if status != OK:
-            data.q[:], data.v[:] = q, v
-            if held is not None:
-                held.decided(rows)
+            status = self.method.run(data.key, held.key, limits, self._steps.key, time, dt, steps, every, Q, V)
+        if status not in (OK, PASSED):
+            held.decided(rows)
+            data.q[:], data.v[:] = q, v  # so that what was wrong at the start can be named
             self._refuse(status, steps * dt)
-        return Q, V
+        return status
 
     def _refuse(self, status: int, seconds: float) -> NoReturn:
         data = self.data
-        if status == OPEN and self.held is not None:
+        if status == OPEN:
             raise StateError(f"The loops came open within {seconds:g} s and could not be closed. Use a shorter step.")
         if status == NOT_FINITE and all(np.isfinite(x).all() for x in (data.q, data.v, data.tau)):
             raise StateError(f"The state ran away to infinity within {seconds:g} s. Use a shorter step, or look at the torques.")

@@ -48,16 +48,27 @@ class Simulation:
         integrator: ``euler`` (semi-implicit, damping implicit), ``rk4``, ``rk8``, ``dormand-prince`` or ``bulirsch-stoer``.
         tolerance: Local error that the last two allow.
         every: Record the state after every so many steps.
+        limits: Whether joints stop at their limits (without rebound), or go on as if there were none.
     """
 
-    def __init__(self, world: World, dt: float = 0.002, integrator: str = "rk4", tolerance: float = 1e-9, every: int = 1) -> None:
+    def __init__(
+        self,
+        world: World,
+        dt: float = 0.002,
+        integrator: str = "rk4",
+        tolerance: float = 1e-9,
+        every: int = 1,
+        *,
+        limits: bool = True,
+    ) -> None:
         if not isinstance(world, World):
             raise ArgumentError(f"Simulation expects a world, got {world!r}.")
         self.world = world
         self.dt = doors.number(dt, "dt", above=0.0, most=1e3)
         self.every = doors.whole(every, "every", least=1)
         self._settings = doors.one_of(integrator, tuple(METHODS), "integrator"), tolerance
-        self._integrator = Integrator(world.data, *self._settings, held=world.held)
+        self._limits = bool(limits)
+        self._integrator = Integrator(world.data, *self._settings, held=world.held, limits=self._limits)
         self._events: list[Event] = []
         self._controllers: list[Callable[[World], Any]] = []
 
@@ -160,7 +171,7 @@ class Simulation:
     def _ready(self) -> Integrator:
         """The integrator of the world's present data: adding a figure has given it another."""
         if self._integrator.data is not self.world.data or self._integrator.held is not self.world.held:
-            self._integrator = Integrator(self.world.data, *self._settings, held=self.world.held)
+            self._integrator = Integrator(self.world.data, *self._settings, held=self.world.held, limits=self._limits)
         return self._integrator
 
     def _through(self, end: float) -> None:

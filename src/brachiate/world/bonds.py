@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Wrench:
-    """Force and moment on a link, at a point, world axes."""
+    """Force and moment on a link, at a point: in the world, or in the frame that was asked for."""
 
     force: Array  # (3,) [N]
     moment: Array  # (3,) [N·m] about the point
-    at: Array  # (3,) [m] the point, in the world
+    at: Array  # (3,) [m] the point
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +123,13 @@ class Bond:
         other.world, other.place = world, -1
         return other
 
+    @property
+    def unique(self) -> bool:
+        """Whether its force is the only one possible: others that hold the same may not share it with this one."""
+        from brachiate.world import mobility  # noqa: PLC0415
+
+        return mobility.is_unique(self.world, self._present().rows_of(self.place))
+
     def _present(self) -> Held:
         if not self.alive:
             raise ArgumentError(f"{self.name!r} holds nothing any more: it was cut.")
@@ -208,6 +215,13 @@ class Connection(Bond):
         """The same, from the accelerations last computed."""
         six, point = self._present().wrench(self.place)
         return Wrench(six[3:], six[:3], point)
+
+    def wrench_in(self, frame: str) -> Wrench:
+        """The same along the axes of ``"link"``, of ``"to"``, or of any link or site by name; the point seen from there, too."""
+        name = self.link if frame == "link" else self.to if frame == "to" else frame
+        R, p = (np.eye(3), np.zeros(3)) if name == "world" else self.world.pose(name)
+        wrench = self.wrench
+        return Wrench(R.T @ wrench.force, R.T @ wrench.moment, R.T @ (wrench.at - p))
 
     @property
     def force(self) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brachiate import doors, kinematics
-from brachiate.constraints.rooms import DROPPED, REDUNDANT, ROWS
+from brachiate.constraints.rooms import DROPPED, HOLDING, REDUNDANT
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError, AssemblyError, ModelError, OverconstrainedError, StateError, UnknownName
 from brachiate.kinematics import Pose
@@ -283,9 +283,9 @@ def _free_name(world: World, wanted: str, given: bool) -> str:
 
 def _counts(world: World) -> tuple[int, int]:
     """Joint variables and mobility."""
-    count = world.held.room.count
+    holding = int(world.held.room.count[HOLDING])
     variables = world.model.nv + sum(bond.joint.nv for bond in world.bonds if isinstance(bond, Connection))
-    return variables, world.model.nv - int(count[ROWS] - count[DROPPED])
+    return variables, world.model.nv - holding
 
 
 def _redundant(world: World) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brachiate import doors, dynamics, kinematics, manifold
+from brachiate.constraints.coordinates import Coordinates
 from brachiate.constraints.held import Held
 from brachiate.constraints.rooms import NEW
 from brachiate.doors import Array
@@ -22,9 +23,10 @@ from brachiate.model.data import STANDARD_GRAVITY, Data
 from brachiate.model.flatten import Placement
 from brachiate.model.joints import Joint
 from brachiate.model.model import Model
-from brachiate.world import structure
+from brachiate.world import links, mobility, structure
 from brachiate.world.bonds import Bond, Connection, Lock, Report
 from brachiate.world.figure import Figure
+from brachiate.world.mobility import Mobility, NamedCoordinates, Torques
 from brachiate.world.named import Named, coordinate_values
 from brachiate.world.pushes import Push
 from brachiate.world.state import State
@@ -50,6 +52,8 @@ class World:
         self._version = 0
         self._figures: dict[str, Figure] = {}
         self._pushes: list[Push] = []
+        self._chosen: tuple[Any, Coordinates] | None = None  # generalized coordinates of last time, and of which structure
+        self.links = links.Links(self)  #: every link, virtual ones as well, with its parent, child, brother and real one [SVC] 3
         self.time = 0.0  #: [s]
         self.rebuild()
 
@@ -204,10 +208,28 @@ class World:
         """Every coordinate that is locked or prescribed, by name."""
         return MappingProxyType({bond.name: bond for bond in self.bonds if isinstance(bond, Lock)})
 
+    def mobility(self, actuated: str | Iterable[str] | None = None) -> Mobility:
+        """How the world can move in its present posture, by name: degrees of freedom, what is passive, redundant or nearly singular.
+
+        Which coordinates are generalized is kept from call to call, while the structure is the same and the choice is a good one.
+
+        Args:
+            actuated: Who has motors, as in :meth:`inverse_dynamics`; by default every coordinate with an effort above zero.
+        """
+        return mobility.mobility(self, actuated)
+
+    def coordinates(self, actuated: str | Iterable[str] | None = None) -> NamedCoordinates:
+        """Generalized coordinates at the present state, kept as in :meth:`mobility`, with the matrices W, S and H of [CKC] 2.
+
+        Args:
+            actuated: Who has motors, as in :meth:`inverse_dynamics`: the rows of S.
+        """
+        return mobility.coordinates(self, actuated)
+
     def row_names(self) -> list[str]:
         """A name for each row of the constraint set."""
-        place = {bond.place: bond for bond in self.bonds}
-        return [name for i in self.held.room.order[: self.held.room.count[0]] for name in place[int(i)].row_names()]
+        names = {bond.place: bond.row_names() for bond in self.bonds} | {place: [name] for place, name in self.held.limits.items()}
+        return [name for i in self.held.room.order[: self.held.room.count[0]] for name in names[int(i)]]
 
     def placement(self, link: str) -> Placement:
         """The body a link belongs to, and its pose there; ``world`` belongs to none."""
@@ -302,6 +324,7 @@ class World:
                 self._figures[figure].model = model
             self.rebuild()
             self._version = state.version
+        self.held.forget_limits()
         self.data.q[:], self.data.v[:], self.data.tau[:] = state.q, state.v, state.torque
         for bond, (q, tau) in state.joints.items():
             bond.give(q, tau)
@@ -435,19 +458,48 @@ class World:
         """Torques at zero acceleration: Coriolis, gravity, springs, dampers, minus pushes (nv,)."""
         return Named(dynamics.bias(self.data, self.data.q, self.data.v), self.model)
 
-    def inverse_dynamics(self, acceleration: ArrayLike | Mapping[str, Any]) -> Named:
-        """Torques that accelerations take at the present state (nv,) [N·m or N]."""
-        a = coordinate_values(self.model, acceleration, "acceleration")
-        held = self.data.tau.copy()
-        try:
-            return Named(dynamics.inverse_dynamics(self.data, self.data.q, self.data.v, a), self.model)
-        finally:
-            self.data.tau[:] = held  # the kernel's result has the place of the world's own torques
+    def inverse_dynamics(
+        self,
+        acceleration: ArrayLike | Mapping[str, Any],
+        actuated: str | Iterable[str] | None = None,
+        share: str = "least-norm",
+        weights: ArrayLike | Mapping[str, Any] | None = None,
+        limits: bool = False,
+    ) -> Torques:
+        """Torques that accelerations take at the present state (nv,) [N·m or N].
 
-    def forward_dynamics(self, torque: ArrayLike | Mapping[str, Any] | None = None) -> Named:
-        """Accelerations that torques (by default the world's own) make at the present state (nv,)."""
+        Of an open tree, and asked for nothing else, these are those of every coordinate, whether it has a motor or not. Where
+        something holds (or ``actuated``, ``weights`` or ``limits`` are given), motors bring what the motion takes, and only they
+        [CKC] 3.1: if they can in many ways, by the least torques; if they cannot, they bring the most of it. ``torques.sharing`` says
+        what became of it: ``realised``, the ``residual`` by name, ``rank``, ``unique``, ``saturated``, ``passive``.
+
+        What holds leaves few accelerations. Any may be given; torques are for the nearest one, in the mass metric, that obeys,
+        ``torques.inconsistency`` is how far away that is, as part of its size, and a warning is given above 1e-6. Springs, dampers,
+        friction and motors in the joints of connections act as they do in :meth:`forward_dynamics`.
+
+        Args:
+            acceleration: Of all coordinates, or by name, the rest zero.
+            actuated: Who has motors: names of joints or coordinates, and patterns such as ``man/*``, which match what has a motor
+                (an effort above zero). By default all that have one.
+            share: What is to be least: the sum of squared torques (``least-norm``), or of squared parts of the motors' limits
+                (``least-effort``).
+            weights: Factors of these squares: by name, the rest 1, or one for each coordinate.
+            limits: Whether motors bring no more than their effort.
+        """
+        return mobility.inverse_dynamics(self, acceleration, actuated, share, weights, limits)
+
+    def forward_dynamics(self, torque: ArrayLike | Mapping[str, Any] | None = None, *, method: str = "fast") -> Named:
+        """Accelerations that torques (by default the world's own) make at the present state (nv,).
+
+        Args:
+            torque: Of all coordinates, or by name, the rest zero.
+            method: ``fast``, or ``unit-vector``: the published method [CKC] 3.2, one pass of inverse dynamics for each freedom, to read
+                and to check with. It gives no forces at connections, and knows neither singular postures nor limits of joints.
+        """
         held = self.data.tau.copy()
         tau = held if torque is None else coordinate_values(self.model, torque, "torque")
+        if doors.one_of(method, ("fast", "unit-vector"), "method") == "unit-vector":
+            return mobility.unit_vector_dynamics(self, tau)
         if self.bonds:
             return self._held_accelerations(tau)
         try:
@@ -479,8 +531,12 @@ class World:
         """Every coordinate outside its limits, and by how much [rad or m]; a swing beyond its cone as ``joint.swing``."""
         return kinematics.beyond_limits(self.data)
 
+    def __str__(self) -> str:
+        """Draw every figure as a tree of its links; ``⇢`` is a virtual link, another link that is connected there."""
+        return links.drawn(self)
+
     def __repr__(self) -> str:
-        """Return what there is."""
+        """Return what there is, in one line."""
         return f"<World: {', '.join(self.parts) or 'empty'}; {self.model.nv} dof, t = {self.time:g} s>"
 
 
