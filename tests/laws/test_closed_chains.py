@@ -144,22 +144,22 @@ def test_inverse_dynamics_undoes_forward_dynamics(seed):
     one, two = (next(name for name in world.model.links if name.startswith(f"{figure}/link2")) for figure in ("one", "two"))
     world.connect(one, two, sprung(rng, "universal"), at=(0.1, 0.2, 0.3))
     world.connect("two/link0", "world", sprung(rng, "spherical"))
-    scalar = [name for name in world.model.scalar_coordinates if world.model.joints]
+    scalar = [name for name in world.model.scalar_coordinates if name.startswith("one/")]
     lock = world.lock(scalar[0])[0] if scalar else None
     torque = rng.normal(size=world.model.nv)
     a = world.forward_dynamics(torque)
-    needed = np.asarray(world.inverse_dynamics(a)).copy()
+    needed = of_tree = br.dynamics.inverse_dynamics(br.Data(world.model, GRAVITY), world.q, world.v, np.asarray(a))
     for name, wrench in a.connection.items():
         connection = world.connections[name]
         for link, sign in ((connection.link, 1.0), (connection.to, -1.0)):
             if link != "world":
                 pose = world.pose(link)
                 J = world.jacobian(link, pose.rotation.T @ (wrench.at - pose.position))
-                needed -= sign * J.T @ np.concatenate([wrench.force, wrench.moment])
+                needed = needed - sign * J.T @ np.concatenate([wrench.force, wrench.moment])
     if lock is not None:
         world.torque = torque
         needed[world.model.coordinate_index[lock.name]] -= lock.torque
-    assert largest(needed - torque) < 1e-10 * (1 + largest(np.asarray(world.inverse_dynamics(a))))
+    assert largest(needed - torque) < 1e-10 * (1 + largest(of_tree))
 
 
 # --- impulses ---------------------------------------------------------------------------------------
@@ -293,7 +293,7 @@ def test_every_step_ends_on_the_constraints(integrator):
 
 def energy_error(world: br.World, seconds: float, dt: float) -> float:
     """Largest change of energy in a run with rk4, of the kinetic energy there was at most."""
-    run = br.Simulation(world.copy(), dt=dt, integrator="rk4", every=5).run(seconds, progress=False)
+    run = br.Simulation(world.copy(), dt=dt, integrator="rk4", every=5, limits=False).run(seconds, progress=False)
     probe = br.Data(world.model, world.gravity)
     totals = []
     for q, v in zip(run.q, run.v, strict=True):

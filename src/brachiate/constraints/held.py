@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from brachiate.compiled import Handle, call_at, entry, fields_of
@@ -97,6 +99,10 @@ class Held:
         self.handle = Handle(self.room)
         self.key = self.handle.key
 
+    def __reduce__(self) -> Any:
+        """Copy and pickle by the numbers; addresses mean nothing elsewhere."""
+        return _restored, (self.data, self.count, dict(self.limits), self._cross, self._sizes, tuple(self.room))
+
     def _free_slot(self) -> int:
         free = int(self.room.alive.argmin())
         if self.room.alive[free]:
@@ -149,7 +155,7 @@ class Held:
         """Keep a coordinate, or a ball's swing or twist about an axis, on one side of a bound; returns its place."""
         n = self._coordinate_bond(kind, coordinate, number)
         self.room.course[n], self.room.side[n], self.room.sleeps[n] = 0.0, side, 0
-        self.room.course[n, 0] = bound
+        self.room.course[n, 0] = self.room.bound[n] = bound
         if axis is not None:
             self.room.target[n, :3] = axis
         return n
@@ -293,6 +299,17 @@ class Held:
             raise StateError(f"The loops cannot be closed from here: {self.gap():.3g} m or rad remain.")
         if status:
             self.data.refuse(status)
+
+
+def _restored(data: Data, count: int, limits: dict[int, str], cross_size: int, sizes: dict[str, int], room: tuple[Array, ...]) -> Held:
+    """Make a constraint set again from its numbers."""
+    held = Held(data)
+    held.count, held.limits, held._cross = count, limits, cross_size
+    held._make(sizes, Bonds(*room))
+    states = held.decided()
+    held.arrange()
+    held.decided(states)
+    return held
 
 
 def _form(joint: Joint) -> int:

@@ -22,7 +22,6 @@ from brachiate.spatial import Vec3, normalized, quaternion_at, vec3
 
 PASSED = 12  # status: a limit was passed; Limits.count says which, and after how many steps
 UPSIDE_DOWN = 0.03  # cos² of half the swing: beyond 160 degrees there is no telling a twist from a change of direction
-_AT = 1e-11  # [rad or m]
 CLEAR = 1e-2  # [rad or m] a coordinate this far from its limit is no longer watched as a row
 
 
@@ -36,8 +35,7 @@ class Limits(NamedTuple):
     bound: Floats  # (nl,) [rad or m]
     side: Ints  # (nl,) 1: a lower limit, -1: an upper one
     axis: Rows3  # (nl, 3) of a cone
-    place: Ints  # (nl,) of the bond that it is, or was; -1 if it is none
-    pressed: Ints  # (nl,) 1 while it is a row that pushes
+    place: Ints  # (nl,) of the bond that it is; -1 if it is none
 
 
 open_limits = opener(Limits)
@@ -47,17 +45,9 @@ open_limits = opener(Limits)
 def first_passed(W, L):
     """The first limit that is passed and not a row yet; -1 if there is none."""
     for n in range(L.kind.shape[0]):
-        if not L.pressed[n] and room(W, L, n) < 0.0:
+        if L.place[n] < 0 and room(W, L, n) < 0.0:
             return n
     return -1
-
-
-@kernel
-def notice(B, L):
-    """See which limits have been left since."""
-    for n in range(L.kind.shape[0]):
-        if L.place[n] >= 0:
-            L.pressed[n] = 1 - B.sleeps[L.place[n]]
 
 
 @kernel
@@ -104,34 +94,30 @@ class Watch:
             side=np.array([row[5] for row in rows], np.int64),
             axis=np.array([row[6] for row in rows], float).reshape(n, 3),
             place=np.full(n, -1, np.int64),
-            pressed=np.zeros(n, np.int64),
         )
         self.handle = Handle(self.room)
         self.key = self.handle.key
 
     def press(self, n: int) -> None:
-        """Make limit n a row, or wake the row it is, and stop what has reached it."""
+        """Make limit n a row, and stop what has reached it."""
         L, held = self.room, self.held
-        place = int(L.place[n])
-        if place < 0:
-            place = held.limit(int(L.kind[n]), int(L.coordinate[n]), int(L.number[n]), float(L.bound[n]), int(L.side[n]), L.axis[n])
-            held.limits[place] = self.names[n]
-        L.place[n], L.pressed[n], held.room.sleeps[place] = place, 1, 0
+        place = held.limit(int(L.kind[n]), int(L.coordinate[n]), int(L.number[n]), float(L.bound[n]), int(L.side[n]), L.axis[n])
+        held.limits[place] = self.names[n]
+        L.place[n] = place
+        # Who is beyond a limit already is held where he is: nothing snaps.
+        held.room.course[place, 0] += L.side[n] * min(self.room_left(held.data, n), 0.0)
         held.arrange()
-        held.settle()
+        held.take_hold()
 
     def room_left(self, data: Data, n: int | None = None) -> float:
         """How much room is left before limit n, or the one last passed [rad or m]."""
         return float(_room(data.key, self.key, int(self.room.count[1]) if n is None else n))
 
-    def rouse(self, data: Data) -> None:
-        """Let exactly those rows push that a coordinate is at; whether they would pull shows when forces are known."""
-        L, changed = self.room, False
-        for n in np.flatnonzero(L.place >= 0):
-            away = int(self.room_left(data, int(n)) > _AT)
-            changed = changed or away != self.held.room.sleeps[L.place[n]]
-            self.held.room.sleeps[L.place[n]], L.pressed[n] = away, 1 - away
-        if changed:
+    def back(self) -> None:
+        """Let limits push or sleep as they did before the last step."""
+        B = self.held.room
+        if self.held.limits:
+            B.sleeps[:], B.course[:, 0] = B.sleeps_last, np.where(B.side != 0, B.bound_last, B.course[:, 0])
             self.held.arrange()
             self.held.accelerations()
 
@@ -146,7 +132,7 @@ class Watch:
                 del self.held.limits[place]
                 here, removed = False, True
             if not here:
-                L.place[n], L.pressed[n] = -1, 0
+                L.place[n] = -1
         if removed:
             self.held.arrange()
             if self.held.count:

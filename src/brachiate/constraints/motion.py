@@ -31,6 +31,7 @@ CLOSED = 1e-14  # [m or rad] a bond is as closed as round-off lets it be
 OPEN = 10  # status: bonds cannot be closed from here
 NEEDS_CROSSING = 11  # status: a singular posture is near, and the code for it is not there yet
 BROKEN = 1e-8  # of the size of accelerations [m/s² or rad/s²]: round-off in rows that are truly redundant is far below
+AT_REST = 1e-9  # [rad, m, rad/s or m/s] a coordinate this near to a limit, and this slow, rests at it
 LETTING_GO = 8  # at most so many rounds of it
 CORRECTIONS = 8  # at most so many corrections of position
 
@@ -125,7 +126,50 @@ def let_go(B):
     for a in range(B.count[USED]):
         i = B.order[a]
         if B.side[i] and B.state[B.row[i]] == REGULAR and B.side[i] * B.force[B.row[i]] < 0.0:
-            B.state[B.row[i]], B.sleeps[i] = ASLEEP, 1
+            B.state[B.row[i]], B.sleeps[i], B.course[i, 0] = ASLEEP, 1, B.bound[i]
+            found = True
+    return found
+
+
+@kernel
+def asleep(B):
+    """Whether any limit sleeps."""
+    found = False
+    for a in range(B.count[USED]):
+        found = found or (B.side[B.order[a]] != 0 and B.sleeps[B.order[a]] != 0)
+    return found
+
+
+@kernel
+def press_again(T, W, B):
+    """Wake limits that a coordinate rests at and these accelerations would push it through."""
+    if not asleep(B):
+        return False
+    found = False
+    times(T, B, B.J, W.v, B.goal)
+    times(T, B, B.J, W.a, B.rhs)
+    for a in range(B.count[USED]):
+        i = B.order[a]
+        r, side = B.row[i], B.side[i]
+        if side and B.state[r] == ASLEEP and side * B.c[r] < AT_REST and abs(B.goal[r]) < AT_REST and side * B.rhs[r] < 0.0:
+            B.state[r], B.sleeps[i] = REGULAR, 0
+            B.course[i, 0] += B.c[r]
+            B.c[r] = 0.0
+            found = True
+    return found
+
+
+@kernel
+def wake(B):
+    """Let limits push again that have been passed: from where the coordinate is now, so that nothing snaps."""
+    found = False
+    for a in range(B.count[USED]):
+        i = B.order[a]
+        r = B.row[i]
+        if B.side[i] and B.state[r] == ASLEEP and B.side[i] * B.c[r] < 0.0:
+            B.state[r], B.sleeps[i] = REGULAR, 0
+            B.course[i, 0] += B.c[r]
+            B.c[r] = 0.0
             found = True
     return found
 
@@ -200,8 +244,15 @@ def hold(key, held, implicit, what):
     """
     T, W = open_rooms(key)
     (B,) = open_bonds(held)
-    decide, status = int(what != ACCELERATE and what != INSPECT), OK
+    decide, status, woken = int(what != ACCELERATE and what != INSPECT), OK, what == TAKE_HOLD
     if what == SETTLE:
+        if asleep(B):
+            poses(T, W)
+            call_at(B.far[LOOK], key, held, 0.0, 0)
+            woken = wake(B)
+            if woken:  # an impulse is coming: the factor must be that of this posture, or momentum is not kept
+                call_at(B.far[METRIC], key, held, 0.0, 0)
+                call_at(B.far[RELATE], key, held, NEARLY_LOST, 0)
         status = project_position(key, held, T, W, B)
     else:
         poses(T, W)
@@ -220,10 +271,10 @@ def hold(key, held, implicit, what):
         for k in range(W.v.shape[0]):
             B.v_before[k] = W.v[k]
         project_velocity(T, W, B)
-        for _ in range(LETTING_GO if what == TAKE_HOLD else 0):  # mere corrections say nothing about who pulls
+        for _ in range(LETTING_GO if woken else 0):  # mere corrections say nothing about who pulls
             if not let_go(B):
                 break
-            call_at(B.far[RELATE], key, held, 0.0, 0)
+            call_at(B.far[RELATE], key, held, 0.0 if what == TAKE_HOLD else NEARLY_LOST, 0)
             for k in range(W.v.shape[0]):
                 W.v[k] = B.v_before[k]
             project_velocity(T, W, B)
@@ -235,9 +286,10 @@ def hold(key, held, implicit, what):
         set_goals(T, W, B, implicit if what == STEP else 0.0)
         forced(T, W, B)
         for _ in range(LETTING_GO if decide else 0):
-            if not let_go(B):
+            if not (let_go(B) or press_again(T, W, B)):
                 break
             call_at(B.far[RELATE], key, held, NEARLY_LOST, 0)
+            set_goals(T, W, B, implicit if what == STEP else 0.0)
             forced(T, W, B)
         if decide and B.count[DROPPED] and betrayed(T, W, B):
             # Rows thought redundant are not: the posture is singular. v is bent onto what they allow, and all done again.

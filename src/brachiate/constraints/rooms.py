@@ -76,6 +76,9 @@ class Bonds(NamedTuple):
     target: Rows6  # (nh, 6) quaternion a ball is held at, or the axis of its cone
     side: Ints  # (nh,) 0, or the sign of the only forces a limit has
     sleeps: Ints  # (nh,) 1 for a limit that nothing presses against
+    sleeps_last: Ints  # (nh,) the same before the last step, for who goes back
+    bound: Floats  # (nh,) [rad or m] of a limit; course[0] is where it holds, which may be a little beyond
+    bound_last: Floats  # (nh,) where it held before the last step
     soft: Ints  # (nh,) 1 if it is a spring and damper in all directions it would hold
     give_move: Rows3  # (nh, 3) [N/m, N·s/m] its stiffness and damping against moving
     give_turn: Rows3  # (nh, 3) [N·m/rad, N·m·s/rad] and against turning

@@ -18,7 +18,7 @@ import numpy as np
 from brachiate import doors
 from brachiate.compiled import Floats, Handle, call_at, entry, kernel, opener, outlined
 from brachiate.constraints.held import Held
-from brachiate.constraints.limits import PASSED, Watch, first_passed, notice, open_limits
+from brachiate.constraints.limits import PASSED, Watch, first_passed, open_limits
 from brachiate.constraints.motion import ACCELERATE, ACCELERATE_AND_DECIDE, NEEDS_CROSSING, OPEN, SETTLE, STEP
 from brachiate.constraints.rooms import HOLD, open_bonds
 from brachiate.doors import Array
@@ -30,7 +30,6 @@ from brachiate.model.data import Data
 from brachiate.model.rooms import NOT_FINITE, OK, STALLED, open_rooms
 from brachiate.simulate.tables import DORMAND_PRINCE, DORMAND_PRINCE_DENSE, DORMAND_PRINCE_ERROR, RK4, RK8, Table
 
-_AT_LIMIT = 1e-13  # [rad or m]
 _LANDING = 40  # at most so many tries to find the moment a limit is reached
 MIDPOINTS = 8  # columns of the Bulirsch-Stoer scheme: 2, 4, ... 16 sub-steps
 
@@ -169,12 +168,19 @@ def held_at(key, held, t, x, what):
 
 
 @kernel
-def passed(W, held, limits, steps):
-    """Whether a limit is passed that does not push yet; says which, and after how many steps."""
-    (L,) = open_limits(limits)
+def remember(W, X, held):
+    """Keep the state before a step, and which limits push, for whoever goes back."""
+    take(W, X.last)
     if held is not None:
         (B,) = open_bonds(held)
-        notice(B, L)
+        for i in range(B.sleeps.shape[0]):
+            B.sleeps_last[i], B.bound_last[i] = B.sleeps[i], B.course[i, 0]
+
+
+@kernel
+def passed(W, limits, steps):
+    """Whether a limit is passed that does not push yet; says which, and after how many steps."""
+    (L,) = open_limits(limits)
     n = first_passed(W, L)
     L.count[0], L.count[1] = steps, n
     return n >= 0
@@ -203,7 +209,7 @@ def _euler(key, held, limits, steps_key, t, dt, n, every, Q, V):
     (X,) = open_steps(steps_key)
     for i in range(n):
         if limits is not None:
-            take(W, X.last)
+            remember(W, X, held)
         status = euler_step(key, held, T, W, t + i * dt, dt)
         if (i + 1) % every == 0 or i + 1 == n:  # in between, what a step leaves open the next one closes
             status = max(status, finish(key, held, t + (i + 1) * dt))
@@ -213,7 +219,7 @@ def _euler(key, held, limits, steps_key, t, dt, n, every, Q, V):
             return status
         if (i + 1) % every == 0:
             record(W, (i + 1) // every - 1, Q, V)
-        if limits is not None and passed(W, held, limits, i + 1):
+        if limits is not None and passed(W, limits, i + 1):
             return PASSED
     return OK
 
@@ -226,7 +232,7 @@ def _runge_kutta(key, held, limits, steps_key, t, dt, n, every, Q, V):
         return NOT_FINITE
     for i in range(n):
         if limits is not None:
-            take(W, X.last)
+            remember(W, X, held)
         status = max(runge_kutta_step(key, held, X, T, W, t + i * dt, dt), finish(key, held, t + (i + 1) * dt))
         if not finite(W.v):
             return NOT_FINITE
@@ -234,7 +240,7 @@ def _runge_kutta(key, held, limits, steps_key, t, dt, n, every, Q, V):
             return status
         if (i + 1) % every == 0:
             record(W, (i + 1) // every - 1, Q, V)
-        if limits is not None and passed(W, held, limits, i + 1):
+        if limits is not None and passed(W, limits, i + 1):
             return PASSED
     return OK
 
@@ -297,7 +303,7 @@ def _dormand_prince(key, held, limits, steps_key, t, dt, n, every, Q, V):
             h *= factor
             X.control[0] = h
     give(T, W, X.y)
-    if limits is not None and status == OK and passed(W, held, limits, n):
+    if limits is not None and status == OK and passed(W, limits, n):
         return PASSED
     return status
 
@@ -389,7 +395,7 @@ def _bulirsch_stoer(key, held, limits, steps_key, t, dt, n, every, Q, V):
         give(T, W, X.y)
         if (kept + 1) * every <= n:
             record(W, kept, Q, V)
-    if limits is not None and passed(W, held, limits, n):
+    if limits is not None and passed(W, limits, n):
         return PASSED
     return OK
 
@@ -491,15 +497,13 @@ class Integrator:
     def _land(self, watch: Watch, time: float, dt: float) -> None:
         """Go back to where the last step began, forward to where the limit is reached, let it hold there, and go on."""
         left = dt
-        for _ in range(2 * len(watch.names)):
+        for _ in watch.names:  # each can be reached for the first time once
             n, before = int(watch.room.count[1]), self._before.copy()
             low, high, f_high = 0.0, left, watch.room_left(self.data, n)
             self._back(watch, before)
             f_low = watch.room_left(self.data, n)
-            if f_low <= _AT_LIMIT:  # it was there already, and has just been let go
-                high = 0.0
-            for tries in range(_LANDING):
-                if high - low <= 1e-12 * dt or -_AT_LIMIT < f_high <= 0.0:
+            for tries in range(_LANDING if f_low > 0.0 else 0):
+                if high - low <= 1e-12 * dt or f_high > -1e-13:
                     break
                 middle = (low * f_high - high * f_low) / (f_high - f_low) if tries % 3 else 0.5 * (low + high)
                 self._back(watch, before)
@@ -507,8 +511,7 @@ class Integrator:
                 f = watch.room_left(self.data, n)
                 low, f_low, high, f_high = (middle, f, high, f_high) if f > 0.0 else (low, f_low, middle, f)
             self._back(watch, before)
-            if high > 0.0:
-                self._run(high, 1, 2, time, *self._nothing)
+            self._run(high, 1, 2, time, *self._nothing)
             watch.press(n)
             time, left = time + high, left - high
             if left <= 1e-12 * dt or self._run(left, 1, 2, time, *self._nothing) != PASSED:
@@ -518,15 +521,16 @@ class Integrator:
         """Put a state back, and with it the limits that were pressed against."""
         nq = self.data.model.nq
         self.data.q[:], self.data.v[:] = state[:nq], state[nq:]
-        watch.rouse(self.data)
+        watch.back()
 
     def _run(self, dt: float, steps: int, every: int, time: float, Q: Array, V: Array) -> int:
         """Advance in one go of compiled code; again with what it takes to cross a singular posture, should one be met."""
         data, held = self.data, self.held
         limits = None if self._watch is None else self._watch.key
         q, v, rows = data.q.copy(), data.v.copy(), held.decided()
-        if self.method.adaptive:
+        if self.method.adaptive and self._watch is not None:
             self._before[:] = np.concatenate([q, v])
+            held.room.sleeps_last[:], held.room.bound_last[:] = held.room.sleeps, held.room.course[:, 0]
         key = held.key if held.count else None
         status = self.method.run(data.key, key, limits, self._steps.key, time, dt, steps, every, Q, V)
         if status == NEEDS_CROSSING:

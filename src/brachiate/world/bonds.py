@@ -133,6 +133,7 @@ class Bond:
     def _present(self) -> Held:
         if not self.alive:
             raise ArgumentError(f"{self.name!r} holds nothing any more: it was cut.")
+        self.world.held.room.clock[0] = self.world.time
         return self.world.held
 
     def row_names(self) -> list[str]:

@@ -206,17 +206,18 @@ def _cut_joint(world: World, name: str, counts: Any, before: Any, impulse: Array
     try:
         world.parts[figure] = _without(part, local), at, rotation
         world.rebuild(before)
+        root, base = world.model.joints[f"{figure}/{_free_joint(local)}"], world.model.links[link.name]
+        R = base.rotation.T @ pose.rotation
+        world.data.q[root.q] = [*(base.rotation.T @ (pose.position - base.position)), *Pose(R, np.zeros(3)).quaternion]
+        world.data.v[root.v] = [*(pose.rotation.T @ velocity[:3]), *(pose.rotation.T @ velocity[3:])]
+        world.decide()
     except Exception:
         world.parts[figure] = part, at, rotation
+        world.bonds = list(before.bonds)
+        world.rebuild()
+        world.restore(before)
         raise
     world.figures[figure].model = world.parts[figure][0]
-    root = world.model.joints[f"{figure}/{_free_joint(local)}"]
-    base = world.model.links[link.name]
-    R = base.rotation.T @ pose.rotation
-    world.data.q[root.q] = [*(base.rotation.T @ (pose.position - base.position)), *Pose(R, np.zeros(3)).quaternion]
-    world.data.v[root.v] = [*(pose.rotation.T @ velocity[:3]), *(pose.rotation.T @ velocity[3:])]
-    world.decide()
-    world.changed()
     after = world.data.v.copy()
     variables, mobility = _counts(world)
     return Report(

@@ -49,7 +49,7 @@ class World:
         self._gravity = doors.vector(gravity, "gravity")
         self.parts: dict[str, tuple[Model, Array, Array]] = {}
         self.bonds: list[Bond] = []
-        self._version = 0
+        self._version = self._changes = 0
         self._figures: dict[str, Figure] = {}
         self._pushes: list[Push] = []
         self._chosen: tuple[Any, Coordinates] | None = None  # generalized coordinates of last time, and of which structure
@@ -81,6 +81,7 @@ class World:
                     self.data.q[self.model.joints[f"{name}/{joint}"].q] = model.poses["reference"][place.q]
             if model.loops or model.couplings:
                 structure.close_loops(self, name, model)
+            self.decide()
         except Exception:
             del self.parts[name]
             self.bonds = list(before.bonds)
@@ -119,8 +120,9 @@ class World:
         self.changed()
 
     def changed(self) -> None:
-        """Remember that the structure is another one now."""
-        self._version += 1
+        """Remember that the structure is another one now, unlike any before."""
+        self._changes += 1
+        self._version = self._changes
 
     def decide(self) -> None:
         """Look which rows are redundant at the present state, which stays as it is."""
