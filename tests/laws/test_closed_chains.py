@@ -182,14 +182,19 @@ def test_velocities_after_taking_hold_are_those_of_maximal_coordinates(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_rows_counted_as_redundant_are_those_of_the_twin(seed):
+def test_as_many_rows_are_redundant_as_the_twin_has(seed):
     m, tau, _, _ = example(seed)
     held, places = held_of(m)
     held.data.tau[:] = tau
     held.accelerations()
     assert mobility(held) == maximal.mobility(m.model, m.q, m.connections)
-    twin = range(*held.rows_of(places[-1]).indices(10**6)) if seed % 3 == 0 else range(0)
-    assert redundant_rows(held).tolist() == list(twin)
+    found = redundant_rows(held)
+    if seed % 3:
+        assert len(found) == 0
+    else:  # whose of the two they are is a matter of taste
+        pair = [row for place in places[-2:] for row in range(*held.rows_of(place).indices(10**6))]
+        assert 2 * len(found) == len(pair)
+        assert set(found) <= set(pair)
 
 
 @cache

@@ -48,7 +48,7 @@ _ELEMENTS, _NUMBERS, _VELOCITIES = 5, 8, 6
 _PER_ELEMENT = ("e_kind", "e_axis", "e_anchor", "e_q", "e_v")
 _PER_NUMBER = ("q", "rest")
 _PER_VELOCITY = ("v", "tau", "damping", "stiffness", "friction", "S", "N")
-_PER_ROW = ("T", "c", "gamma", "rate", "goal", "rhs", "force", "state", "weak", "meets", "g_at", "pivot")
+_PER_ROW = ("T", "c", "gamma", "rate", "goal", "speed", "rhs", "force", "state", "weak", "meets", "g_at", "pivot")
 _SCRATCH = ("J", "Y", "Z", "G", "pair", "far", "cross")
 
 

@@ -126,7 +126,9 @@ def let_go(B):
     for a in range(B.count[USED]):
         i = B.order[a]
         if B.side[i] and B.state[B.row[i]] == REGULAR and B.side[i] * B.force[B.row[i]] < 0.0:
-            B.state[B.row[i]], B.sleeps[i], B.course[i, 0] = ASLEEP, 1, B.bound[i]
+            B.state[B.row[i]], B.sleeps[i] = ASLEEP, 1
+            B.c[B.row[i]] += B.course[i, 0] - B.bound[i]
+            B.course[i, 0] = B.bound[i]
             found = True
     return found
 
@@ -146,12 +148,12 @@ def press_again(T, W, B):
     if not asleep(B):
         return False
     found = False
-    times(T, B, B.J, W.v, B.goal)
+    times(T, B, B.J, W.v, B.speed)
     times(T, B, B.J, W.a, B.rhs)
     for a in range(B.count[USED]):
         i = B.order[a]
         r, side = B.row[i], B.side[i]
-        if side and B.state[r] == ASLEEP and side * B.c[r] < AT_REST and abs(B.goal[r]) < AT_REST and side * B.rhs[r] < 0.0:
+        if side and B.state[r] == ASLEEP and side * B.c[r] < AT_REST and abs(B.speed[r]) < AT_REST and side * B.rhs[r] < 0.0:
             B.state[r], B.sleeps[i] = REGULAR, 0
             B.course[i, 0] += B.c[r]
             B.c[r] = 0.0

@@ -107,6 +107,7 @@ class Bonds(NamedTuple):
     gamma: Floats  # (nr,) J̇v
     rate: Floats  # (nr,) what J v is to be
     goal: Floats  # (nr,) what J a is to be
+    speed: Floats  # (nr,) J v
     rhs: Floats  # (nr,)
     force: Floats  # (nr,) λ [N or N·m], or an impulse
     state: Ints  # (nr,) REGULAR, REDUNDANT
