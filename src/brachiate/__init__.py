@@ -24,13 +24,14 @@ from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Hull, Mesh, Plane, Shape, Sphere
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.simulation import Simulation
+from brachiate.world.bonds import Connection, Soft
 from brachiate.world.world import World
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Box", "BrachiateError", "Capsule", "Compound", "Cylinder", "Cylindrical", "Data", "Ellipsoid", "Fixed", "Free",
+    "Box", "BrachiateError", "Capsule", "Compound", "Connection", "Cylinder", "Cylindrical", "Data", "Ellipsoid", "Fixed", "Free",
     "Hull", "Joint", "Mesh", "Model", "ModelBuilder", "Planar", "Plane", "Prismatic", "Recording", "Revolute", "Shape",
-    "Simulation", "Sphere", "Spherical", "Universal", "World", "cone", "dynamics", "figures", "kinematics", "manifold",
+    "Simulation", "Soft", "Sphere", "Spherical", "Universal", "World", "cone", "dynamics", "figures", "kinematics", "manifold",
     "read_model",
 ]  # fmt: skip

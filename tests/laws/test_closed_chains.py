@@ -342,9 +342,9 @@ def test_a_ring_afloat_keeps_its_momentum():
     builder = br.ModelBuilder("ring")
     turn = np.pi / 3
     for n in range(6):
-        joint = {"joint": br.Free(), "joint_name": "root"} if n == 0 else {"joint": br.Spherical(), "parent": f"rod{n - 1}", "at": (1, 0, 0)}
-        rotation = (1, 0, 0, 0) if n == 0 else (np.cos(turn / 2), 0, 0, np.sin(turn / 2))
-        builder.link(f"rod{n}", mass=1.0, center=(0.5, 0, 0), inertia=(0.01, 0.09, 0.09), rotation=rotation, **joint)
+        below = {"parent": f"rod{n - 1}", "joint": br.Spherical(), "at": (1, 0, 0), "rotation": (np.cos(turn / 2), 0, 0, np.sin(turn / 2))}
+        hung = below if n else {"joint": br.Free(), "joint_name": "root"}
+        builder.link(f"rod{n}", mass=1.0, center=(0.5, 0, 0), inertia=(0.01, 0.09, 0.09), **hung)
     builder.loop("closing", br.Spherical(), "rod5", "rod0", first_at=(1, 0, 0))
     world = br.World(gravity=0)
     world.add(builder.build(), "ring")

@@ -41,6 +41,7 @@ from brachiate.model.joints import BALL, SLIDE, TURN, Joint
 from brachiate.model.joints import FREEDOMS as FREEDOMS_OF
 from brachiate.model.joints import NUMBERS as NUMBERS_OF
 from brachiate.model.rooms import NOT_FINITE, OK, OVERFLOW, open_rooms
+from brachiate.spatial import turn_between
 
 # Every bond owns this many places for its joint, whatever it is: a joint that closes a loop has at most five freedoms.
 _ELEMENTS, _NUMBERS, _VELOCITIES = 5, 8, 6
@@ -48,7 +49,7 @@ _ELEMENTS, _NUMBERS, _VELOCITIES = 5, 8, 6
 _PER_ELEMENT = ("e_kind", "e_axis", "e_anchor", "e_q", "e_v")
 _PER_NUMBER = ("q", "rest")
 _PER_VELOCITY = ("v", "tau", "damping", "stiffness", "friction", "S", "N")
-_PER_ROW = ("T", "c", "gamma", "rate", "goal", "speed", "rhs", "force", "state", "weak", "meets", "g_at", "pivot")
+_PER_ROW = ("T", "c", "gamma", "rate", "goal", "speed", "rhs", "force", "state", "weak", "meets", "g_at", "doubt", "pivot")
 _SCRATCH = ("J", "Y", "Z", "G", "pair", "far", "cross")
 
 
@@ -88,7 +89,7 @@ class Held:
         length |= dict.fromkeys(_PER_VELOCITY, _VELOCITIES * h) | dict.fromkeys(_PER_ROW, sizes["rows"])
         length |= {"J": sizes["y"], "Y": sizes["y"], "Z": sizes["y"], "G": sizes["g"], "pair": sizes["pairs"]}
         length |= {"v_before": self.data.model.nv}
-        length |= {"count": 8, "far": 5, "most": 3, "clock": 1, "z": self.data.model.nv, "cross": self._cross}
+        length |= {"count": 8, "far": 5, "most": 3, "clock": 1, "step": 1, "z": self.data.model.nv, "cross": self._cross}
         room = {name: np.zeros((length.get(name, h), *field.row), field.dtype) for name, field in fields_of(Bonds).items()}
         self.room = Bonds(**room)
         self._sizes = sizes
@@ -270,6 +271,29 @@ class Held:
         origin = self.data.work.origin[self.data.model.tree.root[body]] if body >= 0 else np.zeros(3)
         return six, origin + B.P_second[place]
 
+    def spring_energy(self) -> float:
+        """Energy of the springs in connections at the data's configuration [J]."""
+        B = self.room
+        acts = B.acts.copy()
+        B.acts[:] = 1  # joints that nothing acts in are not looked at otherwise
+        self.look()
+        B.acts[:] = acts
+        energy = 0.0
+        for i in B.order[: B.count[USED]]:
+            if B.soft[i]:
+                rows = self.rows_of(i)
+                n, f = (B.T[rows][:, part] for part in (slice(0, 3), slice(3, 6)))
+                k = (f * f).sum(axis=1) * B.give_move[i, 0] + (n * n).sum(axis=1) * B.give_turn[i, 0]
+                energy += 0.5 * float(k @ B.c[rows] ** 2)
+            for e in range(B.element[i], B.element[i] + B.elements[i]):
+                k, q = int(B.e_v[e]), int(B.e_q[e])
+                if B.e_kind[e] == BALL:
+                    w = np.array(turn_between(B.rest, B.q, q))
+                    energy += 0.5 * float(B.stiffness[k : k + 3] @ (w * w))
+                else:
+                    energy += 0.5 * float(B.stiffness[k] * (B.q[q] - B.rest[q]) ** 2)
+        return energy
+
     def jacobian(self) -> Array:
         """The rows J as last computed: a new (rows, nv)."""
         B, T = self.room, self.data.model.tree
@@ -291,6 +315,7 @@ class Held:
 
     def _do(self, what: int) -> None:
         states = self.decided()
+        self.room.step[0] = 0.0
         status = _hold(self.data.key, self.key, what)
         if status == NEEDS_CROSSING:
             self.prepare_crossing(states)

@@ -23,7 +23,7 @@ from brachiate.constraints.rows import biases
 from brachiate.constraints.solve import NEARLY_LOST, solve_rows, spread, times
 from brachiate.dynamics.inverse import CREEP, external_forces, gather, move_body, passive_forces
 from brachiate.dynamics.mass import factor, mass_matrix, solve_down, solve_up
-from brachiate.kinematics import body_inertias, finite, poses, zero_motion
+from brachiate.kinematics import ball_motions, body_inertias, finite, poses, zero_motion
 from brachiate.manifold import integrate
 from brachiate.model.rooms import OK, SINGULAR, open_rooms
 
@@ -80,6 +80,19 @@ def forced(T, W, B):
     for k in range(W.a.shape[0]):
         W.a[k] *= W.D[k]
     solve_down(T, W, W.a)
+
+
+@kernel
+def weakness(W, B):
+    """How small a row must have become to be called weak: so small that the motion may carry it through zero in a few steps.
+
+    Otherwise it says what it says, however small: at rest nothing is in doubt.
+    """
+    fastest = 0.0
+    for k in range(W.v.shape[0]):
+        fastest = max(fastest, abs(W.v[k]))
+    reach = 3.0 * B.step[0] * fastest
+    return min(NEARLY_LOST, reach * reach)
 
 
 @kernel
@@ -215,6 +228,7 @@ def project_position(key, held, T, W, B):
     before = 1e300
     for n in range(CORRECTIONS):
         poses(T, W)
+        ball_motions(T, W)  # rows will be made of them, and the mass matrix, which makes them too, is not made anew
         call_at(B.far[LOOK], key, held, 0.0, 0)
         most = 0.0
         for r in range(B.count[ROWS]):  # rows that are left out follow the others, or are led through a singular posture
@@ -223,7 +237,7 @@ def project_position(key, held, T, W, B):
         if not most > CLOSED or (most < 1e-12 and not most < 0.5 * before):
             return OK
         if n > 0 and not most < 0.1 * before:  # the old directions do no longer
-            call_at(B.far[RELATE], key, held, NEARLY_LOST, 0)
+            call_at(B.far[RELATE], key, held, weakness(W, B), 0)
         before = most
         for r in range(B.count[ROWS]):
             B.rhs[r] = -B.c[r]
@@ -254,7 +268,7 @@ def hold(key, held, implicit, what):
             woken = wake(B)
             if woken:  # an impulse is coming: the factor must be that of this posture, or momentum is not kept
                 call_at(B.far[METRIC], key, held, 0.0, 0)
-                call_at(B.far[RELATE], key, held, NEARLY_LOST, 0)
+                call_at(B.far[RELATE], key, held, weakness(W, B), 0)
         status = project_position(key, held, T, W, B)
     else:
         poses(T, W)
@@ -266,7 +280,7 @@ def hold(key, held, implicit, what):
                 v = W.v[k]
                 W.y[k] = T.damping[k] + T.friction[k] / (v * v + CREEP * CREEP) ** 0.5
         status = call_at(B.far[METRIC], key, held, implicit if T.passive[0] else 0.0, 0)
-    call_at(B.far[RELATE], key, held, 0.0 if what == TAKE_HOLD else NEARLY_LOST, decide)
+    call_at(B.far[RELATE], key, held, 0.0 if what == TAKE_HOLD else weakness(W, B), decide)
     if what == INSPECT:
         return status
     if what in (SETTLE, TAKE_HOLD):
@@ -276,7 +290,7 @@ def hold(key, held, implicit, what):
         for _ in range(LETTING_GO if woken else 0):  # mere corrections say nothing about who pulls
             if not let_go(B):
                 break
-            call_at(B.far[RELATE], key, held, 0.0 if what == TAKE_HOLD else NEARLY_LOST, 0)
+            call_at(B.far[RELATE], key, held, 0.0 if what == TAKE_HOLD else weakness(W, B), 0)
             for k in range(W.v.shape[0]):
                 W.v[k] = B.v_before[k]
             project_velocity(T, W, B)
@@ -290,10 +304,10 @@ def hold(key, held, implicit, what):
         for _ in range(LETTING_GO if decide else 0):
             if not (let_go(B) or press_again(T, W, B)):
                 break
-            call_at(B.far[RELATE], key, held, NEARLY_LOST, 0)
+            call_at(B.far[RELATE], key, held, weakness(W, B), 0)
             set_goals(T, W, B, implicit if what == STEP else 0.0)
             forced(T, W, B)
-        if decide and B.count[DROPPED] and betrayed(T, W, B):
+        if decide and B.count[DROPPED] and not B.count[WEAK] and betrayed(T, W, B):
             # Rows thought redundant are not: the posture is singular. v is bent onto what they allow, and all done again.
             if B.far[CROSS] == 0:
                 return NEEDS_CROSSING

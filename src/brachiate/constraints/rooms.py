@@ -41,6 +41,7 @@ class Bonds(NamedTuple):
     far: Ints  # (5,) addresses of the large pieces of compiled code: LOOK, METRIC, RELATE, HOLD, CROSS
     most: Floats  # (3,) largest residual; smallest squared sine of the rows that hold; largest |J v − rate| after an impulse
     clock: Floats  # (1,) [s] time of the state looked at
+    step: Floats  # (1,) [s] length of the steps that are being made; 0 if none are
     order: Ints  # (nh,) the bonds in use
     alive: Ints  # (nh,)
     kind: Ints  # (nh,) CONNECTION, ...
@@ -114,6 +115,7 @@ class Bonds(NamedTuple):
     weak: Ints  # (nr,) the rows that are nearly lost: the posture is close to a singular one
     meets: Ints  # (nr,) first row that meets this one: where its row of G starts
     g_at: Ints  # (nr,) where its row of G is
+    doubt: Floats  # (nr,) what round-off may have left in the pivot
     pivot: Floats  # (nr,) inverse of the factor's diagonal; 0 for rows that are dropped
     J: Floats  # (ny,)
     Y: Floats  # (ny,) L⁻ᵀ Jᵀ

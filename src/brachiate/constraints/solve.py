@@ -20,6 +20,8 @@ NOTHING = 1e-24
 # A row at an angle to the others whose squared sine is below this says what they say. Round-off in the squared sine of
 # rows well apart is about 1e-15, so 1e-12 leaves three digits of room on that side.
 SAME = 1e-12
+# Round-off in the pivot of a row, relative to its size, with room to spare: rows are sums of some dozens of products.
+ROUND_OFF = 1e-14
 # A row whose squared size has shrunk to this fraction of what it would be if nothing cancelled is about to be lost.
 NEARLY_LOST = 1e-6
 
@@ -122,7 +124,7 @@ def eliminate(B, r):
     """Row r of G = L D Lᵀ from those before it; returns its size before and its pivot."""
     start, row = B.meets[r], B.g_at[r] - B.meets[r]
     size = B.G[index(row + r)]
-    pivot = size
+    pivot, doubt = size, ROUND_OFF * size
     for s in range(start, r):
         other = B.g_at[s] - B.meets[s]
         x = B.G[index(row + s)]
@@ -132,17 +134,20 @@ def eliminate(B, r):
     for s in range(start, r):
         x = B.G[index(row + s)] * B.pivot[s]
         pivot -= x * B.G[index(row + s)]
+        doubt += x * x * B.doubt[s]  # a row that leans heavily on a small one takes on its round-off
         B.G[index(row + s)] = x
+    B.doubt[r] = doubt
     return size, pivot
 
 
 @kernel
 def factor_rows(B, decide, weak):
-    """Factor G in place, leaving out rows that are redundant, and those whose pivot fell below ``weak`` times their size.
+    """Factor G in place, leaving out rows that are redundant.
 
-    With ``decide``, say which rows are redundant: new ones that bring nothing. Ones that held and are about to be lost are
-    never called redundant: they are weak, and the posture close to a singular one. Redundant ones that bring something
-    again hold again.
+    With ``decide``, say which rows are: new ones that bring nothing. Ones that held and are about to be lost are never called
+    redundant: they are weak, and the posture close to a singular one. Redundant ones that bring something again hold again.
+    Rows whose pivot has fallen below ``weak`` times their size are listed; here they still count, so that what they say is not
+    said twice.
     """
     least, holding, dropped, weaks = 1.0, 0, 0, 0
     for a in range(B.count[USED]):
@@ -150,10 +155,10 @@ def factor_rows(B, decide, weak):
         for r in range(B.row[i], B.row[i] + B.rows[i]):
             size, pivot = eliminate(B, r)
             whole = gross(B, i, r)
-            lost = not size > NOTHING * whole or not pivot > SAME * size
+            lost = not size > NOTHING * whole or not pivot > max(SAME * size, B.doubt[r])
             if decide and B.state[r] == NEW:
                 B.state[r] = REDUNDANT if lost else REGULAR
-            elif decide and B.state[r] == REDUNDANT and pivot > 10.0 * SAME * size and not lost:
+            elif decide and B.state[r] == REDUNDANT and pivot > 10.0 * max(SAME * size, B.doubt[r]) and not lost:
                 B.state[r] = REGULAR
             B.pivot[r] = 0.0
             if B.state[r] != REGULAR:
@@ -162,13 +167,25 @@ def factor_rows(B, decide, weak):
             holding += 1
             if pivot < least * whole:
                 least = max(pivot, 0.0) / whole
-            if pivot > weak * whole and pivot > 1e-15 * size:
+            if pivot > 1e-15 * size:
                 B.pivot[r] = 1.0 / pivot
-            else:
+            if not (pivot > weak * whole and pivot > 1e-15 * size):
                 B.weak[weaks] = r
                 weaks += 1
     B.count[HOLDING], B.count[DROPPED], B.count[WEAK] = holding, dropped, weaks
     B.most[1] = least
+
+
+@kernel
+def factor_without_weak(B):
+    """Factor G once more, without the rows that are weak."""
+    products(B)
+    for r in range(B.count[ROWS]):
+        _, pivot = eliminate(B, r)
+        B.pivot[r] = 0.0 if B.state[r] != REGULAR else 1.0 / pivot
+        for n in range(B.count[WEAK]):
+            if B.weak[n] == r:
+                B.pivot[r] = 0.0
 
 
 @far
@@ -179,6 +196,8 @@ def relate(key, held, weak, decide):
     fill(T, W, B)
     respond(T, W, B)
     factor_rows(B, decide, weak)
+    if B.count[WEAK]:
+        factor_without_weak(B)
     return OK
 
 

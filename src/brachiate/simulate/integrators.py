@@ -196,15 +196,18 @@ def record(W, n, Q, V):
 
 
 @kernel
-def ready(T, W):
-    """Whether the state and the torques are numbers to start from."""
+def ready(T, W, held, dt):
+    """Whether the state and the torques are numbers to start from; tells the constraint set how long steps are."""
+    if held is not None:
+        (B,) = open_bonds(held)
+        B.step[0] = dt
     return sound(T, W.q, W.v) and finite(W.tau)
 
 
 @entry
 def _euler(key, held, limits, steps_key, t, dt, n, every, Q, V):
     T, W = open_rooms(key)
-    if not ready(T, W):
+    if not ready(T, W, held, dt):
         return NOT_FINITE
     (X,) = open_steps(steps_key)
     for i in range(n):
@@ -228,7 +231,7 @@ def _euler(key, held, limits, steps_key, t, dt, n, every, Q, V):
 def _runge_kutta(key, held, limits, steps_key, t, dt, n, every, Q, V):
     T, W = open_rooms(key)
     (X,) = open_steps(steps_key)
-    if not ready(T, W):
+    if not ready(T, W, held, dt):
         return NOT_FINITE
     for i in range(n):
         if limits is not None:
@@ -260,7 +263,7 @@ def _dormand_prince(key, held, limits, steps_key, t, dt, n, every, Q, V):
     """Steps as long as the tolerance allows; states at the times asked for come from the dense output."""
     T, W = open_rooms(key)
     (X,) = open_steps(steps_key)
-    if not ready(T, W):
+    if not ready(T, W, held, dt):
         return NOT_FINITE
     m, s = X.y.shape[0], X.weights.shape[0]
     begin, t, end, kept = t, 0.0, n * dt, 0
@@ -346,7 +349,7 @@ def _bulirsch_stoer(key, held, limits, steps_key, t, dt, n, every, Q, V):
     """Midpoint rules of 2, 4, ... 16 parts extrapolated to none, until two columns agree [HNW] II.9, [EGC]."""
     T, W = open_rooms(key)
     (X,) = open_steps(steps_key)
-    if not ready(T, W):
+    if not ready(T, W, held, dt):
         return NOT_FINITE
     m, begin = X.y.shape[0], t
     h = X.control[0] if X.control[0] > 0.0 else dt

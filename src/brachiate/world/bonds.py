@@ -22,6 +22,35 @@ if TYPE_CHECKING:
     from brachiate.world.world import World
 
 
+@dataclass(frozen=True)
+class Soft:
+    """How a connection gives way: springs and dampers in the directions its joint would hold rigidly.
+
+    Args:
+        stiffness: Against moving [N/m].
+        damping: Against moving [N·s/m].
+        turning_stiffness: Against turning [N·m/rad]; a hundredth of the other by default, as of a grip of some 10 cm.
+        turning_damping: Against turning [N·m·s/rad]; likewise.
+    """
+
+    stiffness: float
+    damping: float = 0.0
+    turning_stiffness: float | None = None
+    turning_damping: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("stiffness", "damping", "turning_stiffness", "turning_damping"):
+            value = getattr(self, name)
+            value = getattr(self, name.removeprefix("turning_")) / 100.0 if value is None else value
+            object.__setattr__(self, name, doors.number(value, f"{name} of a soft connection", least=0.0))
+
+    @property
+    def pairs(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Stiffness and damping, each against moving and against turning."""
+        turning = (self.turning_stiffness or 0.0, self.turning_damping or 0.0)
+        return (self.stiffness, turning[0]), (self.damping, turning[1])
+
+
 @dataclass(frozen=True, eq=False)
 class Wrench:
     """Force and moment on a link, at a point: in the world, or in the frame that was asked for."""
@@ -144,9 +173,11 @@ class Bond:
 class Connection(Bond):
     """A joint that connects two links beside the tree: a virtual link [SVC] 3. ``link`` moves against ``to``."""
 
-    def __init__(self, world: World, name: str, link: str, to: str, joint: Joint, frame: Placement, to_frame: Placement) -> None:
+    def __init__(
+        self, world: World, name: str, link: str, to: str, joint: Joint, frame: Placement, to_frame: Placement, soft: Soft | None = None
+    ) -> None:
         super().__init__(world, name)
-        self.link, self.to, self.joint = link, to, joint
+        self.link, self.to, self.joint, self.soft = link, to, joint, soft
         self._frames = frame, to_frame  # in the links themselves, not in bodies: those may change
         self.kept: tuple[Array, Array] = (joint.neutral.copy(), np.zeros(joint.nv))
 
@@ -154,6 +185,8 @@ class Connection(Bond):
         """Take a place in a constraint set."""
         frame, to_frame = (_in_body(model, link, f) for link, f in zip((self.link, self.to), self._frames, strict=True))
         self.place = held.connect(to_frame, frame, self.joint)
+        if self.soft is not None:
+            held.soften(self.place, *self.soft.pairs)
         B, q, v = held.room, self._q, self._v
         B.q[q], B.tau[v] = self.kept
         if self.kept[1].any():

@@ -23,7 +23,7 @@ from brachiate.model.joints import BALL, FLOAT, Fixed, Free, Joint
 from brachiate.model.link import Link, check_loop_joint
 from brachiate.model.model import Model
 from brachiate.world.assembly import assemble
-from brachiate.world.bonds import Bond, Connection, Follow, Lock, Report
+from brachiate.world.bonds import Bond, Connection, Follow, Lock, Report, Soft
 
 if TYPE_CHECKING:
     from brachiate.world.world import World
@@ -42,6 +42,7 @@ def connect(
     allow: str | Iterable[str] | None,
     name: str | None,
     redundant: bool,
+    soft: Soft | None,
 ) -> Connection:
     """See :meth:`World.connect`."""
     joint = Fixed() if joint is None else joint
@@ -60,7 +61,9 @@ def connect(
         frame, to_frame = _meeting(world, a.link, place, b.link, b.rotation)
     else:
         frame, to_frame = Placement(-1, a.rotation, place), Placement(-1, b.rotation, b.position + b.rotation @ to_point)
-    connection = Connection(world, name, a.link, b.link, joint, frame, to_frame)
+    if soft is not None and not isinstance(soft, Soft):
+        raise ArgumentError(f"soft: expected Soft(stiffness=..., damping=...), got {doors.shown(soft)}.")
+    connection = Connection(world, name, a.link, b.link, joint, frame, to_frame, soft)
     return _join(world, connection, allow, redundant)
 
 

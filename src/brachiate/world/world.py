@@ -24,7 +24,7 @@ from brachiate.model.flatten import Placement
 from brachiate.model.joints import Joint
 from brachiate.model.model import Model
 from brachiate.world import links, mobility, structure
-from brachiate.world.bonds import Bond, Connection, Lock, Report
+from brachiate.world.bonds import Bond, Connection, Lock, Report, Soft
 from brachiate.world.figure import Figure
 from brachiate.world.mobility import Mobility, NamedCoordinates, Torques
 from brachiate.world.named import Named, coordinate_values
@@ -152,6 +152,7 @@ class World:
         allow: str | Iterable[str] | None = None,
         name: str | None = None,
         redundant: bool = False,
+        soft: Soft | None = None,
     ) -> Connection:
         """Connect two links by a joint (fixed, if none is given) while time runs; either may be a site, or ``world``.
 
@@ -169,8 +170,9 @@ class World:
             allow: Joints that may move to close the gap: a name, a pattern such as ``man/*``, several of them, or ``all``.
             name: Of the connection; the link's by default.
             redundant: Whether a connection that holds nothing new is welcome.
+            soft: Springs and dampers instead of a rigid hold, such as ``Soft(stiffness=2e4, damping=200)``.
         """
-        return structure.connect(self, link, to, joint, at, to_at, allow, name, redundant)
+        return structure.connect(self, link, to, joint, at, to_at, allow, name, redundant, soft)
 
     def cut(self, what: Bond | str, *, impulse: ArrayLike | None = None) -> Report:
         """Cut a connection, or a joint of the tree: what the joint carries then moves freely, its pose and velocity unchanged.
@@ -445,8 +447,14 @@ class World:
         return None if figure is None else doors.named(self._members, figure, "figure", "this world")
 
     def totals(self, of: str | None = None) -> Totals:
-        """Mass, centre of mass, momentum about it, and energy, of one figure or of all."""
-        return dynamics.totals(self.data, self._of(of))
+        """Mass, centre of mass, momentum about it, and energy, of one figure or of all.
+
+        The energy of springs in connections counts for all together, not for one figure.
+        """
+        totals = dynamics.totals(self.data, self._of(of))
+        if of is None and any(bond.soft or bond.joint.stiffness.any() for bond in self.connections.values()):
+            totals = totals._replace(potential=totals.potential + self.held.spring_energy())
+        return totals
 
     def centroidal_momentum_matrix(self, of: str | None = None) -> Array:
         """Matrix whose product with v is momentum and angular momentum about the centre of mass: (6, nv)."""
