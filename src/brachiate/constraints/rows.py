@@ -149,7 +149,7 @@ def situate(T, W, B, i):
         put6(B.N, B.v_at[i], Force(zero, u))
     elif form == ANY:
         fit(B, i, R1, R2, d)
-    if form != ANY and B.acts[i]:
+    if form == HINGE or (form != ANY and B.acts[i]):  # angles are followed always, to count full turns
         find_joint(B, i, R1, R2, d)
 
 
@@ -528,6 +528,12 @@ def fill_coordinates(T, W, B, i):
         place = LANES * depth + (0 if depth < B.common[i] else B.y_second[i])
         B.J[at + place] -= d
         B.gross_move[i] += d * d * W.D[other]
+
+
+@kernel
+def anything(B, i):
+    """How large any row of bond i could be: what is small against that is nothing."""
+    return B.gross_move[i] + (B.gross_turn[i] if B.kind[i] == CONNECTION else 0.0)
 
 
 @kernel

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from brachiate.compiled import far, index, kernel
 from brachiate.constraints.rooms import DROPPED, HOLDING, NEW, NUMBERS_G, PAIRS, REDUNDANT, REGULAR, ROWS, USED, WEAK, open_bonds
-from brachiate.constraints.rows import fill, gross
+from brachiate.constraints.rows import anything, fill, gross
 from brachiate.constraints.structure import LANES, chain, fours
 from brachiate.model.rooms import OK, open_rooms
 
@@ -155,7 +155,7 @@ def factor_rows(B, decide, weak):
         for r in range(B.row[i], B.row[i] + B.rows[i]):
             size, pivot = eliminate(B, r)
             whole = gross(B, i, r)
-            lost = not size > NOTHING * whole or not pivot > max(SAME * size, B.doubt[r])
+            lost = not size > NOTHING * anything(B, i) or not pivot > max(SAME * size, B.doubt[r])
             if decide and B.state[r] == NEW:
                 B.state[r] = REDUNDANT if lost else REGULAR
             elif decide and B.state[r] == REDUNDANT and pivot > 10.0 * max(SAME * size, B.doubt[r]) and not lost:

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from brachiate import doors
+from brachiate import doors, kinematics
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError, StateError
+from brachiate.kinematics import Pose
+from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.simulate.integrators import METHODS, Integrator
 from brachiate.simulate.recording import Recording
@@ -138,7 +140,7 @@ class Simulation:
     def _recording(self, rows: list[Any]) -> Recording:
         """Rows as arrays. Where a figure came in on the way, it is recorded as waiting where it came in."""
         model = self.world.model
-        if any(len(row[1]) != model.nq for row in rows):
+        if any(row[4] is not model for row in rows):
             rows = _widened(rows, model)
         time, q, v, torque = (np.array(column) for column in list(zip(*rows, strict=True))[:4])
         return Recording(model, self.world.gravity, time, q, v, torque)
@@ -245,16 +247,36 @@ class Simulation:
 
 
 def _widened(rows: list[Any], model: Model) -> list[Any]:
-    """Rows of worlds that grew, as rows of the last one: a joint that was not there yet is where it was at first."""
-    q_first, wide = model.neutral.copy(), []
+    """Rows of worlds of another structure, as rows of the last one.
+
+    A joint of a figure that was not there yet is where it was at first; the free joint of what was cut off later is where
+    its link was.
+    """
+    q_first, wide, data = model.neutral.copy(), [], None
     for time, q, v, torque, was in reversed(rows):
         Q, V, tau = q_first.copy(), np.zeros(model.nv), np.zeros(model.nv)
-        for name, old in was.joints.items():
-            new = model.joints[name]
-            Q[new.q], V[new.v], tau[new.v] = q[old.q], v[old.v], torque[old.v]
+        if was is not model:
+            data = Data(was) if data is None or data.model is not was else data
+            data.q[:], data.v[:] = q, v
+        for name, new in model.joints.items():
+            if name in was.joints:
+                old = was.joints[name]
+                Q[new.q], V[new.v], tau[new.v] = q[old.q], v[old.v], torque[old.v]
+            elif data is not None and new.link in was.links:
+                Q[new.q], V[new.v] = _free_state(data, model, new.link)
         q_first = Q
         wide.append((time, Q, V, tau, model))
     return wide[::-1]
+
+
+def _free_state(data: Data, model: Model, link: str) -> tuple[list[float], list[float]]:
+    """Coordinates and velocities of the free joint by which a link will move, from where it is in another structure."""
+    frame, base = data.model.placements[link], model.links[link]
+    velocity, _ = kinematics.frame_motion(data, frame)
+    pose = kinematics.pose(data, frame)
+    R = base.rotation.T @ pose.rotation
+    position = base.rotation.T @ (pose.position - base.position)
+    return [*position, *Pose(R, position).quaternion], [*(pose.rotation.T @ velocity[:3]), *(pose.rotation.T @ velocity[3:])]
 
 
 def _value(event: Event, world: World) -> float:

@@ -205,6 +205,7 @@ class Connection(Bond):
         """Set coordinates and motor torques of its joint."""
         B = self.world.held.room
         B.q[self._q], B.tau[self._v] = q, tau
+        B.acts[self.place] = int(self.joint.acts or tau.any())
 
     @property
     def _q(self) -> slice:

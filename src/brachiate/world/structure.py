@@ -106,31 +106,49 @@ def _join(world: World, bond: Any, allow: str | Iterable[str] | None, redundant:
 
 
 def lock(world: World, name: str, course: ArrayLike | None, over: float | None, redundant: bool) -> list[Lock]:
-    """See :meth:`World.lock` and :meth:`World.prescribe`."""
+    """See :meth:`World.lock` and :meth:`World.prescribe`. Everything is looked at before anything is held."""
     model = world.model
-    names = [name]
-    if name in model.joints:
-        element_kinds = [e.kind for e in model.links[model.joints[name].link].joint.elements]
-        if FLOAT in element_kinds:
-            raise ArgumentError(
-                f"{name!r} is a free joint. Hold its link to the world instead: world.connect({model.joints[name].link!r}, 'world')."
-            )
-        if element_kinds == [BALL]:
-            if course is not None:
-                raise ArgumentError(f"{name!r} is a ball joint: it can be locked, but a course is a polynomial of one coordinate.")
-            lock_ = Lock(world, name, np.zeros(1), world.time, np.inf, world[name])
-            return [_join(world, _new_lock(world, lock_), None, redundant)]
-        names = list(model.coordinates[model.joints[name].v])
-    elif name not in model.coordinate_index:
+    if not isinstance(name, str) or (name not in model.joints and name not in model.coordinate_index):
         raise UnknownName("joint or coordinate", name, dict.fromkeys([*model.joints, *model.coordinates]), "this world")
-    made: list[Lock] = []
-    for coordinate in names:
-        if coordinate not in model.scalar_coordinates:
-            raise ArgumentError(f"{coordinate!r} is a part of a ball joint. Lock the whole joint.")
-        polynomial = np.array([world.angle(coordinate)]) if course is None else _course(course, coordinate)
-        until = np.inf if over is None else world.time + doors.number(over, "over", above=0.0)
-        made.append(_join(world, _new_lock(world, Lock(world, coordinate, polynomial, world.time, until)), None, redundant))
-    return made
+    until = np.inf if over is None else world.time + doors.number(over, "over", above=0.0)
+    owner = name if name in model.joints else _owner(model, name)
+    kinds = [e.kind for e in model.links[model.joints[owner].link].joint.elements]
+    if FLOAT in kinds:
+        raise ArgumentError(
+            f"{owner!r} is a free joint. Hold its link to the world instead: world.connect({model.joints[owner].link!r}, 'world')."
+        )
+    if kinds == [BALL] and name == owner:
+        if course is not None:
+            raise ArgumentError(f"{name!r} is a ball joint: it can be locked, but a course is a polynomial of one coordinate.")
+        locks = [Lock(world, name, np.zeros(1), world.time, np.inf, world[name])]
+    else:
+        names = list(model.coordinates[model.joints[name].v]) if name in model.joints else [name]
+        if course is not None and len(names) > 1:
+            raise ArgumentError(f"{name!r} has {len(names)} coordinates: give each a course of its own ({', '.join(names)}).")
+        for coordinate in names:
+            if coordinate not in model.scalar_coordinates:
+                raise ArgumentError(f"{coordinate!r} is a part of a ball joint. Lock the whole joint.")
+        courses = [np.array([world.angle(c)]) if course is None else _course(course, c, world.angle(c)) for c in names]
+        locks = [Lock(world, c, polynomial, world.time, until) for c, polynomial in zip(names, courses, strict=True)]
+    for made in locks:
+        _new_lock(world, made)
+    q, v, version = world.data.q.copy(), world.data.v.copy(), world._version
+    try:
+        for made in locks:
+            _join(world, made, None, redundant)
+    except Exception:
+        for made in locks:
+            if made.alive:
+                cut(world, made, None)
+        world.data.q[:], world.data.v[:], world._version = q, v, version
+        raise
+    return locks
+
+
+def _owner(model: Model, coordinate: str) -> str:
+    """The joint a coordinate belongs to."""
+    k = model.coordinate_index[coordinate]
+    return next(joint for joint, place in model.joints.items() if place.v.start <= k < place.v.stop)
 
 
 def _new_lock(world: World, lock: Lock) -> Lock:
@@ -139,10 +157,12 @@ def _new_lock(world: World, lock: Lock) -> Lock:
     return lock
 
 
-def _course(course: ArrayLike, name: str) -> Array:
+def _course(course: ArrayLike, name: str, now: float) -> Array:
     given = np.atleast_1d(doors.reals(course, f"course of {name!r}", "coefficients of a polynomial of time"))
     if given.ndim != 1 or not 1 <= len(given) <= 6 or not np.isfinite(given).all():
         raise ArgumentError(f"course of {name!r}: expected one to six finite coefficients, constant first, got {doors.shown(course)}.")
+    if abs(given[0] - now) > 1e-6:
+        raise ArgumentError(f"course of {name!r}: it must begin where the coordinate is ({now:.9g}), not at {given[0]:.9g}.")
     return given
 
 
@@ -342,6 +362,8 @@ def close_loops(world: World, figure: str, model: Model) -> None:
 
 def matching(model: Model, allow: str | Iterable[str]) -> Array:
     """Flags of the velocities that patterns such as ``man/*`` name (nv,); ``all`` names every one."""
+    if not isinstance(allow, Iterable):
+        raise ArgumentError(f"allow: expected names of joints such as 'man/*', got {doors.shown(allow)}.")
     patterns = [allow] if isinstance(allow, str) else list(allow)
     flags = np.zeros(model.nv, bool)
     for pattern in patterns:

@@ -111,6 +111,8 @@ class World:
         }
         self._load_pushes()
         self.held = Held(data)
+        for bond in self.bonds:
+            bond.place = -1
         self.bonds = [bond for bond in self.bonds if bond.fits(model)]
         for bond in self.bonds:
             if before is not None and isinstance(bond, Connection) and bond in before.joints:
@@ -195,6 +197,8 @@ class World:
 
     def release(self, name: str) -> None:
         """Let a locked or prescribed joint or coordinate move by its torques again."""
+        if not isinstance(name, str):
+            raise ArgumentError(f"release expects the name of a joint or coordinate, got {doors.shown(name)}.")
         own = {name, *(self.model.coordinates[self.model.joints[name].v] if name in self.model.joints else ())}
         found = [bond for bond in self.bonds if isinstance(bond, Lock) and bond.name in own]
         if not found:
