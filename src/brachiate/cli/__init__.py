@@ -62,6 +62,29 @@ def model(
 
 
 @app.command()
+def scenes() -> None:
+    """List the ready-made scenes."""
+    from brachiate.cli.play import list_scenes  # noqa: PLC0415
+
+    list_scenes(console)
+
+
+@app.command()
+def play(
+    name: Annotated[str, typer.Argument(help="Of the scene; 'brachiate scenes' lists them.")],
+    seconds: Annotated[float | None, typer.Option(help="How long to run it [s].")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the recording to this file (.npz).")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Write a strobe picture to this file (.png, .svg, .pdf).")] = None,
+    dt: Annotated[float | None, typer.Option(help="Length of a step [s].")] = None,
+    integrator: Annotated[str | None, typer.Option(help="euler, rk4, rk8, dormand-prince or bulirsch-stoer.")] = None,
+) -> None:
+    """Run a ready-made scene, and tell what happens in it."""
+    from brachiate.cli.play import play as run  # noqa: PLC0415
+
+    run(name, {"seconds": seconds, "dt": dt, "integrator": integrator}, out, picture, console)
+
+
+@app.command()
 def warmup() -> None:
     """Compile everything now, so that nothing has to wait later."""
     from brachiate.cli.warm import warm  # noqa: PLC0415

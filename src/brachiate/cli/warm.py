@@ -33,8 +33,30 @@ def warm(console: Console) -> None:
     br.manifold.subtracted(world.data, world.q, world.q)
     for method in METHODS:
         br.Simulation(world, integrator=method).step()
+    _warm_loops()
     removed = prune_cache()
     console.print(
         f"Everything is compiled ({time.perf_counter() - began:.1f} s), in {cache_folder()}."
         + (f" {removed} old folders removed." if removed else "")
     )
+
+
+def _warm_loops() -> None:
+    """The same for what holds: connections and limits, and a posture in which a mechanism could go two ways."""
+    for method in METHODS:
+        world = br.World(gravity=(0, -9.81, 0))
+        world.add(br.figures.fourbar(1), name="fourbar")
+        world["fourbar/crank0"], world["fourbar/crank1"], world["fourbar/coupler1"] = 0.001, 0.001, -0.001
+        world.v = {"fourbar/crank0": -1.0, "fourbar/crank1": -1.0, "fourbar/coupler1": 1.0}
+        br.Simulation(world, integrator=method, dt=0.002).step()  # through the posture in line
+        world.mobility()
+        world = br.World()
+        world.add(_lever(), name="lever")
+        br.Simulation(world, integrator=method, dt=0.01).run(0.2, progress=False)
+
+
+def _lever() -> br.Model:
+    """A pendulum that soon falls against its limit."""
+    b = br.ModelBuilder("lever")
+    b.link("lever", joint=br.Revolute("y", limits=(-0.01, 0.01)), mass=1.0, center=(1, 0, 0), inertia=(0.1, 0.1, 0.1))
+    return b.build()

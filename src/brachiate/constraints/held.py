@@ -78,6 +78,7 @@ class Held:
     def __init__(self, data: Data) -> None:
         self.data = data
         self.count = 0
+        self._order: list[int] = []  # places, the oldest first
         self.limits: dict[int, str] = {}  # places of limits that are rows now, and their names
         self._cross = 0
         self._make({"bonds": 8, "rows": 48, "y": 1024, "g": 1024, "pairs": 128})
@@ -116,6 +117,8 @@ class Held:
         if not self.count:  # nothing holds: no need for the code either
             self.room.count[:] = 0
             return
+        self.room.count[USED] = len(self._order)
+        self.room.order[: len(self._order)] = self._order
         while _arrange(self.data.key, self.key) != OK:
             need = {"rows": ROWS, "y": NUMBERS_Y, "g": NUMBERS_G, "pairs": PAIRS}
             sizes = {name: max(self._sizes[name], 2 * int(self.room.count[place])) for name, place in need.items()}
@@ -143,6 +146,7 @@ class Held:
             B.e_kind[m], B.e_axis[m], B.e_anchor[m], B.e_q[m], B.e_v[m] = element.kind, element.axis, element.anchor, q, v
             q, v = q + NUMBERS_OF[element.kind], v + FREEDOMS_OF[element.kind]
         self.count += 1
+        self._order.append(n)
         return n
 
     def soften(self, place: int, stiffness: tuple[float, float], damping: tuple[float, float]) -> None:
@@ -189,6 +193,7 @@ class Held:
         B.coordinate[n], B.number[n], B.other[n], B.other_number[n] = coordinate, number, -1, 0
         B.freedoms[n], B.elements[n], B.acts[n], B.side[n], B.sleeps[n], B.soft[n] = 0, 0, 0, 0, 0, 0
         self.count += 1
+        self._order.append(n)
         return n
 
     def forget_limits(self) -> None:
@@ -202,6 +207,7 @@ class Held:
     def remove(self, place: int) -> None:
         """Take a bond away."""
         self.room.alive[place] = 0
+        self._order.remove(place)
         self.count -= 1
 
     # --- what follows ---------------------------------------------------------------------------
@@ -330,6 +336,7 @@ def _restored(data: Data, count: int, limits: dict[int, str], cross_size: int, s
     """Make a constraint set again from its numbers."""
     held = Held(data)
     held.count, held.limits, held._cross = count, limits, cross_size
+    held._order = [int(place) for place in Bonds(*room).order[:count]]
     held._make(sizes, Bonds(*room))
     states = held.decided()
     held.arrange()

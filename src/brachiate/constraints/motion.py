@@ -114,7 +114,9 @@ def set_goals(T, W, B, dt):
 @kernel
 def betrayed(T, W, B):
     """Let rows hold again that were called redundant but would be broken by these accelerations: J a misses its goal."""
-    found = False
+    found, size = False, 1.0
+    for k in range(W.a.shape[0]):
+        size = max(size, abs(W.a[k]))
     times(T, B, B.J, W.a, B.rhs)
     for a in range(B.count[USED]):
         i = B.order[a]
@@ -122,9 +124,6 @@ def betrayed(T, W, B):
             r = B.row[i] + m
             if B.state[r] != REDUNDANT:
                 continue
-            size = 1.0
-            for j in range(B.rows[i]):
-                size = max(size, abs(B.goal[B.row[i] + j]))
             if abs(B.rhs[r] - B.goal[r]) > BROKEN * size:
                 found = True
                 if B.far[CROSS]:  # without that, everything is done again once it is there

@@ -42,7 +42,7 @@ class Bonds(NamedTuple):
     most: Floats  # (3,) largest residual; smallest squared sine of the rows that hold; largest |J v − rate| after an impulse
     clock: Floats  # (1,) [s] time of the state looked at
     step: Floats  # (1,) [s] length of the steps that are being made; 0 if none are
-    order: Ints  # (nh,) the bonds in use
+    order: Ints  # (nh,) the bonds in use, the oldest first: of rows that say the same, the later ones are redundant
     alive: Ints  # (nh,)
     kind: Ints  # (nh,) CONNECTION, ...
     form: Ints  # (nh,) POINT, ...

@@ -51,11 +51,9 @@ def fours(B, i):
 @kernel
 def number_rows(T, B):
     """Give every bond in use its rows and the places of their numbers."""
-    used = rows = numbers = 0
-    for i in range(B.alive.shape[0]):
-        if not B.alive[i]:
-            continue
-        B.order[used] = i
+    rows = numbers = 0
+    for a in range(B.count[USED]):
+        i = B.order[a]
         B.row[i] = rows
         if B.kind[i] == CONNECTION:
             B.tip_first[i] = T.dof[B.first[i] + 1] - 1 if B.first[i] >= 0 else -1
@@ -69,10 +67,9 @@ def number_rows(T, B):
         B.y_at[i] = numbers
         B.y_second[i] = LANES * chain_length(T, B.tip_first[i])
         B.y_stride[i] = B.y_second[i] + LANES * chain_length(T, B.tip_second[i])
-        used += 1
         rows += B.rows[i]
         numbers += fours(B, i) * B.y_stride[i]
-    B.count[USED], B.count[ROWS], B.count[NUMBERS_Y] = used, rows, numbers
+    B.count[ROWS], B.count[NUMBERS_Y] = rows, numbers
 
 
 @kernel

@@ -124,14 +124,16 @@ def lock(world: World, name: str, course: ArrayLike | None, over: float | None, 
     else:
         names = list(model.coordinates[model.joints[name].v]) if name in model.joints else [name]
         if course is not None and len(names) > 1:
-            raise ArgumentError(f"{name!r} has {len(names)} coordinates: give each a course of its own ({', '.join(names)}).")
+            raise ArgumentError(f"A course is of one coordinate, and {name!r} has {len(names)}: {', '.join(names)}.")
+        for coordinate in names:
+            _unlocked(world, coordinate)
         for coordinate in names:
             if coordinate not in model.scalar_coordinates:
                 raise ArgumentError(f"{coordinate!r} is a part of a ball joint. Lock the whole joint.")
         courses = [np.array([world.angle(c)]) if course is None else _course(course, c, world.angle(c)) for c in names]
         locks = [Lock(world, c, polynomial, world.time, until) for c, polynomial in zip(names, courses, strict=True)]
     for made in locks:
-        _new_lock(world, made)
+        _unlocked(world, made.name)
     q, v, version = world.data.q.copy(), world.data.v.copy(), world._version
     try:
         for made in locks:
@@ -151,10 +153,9 @@ def _owner(model: Model, coordinate: str) -> str:
     return next(joint for joint, place in model.joints.items() if place.v.start <= k < place.v.stop)
 
 
-def _new_lock(world: World, lock: Lock) -> Lock:
-    if any(isinstance(bond, Lock) and bond.name == lock.name for bond in world.bonds):
-        raise ArgumentError(f"{lock.name!r} is locked or moved already. Release it first: world.release({lock.name!r}).")
-    return lock
+def _unlocked(world: World, name: str) -> None:
+    if any(isinstance(bond, Lock) and bond.name == name for bond in world.bonds):
+        raise ArgumentError(f"{name!r} is locked or moved already. Release it first: world.release({name!r}).")
 
 
 def _course(course: ArrayLike, name: str, now: float) -> Array:

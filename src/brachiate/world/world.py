@@ -193,6 +193,8 @@ class World:
 
         Its torque then follows from the motion: ``prescribed.torque``. Up to six coefficients.
         """
+        if course is None:
+            raise ArgumentError(f"course of {name!r}: expected coefficients of a polynomial of time, got None. Use world.lock to hold it.")
         return structure.lock(self, name, course, over, redundant=False)[0]
 
     def release(self, name: str) -> None:

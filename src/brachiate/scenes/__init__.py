@@ -1,0 +1,44 @@
+"""Ready-made scenes: functions that return a :class:`Scene`, a world with its simulation and what is to happen in it.
+
+``scenes.make("highbar").run()``, or on the command line ``brachiate play highbar``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from brachiate import doors
+from brachiate.errors import UnknownName
+from brachiate.scenes.circus import trapeze
+from brachiate.scenes.gym import highbar
+from brachiate.scenes.machines import fivebar, scissor_lift, stewart
+from brachiate.scenes.mechanisms import andrews, bricard, fourbar
+from brachiate.scenes.monkey import monkey_swing
+from brachiate.scenes.people import chain_of_people
+from brachiate.scenes.playground import swing
+from brachiate.scenes.scene import Happening, Scene
+from brachiate.scenes.strobe import Look
+
+#: Every scene by name: functions whose parameters all have defaults, ``seconds``, ``dt`` and ``integrator`` among them.
+SCENES: Mapping[str, Callable[..., Scene]] = MappingProxyType({
+    f.__name__.replace("_", "-"): f
+    for f in (
+        highbar, swing, monkey_swing, trapeze, chain_of_people, fourbar, bricard, andrews, fivebar, stewart, scissor_lift,
+    )
+})  # fmt: skip
+
+
+def make(name: str, **parameters: Any) -> Scene:
+    """Return a scene by name, with other parameters than its own if wanted: ``make("highbar", release=0.8)``."""
+    function = doors.named(SCENES, name, "scene", "this package")
+    known = inspect.signature(function).parameters
+    for parameter in parameters:
+        if parameter not in known:
+            raise UnknownName("parameter", parameter, known, f"scene {name!r}")
+    return function(**parameters)
+
+
+__all__ = ["Happening", "Look", "SCENES", "Scene", "make"]

@@ -1,0 +1,97 @@
+"""The flying trapeze: a flyer lets go with the knees and is caught by the hands."""
+
+from __future__ import annotations
+
+from brachiate import figures
+from brachiate.doors import Array
+from brachiate.figures.looks import SHIRT, Color
+from brachiate.figures.poses import about, both
+from brachiate.model.joints import Cylindrical, Revolute, Spherical
+from brachiate.model.model import Model
+from brachiate.scenes import props
+from brachiate.scenes.bodies import RED, SIDES, about_y, put, toned
+from brachiate.scenes.scene import Scene
+from brachiate.scenes.strobe import Look
+from brachiate.show.draw import View
+from brachiate.simulate.simulation import Simulation
+from brachiate.world.bonds import Connection
+from brachiate.world.world import World
+
+ABOUT = """\
+Both hang by their knees and swing towards each other. The flyer lets go, and the hands are joined by ball joints in the moment in
+which they are nearest. They meet at about 2 m/s: the reports of the two connections say what impulses that takes, and what energy.
+Springs hold both bodies in shape."""
+
+ROPE, HEIGHT = 2.2, 5.15  # [m]
+KNEE = (-0.058, 0.0, -0.035)  # hollow of the knee, in the shank [m]
+STRETCHED = both(hip={"out": 8}, knee=110, shoulder={"forward": 165, "out": 4}, elbow=5)
+CATCHER = (4.58, HEIGHT + 0.36)  # beam of the catcher's trapeze: hands meet, in place and in time [m]
+
+
+def trapeze(
+    release: float = 1.5,
+    seconds: float = 2.7,
+    pull: float = 45.0,
+    stiffness: float = 150.0,
+    limits: bool = False,
+    dt: float = 0.002,
+    integrator: str = "rk4",
+) -> Scene:
+    """A flyer lets go of a trapeze, and is caught in the air by the hands of a catcher.
+
+    Args:
+        release: When the flyer lets go [s].
+        seconds: How long it is worth watching [s].
+        pull: How far the flyer's trapeze is pulled back at first [°].
+        stiffness: Of all joints towards the stretched posture [N·m/rad].
+        limits: Whether joints stop at their limits. Energy is then lost in every stop.
+        dt: Length of a step [s].
+        integrator: As in :class:`~brachiate.Simulation`.
+    """
+    world = World()
+    _hang(world, "flyer", figures.human16(height=1.66, mass=56.0, sex="female"), (0.0, HEIGHT), pull, stiffness, RED)
+    _hang(world, "catcher", figures.human16(), CATCHER, -30.0, stiffness, SHIRT)
+    simulation = Simulation(world, dt=dt, integrator=integrator, limits=limits)
+    look = Look(View(around=-72, above=6), times=(0, 0.8, 1.5, 1.7, 1.9, 2.1, 2.3, 2.5, 2.7), columns=3)
+    scene = Scene("trapeze", "A flyer is caught in the air", ABOUT, world, simulation, seconds, look, passive=not limits)
+    knees = _hook(scene, "flyer")
+    _hook(scene, "catcher")
+    simulation.at(release, lambda: scene.cut(*knees))
+
+    def nearing(_: World) -> float:
+        apart, rate = between_hands(world)
+        return float(apart @ rate) if world.time > release else -1.0
+
+    def catch() -> None:
+        for side in SIDES:
+            scene.connect(f"flyer/{side}_grip", f"catcher/{side}_grip", Spherical(), name=f"{side} hands")
+
+    simulation.when(nearing, catch, falling=False)
+    return scene
+
+
+def _hang(world: World, name: str, model: Model, beam: tuple[float, float], turn: float, stiffness: float, shirt: Color) -> None:
+    """Hang a figure by its knees from a trapeze of its own, both turned about the beam [°] as one piece."""
+    x, height = beam
+    swing = f"{name}'s trapeze"
+    world.add(props.trapeze(height, ROPE, width=0.9), name=swing, at=(x, 0, 0))
+    world[f"{swing}/left_rope"] = about((0, 1, 0), turn)
+    man = world.add(toned(model, STRETCHED, stiffness, shirt=shirt), name=name)
+    man.pose(STRETCHED)
+    upside_down = world.pose(f"{swing}/bar").rotation @ about_y(180.0)
+    put(world, man, [f"{side}_shank" for side in SIDES], world.position(f"{swing}/middle"), upside_down, at=KNEE)
+
+
+def _hook(scene: Scene, name: str) -> list[Connection]:
+    """Hook the knees over the bar. One may slide along it: two hinges in one line would hold the hips' distance twice."""
+    joints = {"left": Revolute("y"), "right": Cylindrical("y")}
+    return [
+        scene.connect(f"{name}/{side}_shank", f"{name}'s trapeze/bar", joint, at=KNEE, name=f"{name}'s {side} knee")
+        for side, joint in joints.items()
+    ]
+
+
+def between_hands(world: World) -> tuple[Array, Array]:
+    """From the catcher's left hand to the flyer's [m], and how fast that changes [m/s]."""
+    flyer, catcher = "flyer/left_grip", "catcher/left_grip"
+    return world.position(flyer) - world.position(catcher), (world.velocity(flyer) - world.velocity(catcher))[:3]

@@ -1,0 +1,42 @@
+"""Things that scenes hang figures from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from brachiate import doors
+from brachiate.figures.things import ROPE, STEEL, WOOD
+from brachiate.model.builder import ModelBuilder
+from brachiate.model.joints import Spherical
+from brachiate.model.model import Model
+from brachiate.model.shapes import Capsule, Cylinder, frame_along
+
+
+def trapeze(height: float = 3.0, rope: float = 1.4, width: float = 0.8, mass: float = 2.0) -> Model:
+    """Trapeze: a ``bar`` along y under a ``beam``, on two stiff ropes with ball joints at all four ends, as [CKC] Fig. 8.
+
+    The tree is left_rope, bar, right_rope, each on the one before; the loop ``right_top`` holds the right rope to the beam.
+
+    Args:
+        height: Of the beam above the ground [m].
+        rope: Length of the ropes [m].
+        width: Between the ropes [m].
+        mass: Of the bar [kg]; the ropes have a quarter of it each.
+    """
+    height = doors.number(height, "height of the beam", above=0.0)
+    rope = doors.number(rope, "length of the ropes", above=0.0, most=height)
+    half = doors.number(width, "width of the trapeze", above=0.0) / 2
+    mass = doors.number(mass, "mass of the bar", above=0.0)
+    b = ModelBuilder("trapeze")
+    beam = Cylinder(radius=0.03, length=2 * half + 0.3, rotation=frame_along("y"), color=WOOD)
+    b.link("beam", at=(0, 0, height), shapes=beam)
+    down, up = (Capsule.between((0, 0, 0), (0, 0, s * rope), 0.010, color=ROPE) for s in (-1, 1))
+    rod = Cylinder(radius=0.014, length=2 * half + 0.06, position=np.array((0, -half, 0)), rotation=frame_along("y"), color=STEEL)
+    across = mass / 4 * rope**2 / 12
+    left, right = ({"mass": mass / 4, "center": (0, 0, s * rope / 2), "inertia": (across, across, across / 100)} for s in (-1, 1))
+    b.link("left_rope", parent="beam", joint=Spherical(effort=0.0), at=(0, half, 0), shapes=down, **left)
+    b.link("bar", parent="left_rope", joint=Spherical(effort=0.0), at=(0, 0, -rope), mass=mass, shapes=rod)
+    b.link("right_rope", parent="bar", joint=Spherical(effort=0.0), at=(0, -2 * half, 0), shapes=up, **right)
+    b.loop("right_top", Spherical(), "beam", "right_rope", first_at=(0, -half, 0), second_at=(0, 0, rope))
+    b.site("middle", "bar", (0, -half, 0))
+    return b.build()

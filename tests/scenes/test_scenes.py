@@ -1,0 +1,299 @@
+"""Ready-made scenes: they run, their loops stay closed, and what should happen in them happens."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import brachiate as br
+from brachiate import scenes
+from brachiate.errors import ArgumentError, UnknownName
+from brachiate.scenes.circus import between_hands
+from brachiate.scenes.machines import rest_to_rest
+from brachiate.scenes.strobe import strobe
+from brachiate.show.draw import View
+
+PEOPLE = ["highbar", "swing", "monkey-swing", "trapeze", "chain-of-people"]
+
+
+@pytest.mark.parametrize("name", scenes.SCENES)
+def test_every_scene_runs_with_its_loops_closed(name):
+    scene = scenes.make(name)
+    run = scene.run()
+    assert abs(run.time[-1] - scene.seconds) < 1e-9
+    assert (np.diff(run.time) > 0).all()  # pieces of a run follow each other without a gap or a repetition
+    assert np.isfinite(run.q).all()
+    assert scene.gap <= 1e-10
+    if scene.passive:
+        # Fourth-order steps: largest where limbs whip around, in the trapeze, at 3e-6 of the kinetic energy.
+        assert np.abs(scene.drift(run)).max() < 1e-5 * run["kinetic energy"].max()
+    assert scene.title
+    assert scene.about
+    assert "\n" not in scene.about
+
+
+@pytest.mark.parametrize("name", ["highbar", "monkey-swing"])
+def test_what_is_left_of_the_drift_is_the_integrators(name):
+    # Fails if anything but the error of the steps, of fourth order, changes the energy: an impulse, or a cut that takes some.
+    made = [scenes.make(name, limits=False, stiffness=2.0, dt=dt) for dt in (0.002, 0.001)]
+    coarse, fine = (np.abs(scene.drift(scene.run())).max() for scene in made)
+    assert made[0].passive
+    assert fine < coarse / 6  # 16, but for terms of higher order
+
+
+@pytest.mark.parametrize("name", ["highbar", "monkey-swing"])
+def test_limits_only_take_energy(name):
+    scene = scenes.make(name)
+    run = scene.run()
+    assert not scene.passive
+    assert np.diff(run["energy"]).max() < 1e-5 * run["kinetic energy"].max()
+    assert run["energy"][-1] < run["energy"][0]
+    knees = [joint for joint in run.model.joints if joint.endswith("knee")]
+    assert all(run[knee].min() > np.radians(-5 - 3) for knee in knees)  # hyperextended by no more than what one step passes
+
+
+def changes(scene):
+    return {h.report.what: (h.report.variables, h.report.mobility) for h in scene.happened}
+
+
+def test_one_hand_lets_go_of_the_high_bar():
+    # [SVC] 6: 24 joint variables with both hands, 23 with one.
+    scene = scenes.make("highbar", release=0.3, limits=False)
+    assert scene.world.mobility().dof == 12
+    scene.run(0.6)
+    assert scene.world.mobility().dof == 17
+    assert changes(scene) == {
+        "'left hand' connected": ((22, 23), (22, 17)),
+        "'right hand' connected": ((23, 24), (17, 12)),
+        "'right hand' cut": ((24, 23), (12, 17)),
+    }
+    assert [h.time for h in scene.happened] == [0, 0, 0.3]
+    assert np.allclose(scene.world.position("man/left_grip"), (0, 0.3226, 2.6), atol=1e-4)
+    assert np.linalg.norm(scene.world.position("man/right_grip") - (0, -0.3226, 2.6)) > 0.1
+
+
+def test_a_figure_slides_off_the_swing():
+    # [SVC] 6 counts 30 joint variables, then 28; ours has 6 of the swing itself beside them.
+    scene = scenes.make("swing")
+    moments = []
+    scene.tell = lambda h: moments.append((h, scene.world.pose("swing/plate"), scene.world.position("man/left_thigh")))
+    scene.run()
+    own = 3 + 3
+    left, right = changes(scene)["'left thigh' cut"], changes(scene)["'right thigh' cut"]
+    assert (left[0], right[0]) == ((30 + own, 29 + own), (29 + own, 28 + own))
+    assert (left[1], right[1]) == ((9, 13), (13, 18))
+    for happening, plate, hip in moments:  # cut when a hip is over the plate's front edge, and no earlier
+        assert 0.5 < happening.time < 1.3
+        assert abs((plate.rotation.T @ (hip - plate.position))[0] - 0.10) < 1e-9
+    assert not scene.world.beyond_limits().keys() & {"man/left_knee", "man/right_knee"}
+
+
+def test_a_monkey_lets_go_hand_by_hand():
+    # [CKC] 4 counts 34 joint variables and two loops; the free root of ours adds 6 and a loop.
+    scene = scenes.make("monkey-swing", limits=False)
+    assert scene.world.mobility().variables == 34 + 6
+    assert len(scene.world.connections) == 2 + 1
+    assert scene.world.mobility().dof == 22
+    scene.run()
+    assert [h.report.mobility[1] for h in scene.happened] == [25, 22, 25, 28]
+    assert len(scene.world.connections) == 1
+
+
+def test_a_flyer_is_caught():
+    scene = scenes.make("trapeze")
+    apart = {}
+    scene.simulation.control(lambda w: apart.update({w.time: float(np.linalg.norm(between_hands(w)[0]))}))
+    scene.run()
+    catches = [h for h in scene.happened if "hands" in h.report.what]
+    assert [c.report.what for c in catches] == ["'left hands' connected", "'right hands' connected"]
+    caught = catches[0].time
+    assert 1.6 < caught < 1.9
+    # In the moment in which the hands are nearest, and from then on they stay together.
+    before, after = ([d for t, d in apart.items() if (t < caught) == early] for early in (True, False))
+    assert min(before) < 0.05
+    assert np.ptp(after) < 1e-10
+    assert max(after) < min(before)
+    for catch in catches:
+        assert 0.3 < catch.report.impulse < 3.0
+        assert catch.report.energy_lost > 0.1
+        # Plastic: what is lost is the kinetic energy of the change of velocity.
+        assert abs(catch.report.energy_lost - catch.report.energy_of_change) < 1e-9
+
+
+@pytest.mark.parametrize("name", PEOPLE)
+def test_nobody_falls_through_the_ground(name):
+    scene = scenes.make(name)
+    run, world = scene.run(), scene.world
+    for q in run.q[::20]:
+        world.q = q
+        for link, pose in br.kinematics.link_poses(world.data).items():
+            assert link.endswith(("posts", "ground")) or pose.position[2] > 0.02, link
+
+
+def test_people_hang_in_chains_of_any_length():
+    scene = scenes.make("chain-of-people", n=5, release=0.1, seconds=0.2)
+    assert scene.world.mobility().variables == 5 * 22 + 2 + 4 * 6
+    assert scene.world.mobility().dof == 5 * 22 - 2 * 5 - 4 * 6
+    scene.run()
+    assert scene.gap <= 1e-10
+    assert scene.happened[-1].report.what == '"man5\'s right hand" cut'
+
+
+def test_four_bars_turn_as_their_equation_says():
+    # A02: (n + (n + 1)/3) θ̈ = -(n + (n + 1)/2) g cos θ; fails if the scene starts otherwise, or takes a wrong branch.
+    n = 3
+    scene = scenes.make("fourbar", n=n)
+    scene.run()
+    pull = (n + (n + 1) / 2) / (n + (n + 1) / 3) * 9.81
+    course = solve_ivp(lambda _, y: (y[1], -pull * np.cos(y[0])), (0, scene.seconds), (np.pi / 2, -1), rtol=1e-11, atol=1e-12)
+    assert course.y[0, -1] < -2 * np.pi  # through the posture in line more than once
+    for i in range(n + 1):
+        assert abs(scene.world[f"fourbar/crank{i}"] - course.y[0, -1]) < 1e-8
+
+
+def test_bricards_ring_moves_with_one_freedom():
+    scene = scenes.make("bricard")
+    start = scene.world.position("bricard/P3")
+    scene.run(1.0)
+    assert scene.world.mobility().dof == 1
+    assert np.linalg.norm(scene.world.position("bricard/P3") - start) > 0.3
+
+
+def test_andrews_squeezer_ends_where_others_say():
+    # The reference solution at 0.03 s of the Test Set for IVP Solvers (F. Mazzia, C. Magherini, Bari 2008), problem "andrews".
+    scene = scenes.make("andrews")
+    scene.run()
+    right = {
+        "beta": 15.81077119629904, "theta": -15.75637105984298, "gamma": 0.04082224013073101, "phi": -0.5347301163226948,
+        "delta": 0.5244099658805304, "omega": 0.5347301163226948, "epsilon": 1.048080741042263,
+    }  # fmt: skip
+    for joint, angle in right.items():
+        assert abs(scene.world[f"andrews/{joint}"] - angle) < 1e-8, joint
+
+
+def test_a_platform_goes_where_its_legs_take_it():
+    scene = scenes.make("stewart")
+    start = scene.world.pose("stewart/platform").position
+    reached = []
+    for _ in range(5):
+        scene.run(0.6)
+        reached.append(scene.world.pose("stewart/platform"))
+        assert scene.world.mobility().dof == 0
+    offsets = [(0, 0, 0.09), (0.10, 0, 0.03), (-0.08, 0.06, 0.03), (0, 0, -0.02), (0, 0, 0)]
+    assert np.allclose([p.position - start for p in reached], offsets, atol=1e-9)
+    assert np.allclose(reached[1].rotation[:, 2], (np.sin(np.radians(14)), 0, np.cos(np.radians(14))), atol=1e-9)
+    assert np.allclose(reached[-1].rotation, np.eye(3), atol=1e-9)
+    # At rest the legs carry platform and pistons.
+    assert 100 < sum(scene.world.locks[f"stewart/length{i}"].torque for i in range(1, 7)) < 400
+
+
+def test_a_lift_goes_up_and_down():
+    scene = scenes.make("scissor-lift", stages=2)
+    low = scene.world.position("lift/top")[2]
+    scene.run(1.5)
+    assert abs(scene.world.position("lift/top")[2] - low - 2 * 1.2 * (np.sin(np.pi / 3) - np.sin(np.radians(15)))) < 1e-9
+    assert scene.world.locks["lift/slider"].torque > 100
+    scene.run(1.5)
+    assert abs(scene.world.position("lift/top")[2] - low) < 1e-9
+
+
+def test_a_five_bar_draws_a_circle():
+    scene = scenes.make("fivebar")
+    center = scene.world.position("arm/tip") - (0.06, 0, 0)
+    run, off, seen = scene.run(), [], []
+    for q in run.q:
+        scene.world.q = q
+        off.append(np.linalg.norm(scene.world.position("arm/tip") - center) - 0.06)
+        seen.append(np.arctan2(*(scene.world.position("arm/tip") - center)[1::-1]))
+    assert np.abs(off).max() < 1e-3
+    assert abs(np.unwrap(seen)[-1] - 4 * np.pi) < 0.05
+
+
+def test_a_course_from_rest_to_rest():
+    c = np.polynomial.Polynomial(rest_to_rest(1.0, 3.0, 2.0))
+    assert np.allclose([c(0), c(2), c(1)], [1, 3, 2])
+    assert np.allclose([c.deriv(k)(t) for k in (1, 2) for t in (0, 2)], 0)
+
+
+# --- doors ----------------------------------------------------------------------------------------
+
+
+def test_unknown_scenes_and_parameters_are_answered_in_words():
+    with pytest.raises(UnknownName, match=r"'trapez' is not a scene of this package\. Did you mean 'trapeze'\? Valid: highbar, swing"):
+        scenes.make("trapez")
+    with pytest.raises(UnknownName, match=r"'relaese' is not a parameter of scene 'highbar'\. Did you mean 'release'\?"):
+        scenes.make("highbar", relaese=1.0)
+    with pytest.raises(ArgumentError, match="seconds must be more than 0"):
+        scenes.make("highbar", seconds=-1)
+    with pytest.raises(ArgumentError, match="integrator: 'rk5' is not one of"):
+        scenes.make("highbar", integrator="rk5")
+    with pytest.raises(ArgumentError, match="number of people must be at least 2"):
+        scenes.make("chain-of-people", n=1)
+    with pytest.raises(ArgumentError, match="stiffness must be at least 0"):
+        scenes.make("monkey-swing", stiffness=-1.0)
+
+
+# --- pictures -------------------------------------------------------------------------------------
+
+
+def test_a_picture_shows_the_moments_side_by_side(tmp_path):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    scene = scenes.make("bricard")
+    run = scene.run(0.4)
+    scene.picture(run, tmp_path / "few.png")  # two of its six moments are in the run
+    scene.picture(run, tmp_path / "more.png", times=[0, 0.1, 0.2, 0.3])
+    few, more = (plt.imread(tmp_path / f"{name}.png")[..., :3] for name in ("few", "more"))
+    assert (few.shape[1], more.shape[1]) == (2 * 480, 4 * 360)  # of 1440 pixels in a full row, at least three
+    for image, across in ((few, 480), (more, 360)):
+        for left in range(0, image.shape[1], across):  # something in every panel, with paper around it
+            panel = image[:, left : left + across]
+            painted = np.abs(panel - panel[0, 0]).max(axis=2) > 0.1
+            assert 0.02 < painted.mean() < 0.7
+            assert not painted[:, 0].any()
+    with pytest.raises(ArgumentError, match="cannot be written"):
+        scene.picture(run, tmp_path / "few.nothing")
+
+
+def test_what_is_nearer_hides_what_is_behind(tmp_path):
+    # Two boxes seen along x: the nearer one shows, whatever their order in the model.
+    plt = pytest.importorskip("matplotlib.pyplot")
+    for near_first in (True, False):
+        b = br.ModelBuilder("boxes")
+        boxes = {"near": (0.5, (1.0, 0.0, 0.0, 1.0), 0.5), "far": (-0.5, (0.0, 0.0, 1.0, 1.0), 1.0)}
+        for name in boxes if near_first else reversed(boxes):
+            x, color, size = boxes[name]
+            b.link(name, at=(x, 0, 1), shapes=br.Box(size=np.array((0.1, size, size)), color=color))
+        b.link("bob", joint=br.Revolute("y"), mass=1.0, center=(0, 0, -1))
+        world = br.World()
+        world.add(b.build(), name="boxes")
+        look = scenes.Look(View(around=0, above=0), ground=False, columns=1, width=2.0)
+        strobe(br.Simulation(world).run(0.002), tmp_path / "boxes.png", look, times=[0])
+        image = plt.imread(tmp_path / "boxes.png")[..., :3]
+        height = int(image.shape[1])  # the panel is square; below it is the label
+        middle, edge = image[height // 2, height // 2], image[height // 2, height // 10]
+        assert middle[0] > 0.4 > middle[2]
+        assert edge[2] > 0.4 > edge[0]
+
+
+def test_nothing_to_draw_is_said(tmp_path):
+    b = br.ModelBuilder("bare")
+    b.link("bob", joint=br.Revolute("y"), mass=1.0, center=(0, 0, -1))
+    world = br.World()
+    world.add(b.build(), name="bare")
+    with pytest.raises(ArgumentError, match="has a shape that can be drawn"):
+        strobe(br.Simulation(world).run(0.01), tmp_path / "bare.png")
+
+
+def test_moments_can_be_laid_over_each_other(tmp_path):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    scene = scenes.make("scissor-lift", stages=1)
+    run = scene.run(1.5)
+    look = scenes.Look(scene.look.view, times=(0, 1.5), together=True, ground=False, width=3.0)
+    strobe(run, tmp_path / "both.png", look)
+    image = plt.imread(tmp_path / "both.png")[..., :3]
+    assert image.shape[1] == 480
+    # The raised platform, the last moment, is in full colour; the lowered one, paler, below it.
+    rows = np.flatnonzero((image[..., 0] - image[..., 2] > 0.25).any(axis=1))
+    pale = np.flatnonzero(((image[..., 0] - image[..., 2] > 0.05) & (image[..., 2] > 0.7)).any(axis=1))
+    assert len(rows)
+    assert len(pale)
+    assert rows.min() < pale.max()
