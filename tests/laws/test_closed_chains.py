@@ -216,7 +216,7 @@ def overheld(seed: int) -> Mechanism:
     return Mechanism(model, q, maximal.impulse(model, q, v, connections), connections)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 3, 14, 39, 93, 96, 208, 266])
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 14, 39, 93, 96, 177, 208, 266, 333])
 def test_rows_that_say_the_same_in_other_words_are_found(seed):
     # Fails if redundancy is judged by pivots that have lost their digits: a row of noise then holds, or a singular posture is seen.
     m = overheld(seed)

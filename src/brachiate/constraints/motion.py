@@ -10,6 +10,7 @@ from brachiate.constraints.rooms import (
     DROPPED,
     LOOK,
     METRIC,
+    NEW,
     REDUNDANT,
     REGULAR,
     RELATE,
@@ -20,7 +21,7 @@ from brachiate.constraints.rooms import (
     open_bonds,
 )
 from brachiate.constraints.rows import biases
-from brachiate.constraints.solve import NEARLY_LOST, solve_rows, spread, times
+from brachiate.constraints.solve import solve_rows, spread, times
 from brachiate.dynamics.inverse import CREEP, external_forces, gather, move_body, passive_forces
 from brachiate.dynamics.mass import factor, mass_matrix, solve_down, solve_up
 from brachiate.kinematics import ball_motions, body_inertias, finite, poses, zero_motion
@@ -34,6 +35,7 @@ BROKEN = 1e-8  # of the size of accelerations [m/s² or rad/s²]: round-off in r
 AT_REST = 1e-9  # [rad, m, rad/s or m/s] a coordinate this near to a limit, and this slow, rests at it
 LETTING_GO = 8  # at most so many rounds of it
 CORRECTIONS = 8  # at most so many corrections of position
+NEARLY_LOST = 1e-6  # squared sine: rows closer than this to the others may be weak
 
 # What `hold` may be asked for.
 ACCELERATE, ACCELERATE_AND_DECIDE, STEP, SETTLE, TAKE_HOLD, INSPECT = range(6)
@@ -113,22 +115,16 @@ def set_goals(T, W, B, dt):
 
 @kernel
 def betrayed(T, W, B):
-    """Let rows hold again that were called redundant but would be broken by these accelerations: J a misses its goal."""
-    found, size = False, 1.0
+    """Call rows weak that were thought redundant but would be broken by these accelerations: J a misses its goal."""
+    size = 1.0
     for k in range(W.a.shape[0]):
         size = max(size, abs(W.a[k]))
     times(T, B, B.J, W.a, B.rhs)
-    for a in range(B.count[USED]):
-        i = B.order[a]
-        for m in range(B.rows[i]):
-            r = B.row[i] + m
-            if B.state[r] != REDUNDANT:
-                continue
-            if abs(B.rhs[r] - B.goal[r]) > BROKEN * size:
-                found = True
-                if B.far[CROSS]:  # without that, everything is done again once it is there
-                    B.state[r] = REGULAR
-    return found
+    for r in range(B.count[ROWS]):
+        if B.state[r] == REDUNDANT and abs(B.rhs[r] - B.goal[r]) > BROKEN * size:
+            B.weak[B.count[WEAK]] = r
+            B.count[WEAK] += 1
+    return B.count[WEAK] > 0
 
 
 @kernel
@@ -166,7 +162,7 @@ def press_again(T, W, B):
         i = B.order[a]
         r, side = B.row[i], B.side[i]
         if side and B.state[r] == ASLEEP and side * B.c[r] < AT_REST and abs(B.speed[r]) < AT_REST and side * B.rhs[r] < 0.0:
-            B.state[r], B.sleeps[i] = REGULAR, 0
+            B.state[r], B.sleeps[i] = NEW, 0
             B.course[i, 0] += B.c[r]
             B.c[r] = 0.0
             found = True
@@ -181,7 +177,7 @@ def wake(B):
         i = B.order[a]
         r = B.row[i]
         if B.side[i] and B.state[r] == ASLEEP and B.side[i] * B.c[r] < 0.0:
-            B.state[r], B.sleeps[i] = REGULAR, 0
+            B.state[r], B.sleeps[i] = NEW, 0
             B.course[i, 0] += B.c[r]
             B.c[r] = 0.0
             found = True
@@ -218,7 +214,7 @@ def worst_rate(T, W, B):
     times(T, B, B.J, W.v, B.rhs)
     for r in range(B.count[ROWS]):
         most = max(most, abs(B.rate[r] - B.rhs[r]))
-    B.most[2] = most
+    B.most[1] = most
 
 
 @kernel
@@ -267,7 +263,7 @@ def hold(key, held, implicit, what):
             woken = wake(B)
             if woken:  # an impulse is coming: the factor must be that of this posture, or momentum is not kept
                 call_at(B.far[METRIC], key, held, 0.0, 0)
-                call_at(B.far[RELATE], key, held, weakness(W, B), 0)
+                call_at(B.far[RELATE], key, held, weakness(W, B), 1)
         status = project_position(key, held, T, W, B)
     else:
         poses(T, W)
@@ -289,7 +285,7 @@ def hold(key, held, implicit, what):
         for _ in range(LETTING_GO if woken else 0):  # mere corrections say nothing about who pulls
             if not let_go(B):
                 break
-            call_at(B.far[RELATE], key, held, 0.0 if what == TAKE_HOLD else weakness(W, B), 0)
+            call_at(B.far[RELATE], key, held, 0.0 if what == TAKE_HOLD else weakness(W, B), 1)
             for k in range(W.v.shape[0]):
                 W.v[k] = B.v_before[k]
             project_velocity(T, W, B)
@@ -303,14 +299,13 @@ def hold(key, held, implicit, what):
         for _ in range(LETTING_GO if decide else 0):
             if not (let_go(B) or press_again(T, W, B)):
                 break
-            call_at(B.far[RELATE], key, held, weakness(W, B), 0)
+            call_at(B.far[RELATE], key, held, weakness(W, B), 1)
             set_goals(T, W, B, implicit if what == STEP else 0.0)
             forced(T, W, B)
         if decide and B.count[DROPPED] and not B.count[WEAK] and betrayed(T, W, B):
             # Rows thought redundant are not: the posture is singular. v is bent onto what they allow, and all done again.
             if B.far[CROSS] == 0:
                 return NEEDS_CROSSING
-            call_at(B.far[RELATE], key, held, NEARLY_LOST, 0)
             call_at(B.far[CROSS], key, held, 0.0, BEND)
             motion_forces(T, W, B)
             set_goals(T, W, B, implicit if what == STEP else 0.0)

@@ -39,7 +39,7 @@ class Bonds(NamedTuple):
 
     count: Ints  # (8,) bonds in use, rows, numbers of Y, numbers of G, pairs of chains that meet; rows that hold, redundant, weak
     far: Ints  # (5,) addresses of the large pieces of compiled code: LOOK, METRIC, RELATE, HOLD, CROSS
-    most: Floats  # (3,) largest residual; smallest squared sine of the rows that hold; largest |J v − rate| after an impulse
+    most: Floats  # (2,) largest residual; largest |J v − rate| after an impulse
     clock: Floats  # (1,) [s] time of the state looked at
     step: Floats  # (1,) [s] length of the steps that are being made; 0 if none are
     order: Ints  # (nh,) the bonds in use, the oldest first: of rows that say the same, the later ones are redundant
@@ -83,8 +83,6 @@ class Bonds(NamedTuple):
     soft: Ints  # (nh,) 1 if it is a spring and damper in all directions it would hold
     give_move: Rows3  # (nh, 3) [N/m, N·s/m] its stiffness and damping against moving
     give_turn: Rows3  # (nh, 3) [N·m/rad, N·m·s/rad] and against turning
-    gross_turn: Floats  # (nh,) size of its rows if nothing cancelled: those that hold an orientation
-    gross_move: Floats  # (nh,) and those that hold a point, or a coordinate
     P_first: Rows3  # (nh, 3) [m] the second frame's point, from the origin of the first body's tree
     P_second: Rows3  # (nh, 3) [m] the same from the origin of the second body's tree
     applied: Rows6  # (nh, 6) moment and force on the second body of what acts in its joint
@@ -115,7 +113,10 @@ class Bonds(NamedTuple):
     weak: Ints  # (nr,) the rows that are nearly lost: the posture is close to a singular one
     meets: Ints  # (nr,) first row that meets this one: where its row of G starts
     g_at: Ints  # (nr,) where its row of G is
-    doubt: Floats  # (nr,) what round-off may have left in the pivot
+    whole: Floats  # (nr,) pivot it would have at right angles to the others: what later pivots are compared with
+    sine: Floats  # (nr,) of its angle to those taken before it, when last judged; 0 if it was not taken
+    left: Floats  # (nr,) scratch of the judge
+    dense: Floats  # (nr·n,) and his rows
     pivot: Floats  # (nr,) inverse of the factor's diagonal; 0 for rows that are dropped
     J: Floats  # (ny,)
     Y: Floats  # (ny,) L⁻ᵀ Jᵀ

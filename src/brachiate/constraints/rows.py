@@ -465,7 +465,6 @@ def fill(T, W, B):
     for a in range(B.count[USED]):
         i = B.order[a]
         if B.kind[i] == CONNECTION:
-            B.gross_turn[i] = B.gross_move[i] = 0.0
             fill_chain(T, W, B, i, B.tip_first[i], vec3(B.P_first, i), 0, -1.0)
             fill_chain(T, W, B, i, B.tip_second[i], vec3(B.P_second, i), B.y_second[i], 1.0)
         else:
@@ -486,13 +485,10 @@ def fill_chain(T, W, B, i, tip, P, at, sign):
     for f in range(fours(B, i)):
         for d in range(LANES * min(n, common)):
             B.J[index(base + f * stride + d)] = 0.0
-    turn = move = 0.0
     for d in range(common, n):
         k = T.above[index(T.row[tip] + d)]
         S = motion(W.S, k)
         v = velocity_at(S, P)
-        turn += W.D[index(k)] * (S.w @ S.w)
-        move += W.D[index(k)] * (v @ v)
         if B.form[i] == POINT:
             j = index(base + LANES * d)
             B.J[j], B.J[j + index(1)], B.J[j + index(2)], B.J[j + index(3)] = sign * v.x, sign * v.y, sign * v.z, 0.0
@@ -502,8 +498,6 @@ def fill_chain(T, W, B, i, tip, P, at, sign):
                 put_lane(B, base, m, stride, d, sign * (t.n @ S.w + t.f @ v))
             for m in range(B.rows[i], LANES * fours(B, i)):
                 put_lane(B, base, m, stride, d, 0.0)
-    B.gross_turn[i] += turn
-    B.gross_move[i] += move
 
 
 @kernel
@@ -513,11 +507,9 @@ def fill_coordinates(T, W, B, i):
     for j in range(at, at + fours(B, i) * stride):
         B.J[j] = 0.0
     k = B.coordinate[i]
-    B.gross_move[i] = W.D[k]
     if B.kind[i] >= SWING:
         for m in range(3):
             put_lane(B, at, 0, stride, T.depth[k + m], B.T[B.row[i], m])
-            B.gross_move[i] = max(B.gross_move[i], W.D[k + m])
         return
     for m in range(B.rows[i]):
         put_lane(B, at, m, stride, T.depth[k + m], 1.0)
@@ -527,19 +519,3 @@ def fill_coordinates(T, W, B, i):
         depth = T.depth[other]
         place = LANES * depth + (0 if depth < B.common[i] else B.y_second[i])
         B.J[at + place] -= d
-        B.gross_move[i] += d * d * W.D[other]
-
-
-@kernel
-def anything(B, i):
-    """How large any row of bond i could be: what is small against that is nothing."""
-    return B.gross_move[i] + (B.gross_turn[i] if B.kind[i] == CONNECTION else 0.0)
-
-
-@kernel
-def gross(B, i, r):
-    """How large row r of bond i would be if nothing cancelled in it."""
-    if B.kind[i] != CONNECTION:
-        return B.gross_move[i]
-    t = force(B.T, r)
-    return (t.n @ t.n) * B.gross_turn[i] + (t.f @ t.f) * B.gross_move[i]

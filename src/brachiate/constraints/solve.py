@@ -3,27 +3,26 @@
 With Y = L⁻ᵀ Jᵀ and Z = D Y, G = Yᵀ Z, and what the forces λ do to velocities is L⁻¹ Z λ. Rows whose chains do not meet
 have no entry in G: it is kept and factored within its skyline, so ladders of loops stay linear in their length.
 
-Rank is decided by the pivots of the factor: a pivot relative to the row's own size is the squared sine of the angle, in
-the mass metric, between this row and those before it. Rows that say nothing new are dropped, not blurred.
+Rows that say nothing new are dropped, not blurred: :mod:`.rank` knows which. The pivots of the factor tell when to ask it
+again: a pivot relative to the row's size is the squared sine of the angle, in the mass metric, to those before it.
 """
 
 from __future__ import annotations
 
 from brachiate.compiled import far, index, kernel
+from brachiate.constraints.rank import judge
 from brachiate.constraints.rooms import DROPPED, HOLDING, NEW, NUMBERS_G, PAIRS, REDUNDANT, REGULAR, ROWS, USED, WEAK, open_bonds
-from brachiate.constraints.rows import anything, fill, gross
+from brachiate.constraints.rows import fill
 from brachiate.constraints.structure import LANES, chain, fours
 from brachiate.model.rooms import OK, open_rooms
 
-# A row whose entries cancel to this fraction of their size (squared) is zero: both bodies move alike along it.
-NOTHING = 1e-24
-# A row at an angle to the others whose squared sine is below this says what they say. Round-off in the squared sine of
-# rows well apart is about 1e-15, so 1e-12 leaves three digits of room on that side.
-SAME = 1e-12
-# Round-off in the pivot of a row, relative to its size, with room to spare: rows are sums of some dozens of products.
-ROUND_OFF = 1e-14
-# A row whose squared size has shrunk to this fraction of what it would be if nothing cancelled is about to be lost.
-NEARLY_LOST = 1e-6
+# A pivot this small against its row's size is round-off.
+ROUND_OFF = 1e-15
+# A redundant row with a pivot beyond this part of its size may have something to say again.
+SAYS_SOMETHING = 1e-10
+# Pivots see the angles of rows through the masses: the judge is asked this much earlier than it may matter.
+EARLY = 10.0
+NEVER = 1e300
 
 
 @kernel
@@ -124,7 +123,7 @@ def eliminate(B, r):
     """Row r of G = L D Lᵀ from those before it; returns its size before and its pivot."""
     start, row = B.meets[r], B.g_at[r] - B.meets[r]
     size = B.G[index(row + r)]
-    pivot, doubt = size, ROUND_OFF * size
+    pivot = size
     for s in range(start, r):
         other = B.g_at[s] - B.meets[s]
         x = B.G[index(row + s)]
@@ -134,46 +133,45 @@ def eliminate(B, r):
     for s in range(start, r):
         x = B.G[index(row + s)] * B.pivot[s]
         pivot -= x * B.G[index(row + s)]
-        doubt += x * x * B.doubt[s]  # a row that leans heavily on a small one takes on its round-off
         B.G[index(row + s)] = x
-    B.doubt[r] = doubt
     return size, pivot
 
 
 @kernel
-def factor_rows(B, decide, weak):
-    """Factor G in place, leaving out rows that are redundant.
+def factor_rows(B, weak):
+    """Factor G in place, leaving out rows that are not regular. Says whether the judge should look which those are.
 
-    With ``decide``, say which rows are: new ones that bring nothing. Ones that held and are about to be lost are never called
-    redundant: they are weak, and the posture close to a singular one. Redundant ones that bring something again hold again.
-    Rows whose pivot has fallen below ``weak`` times their size are listed; here they still count, so that what they say is not
-    said twice.
+    A pivot that has shrunk to ``weak`` of what it would be at right angles is one reason; a redundant row with a pivot, and new
+    rows, are others.
     """
-    least, holding, dropped, weaks = 1.0, 0, 0, 0
-    for a in range(B.count[USED]):
-        i = B.order[a]
-        for r in range(B.row[i], B.row[i] + B.rows[i]):
-            size, pivot = eliminate(B, r)
-            whole = gross(B, i, r)
-            lost = not size > NOTHING * anything(B, i) or not pivot > max(SAME * size, B.doubt[r])
-            if decide and B.state[r] == NEW:
-                B.state[r] = REDUNDANT if lost else REGULAR
-            elif decide and B.state[r] == REDUNDANT and pivot > 10.0 * max(SAME * size, B.doubt[r]) and not lost:
-                B.state[r] = REGULAR
-            B.pivot[r] = 0.0
-            if B.state[r] != REGULAR:
-                dropped += int(B.state[r] == REDUNDANT or B.state[r] == NEW)
-                continue
+    doubtful, holding, dropped = False, 0, 0
+    for r in range(B.count[ROWS]):
+        size, pivot = eliminate(B, r)
+        B.pivot[r] = 0.0
+        if B.state[r] == REGULAR:
             holding += 1
-            if pivot < least * whole:
-                least = max(pivot, 0.0) / whole
-            if pivot > 1e-15 * size:
+            doubtful = doubtful or not (pivot > EARLY * weak * B.whole[r] and pivot > 100.0 * ROUND_OFF * size)
+            if pivot > ROUND_OFF * size:
                 B.pivot[r] = 1.0 / pivot
-            if not (pivot > weak * whole and pivot > 1e-15 * size):
-                B.weak[weaks] = r
-                weaks += 1
-    B.count[HOLDING], B.count[DROPPED], B.count[WEAK] = holding, dropped, weaks
-    B.most[1] = least
+        elif B.state[r] == REDUNDANT:
+            dropped += 1
+            doubtful = doubtful or pivot > SAYS_SOMETHING * size + B.whole[r]
+        elif B.state[r] == NEW:
+            doubtful = True
+    B.count[HOLDING], B.count[DROPPED] = holding, dropped
+    return doubtful
+
+
+@kernel
+def compare_with(B):
+    """Keep what the pivots are while the judge's sines hold, for those to come to be compared with."""
+    for r in range(B.count[ROWS]):
+        if B.state[r] == REGULAR:
+            B.whole[r] = 1.0 / (B.pivot[r] * B.sine[r] * B.sine[r]) if B.pivot[r] * B.sine[r] > 0.0 else NEVER
+        else:
+            B.whole[r] = 0.0
+    for n in range(B.count[WEAK]):
+        B.whole[B.weak[n]] = NEVER
 
 
 @kernel
@@ -190,12 +188,23 @@ def factor_without_weak(B):
 
 @far
 def relate(key, held, weak, decide):
-    """J, Y, Z and the factor of G at poses and with a mass matrix already known; ``decide`` and ``weak`` as in factor_rows."""
+    """J, Y, Z and the factor of G at poses and with a mass matrix already known.
+
+    With ``decide``, look which rows hold and which are weak (:func:`.rank.judge`), if there is any doubt about it; otherwise
+    that is taken to be as it was.
+    """
     T, W = open_rooms(key)
     (B,) = open_bonds(held)
     fill(T, W, B)
     respond(T, W, B)
-    factor_rows(B, decide, weak)
+    doubtful = factor_rows(B, weak)
+    if decide:
+        B.count[WEAK] = 0
+        if doubtful:
+            judge(T, W, B, weak)
+            products(B)
+            factor_rows(B, weak)
+            compare_with(B)
     if B.count[WEAK]:
         factor_without_weak(B)
     return OK
