@@ -24,6 +24,7 @@ from brachiate.spatial import force, motion, vec3
 SAME = 1e-9
 LEAST_GAP, MOST_DOUBT = 100.0, 1e-6  # bonds that are open turn rows by about as much: nothing finer is seen then
 LOYAL = 10.0  # a redundant row replaces one that holds only if it is so much better
+NOTHING = 1e-24  # square of a row, of what any row of its bond could be, that is all round-off
 STANDS_OUT = 0.3  # sine at which rows are taken first
 
 
@@ -79,7 +80,8 @@ def put_rows(T, W, B, nv):
                 continue
             t = force(B.T, r)
             whole = (t.n @ t.n) * turn + (t.f @ t.f) * move if B.kind[i] == CONNECTION else move
-            B.left[r] = put_row(T, B, i, m, 1.0 / math.sqrt(whole) if whole > 0.0 else 0.0, nv)
+            scale = 1.0 / math.sqrt(whole) if whole > NOTHING * (turn + move) else 0.0  # or both bodies move alike
+            B.left[r] = put_row(T, B, i, m, scale, nv)
             before += int(B.state[r] == REGULAR)
             gap = max(gap, abs(B.c[r]))
     return before, gap
