@@ -49,7 +49,8 @@ _ELEMENTS, _NUMBERS, _VELOCITIES = 5, 8, 6
 _PER_ELEMENT = ("e_kind", "e_axis", "e_anchor", "e_q", "e_v")
 _PER_NUMBER = ("q", "rest")
 _PER_VELOCITY = ("v", "tau", "damping", "stiffness", "friction", "S", "N")
-_PER_ROW = ("T", "c", "gamma", "rate", "goal", "speed", "rhs", "force", "state", "weak", "meets", "g_at", "pivot", "whole", "sine", "left")
+_PER_ROW = ("T", "c", "gamma", "rate", "goal", "speed", "rhs", "force", "state", "weak", "meets", "g_at", "pivot", "whole")
+_PER_ROW += ("sine", "sine_last", "reach", "left")
 _SCRATCH = ("J", "Y", "Z", "G", "pair", "far", "cross", "dense")
 
 
@@ -90,7 +91,7 @@ class Held:
         length |= dict.fromkeys(_PER_VELOCITY, _VELOCITIES * h) | dict.fromkeys(_PER_ROW, sizes["rows"])
         length |= {"J": sizes["y"], "Y": sizes["y"], "Z": sizes["y"], "G": sizes["g"], "pair": sizes["pairs"]}
         length |= {"v_before": self.data.model.nv, "dense": sizes["rows"] * self.data.model.nv}
-        length |= {"count": 8, "far": 5, "most": 2, "clock": 1, "step": 1, "z": self.data.model.nv, "cross": self._cross}
+        length |= {"count": 8, "far": 5, "most": 2, "clock": 2, "step": 1, "z": self.data.model.nv, "cross": self._cross}
         room = {name: np.zeros((length.get(name, h), *field.row), field.dtype) for name, field in fields_of(Bonds).items()}
         self.room = Bonds(**room)
         self._sizes = sizes

@@ -15,12 +15,13 @@ from brachiate.constraints.rooms import (
     REGULAR,
     RELATE,
     ROWS,
+    SET_OUT,
     TURN_ON,
     USED,
     WEAK,
     open_bonds,
 )
-from brachiate.constraints.rows import biases
+from brachiate.constraints.rows import biases, gammas
 from brachiate.constraints.solve import solve_rows, spread, times
 from brachiate.dynamics.inverse import CREEP, external_forces, gather, move_body, passive_forces
 from brachiate.dynamics.mass import factor, mass_matrix, solve_down, solve_up
@@ -29,6 +30,7 @@ from brachiate.manifold import integrate
 from brachiate.model.rooms import OK, SINGULAR, open_rooms
 
 CLOSED = 1e-14  # [m or rad] a bond is as closed as round-off lets it be
+AJAR = 1e-11  # [m or rad] redundant rows follow the others to well below this
 OPEN = 10  # status: bonds cannot be closed from here
 NEEDS_CROSSING = 11  # status: a singular posture is near, and the code for it is not there yet
 BROKEN = 1e-8  # of the size of accelerations [m/s² or rad/s²]: round-off in rows that are truly redundant is far below
@@ -128,6 +130,43 @@ def betrayed(T, W, B):
 
 
 @kernel
+def sets_out_wrongly(T, W, B):
+    """Call rows weak that were thought redundant, if these accelerations from rest would break them: γ(a) is beyond J a.
+
+    Leaves γ, right-hand sides and forces of that question behind.
+    """
+    most = 0.0
+    for k in range(W.a.shape[0]):
+        most = max(most, abs(W.a[k]))
+    if most == 0.0:
+        return False
+    for k in range(W.a.shape[0]):
+        B.v_before[k] = W.v[k]
+        W.v[k] = W.a[k] / most
+    gammas(T, W, B)
+    for r in range(B.count[ROWS]):
+        B.rhs[r] = -B.gamma[r]
+    push_back(T, W, B, B.z)
+    times(T, B, B.J, B.z, B.rhs)
+    for r in range(B.count[ROWS]):
+        if B.state[r] == REDUNDANT and abs(B.rhs[r] + B.gamma[r]) > BROKEN:
+            B.weak[B.count[WEAK]] = r
+            B.count[WEAK] += 1
+    for k in range(W.a.shape[0]):
+        W.v[k] = B.v_before[k]
+    return B.count[WEAK] > 0
+
+
+@kernel
+def at_rest(W):
+    """Whether velocities are so small that what follows from their squares cannot be seen beside accelerations."""
+    v = a = 0.0
+    for k in range(W.a.shape[0]):
+        v, a = max(v, abs(W.v[k])), max(a, abs(W.a[k]))
+    return v * v < BROKEN * max(1.0, a)
+
+
+@kernel
 def let_go(B):
     """Let limits sleep that would have to pull: a limit can only push."""
     found = False
@@ -182,6 +221,14 @@ def wake(B):
             B.c[r] = 0.0
             found = True
     return found
+
+
+@kernel
+def suspect(B):
+    """Call redundant rows new that have come open while the others are closed: they had something to say."""
+    for r in range(B.count[ROWS]):
+        if B.state[r] == REDUNDANT and abs(B.c[r]) > AJAR:
+            B.state[r] = NEW
 
 
 @kernel
@@ -265,6 +312,7 @@ def hold(key, held, implicit, what):
                 call_at(B.far[METRIC], key, held, 0.0, 0)
                 call_at(B.far[RELATE], key, held, weakness(W, B), 1)
         status = project_position(key, held, T, W, B)
+        suspect(B)
     else:
         poses(T, W)
         call_at(B.far[LOOK], key, held, 0.0, 0)
@@ -302,14 +350,21 @@ def hold(key, held, implicit, what):
             call_at(B.far[RELATE], key, held, weakness(W, B), 1)
             set_goals(T, W, B, implicit if what == STEP else 0.0)
             forced(T, W, B)
-        if decide and B.count[DROPPED] and not B.count[WEAK] and betrayed(T, W, B):
-            # Rows thought redundant are not: the posture is singular. v is bent onto what they allow, and all done again.
-            if B.far[CROSS] == 0:
+        if decide and B.count[DROPPED] and not B.count[WEAK]:
+            # Rows thought redundant may not be: then the posture is singular, and only some of the ways on are open.
+            resting = at_rest(W)
+            found = sets_out_wrongly(T, W, B) if resting else betrayed(T, W, B)
+            if found and B.far[CROSS] == 0:
                 return NEEDS_CROSSING
-            call_at(B.far[CROSS], key, held, 0.0, BEND)
-            motion_forces(T, W, B)
-            set_goals(T, W, B, implicit if what == STEP else 0.0)
-            forced(T, W, B)
+            if found and not resting:
+                call_at(B.far[CROSS], key, held, 0.0, BEND)
+            if found or resting:
+                motion_forces(T, W, B)
+                set_goals(T, W, B, implicit if what == STEP else 0.0)
+                forced(T, W, B)
+            if found and resting:
+                call_at(B.far[CROSS], key, held, 0.0, SET_OUT)
+                return status
         if B.count[WEAK]:
             if B.far[CROSS] == 0:
                 return NEEDS_CROSSING

@@ -26,6 +26,8 @@ LEAST_GAP, MOST_DOUBT = 100.0, 1e-6  # bonds that are open turn rows by about as
 LOYAL = 10.0  # a redundant row replaces one that holds only if it is so much better
 NOTHING = 1e-24  # square of a row, of what any row of its bond could be, that is all round-off
 STANDS_OUT = 0.3  # sine at which rows are taken first
+FAINT = 1e-5  # sine below which too few digits are left to hold on to while things move
+AHEAD = 3.0  # so many steps the judge looks ahead
 
 
 @kernel
@@ -120,7 +122,9 @@ def take(B, r, n, least, nv):
 
 @outlined
 def judge(T, W, B, weak):
-    """Say which rows hold, and list those that are weak: the square of their sine is below ``weak``.
+    """Say which rows hold, and list those that are weak: that may be lost in the next steps, going by how their sine changes.
+
+    The square of their sine is below ``weak`` in any case.
 
     New rows that bring nothing are redundant. Rows that held and have nobody to replace them are never called redundant: they
     are weak, and the posture is close to a singular one.
@@ -137,15 +141,20 @@ def judge(T, W, B, weak):
         if least == finest:
             break
         least = max(0.1 * least, finest)
-    weaks = 0
+    weaks, passed = 0, abs(B.clock[0] - B.clock[1])
     for r in range(n):
         taken = B.sine[r] > 0.0
         if not taken and B.left[r] < 0.0:
             continue
         kept = not taken and before > 0 and B.state[r] == REGULAR
         before -= int(kept)
+        if passed > 0.0 or B.state[r] == NEW:
+            change = abs(B.sine[r] - B.sine_last[r])
+            known = B.state[r] != NEW and passed < 1.5 * B.step[0]
+            B.reach[r] = max(FAINT, AHEAD * change * B.step[0] / passed) if known else 1.0
+            B.sine_last[r] = B.sine[r]
         B.state[r] = REGULAR if taken or kept else REDUNDANT
-        if kept or (taken and not B.sine[r] * B.sine[r] > weak):
+        if kept or (taken and not (B.sine[r] > B.reach[r] or B.sine[r] * B.sine[r] > weak)):
             B.weak[weaks] = r
             weaks += 1
-    B.count[WEAK] = weaks
+    B.count[WEAK], B.clock[1] = weaks, B.clock[0]

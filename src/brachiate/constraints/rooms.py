@@ -28,8 +28,8 @@ POINT, WELD, HINGE, SLIDER, ANY = range(5)
 REGULAR, REDUNDANT, NEW, ASLEEP, SOFT = range(5)
 # Places in Bonds.far.
 LOOK, METRIC, RELATE, HOLD, CROSS = range(5)
-# What CROSS is asked for: accelerations that turn onto the way on, or velocities bent onto it.
-TURN_ON, BEND = range(2)
+# What CROSS is asked for: accelerations that turn onto the way on; velocities, or accelerations from rest, bent onto it.
+TURN_ON, BEND, SET_OUT = range(3)
 # Places in Bonds.count.
 USED, ROWS, NUMBERS_Y, NUMBERS_G, PAIRS, HOLDING, DROPPED, WEAK = range(8)
 
@@ -40,7 +40,7 @@ class Bonds(NamedTuple):
     count: Ints  # (8,) bonds in use, rows, numbers of Y, numbers of G, pairs of chains that meet; rows that hold, redundant, weak
     far: Ints  # (5,) addresses of the large pieces of compiled code: LOOK, METRIC, RELATE, HOLD, CROSS
     most: Floats  # (2,) largest residual; largest |J v − rate| after an impulse
-    clock: Floats  # (1,) [s] time of the state looked at
+    clock: Floats  # (2,) [s] time of the state looked at, and of the one last judged
     step: Floats  # (1,) [s] length of the steps that are being made; 0 if none are
     order: Ints  # (nh,) the bonds in use, the oldest first: of rows that say the same, the later ones are redundant
     alive: Ints  # (nh,)
@@ -115,6 +115,8 @@ class Bonds(NamedTuple):
     g_at: Ints  # (nr,) where its row of G is
     whole: Floats  # (nr,) pivot it would have at right angles to the others: what later pivots are compared with
     sine: Floats  # (nr,) of its angle to those taken before it, when last judged; 0 if it was not taken
+    sine_last: Floats  # (nr,) the same at the time before
+    reach: Floats  # (nr,) how much it may change in the next steps, going by that
     left: Floats  # (nr,) scratch of the judge
     dense: Floats  # (nr·n,) and his rows
     pivot: Floats  # (nr,) inverse of the factor's diagonal; 0 for rows that are dropped

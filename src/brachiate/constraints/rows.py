@@ -25,7 +25,7 @@ from brachiate.constraints.rooms import (
     open_bonds,
 )
 from brachiate.constraints.structure import LANES, fours
-from brachiate.dynamics.inverse import CREEP, base_acceleration
+from brachiate.dynamics.inverse import CREEP, base_acceleration, move_body
 from brachiate.kinematics import origin_of, zero_motion
 from brachiate.model.joints import BALL, SLIDE, TURN
 from brachiate.model.rooms import OK, open_rooms
@@ -457,6 +457,14 @@ def biases(T, W, B):
             bias_row(T, W, B, i)
             if B.acts[i]:
                 joint_forces(T, W, B, i)
+
+
+@kernel
+def gammas(T, W, B):
+    """γ of every row at poses already known and the velocity W.v."""
+    for i in range(T.parent.shape[0]):
+        move_body(T, W, i, zero_motion())
+    biases(T, W, B)
 
 
 @kernel

@@ -9,7 +9,8 @@ but its rate of change does: with uᵀJ ≈ 0 the unknown jerk drops out and
 
 In a posture that is singular from the start, velocities are free that the next moment would break the constraint: v has
 to obey uᵀγ(v) = 0 as well. It is bent onto that by Newton's method, with the least motion in the mass metric. Where no such
-v exists but zero (a *shaky* posture), the iteration halves what is too much each time, down to nothing.
+v exists but zero (a *shaky* posture), the iteration halves what is too much each time, down to nothing. From rest, the
+acceleration is the way it goes, and is bent in the same manner: the nearest that is allowed, as Gauss has it.
 """
 
 from __future__ import annotations
@@ -17,12 +18,11 @@ from __future__ import annotations
 import math
 
 from brachiate.compiled import call_at, far, kernel
-from brachiate.constraints.rooms import BEND, LOOK, ROWS, WEAK, open_bonds
-from brachiate.constraints.rows import biases, fill
+from brachiate.constraints.rooms import LOOK, ROWS, SET_OUT, TURN_ON, WEAK, open_bonds
+from brachiate.constraints.rows import fill, gammas
 from brachiate.constraints.solve import solve_rows, spread, times
-from brachiate.dynamics.inverse import move_body
 from brachiate.dynamics.mass import solve_down, solve_up
-from brachiate.kinematics import ball_motions, poses, zero_motion
+from brachiate.kinematics import ball_motions, poses
 from brachiate.manifold import integrate
 from brachiate.model.rooms import OK, open_rooms
 
@@ -30,14 +30,6 @@ TRAVEL = 1e-3  # [rad or m] how far along the motion differences are taken; thei
 PLACES = (1.0, -1.0, 2.0, -2.0)
 BENDS = 40  # at most so many steps of Newton's method
 GONE = 1e-9  # a third-order row this small relative to the speed says nothing: the constraint is redundant here
-
-
-@kernel
-def gammas(T, W, B):
-    """γ of every row at poses already known and the velocity W.v."""
-    for i in range(T.parent.shape[0]):
-        move_body(T, W, i, zero_motion())
-    biases(T, W, B)
 
 
 @kernel
@@ -71,7 +63,7 @@ def dot(x, y, n):
 def cross(key, held, x, what):
     """TURN_ON: correct W.a, which the regular rows have made, so that it also follows the third-order rows of the weak ones.
 
-    BEND: correct W.v so that uᵀγ = 0 of every weak row.
+    BEND: correct W.v so that uᵀγ = 0 of every weak row. SET_OUT: the same for W.a, which is where it goes from rest.
     """
     T, W = open_rooms(key)
     (B,) = open_bonds(held)
@@ -86,6 +78,9 @@ def cross(key, held, x, what):
     y, at = B.cross[at : at + weak * nv], at + weak * nv
     s, at = B.cross[at : at + weak], at + weak
     M = B.cross[at : at + weak * weak]
+    if what == SET_OUT:
+        for j in range(nv):
+            B.v_before[j], W.v[j] = W.v[j], W.a[j]
     speed = 0.0
     for j in range(nv):
         v0[j], a0[j] = W.v[j], W.a[j]
@@ -99,8 +94,10 @@ def cross(key, held, x, what):
         s[i] = 0.0
         for j in range(nv):
             t[i * nv + j] = 0.0
-    if what == BEND:
+    if what != TURN_ON:
         bend(T, W, B, v0, speed, U, t, y, s, M, rows, weak)
+        for j in range(nv if what == SET_OUT else 0):
+            W.a[j], W.v[j] = W.v[j], B.v_before[j]
         return OK
     along_velocities(T, W, B, v0, speed, U, t, rows, weak)
     along_motion(key, held, T, W, B, q0, v0, TRAVEL / speed, U, t, s, rows, weak)
