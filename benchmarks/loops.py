@@ -55,7 +55,7 @@ def by_unit_vectors(model: Model) -> list[Row]:
         return []
     times = race({name: repeated(way) for name, way in ways.items()})
     passes = model.nv - 3 * len(model.loops) + 1
-    note = f"unit vectors: ours as well, as published, {passes} passes of inverse dynamics; accelerations differ by {difference:.0e} of the largest"
+    note = f"unit vectors: ours too, as published, {passes} passes of inverse dynamics; they differ by {difference:.0e} of the largest"
     more = {"ours_call": "forward_dynamics()", "peer_call": "the same, method='unit-vector'", "difference": difference, "note": note}
     return [row(f"accelerations, {CALL}", "monkey swing", times["fast"], "unit vectors", times["unit-vector"], **more)]
 

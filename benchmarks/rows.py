@@ -67,7 +67,7 @@ def show(rows: list[Row]) -> None:
     console.print(table)
     for name in dict.fromkeys(r["name"] for r in rows):
         ratios = [(r["ratio"], r) for r in rows if r["name"] == name and r["ratio"]]
-        lost = sorted((x, f"{r['model']} against {r['peer']} {x:.2g}") for x, r in ratios if x < 1)
+        lost = sorted((x, f"{r['model']} against {r['peer']} {_number(x)}") for x, r in ratios if x < 1)
         if lost:
             console.print(f"[red]lost[/] {len(lost)} of {len(ratios)}: {name}: {', '.join(text for _, text in lost)}")
     for note in dict.fromkeys(r["note"] for r in rows if r.get("note")):
@@ -96,5 +96,8 @@ def _time(t: float | None) -> str:
 def _ratio(x: float | None) -> str:
     if x is None:
         return "-"
-    shown = f"{x:.2f}" if x >= 0.1 else f"{x:.1g}"
-    return f"[{'green' if x >= 1.05 else 'red' if x < 0.95 else 'yellow'}]{shown}[/]"
+    return f"[{'green' if x >= 1.05 else 'red' if x < 0.95 else 'yellow'}]{_number(x)}[/]"
+
+
+def _number(x: float) -> str:
+    return f"{x:.2f}" if x >= 0.1 else f"{x:.1g}"
