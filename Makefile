@@ -14,6 +14,8 @@ test: $(VENV)/.test
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py tree --json benchmarks/tree.json
+	$(BIN)/python benchmarks/run.py loops --json benchmarks/loops.json
+	$(BIN)/python benchmarks/studies.py --json benchmarks/studies.json
 
 check: $(VENV)/.test $(VENV)/.check
 	$(BIN)/ruff check .

@@ -82,7 +82,7 @@ class Ours:
             INVERSE: ("an @entry of inverse.inverse_dynamics(key)", lambda: ours.inverse_dynamics(data.key, 1)),
             MASS: ("an @entry of mass.mass_matrix_packed(key)", lambda: ours.mass_matrix(data.key, 1)),
             FORWARD: ("an @entry of forward.forward_dynamics(key)", lambda: ours.forward_dynamics(data.key, 1)),
-            STEP: ("the @entry of the euler method", lambda: run(data.key, None, steps, 0.0, DT, 1, 1, Q, V)),
+            STEP: ("the @entry of the euler method", lambda: run(data.key, None, None, steps, 0.0, DT, 1, 1, Q, V)),
         }[task]
         return {name: fresh(repeated(call), self.reset)}
 

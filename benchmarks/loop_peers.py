@@ -22,13 +22,7 @@ from brachiate.model.model import Model
 from contestants import LOOP, MOST_PINOCCHIO_BYTES, STEP, TASKS
 from race import Runner, fresh, repeated, timed
 
-DT = 1e-3  # [s]
-
-# A gap g of a loop is led back by g'' = -kp g - kd g', in MuJoCo and in Pinocchio alike. These gains are as their guides teach:
-# critically damped, with a time constant of two steps, the shortest that MuJoCo takes (its refsafe).
-CAREFUL = (1 / (2 * DT) ** 2, 1 / DT)
-# These leave nothing of a gap after one step of semi-implicit Euler, but for what is not linear: the best there are.
-STIFFEST = (1 / DT**2, 1 / DT)
+REFINED = 3  # times that the judge's accelerations are improved: each takes off most of what round-off left
 
 
 class State(NamedTuple):
@@ -38,8 +32,29 @@ class State(NamedTuple):
     v: Array
 
 
+class Problem(NamedTuple):
+    """What all are asked: steps of ``dt`` [s] of one mechanism from one state.
+
+    A gap g of a loop is led back by g'' = -kp g - kd g', in MuJoCo and in Pinocchio alike.
+    """
+
+    model: Model
+    state: State
+    dt: float
+
+    @property
+    def careful(self) -> tuple[float, float]:
+        """Gains as the guides teach: critically damped, a time constant of two steps, the shortest that MuJoCo takes (its refsafe)."""
+        return 1 / (2 * self.dt) ** 2, 1 / self.dt
+
+    @property
+    def stiffest(self) -> tuple[float, float]:
+        """Gains that leave nothing of a gap after a step of semi-implicit Euler, but for what is not linear: the best there are."""
+        return 1 / self.dt**2, 1 / self.dt
+
+
 class Contestant(Protocol):
-    """What takes steps of :data:`DT`."""
+    """What takes steps of a problem."""
 
     name: str  # of the peer
     agree: float  # how far its accelerations may be from the judge's
@@ -92,7 +107,18 @@ class Judge:
         gamma = np.concatenate([(frame_motion(self.data, a)[1] - frame_motion(self.data, b)[1])[:3] for a, b in self.ends])
         bias, M = dynamics.bias(self.data, *state).copy(), dynamics.mass_matrix(self.data, state.q)
         K = np.block([[M, -J.T], [J, np.zeros((len(J), len(J)))]])
-        return np.linalg.solve(K, np.concatenate([-bias, -gamma]))[:n]
+        right = np.concatenate([-bias, -gamma])
+        x = np.linalg.solve(K, right)
+        for _ in range(REFINED):  # a long chain's M is badly conditioned: its torques are exact only link by link
+            torque = dynamics.inverse_dynamics(self.data, *state, x[:n])
+            x = x - np.linalg.solve(K, np.concatenate([torque - J.T @ x[n:], J @ x[:n] + gamma]))
+        return x[:n]
+
+    def after_impulse(self, state: State) -> Array:
+        """Velocities once impulses have closed the loops: M (v⁺ - v) = Jᵀλ and J v⁺ = 0."""
+        J, M = self.jacobian(state.q), dynamics.mass_matrix(self.data, state.q)
+        Y = np.linalg.solve(M, J.T)
+        return state.v - Y @ np.linalg.solve(J @ Y, J @ state.v)
 
     def disagreement(self, state: State, a: Array) -> float:
         """How far accelerations are from the right ones, by the torques they take, relative to the largest."""
@@ -107,9 +133,9 @@ class Judge:
         return max(self.gap(state.q) for state in path), float(np.abs(energies - energies[0]).max())
 
 
-def start(model: Model, seed: int = 7) -> State:
-    """The pose ``reference`` with random velocities, less what the loops do not allow."""
-    q, v = model.poses["reference"].copy(), np.random.default_rng(seed).uniform(-1, 1, model.nv)
+def start(model: Model, speed: float = 1.0, seed: int = 7) -> State:
+    """The pose ``reference`` with random velocities up to a speed [m/s or rad/s], less what the loops do not allow."""
+    q, v = model.poses["reference"].copy(), speed * np.random.default_rng(seed).uniform(-1, 1, model.nv)
     J = Judge(model).jacobian(q)
     return State(q, v - J.T @ np.linalg.solve(J @ J.T, J @ v))
 
@@ -124,14 +150,16 @@ class MuJoCo:
     agree = 1e-2
 
     def __init__(
-        self, model: Model, state: State, library: ctypes.CDLL | None, name: str = "MuJoCo", solref: tuple[float, float] = (2 * DT, 1.0)
+        self, problem: Problem, library: ctypes.CDLL | None, name: str = "MuJoCo", gains: tuple[float, float] | None = None
     ) -> None:
         import mujoco  # noqa: PLC0415
 
+        model, state, dt = problem
+        solref = tuple(-gain for gain in gains) if gains else (2 * dt, 1.0)
         self.mj, self.ours, self.library, self.state, self.name = mujoco, model, library, state, name
         self.plan = convert.joints(model)
         spec = convert.to_mujoco(model)
-        spec.option.timestep = DT
+        spec.option.timestep = dt
         stiff = mujoco.mjMAXIMP
         convert.close_mujoco(spec, model, solref, (stiff, stiff, 0.001, 0.5, 2.0))
         self.model = spec.compile()
@@ -191,15 +219,25 @@ DENSE = Proximal("constraintDynamics", mu=0.0, iterations=1, agree=1e-9)
 LINKWISE = Proximal("lcaba", mu=1e-4, iterations=2, agree=1e-6)
 
 
+def pinocchio_loop(model: Any, ends: convert.Ends) -> Any:
+    """Pinocchio's constraint that keeps two points together; along world axes, as along those of the joint it is slower."""
+    import pinocchio as pin  # noqa: PLC0415
+
+    first, second = (pin.SE3(np.eye(3), at) for at in (ends.first, ends.second))
+    axes = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    return pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, ends.first_body, first, ends.second_body, second, axes)
+
+
 class Pinocchio:
     """Pinocchio's constrained dynamics and semi-implicit Euler; in C++ if that could be built."""
 
     def __init__(
-        self, model: Model, state: State, library: ctypes.CDLL | None, name: str = "Pinocchio",
+        self, problem: Problem, library: ctypes.CDLL | None, name: str = "Pinocchio",
         algorithm: Proximal = DENSE, gains: tuple[float, float] = (0.0, 0.0),
     ) -> None:  # fmt: skip
         import pinocchio as pin  # noqa: PLC0415
 
+        model, state, self.dt = problem
         self.pin, self.ours, self.library, self.name, self.algorithm = pin, model, library, name, algorithm
         self.agree = algorithm.agree
         self.plan = convert.joints(model)
@@ -222,14 +260,11 @@ class Pinocchio:
 
     def _python(self, gains: tuple[float, float]) -> Callable[[Array, Array], tuple[Array, Array, Array]]:
         """A step: from q and v to those after it, and the acceleration."""
-        pin, tau, (call, mu, iterations, _) = self.pin, self.tau, self.algorithm
+        pin, tau, dt, (call, mu, iterations, _) = self.pin, self.tau, self.dt, self.algorithm
         model = convert.to_pinocchio(self.ours)
         data, loops, work = model.createData(), pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
-        for e in self.ends:
-            first, second = (pin.SE3(np.eye(3), at) for at in (e.first, e.second))
-            # Along world axes: along those of the joint is slower.
-            axes = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-            loop = pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, e.first_body, first, e.second_body, second, axes)
+        for ends in self.ends:
+            loop = pinocchio_loop(model, ends)
             loop.m_baumgarte_parameters.Kp, loop.m_baumgarte_parameters.Kd = gains
             loops.append(loop)
             work.append(loop.createData())
@@ -241,8 +276,8 @@ class Pinocchio:
 
         def step(q: Array, v: Array) -> tuple[Array, Array, Array]:
             a = accelerations(model, data, q, v, tau, loops, work, settings)
-            v = v + DT * a
-            return integrate(model, q, DT * v), v, a
+            v = v + dt * a
+            return integrate(model, q, dt * v), v, a
 
         return step
 
@@ -264,7 +299,7 @@ class Pinocchio:
 
     def _steps(self, n: int) -> float:
         q, v, a = (x.ctypes.data for x in self.now)
-        return self.library.pinocchio_constrained_run(self.handle, n, q, v, DT, a)
+        return self.library.pinocchio_constrained_run(self.handle, n, q, v, self.dt, a)
 
     def _walk(self, n: int) -> None:
         q, v = self.q, self.v
@@ -304,15 +339,19 @@ class Pinocchio:
         return found
 
 
-def peers(model: Model, state: State, libraries: dict[str, Any]) -> list[Callable[[], Contestant]]:
-    """Makers of every peer, each of which may find its library missing."""
+def peers(problem: Problem, libraries: dict[str, Any], gains: bool = True) -> list[Callable[[], Contestant]]:
+    """Makers of every peer, each of which may find its library missing; ``gains``: also with other gains than the careful ones."""
     mujoco, pinocchio = libraries.get("mujoco"), libraries.get("pinocchio_constrained")
-    kp, kd = STIFFEST
+    usual: list[Callable[[], Contestant]] = [
+        lambda: MuJoCo(problem, mujoco),
+        lambda: Pinocchio(problem, pinocchio, "Pinocchio, Baumgarte", gains=problem.careful),
+        lambda: Pinocchio(problem, pinocchio, "Pinocchio, lcaba", algorithm=LINKWISE),
+    ]
+    if not gains:
+        return usual
     return [
-        lambda: MuJoCo(model, state, mujoco),
-        lambda: MuJoCo(model, state, mujoco, "MuJoCo, stiffest", solref=(-kp, -kd)),
-        lambda: Pinocchio(model, state, pinocchio),
-        lambda: Pinocchio(model, state, pinocchio, "Pinocchio, Baumgarte", gains=CAREFUL),
-        lambda: Pinocchio(model, state, pinocchio, "Pinocchio, stiffest", gains=STIFFEST),
-        lambda: Pinocchio(model, state, pinocchio, "Pinocchio, lcaba", algorithm=LINKWISE),
+        *usual,
+        lambda: MuJoCo(problem, mujoco, "MuJoCo, stiffest", gains=problem.stiffest),
+        lambda: Pinocchio(problem, pinocchio),
+        lambda: Pinocchio(problem, pinocchio, "Pinocchio, stiffest", gains=problem.stiffest),
     ]

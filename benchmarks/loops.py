@@ -1,190 +1,88 @@
-"""Closed loops against Pinocchio and MuJoCo: a monkey that hangs by both hands from the bar of a swing."""
+"""Closed loops against Pinocchio and MuJoCo: a monkey that hangs by both hands from the bar of a swing, and long chains."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple
 
 import numpy as np
 
+import changes
 import native
-from brachiate import figures
-from brachiate.doors import Array
-from brachiate.kinematics import link_poses
-from brachiate.model.builder import ModelBuilder
-from brachiate.model.data import Data
-from brachiate.model.joints import Spherical
 from brachiate.model.model import Model
-from brachiate.model.shapes import Capsule
-from brachiate.simulate.integrators import Integrator
 from brachiate.world.world import World
 from contestants import CALL, LOOP
-from loop_peers import DT, Contestant, Judge, Runner, State, peers, start
-from race import fresh, one_core, race, repeated, timed
-from rows import Row, row
+from loop_peers import Problem, start
+from loop_race import Terms, compare
+from mechanisms import chain_with_loops, monkey_swing_model
+from race import one_core, race, repeated
+from rows import Row, growth_row, row
 
-STEPS = 1000  # of the path that is judged
-TURN = 200  # steps of one turn of the race, the same for all
-ROPE, BAR = 1.5, 0.6  # [m]
-ROPE_MASS, BAR_MASS = 0.5, 2.0  # [kg]
-TIES = 5  # of a chain with loops
-BEND = 0.5  # [rad] of its zigzag
-
-
-class Result(NamedTuple):
-    """What came out of one contestant: time of a step by its fastest call, largest gap and energy drift of its path."""
-
-    seconds: float
-    call: str
-    gap: float  # [m]
-    drift: float  # [J]
+DT, CHAIN_DT = 1e-3, 1e-4  # [s]
+SAME = 1e-9  # accelerations by two methods, relative to the largest
+CHAINS, QUICK_CHAINS = (100, 300, 1000), (100,)
+CHAIN_SPEED = 0.1  # [rad/s]
+CHAIN_PATH = 20_000  # links times steps: the longer a chain, the shorter the path that is judged
+# What round-off may do, times the square of the links: in joint coordinates the mass matrix of 1000 has a condition of 3e11.
+CHAIN_ROUND_OFF = 2e-11
+PER_LINK = 1.5  # how much longer a link of a chain of 1000 may take than one of a chain of 100
 
 
 def rows(quick: bool = False) -> list[Row]:
-    """Quick or not: there is nothing but timings and paths."""
+    """All rows; quick: no long chains."""
     libraries, notes = native.load(("pinocchio_constrained", "mujoco"))
     for note in notes:
         print(note, file=sys.stderr)
     one_core()
-    return compare("monkey swing", monkey_swing_model(), libraries, notes)
+    swing = monkey_swing_model()
+    return [
+        *compare("monkey swing", Problem(swing, start(swing), DT), Terms(), libraries, notes),
+        *changes.rows(monkey_swing_model(("left",)), swing),
+        *by_unit_vectors(swing),
+        *chains(QUICK_CHAINS if quick else CHAINS, libraries, notes),
+    ]
 
 
-class Ours:
-    """Brachiate: a world closes the loops of the model, and semi-implicit Euler steps it."""
-
-    name, agree = "brachiate", 1e-9
-
-    def __init__(self, model: Model, state: State) -> None:
-        self.world, self.state = World(), state
-        self.world.add(model, "it")
-        self.integrator = Integrator(self.world.data, "euler", held=self.world.held)
-
-    def close(self) -> None:
-        """Nothing to free."""
-
-    def reset(self) -> None:
-        """Put the state back."""
-        self.world.data.q[:], self.world.data.v[:] = self.state
-
-    def runners(self, way: str) -> dict[str, Runner]:
-        """Ways to take so many steps from the start, by name."""
-        advance = self.integrator.advance
-        if way == LOOP:
-            return {"advance(dt, n)": timed(lambda n: advance(DT, n, n), self.reset)}
-        return {"advance(dt)": fresh(repeated(lambda: advance(DT)), self.reset)}
-
-    def path(self, n: int) -> list[State]:
-        """States before, between and after n steps from the start."""
-        self.reset()
-        Q, V = self.integrator.advance(DT, n)
-        return [self.state, *(State(q, v) for q, v in zip(Q, V, strict=True))]
-
-    def accelerations(self) -> dict[str, Array]:
-        """Accelerations at the start."""
-        self.reset()
-        return {"forward_dynamics": np.array(self.world.forward_dynamics())}
+def by_unit_vectors(model: Model) -> list[Row]:
+    """Our accelerations against the method as published, if they are the same."""
+    world, state = World(), start(model)
+    world.add(model, "it")
+    world.data.q[:], world.data.v[:] = state
+    ways = {method: lambda method=method: world.forward_dynamics(method=method) for method in ("fast", "unit-vector")}
+    fast, published = (np.array(way()) for way in ways.values())
+    difference = float(np.abs(fast - published).max() / np.abs(fast).max())
+    if not difference < SAME:
+        print(f"the unit vector method is left out: accelerations differ by {difference:.1e} of the largest", file=sys.stderr)
+        return []
+    times = race({name: repeated(way) for name, way in ways.items()})
+    passes = model.nv - 3 * len(model.loops) + 1
+    note = f"unit vectors: ours too, as published, {passes} passes of inverse dynamics; they differ by {difference:.0e} of the largest"
+    more = {"ours_call": "forward_dynamics()", "peer_call": "the same, method='unit-vector'", "difference": difference, "note": note}
+    return [row(f"accelerations, {CALL}", "monkey swing", times["fast"], "unit vectors", times["unit-vector"], **more)]
 
 
-def compare(name: str, model: Model, libraries: dict, notes: list[str]) -> list[Row]:
-    """Every peer in both ways of calling, after a check that all are asked the same question."""
-    judge, state = Judge(model), start(model)
-    print(f"{name}: {model.nv} velocities, {3 * len(model.loops)} rows, gap {judge.gap(state.q):.0e} m", file=sys.stderr, flush=True)
-    entrants: list[Contestant] = []
-    for make in peers(model, state, libraries):
-        try:
-            entrants.append(make())
-        except ImportError as problem:
-            print(f"a peer is left out: {problem}", file=sys.stderr)
-    own = Ours(model, state)
-    agreed = [c for c in [*entrants, own] if _agrees(judge, state, c)]
-    verdicts = {}
-    for contestant in agreed:
-        if verdict := judge.verdict(contestant.path(STEPS)):
-            verdicts[contestant] = verdict
-        else:
-            print(f"{contestant.name} is left out: it is unstable", file=sys.stderr)
-    found = []
-    for way in (LOOP, CALL):
-        times = race({(c, label): run for c in verdicts for label, run in c.runners(way).items()}, TURN)
-        results = {c: Result(*_fastest(times, c), *verdict) for c, verdict in verdicts.items() if c.runners(way)}
-        found += [_row(f"step, {way}", name, results.get(own), c.name, r, notes) for c, r in results.items() if c is not own]
-    for contestant in entrants:
-        contestant.close()
-    return found
+def chains(lengths: tuple[int, ...], libraries: dict, notes: list[str]) -> list[Row]:
+    """Steps of chains with five loops; then how everyone's time per link grows from the shortest to the longest."""
+    found = {n: _chain(n, libraries, notes) for n in lengths}
+    few, many = min(lengths), max(lengths)
+    short, long = (_per_link(found[n]) for n in (few, many))
+    grown = {who: long[who] / short[who] for who in long if who in short}
+    mine, all_rows = grown.pop("ours", None), [r for of_one in found.values() for r in of_one]
+    if few == many or not mine:
+        return all_rows
+    peers = {f"target: {PER_LINK:g}": PER_LINK, **grown}
+    return all_rows + [growth_row(f"time per link, {many} / {few}", "chain, 5 loops", mine, who, x) for who, x in peers.items()]
 
 
-def _agrees(judge: Judge, state: State, contestant: Contestant) -> bool:
-    """Whether a contestant's accelerations at the start are right; say so if not."""
-    for call, a in contestant.accelerations().items():
-        error = judge.disagreement(state, a)
-        if not error < contestant.agree:
-            print(f"{contestant.name} is left out: {call} differs by {error:.1e} of the largest torque", file=sys.stderr)
-            return False
-    return True
+def _chain(n: int, libraries: dict, notes: list[str]) -> list[Row]:
+    model = chain_with_loops(n)
+    problem = Problem(model, start(model, CHAIN_SPEED), CHAIN_DT)
+    terms = Terms(ways=(LOOP,), gains=False, steps=CHAIN_PATH // n, turn=None, round_off=CHAIN_ROUND_OFF * n**2)
+    found = compare(f"chain {n}, 5 loops", problem, terms, libraries, notes)
+    return [r | {f"{side}_us_per_link": r[f"{side}_us"] and r[f"{side}_us"] / n for side in ("ours", "peer")} for r in found]
 
 
-def _fastest(times: dict[tuple[Contestant, str], float], contestant: Contestant) -> tuple[float, str]:
-    return min((seconds, call) for (whose, call), seconds in times.items() if whose is contestant)
-
-
-def _row(name: str, model: str, mine: Result | None, peer: str, theirs: Result, notes: list[str]) -> Row:
-    more: dict[str, Any] = {}
-    for whose, result in (("ours", mine), ("peer", theirs)):
-        _, more[f"{whose}_call"], more[f"{whose}_residual_m"], more[f"{whose}_drift_j"] = result or [None] * 4
-    library = peer.partition(",")[0].lower()
-    if name.endswith(LOOP) and not theirs.call.startswith("C"):
-        more["note"] = next((note for note in notes if note.startswith(library)), "")
-    return row(name, model, mine.seconds if mine else None, peer, theirs.seconds, **more)
-
-
-def monkey_swing_model() -> Model:
-    """Monkey on a swing of two stiff ropes and a bar: 31 velocities, 9 rows; all loops are closed in the pose ``reference``.
-
-    The tree is ceiling, left rope, bar, right rope, each on the one before by a ball joint, and the monkey with its free root.
-    Loops hold the right rope to the ceiling and both hands to the bar.
-    """
-    monkey = figures.monkey16()
-    hang = monkey.poses["hang"]
-    grips = {side: _where(monkey, hang, f"{side}_hand", monkey.sites[f"{side}_grip"].position) for side in ("left", "right")}
-    middle = (grips["left"] + grips["right"]) / 2
-    half = max(BAR / 2, 2 * abs(grips["left"] - middle)[1])  # the ropes are well outside of the hands
-    up, across = np.array((0, 0, ROPE)), np.array((0, 2 * half, 0))
-    left_end = middle + across / 2
-
-    b = ModelBuilder("monkey swing")
-    hung, stood, rod = (Capsule.between((0, 0, 0), to, 0.012) for to in (-up, up, -across))
-    b.link("left_rope", joint=Spherical(effort=0.0), at=left_end + up, mass=ROPE_MASS, shapes=hung)
-    b.link("bar", parent="left_rope", joint=Spherical(effort=0.0), at=-up, mass=BAR_MASS, shapes=rod)
-    b.link("right_rope", parent="bar", joint=Spherical(effort=0.0), at=-across, mass=ROPE_MASS, shapes=stood)
-    b.include("monkey", monkey)
-    b.loop("right_top", Spherical(), "world", "right_rope", first_at=left_end - across + up, second_at=up)
-    for side, grip in grips.items():
-        at = monkey.sites[f"{side}_grip"].position
-        b.loop(f"{side}_hold", Spherical(), "bar", f"monkey/{side}_hand", first_at=grip - left_end, second_at=at)
-    b.pose("reference", {f"monkey/{name}": hang[joined.q] for name, joined in monkey.joints.items()})
-    return b.build()
-
-
-def chain_with_loops(n: int) -> Model:
-    """Hanging chain of ``n`` hinges about y and x by turns, the ends of five of its links tied to the world: 15 rows.
-
-    They are tied where they are in the pose ``reference``, a zigzag: a straight chain that is tied cannot move at all.
-    """
-    chain = figures.chain(n, joint="alternating")
-    zigzag = {f"joint{i + 1}": BEND * (1 - i % 4) / (2 if i == 0 else 1) for i in range(0, n, 2)}
-    q, end = chain.configuration(zigzag), chain.sites["end"].position
-    b = ModelBuilder(f"chain {n} with loops")
-    b.include("chain", chain)
-    for k in range(1, TIES + 1):
-        link = f"link{round(k * n / TIES)}"
-        b.loop(f"tie{k}", Spherical(), "world", f"chain/{link}", first_at=_where(chain, q, link, end), second_at=end)
-    b.pose("reference", {f"chain/{joint}": angle for joint, angle in zigzag.items()})
-    return b.build()
-
-
-def _where(model: Model, q: Array, link: str, at: Array) -> Array:
-    """A point of a link in the world at a configuration."""
-    data = Data(model)
-    data.assign(q=q)
-    rotation, position = link_poses(data)[link]
-    return position + rotation @ at
+def _per_link(found: list[Row]) -> dict[str, float]:
+    """Time per link of everyone who was timed [µs]."""
+    times = {"ours": found[0]["ours_us_per_link"]} if found else {}
+    times |= {r["peer"]: r["peer_us_per_link"] for r in found}
+    return {who: t for who, t in times.items() if t}

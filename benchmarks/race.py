@@ -11,17 +11,17 @@ Runner = Callable[[int], float]  # run so many times, return the seconds it took
 
 SLICE = 3e-3  # [s] of one turn: long against the clock, short against the scheduler's slices
 ROUNDS = 25
-SLOW_ROUNDS = 5  # where one run takes longer than a slice
+SLOW_ROUNDS = 5  # of what takes longer than a slice to run once
 
 
 def race(runners: Mapping[Any, Runner], count: int | None = None) -> dict[Any, float]:
     """Seconds of one run of each, the best of several turns; ``count``: that many runs in every turn, the same for all."""
     counts = {name: count or _count(run) for name, run in runners.items()}
-    rounds = SLOW_ROUNDS if min(counts.values()) == 1 else ROUNDS
     best = dict.fromkeys(runners, float("inf"))
-    for _ in range(rounds):
+    for turn in range(ROUNDS):
         for name, run in runners.items():
-            best[name] = min(best[name], run(counts[name]) / counts[name])
+            if turn < SLOW_ROUNDS or counts[name] > 1:
+                best[name] = min(best[name], run(counts[name]) / counts[name])
     return best
 
 

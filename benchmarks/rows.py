@@ -27,6 +27,11 @@ def memory_row(name: str, model: str, ours: float, peer: str, theirs: float, **m
     return {**row(name, model, None, peer, None), "ratio": theirs / ours, "ours_mb": ours, "peer_mb": theirs, **more}
 
 
+def growth_row(name: str, model: str, ours: float, peer: str, theirs: float) -> Row:
+    """A comparison of how times grow; the ratio again is theirs over ours."""
+    return {**row(name, model, None, peer, None), "ratio": theirs / ours, "ours_growth": ours, "peer_growth": theirs}
+
+
 def write(rows: list[Row], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(rows, indent=1) + "\n")
@@ -58,11 +63,11 @@ def show(rows: list[Row]) -> None:
         accuracy = [r.get(f"{whose}_{what}") for what in ("residual_m", "drift_j") for whose in ("ours", "peer")] if judged else []
         shown = ["-" if x is None else f"{x:.1e}" for x in accuracy]
         table.add_row(r["name"], r["model"], _size(r, "ours"), r["peer"], _size(r, "peer"), _ratio(r["ratio"]), *shown)
-    console = Console(width=None if Console().is_terminal else 140)
+    console = Console(width=None if Console().is_terminal else 190 if judged else 140)
     console.print(table)
     for name in dict.fromkeys(r["name"] for r in rows):
         ratios = [(r["ratio"], r) for r in rows if r["name"] == name and r["ratio"]]
-        lost = sorted((x, f"{r['model']} against {r['peer']} {x:.2f}") for x, r in ratios if x < 1)
+        lost = sorted((x, f"{r['model']} against {r['peer']} {_number(x)}") for x, r in ratios if x < 1)
         if lost:
             console.print(f"[red]lost[/] {len(lost)} of {len(ratios)}: {name}: {', '.join(text for _, text in lost)}")
     for note in dict.fromkeys(r["note"] for r in rows if r.get("note")):
@@ -70,9 +75,16 @@ def show(rows: list[Row]) -> None:
 
 
 def _size(r: Row, whose: str) -> str:
+    """Memory, growth or time of one side; of a chain, also the time per link."""
     if r.get(f"{whose}_mb") is not None:
         return f"{r[f'{whose}_mb']:.0f} MB"
-    t = r[f"{whose}_us"]
+    if r.get(f"{whose}_growth") is not None:
+        return f"× {r[f'{whose}_growth']:.3g}"
+    each = r.get(f"{whose}_us_per_link")
+    return _time(r[f"{whose}_us"]) + (f" ({_time(each)}/link)" if each else "")
+
+
+def _time(t: float | None) -> str:
     if t is None:
         return "-"
     for limit, unit, scale in ((1e3, "µs", 1.0), (1e6, "ms", 1e-3)):
@@ -84,4 +96,8 @@ def _size(r: Row, whose: str) -> str:
 def _ratio(x: float | None) -> str:
     if x is None:
         return "-"
-    return f"[{'green' if x >= 1.05 else 'red' if x < 0.95 else 'yellow'}]{x:.2f}[/]"
+    return f"[{'green' if x >= 1.05 else 'red' if x < 0.95 else 'yellow'}]{_number(x)}[/]"
+
+
+def _number(x: float) -> str:
+    return f"{x:.2f}" if x >= 0.1 else f"{x:.1g}"
