@@ -22,9 +22,10 @@ from brachiate.constraints.rooms import (
     open_bonds,
 )
 from brachiate.constraints.rows import biases, gammas
-from brachiate.constraints.solve import solve_rows, spread, times
+from brachiate.constraints.solve import down, solve_rows, spread, times, up
 from brachiate.dynamics.inverse import CREEP, external_forces, gather, move_body, passive_forces
-from brachiate.dynamics.mass import factor, mass_matrix, solve_down, solve_up
+from brachiate.dynamics.long import articulate
+from brachiate.dynamics.mass import factor, mass_matrix
 from brachiate.kinematics import ball_motions, body_inertias, finite, poses, zero_motion
 from brachiate.manifold import integrate
 from brachiate.model.rooms import OK, SINGULAR, open_rooms
@@ -47,12 +48,16 @@ ACCELERATE, ACCELERATE_AND_DECIDE, STEP, SETTLE, TAKE_HOLD, INSPECT = range(6)
 def metric(key, held, implicit, n):
     """Factor of the mass matrix at poses already known, with ``implicit`` times the damping W.y on its diagonal."""
     T, W = open_rooms(key)
-    body_inertias(T, W)
-    mass_matrix(T, W)
-    if implicit > 0.0:
-        for k in range(T.depth.shape[0]):
-            W.L[T.row[k] + T.depth[k]] += implicit * W.y[k]
-    bad = factor(T, W)
+    if T.long[0]:
+        ball_motions(T, W)
+        bad = articulate(T, W, implicit)
+    else:
+        body_inertias(T, W)
+        mass_matrix(T, W)
+        if implicit > 0.0:
+            for k in range(T.depth.shape[0]):
+                W.L[T.row[k] + T.depth[k]] += implicit * W.y[k]
+        bad = factor(T, W)
     if bad >= 0:
         W.status[1] = bad
         return SINGULAR
@@ -75,7 +80,7 @@ def forced(T, W, B):
     """Accelerations a = A⁻¹(τ − b + Jᵀλ) that bring J a to its goal, and the forces λ, once everything is related [CKC] 3.2."""
     for k in range(W.a.shape[0]):
         W.a[k] = W.tau[k] - W.bias[k]
-    solve_up(T, W, W.a)
+    up(T, W, W.a)
     times(T, B, B.Z, W.a, B.rhs)
     for r in range(B.count[ROWS]):
         B.force[r] = B.goal[r] - B.rhs[r]
@@ -83,7 +88,7 @@ def forced(T, W, B):
     spread(T, B, B.Y, B.force, W.a)
     for k in range(W.a.shape[0]):
         W.a[k] *= W.D[k]
-    solve_down(T, W, W.a)
+    down(T, W, W.a)
 
 
 @kernel
@@ -240,7 +245,7 @@ def push_back(T, W, B, out):
         B.force[r] = B.rhs[r]
     solve_rows(B, B.force)
     spread(T, B, B.Z, B.force, out)
-    solve_down(T, W, out)
+    down(T, W, out)
 
 
 @kernel

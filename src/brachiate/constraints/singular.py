@@ -20,8 +20,7 @@ import math
 from brachiate.compiled import call_at, far, kernel
 from brachiate.constraints.rooms import LOOK, ROWS, SET_OUT, TURN_ON, WEAK, open_bonds
 from brachiate.constraints.rows import fill, gammas
-from brachiate.constraints.solve import solve_rows, spread, times
-from brachiate.dynamics.mass import solve_down, solve_up
+from brachiate.constraints.solve import down, solve_rows, spread, times, up
 from brachiate.kinematics import ball_motions, poses
 from brachiate.manifold import integrate
 from brachiate.model.rooms import OK, open_rooms
@@ -40,7 +39,7 @@ def combination(T, W, B, k, u):
     for r in range(B.count[ROWS]):
         B.rhs[r] = 1.0 if r == k else 0.0
     spread(T, B, B.Z, B.rhs, B.z)
-    solve_down(T, W, B.z)
+    down(T, W, B.z)
     times(T, B, B.J, B.z, B.rhs)
     for r in range(B.count[ROWS]):
         B.rhs[r] = -B.rhs[r]
@@ -179,7 +178,7 @@ def respond_to(T, W, B, t, y, rows, weak):
         v = y[i * nv : (i + 1) * nv]
         for j in range(nv):
             v[j] = t[i * nv + j]
-        solve_up(T, W, v)
+        up(T, W, v)
         times(T, B, B.Z, v, B.rhs)
         for r in range(rows):
             B.rhs[r] = -B.rhs[r]
@@ -187,7 +186,7 @@ def respond_to(T, W, B, t, y, rows, weak):
         spread(T, B, B.Y, B.rhs, v)
         for j in range(nv):
             v[j] *= W.D[j]
-        solve_down(T, W, v)
+        down(T, W, v)
 
 
 @kernel
