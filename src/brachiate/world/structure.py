@@ -81,7 +81,7 @@ def _join(world: World, bond: Any, allow: str | Iterable[str] | None, redundant:
         held.room.clock[0] = world.time
         held.take_hold()
         rows = held.rows_of(bond.place)
-        if not redundant and held.room.count[DROPPED] and (held.room.state[rows] == REDUNDANT).all():
+        if not redundant and held.room.count[DROPPED] and _counts(world)[1] == counts[1]:
             raise OverconstrainedError(
                 f"{bond.name!r} would hold nothing that is not held already: all its {rows.stop - rows.start} rows are redundant. "
                 "Pass redundant=True if it is meant so; the forces are then not unique."
