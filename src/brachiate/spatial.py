@@ -46,6 +46,42 @@ def cross(a, b):
     return Vec3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
 
 
+@operators
+class Four(NamedTuple):
+    """Four numbers side by side, one for each of four problems: what a vector register holds. Vectors may be made of them."""
+
+    a: float
+    b: float
+    c: float
+    d: float
+
+    def __add__(x, y: Any) -> Four:
+        return Four(x.a + y.a, x.b + y.b, x.c + y.c, x.d + y.d)
+
+    def __sub__(x, y: Any) -> Four:
+        return Four(x.a - y.a, x.b - y.b, x.c - y.c, x.d - y.d)
+
+    def __neg__(x) -> Four:
+        return Four(-x.a, -x.b, -x.c, -x.d)
+
+    def __rmul__(x, s: Any) -> Four:
+        return Four(s * x.a, s * x.b, s * x.c, s * x.d)
+
+
+@kernel
+def four(x, i):
+    """Four numbers of a flat array from place i."""
+    i = index(i)
+    return Four(x[i], x[i + index(1)], x[i + index(2)], x[i + index(3)])
+
+
+@kernel
+def put_four(x, i, f):
+    """Store four numbers in a flat array from place i."""
+    i = index(i)
+    x[i], x[i + index(1)], x[i + index(2)], x[i + index(3)] = f
+
+
 @kernel
 def norm(a):
     """Length of a vector."""

@@ -22,11 +22,10 @@ from brachiate.constraints.rooms import (
     open_bonds,
 )
 from brachiate.constraints.rows import biases, gammas
-from brachiate.constraints.solve import down, solve_rows, spread, times, up
+from brachiate.constraints.solve import solve_rows, spread, times
+from brachiate.dynamics.factor import down, factor, scale, up
 from brachiate.dynamics.inverse import CREEP, external_forces, gather, move_body, passive_forces
-from brachiate.dynamics.long import articulate
-from brachiate.dynamics.mass import factor, mass_matrix
-from brachiate.kinematics import ball_motions, body_inertias, finite, poses, zero_motion
+from brachiate.kinematics import ball_motions, finite, poses, zero_motion
 from brachiate.manifold import integrate
 from brachiate.model.rooms import OK, SINGULAR, open_rooms
 
@@ -48,20 +47,8 @@ ACCELERATE, ACCELERATE_AND_DECIDE, STEP, SETTLE, TAKE_HOLD, INSPECT = range(6)
 def metric(key, held, implicit, n):
     """Factor of the mass matrix at poses already known, with ``implicit`` times the damping W.y on its diagonal."""
     T, W = open_rooms(key)
-    if T.long[0]:
-        ball_motions(T, W)
-        bad = articulate(T, W, implicit)
-    else:
-        body_inertias(T, W)
-        mass_matrix(T, W)
-        if implicit > 0.0:
-            for k in range(T.depth.shape[0]):
-                W.L[T.row[k] + T.depth[k]] += implicit * W.y[k]
-        bad = factor(T, W)
-    if bad >= 0:
-        W.status[1] = bad
-        return SINGULAR
-    return OK
+    ball_motions(T, W)
+    return factor(T, W, implicit)
 
 
 @kernel
@@ -86,8 +73,7 @@ def forced(T, W, B):
         B.force[r] = B.goal[r] - B.rhs[r]
     solve_rows(B, B.force)
     spread(T, B, B.Y, B.force, W.a)
-    for k in range(W.a.shape[0]):
-        W.a[k] *= W.D[k]
+    scale(T, W, W.a)
     down(T, W, W.a)
 
 
@@ -105,7 +91,7 @@ def weakness(W, B):
 
 
 @kernel
-def set_goals(T, W, B, dt):
+def set_goals(B, dt):
     """What J a is to be: −γ. With dt > 0, what closes every row at the end of a semi-implicit step of that length.
 
     c(q ⊕ dt v⁺) = c + dt (J v⁺ − rate) + ½ dt² γ + O(dt³) with v⁺ = v + dt a: what is left of c and J v from the step
@@ -115,9 +101,8 @@ def set_goals(T, W, B, dt):
         for r in range(B.count[ROWS]):
             B.goal[r] = -B.gamma[r]
         return
-    times(T, B, B.J, W.v, B.goal)
     for r in range(B.count[ROWS]):
-        B.goal[r] = -(0.5 * B.gamma[r] + (B.goal[r] - B.rate[r] + B.c[r] / dt) / dt)
+        B.goal[r] = -(0.5 * B.gamma[r] + (B.speed[r] - B.rate[r] + B.c[r] / dt) / dt)
 
 
 @kernel
@@ -200,7 +185,6 @@ def press_again(T, W, B):
     if not asleep(B):
         return False
     found = False
-    times(T, B, B.J, W.v, B.speed)
     times(T, B, B.J, W.a, B.rhs)
     for a in range(B.count[USED]):
         i = B.order[a]
@@ -347,13 +331,13 @@ def hold(key, held, implicit, what):
         if status == OK and not finite(W.v):
             return SINGULAR
     else:
-        set_goals(T, W, B, implicit if what == STEP else 0.0)
+        set_goals(B, implicit if what == STEP else 0.0)
         forced(T, W, B)
         for _ in range(LETTING_GO if decide else 0):
             if not (let_go(B) or press_again(T, W, B)):
                 break
             call_at(B.far[RELATE], key, held, weakness(W, B), 1)
-            set_goals(T, W, B, implicit if what == STEP else 0.0)
+            set_goals(B, implicit if what == STEP else 0.0)
             forced(T, W, B)
         if decide and B.count[DROPPED] and not B.count[WEAK]:
             # Rows thought redundant may not be: then the posture is singular, and only some of the ways on are open.
@@ -365,7 +349,7 @@ def hold(key, held, implicit, what):
                 call_at(B.far[CROSS], key, held, 0.0, BEND)
             if found or resting:
                 motion_forces(T, W, B)
-                set_goals(T, W, B, implicit if what == STEP else 0.0)
+                set_goals(B, implicit if what == STEP else 0.0)
                 forced(T, W, B)
             if found and resting:
                 call_at(B.far[CROSS], key, held, 0.0, SET_OUT)

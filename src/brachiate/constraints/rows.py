@@ -322,7 +322,8 @@ def bias_row(T, W, B, i):
         A2 = moved_motion(motion(W.A, B.second[i]), vec3(B.P_second, i))
     A = A2 - A1 - C
     for r in range(B.row[i], B.row[i] + B.rows[i]):
-        B.gamma[r] = A @ force(B.T, r)
+        t = force(B.T, r)
+        B.gamma[r], B.speed[r] = A @ t, V @ t
     if B.soft[i]:
         F = Force(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0))
         for r in range(B.row[i], B.row[i] + B.rows[i]):
@@ -399,19 +400,20 @@ def cone_row(W, B, i, r):
         angle, slope = 2.0 * math.atan2(b, a), (1.0 / D) * N
         angle -= 2.0 * math.pi * math.floor((angle + math.pi) / (2.0 * math.pi))
         gamma = (w @ dN) / D - (w @ N) * 2.0 * (a * da + b * db) / (D * D)
-    B.c[r], B.rate[r], B.gamma[r] = angle - B.course[i, 0], 0.0, gamma
+    B.c[r], B.rate[r], B.gamma[r], B.speed[r] = angle - B.course[i, 0], 0.0, gamma, slope @ w
     put6(B.T, r, Force(slope, Vec3(0.0, 0.0, 0.0)))
 
 
 @kernel
 def coordinate_row(T, W, B, i):
-    """Residual, rate and bias of a bond on coordinates of the tree."""
-    r = B.row[i]
+    """Residual, speed, rate and bias of a bond on coordinates of the tree."""
+    r, k = B.row[i], B.coordinate[i]
+    B.speed[r] = W.v[k]
     if B.kind[i] == BALL_LOCK:
         goal = Quaternion(B.target[i, 0], B.target[i, 1], B.target[i, 2], B.target[i, 3])
         B.c[r], B.c[r + 1], B.c[r + 2] = logarithm(conjugate(goal) @ normalized(quaternion_at(W.q, B.number[i])))
         for m in range(r, r + 3):
-            B.rate[m], B.gamma[m] = 0.0, 0.0
+            B.rate[m], B.gamma[m], B.speed[m] = 0.0, 0.0, W.v[k + m - r]
     elif B.kind[i] == LIMIT:
         B.c[r], B.rate[r], B.gamma[r] = W.q[B.number[i]] - B.course[i, 0], 0.0, 0.0
     elif B.kind[i] >= SWING:
@@ -428,6 +430,7 @@ def coordinate_row(T, W, B, i):
             y, d, dd = polynomial(B, i, W.q[B.other_number[i]])
             rate = W.v[B.other[i]]
         B.c[r], B.rate[r], B.gamma[r] = W.q[B.number[i]] - y, 0.0, -dd * rate * rate
+        B.speed[r] -= d * rate
 
 
 @far

@@ -20,7 +20,8 @@ import math
 from brachiate.compiled import call_at, far, kernel
 from brachiate.constraints.rooms import LOOK, ROWS, SET_OUT, TURN_ON, WEAK, open_bonds
 from brachiate.constraints.rows import fill, gammas
-from brachiate.constraints.solve import down, solve_rows, spread, times, up
+from brachiate.constraints.solve import solve_rows, spread, times
+from brachiate.dynamics.factor import down, scale, up
 from brachiate.kinematics import ball_motions, poses
 from brachiate.manifold import integrate
 from brachiate.model.rooms import OK, open_rooms
@@ -184,8 +185,7 @@ def respond_to(T, W, B, t, y, rows, weak):
             B.rhs[r] = -B.rhs[r]
         solve_rows(B, B.rhs)
         spread(T, B, B.Y, B.rhs, v)
-        for j in range(nv):
-            v[j] *= W.D[j]
+        scale(T, W, v)
         down(T, W, v)
 
 

@@ -14,8 +14,7 @@ from brachiate.constraints.rank import judge
 from brachiate.constraints.rooms import DROPPED, HOLDING, NEW, NUMBERS_G, PAIRS, REDUNDANT, REGULAR, ROWS, USED, WEAK, open_bonds
 from brachiate.constraints.rows import fill
 from brachiate.constraints.structure import LANES, chain, fours
-from brachiate.dynamics.long import long_chains_up, long_down, long_up
-from brachiate.dynamics.mass import solve_down, solve_up
+from brachiate.dynamics.factor import chains_up, scaled_chain
 from brachiate.model.rooms import OK, open_rooms
 
 # A pivot this small against its row's size is round-off.
@@ -35,56 +34,6 @@ def lanes(A, at):
 
 
 @kernel
-def up(T, W, y):
-    """y ← L⁻ᵀ y."""
-    if T.long[0]:
-        long_up(T, W, y)
-    else:
-        solve_up(T, W, y)
-
-
-@kernel
-def down(T, W, y):
-    """y ← L⁻¹ y."""
-    if T.long[0]:
-        long_down(T, W, y)
-    else:
-        solve_down(T, W, y)
-
-
-@kernel
-def chain_up(T, W, x, at, tip, stop):
-    """x ← L⁻ᵀ x for four vectors that live on one chain, its velocities from the tip down to (not including) ``stop``."""
-    for d in range(T.depth[tip], stop - 1, -1):
-        s0, s1, s2, s3 = lanes(x, at + 4 * d)
-        row = T.row[T.above[index(T.row[tip] + d)]]
-        for e in range(d):
-            f, i = W.L[index(row + e)], index(at + 4 * e)
-            x0, x1, x2, x3 = lanes(x, at + 4 * e)
-            x[i], x[i + index(1)], x[i + index(2)], x[i + index(3)] = x0 - f * s0, x1 - f * s1, x2 - f * s2, x3 - f * s3
-
-
-@kernel
-def chains_up(T, W, x, at, one, second, other, common):
-    """x ← L⁻ᵀ x for four vectors that live on two chains, which are one in the first ``common`` velocities."""
-    if other >= 0:
-        chain_up(T, W, x, second, other, common)
-        for e in range(LANES * common):
-            x[index(at + e)] += x[index(second + e)]
-    if one >= 0:
-        chain_up(T, W, x, at, one, 0)
-
-
-@kernel
-def scaled_chain(T, W, B, at, tip, start):
-    """Z ← D Y along one chain."""
-    for d in range(start, T.depth[tip] + 1):
-        f, i = W.D[index(T.above[index(T.row[tip] + d)])], index(at + 4 * d)
-        y0, y1, y2, y3 = lanes(B.Y, at + 4 * d)
-        B.Z[i], B.Z[i + index(1)], B.Z[i + index(2)], B.Z[i + index(3)] = f * y0, f * y1, f * y2, f * y3
-
-
-@kernel
 def respond(T, W, B):
     """Y, Z and G of all rows, with the factor of the mass matrix."""
     for a in range(B.count[USED]):
@@ -95,14 +44,11 @@ def respond(T, W, B):
             second = at + B.y_second[i]
             for j in range(at, at + B.y_stride[i]):
                 B.Y[index(j)] = B.J[index(j)]
-            if T.long[0]:
-                long_chains_up(T, W, B.Y, at, one, second, other, common)
-            else:
-                chains_up(T, W, B.Y, at, one, second, other, common)
+            chains_up(T, W, B.Y, at, one, second, other, common)
             if other >= 0:
-                scaled_chain(T, W, B, second, other, common)
+                scaled_chain(T, W, B.Y, B.Z, second, other, common)
             if one >= 0:
-                scaled_chain(T, W, B, at, one, 0)
+                scaled_chain(T, W, B.Y, B.Z, at, one, 0)
     products(B)
 
 

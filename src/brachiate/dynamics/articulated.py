@@ -159,19 +159,16 @@ def net_torque(W, R, k):
 
 
 @kernel
-def release_ball(T, W, i, k, A, P, implicit):
-    """Let a ball joint give way: all three rotations at once, about its centre. Returns what the parent feels.
+def give_ball(T, W, i, k, A, implicit):
+    """Let a ball joint give way: all three rotations at once, about its centre.
 
-    With D = I + G, G the rotors: A − U D⁻¹ Uᵀ is (G − G D⁻¹ G, G D⁻¹ H, M − Hᵀ D⁻¹ H), which without rotors is a mere
-    mass: a ball joint passes on no moment.
+    Returns the inverse E of the inertia against it, K = E H, the inertia the parent feels, and how far from singular that
+    was. With D = I + G, G the rotors: A − U D⁻¹ Uᵀ is (G − G D⁻¹ G, G D⁻¹ H, M − Hᵀ D⁻¹ H), which without rotors is a mere mass: a ball
+    joint passes on no moment.
     """
-    R = rotation(W.R, i)
     rotors = has_rotor(T, W, k, implicit)
-    G = rotor(T, W, R, k, implicit) if rotors else Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    G = rotor(T, W, rotation(W.R, i), k, implicit) if rotors else Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     E, margin = sym_inverse(A.I + G)
-    t = net_torque(W, R, k) - P.n
-    e = E @ t
-    store_block(W, k, E, t)
     H = A.H
     K = Rotation(E @ H.x, E @ H.y, E @ H.z)
     M = A.M + Sym3(-(H.x @ K.x), -(H.x @ K.y), -(H.x @ K.z), -(H.y @ K.y), -(H.y @ K.z), -(H.z @ K.z))
@@ -182,22 +179,42 @@ def release_ball(T, W, i, k, A, P, implicit):
         ex, ey, ez = E @ g.x, E @ g.y, E @ g.z
         I = G + Sym3(-(g.x @ ex), -(g.x @ ey), -(g.x @ ez), -(g.y @ ey), -(g.y @ ez), -(g.z @ ez))
         N = Rotation(G @ K.x, G @ K.y, G @ K.z)
-    return Articulated(I, N, M), P + Force(A.I @ e, Vec3(H.x @ e, H.y @ e, H.z @ e)), margin
+    return E, K, Articulated(I, N, M), margin
 
 
 @kernel
-def store_block(W, k, E, t):
-    """Keep a ball's inverse inertia and torque for the way down."""
-    W.U[k, 0], W.U[k, 1], W.U[k, 2], W.U[k, 3], W.U[k, 4], W.U[k, 5] = E
+def through_ball(A, P, e):
+    """The force P and what a ball's rotation e against the inertia A adds to it."""
+    return P + Force(A.I @ e, Vec3(A.H.x @ e, A.H.y @ e, A.H.z @ e))
+
+
+@kernel
+def release_ball(T, W, i, k, A, P, implicit):
+    """Let a ball joint give way to the torque in it. Returns what the parent feels."""
+    E, _, left, margin = give_ball(T, W, i, k, A, implicit)
+    t = net_torque(W, rotation(W.R, i), k) - P.n
+    store_block(W, k, E)
     W.u[k], W.u[k + 1], W.u[k + 2] = t
+    return left, through_ball(A, P, E @ t), margin
+
+
+@kernel
+def store_block(W, k, E):
+    """Keep the inverse inertia against three velocities."""
+    W.U[k, 0], W.U[k, 1], W.U[k, 2], W.U[k, 3], W.U[k, 4], W.U[k, 5] = E
+
+
+@kernel
+def block(W, k):
+    """The inverse inertia against three velocities."""
+    U = W.U
+    return Sym3(U[k, 0], U[k, 1], U[k, 2], U[k, 3], U[k, 4], U[k, 5])
 
 
 @kernel
 def swing_ball(W, i, k, A, body):
     """Angular acceleration that a ball joint adds to the acceleration A before it."""
-    U = W.U
-    E = Sym3(U[k, 0], U[k, 1], U[k, 2], U[k, 3], U[k, 4], U[k, 5])
-    w = E @ (vec3_at(W.u, k) - body.I @ A.w - body.H @ A.v)
+    w = block(W, k) @ (vec3_at(W.u, k) - body.I @ A.w - body.H @ A.v)
     W.a[k], W.a[k + 1], W.a[k + 2] = unrotate(rotation(W.R, i), w)
     return Motion(A.w + w, A.v)
 
@@ -302,26 +319,30 @@ def accelerate_by_bodies(T, W, implicit):
 
 
 @kernel
-def release_root(T, W, i, k, A, P, implicit):
-    """Let a root float: its rotations as a ball's, then its translations against the mass that is left."""
-    R = rotation(W.R, i)
-    left, Q, margin = release_ball(T, W, i, k + 3, A, P, implicit)
+def give_root(T, W, i, k, left, implicit):
+    """Let a root that has given way in its rotations do so in its translations; ``left`` is the inertia left of it."""
     M = left.M
     if has_rotor(T, W, k, implicit):
-        M = M + rotor(T, W, R, k, implicit)
-    E, more = sym_inverse(M)
-    store_block(W, k, E, net_torque(W, R, k) - Q.f)
-    W.U[k + 1, 0], W.U[k + 1, 1], W.U[k + 1, 2], W.U[k + 1, 3], W.U[k + 1, 4], W.U[k + 1, 5] = left.M
+        M = M + rotor(T, W, rotation(W.R, i), k, implicit)
+    E, margin = sym_inverse(M)
+    store_block(W, k, E)
+    store_block(W, k + 1, left.M)
+    return margin
+
+
+@kernel
+def release_root(T, W, i, k, A, P, implicit):
+    """Let a root float: its rotations as a ball's, then its translations against the mass that is left."""
+    left, Q, margin = release_ball(T, W, i, k + 3, A, P, implicit)
+    more = give_root(T, W, i, k, left, implicit)
+    W.u[k], W.u[k + 1], W.u[k + 2] = net_torque(W, rotation(W.R, i), k) - Q.f
     return min(margin, more)
 
 
 @kernel
 def drop_root(W, i, k, A, body):
     """Acceleration of a floating root. The inertial frame does not turn, so only its linear acceleration counts."""
-    U = W.U
-    E = Sym3(U[k, 0], U[k, 1], U[k, 2], U[k, 3], U[k, 4], U[k, 5])
-    M = Sym3(U[k + 1, 0], U[k + 1, 1], U[k + 1, 2], U[k + 1, 3], U[k + 1, 4], U[k + 1, 5])
-    v = E @ (vec3_at(W.u, k) - M @ A.v)
+    v = block(W, k) @ (vec3_at(W.u, k) - block(W, k + 1) @ A.v)
     W.a[k], W.a[k + 1], W.a[k + 2] = unrotate(rotation(W.R, i), v)
     return swing_ball(W, i, k + 3, Motion(A.w, A.v + v), body)
 

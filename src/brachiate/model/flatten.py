@@ -26,10 +26,6 @@ class Placement(NamedTuple):
     position: Array
 
 
-# Velocities have so many above them, on average, where the factor of the mass matrix costs as much written out as not.
-LONG = 40
-
-
 class _Body(NamedTuple):
     parent: int
     link: Link
@@ -70,7 +66,6 @@ def flatten(links: Sequence[Link], joints: Mapping[str, Any]) -> tuple[Tree, dic
         depth=depth,
         above=above,
         row_above=row[above] if len(above) else above.copy(),
-        long=np.array([int(depth.mean() > LONG if len(depth) else 0)], np.int64),
         **passive,
         passive=np.array([int(any(passive[w].any() for w in ("damping", "stiffness", "friction")))], np.int64),
     )

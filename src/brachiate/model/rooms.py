@@ -38,7 +38,6 @@ class Tree(NamedTuple):
     depth: Ints  # (nv,) how many velocities are above this one
     above: Ints  # (row[nv],) packed: the velocities from the root down to this one, then padding
     row_above: Ints  # (row[nv],) packed: where the rows of those velocities start
-    long: Ints  # (1,) 1 if the factor of the mass matrix is better not written out
     armature: Floats  # (nv,) [kg·m² or kg]
     damping: Floats  # (nv,)
     stiffness: Floats  # (nv,)

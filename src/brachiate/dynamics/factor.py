@@ -1,0 +1,327 @@
+"""The factor A = LᵀDL of the mass matrix, never written out: O(N) to make and to use.
+
+Row k of L is D_k U_k·S_j for every velocity j above k. U_k = I_k S_k is what the articulated inertia I_k behind it
+[RBDA] 7.3 answers to S_k: eliminating a velocity from the mass matrix is letting a joint give way. So sums over what is
+below a velocity are sums of forces, and over what is above it of motions, carried from body to body, each about a point
+of the body's own joint.
+
+Ball joints and floating roots give way three velocities at once: D has 3×3 blocks there. Between :func:`up` and
+:func:`down` their three numbers are along world axes.
+"""
+
+from __future__ import annotations
+
+from brachiate.compiled import index, kernel, outlined
+from brachiate.dynamics.articulated import (
+    block,
+    give_ball,
+    give_root,
+    has_rotor,
+    load,
+    moved_inertia,
+    moved_mass,
+    put,
+    released,
+    rigid,
+    store_block,
+    through_ball,
+    weakest_axis,
+)
+from brachiate.kinematics import center, joint_kind, simple_ball, zero_motion
+from brachiate.model.joints import BALL, FLOAT, TURN
+from brachiate.model.rooms import OK, SINGULAR, SINGULAR_MARGIN
+from brachiate.spatial import (
+    Force,
+    Four,
+    Motion,
+    Rotation,
+    Sym3,
+    Vec3,
+    force,
+    four,
+    inertia_about,
+    motion,
+    moved_force,
+    moved_motion,
+    put6,
+    put_four,
+    put_vec3,
+    rotated,
+    rotation,
+    trace,
+    unrotate,
+    vec3,
+    vec3_at,
+)
+
+
+@kernel
+def no_force():
+    """Nothing."""
+    return Force(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0))
+
+
+@kernel
+def put3(y, k, v):
+    """Store three numbers."""
+    y[k], y[k + 1], y[k + 2] = v
+
+
+@kernel
+def alone(T, W, i, c):
+    """Inertia of body i alone about the point c, along world axes."""
+    R, b = rotation(W.R, i), T.inertia
+    about = rotated(R, Sym3(b[i, 4], b[i, 5], b[i, 6], b[i, 7], b[i, 8], b[i, 9]))
+    return inertia_about(b[i, 0], vec3(W.x, i) - c + R @ Vec3(b[i, 1], b[i, 2], b[i, 3]), about)
+
+
+@kernel
+def store_ball(W, k, E, K, mere_mass):
+    """Keep what a ball needs: E, K = E H, and in W.D whether it passes on no moment."""
+    store_block(W, k, E)
+    U = W.U
+    U[k + 1, 0], U[k + 1, 1], U[k + 1, 2] = K.x
+    U[k + 1, 3], U[k + 1, 4], U[k + 1, 5] = K.y
+    U[k + 2, 0], U[k + 2, 1], U[k + 2, 2] = K.z
+    W.D[k] = 1.0 if mere_mass else 0.0
+
+
+@kernel
+def lever(W, k):
+    """K of a ball."""
+    U = W.U
+    return Rotation(
+        Vec3(U[k + 1, 0], U[k + 1, 1], U[k + 1, 2]),
+        Vec3(U[k + 1, 3], U[k + 1, 4], U[k + 1, 5]),
+        Vec3(U[k + 2, 0], U[k + 2, 1], U[k + 2, 2]),
+    )
+
+
+@kernel
+def pass_ball(W, i, k, x, K, P):
+    """The moment x in a ball meets the force P from behind it: what is left for it to give way to, and what goes on."""
+    t = x - P.n
+    if W.D[k] > 0.0:
+        return t, Force(x, P.f + Vec3(K.x @ t, K.y @ t, K.z @ t))
+    return t, through_ball(load(W.IA, i), P, block(W, k) @ t)
+
+
+@kernel
+def give_velocities(T, W, i, c, A, implicit):
+    """Let the velocities of any joint give way, one at a time from the last. Returns the inertia left, and the margin."""
+    margin = 1.0
+    for k in range(T.dof[i + 1] - 1, T.dof[i] - 1, -1):
+        S = moved_motion(motion(W.S, k), c)
+        U = A @ S
+        d = S @ U + T.armature[k] + implicit * W.y[k]
+        left = d / (T.armature[k] + trace(A.I) * (S.w @ S.w) + trace(A.M) * (S.v @ S.v))
+        if not left >= margin:
+            margin = left
+            W.status[1] = k
+        put6(W.U, k, U)
+        W.D[k] = 1.0 / d
+        A = released(A, U, W.D[k])
+    return A, margin
+
+
+@kernel
+def give_turn(T, W, k, A, implicit):
+    """Let a single turn give way: about a point of its axis it is a pure rotation."""
+    w = vec3(W.S, k)
+    U = Force(A.I @ w, Vec3(A.H.x @ w, A.H.y @ w, A.H.z @ w))
+    d = w @ U.n + T.armature[k] + implicit * W.y[k]
+    put6(W.U, k, U)
+    W.D[k] = 1.0 / d
+    return released(A, U, W.D[k]), d / (T.armature[k] + trace(A.I))
+
+
+@outlined
+def factor(T, W, implicit):
+    """U and D at poses already known, with ``implicit`` times the damping W.y; says where something is singular."""
+    n, status = T.parent.shape[0], OK
+    for i in range(n):
+        c = center(T, W, i)
+        put_vec3(W.c, i, c)
+        put(W.IA, i, rigid(alone(T, W, i, c)))
+    for i in range(n - 1, -1, -1):
+        A, c, p, k, kind = load(W.IA, i), vec3(W.c, i), T.parent[i], T.dof[i], joint_kind(T, i)
+        where, mere_mass = W.status[1], False
+        if kind == BALL or (kind == FLOAT and p < 0):
+            turns = k + 3 if kind == FLOAT else k
+            E, K, left, margin = give_ball(T, W, i, turns, A, implicit)
+            mere_mass = not has_rotor(T, W, turns, implicit)
+            store_ball(W, turns, E, K, mere_mass)
+            W.status[1] = turns + weakest_axis(W, i, A)
+            if kind == FLOAT:
+                margin = min(margin, give_root(T, W, i, k, left, implicit))
+        elif kind == TURN:
+            left, margin = give_turn(T, W, k, A, implicit)
+            W.status[1] = k
+        else:
+            left, margin = give_velocities(T, W, i, c, A, implicit)
+        if status != OK or margin > SINGULAR_MARGIN:
+            W.status[1] = where
+        else:
+            status = SINGULAR
+        if p >= 0:
+            back = c - vec3(W.c, p)
+            more = moved_mass(left.M, back) if mere_mass else moved_inertia(left, back)
+            put(W.IA, p, load(W.IA, p) + more)
+    return status
+
+
+@outlined
+def up(T, W, y):
+    """y ← L⁻ᵀ y, from the tips to the root."""
+    n = T.parent.shape[0]
+    for i in range(n):
+        put6(W.PA, i, no_force())
+    for i in range(n - 1, -1, -1):
+        P, c, p, k = force(W.PA, i), vec3(W.c, i), T.parent[i], T.dof[i]
+        if simple_ball(T, i):
+            R, turns = rotation(W.R, i), T.dof[i + 1] - 3
+            t, P = pass_ball(W, i, turns, R @ vec3_at(y, turns), lever(W, turns), P)
+            put3(y, turns, t)
+            if turns > k:
+                put3(y, k, R @ vec3_at(y, k) - P.f)
+        elif joint_kind(T, i) == TURN:
+            y[k] -= vec3(W.S, k) @ P.n
+            P = P + (W.D[k] * y[k]) * force(W.U, k)
+        else:
+            for j in range(T.dof[i + 1] - 1, k - 1, -1):
+                y[j] -= moved_motion(motion(W.S, j), c) @ P
+                P = P + (W.D[j] * y[j]) * force(W.U, j)
+        if p >= 0:
+            put6(W.PA, p, force(W.PA, p) + moved_force(P, vec3(W.c, p) - c))
+
+
+@outlined
+def scale(T, W, y):
+    """y ← D y."""
+    for i in range(T.parent.shape[0]):
+        k, end = T.dof[i], T.dof[i + 1]
+        if simple_ball(T, i):
+            for j in range(k, end, 3):
+                put3(y, j, block(W, j) @ vec3_at(y, j))
+        else:
+            for j in range(k, end):
+                y[j] *= W.D[j]
+
+
+@outlined
+def down(T, W, y):
+    """y ← L⁻¹ y, from the root to the tips."""
+    for i in range(T.parent.shape[0]):
+        c, p, k = vec3(W.c, i), T.parent[i], T.dof[i]
+        A = moved_motion(motion(W.A, p), c - vec3(W.c, p)) if p >= 0 else zero_motion()
+        if simple_ball(T, i):
+            R, turns = rotation(W.R, i), T.dof[i + 1] - 3
+            if turns > k:  # a root: nothing moves before it
+                A = Motion(A.w, vec3_at(y, k))
+                put3(y, k, unrotate(R, A.v))
+            w = vec3_at(y, turns) - lever(W, turns) @ A.v - (A.w if W.D[turns] > 0.0 else block(W, turns) @ (load(W.IA, i).I @ A.w))
+            put3(y, turns, unrotate(R, w))
+            A = Motion(A.w + w, A.v)
+        elif joint_kind(T, i) == TURN:
+            y[k] -= W.D[k] * (A @ force(W.U, k))
+            A = Motion(A.w + y[k] * vec3(W.S, k), A.v)
+        else:
+            for j in range(k, T.dof[i + 1]):
+                y[j] -= W.D[j] * (A @ force(W.U, j))
+                A = A + y[j] * moved_motion(motion(W.S, j), c)
+        put6(W.A, i, A)
+
+
+# --- four vectors at a time, along chains -----------------------------------------------------------
+
+
+@kernel
+def fours3(x, j):
+    """A vector of fours."""
+    return Vec3(four(x, j), four(x, j + 4), four(x, j + 8))
+
+
+@kernel
+def put_fours3(x, j, v):
+    """Store a vector of fours."""
+    put_four(x, j, v.x)
+    put_four(x, j + 4, v.y)
+    put_four(x, j + 8, v.z)
+
+
+@kernel
+def each(U, s):
+    """A force, times each of four numbers."""
+    return Force(Vec3(U.n.x * s, U.n.y * s, U.n.z * s), Vec3(U.f.x * s, U.f.y * s, U.f.z * s))
+
+
+@outlined
+def climb(T, W, x, at, tip, low, high, body, P):
+    """x ← L⁻ᵀ x for four vectors side by side, along a chain from depth ``high`` - 1 up to ``low``.
+
+    P is what came up so far, a force of fours about the joint of ``body``; returns both as they are at the end.
+    """
+    d = high - 1
+    while d >= low:
+        k = T.above[index(T.row[tip] + d)]
+        i = T.body[k]
+        c = vec3(W.c, i)
+        if body >= 0:
+            P = moved_force(P, c - vec3(W.c, body))
+        body, kind = i, joint_kind(T, i)
+        if simple_ball(T, i):
+            R, k, d = rotation(W.R, i), k - 2, d - 2
+            t, P = pass_ball(W, i, k, R @ fours3(x, at + 4 * d), lever(W, k), P)
+            put_fours3(x, at + 4 * d, t)
+            if k > T.dof[i]:  # a floating root: its translations, and nothing is above
+                d -= 3
+                put_fours3(x, at + 4 * d, R @ fours3(x, at + 4 * d) - P.f)
+            d -= 1
+        elif kind == TURN:
+            s = four(x, at + 4 * d) - vec3(W.S, k) @ P.n
+            put_four(x, at + 4 * d, s)
+            P = P + each(force(W.U, k), W.D[k] * s)
+            d -= 1
+        else:
+            while d >= low and T.body[k] == i:
+                s = four(x, at + 4 * d) - (moved_motion(motion(W.S, k), c) @ P)
+                put_four(x, at + 4 * d, s)
+                P = P + each(force(W.U, k), W.D[k] * s)
+                d -= 1
+                k -= 1
+    return body, P
+
+
+@kernel
+def no_fours():
+    """Nothing, four times."""
+    zero = Four(0.0, 0.0, 0.0, 0.0)
+    return Force(Vec3(zero, zero, zero), Vec3(zero, zero, zero))
+
+
+@outlined
+def chains_up(T, W, x, at, one, second, other, common):
+    """x ← L⁻ᵀ x for four vectors that live on two chains, which are one in the first ``common`` velocities."""
+    a, P = climb(T, W, x, at, one, common, T.depth[one] + 1 if one >= 0 else 0, -1, no_fours())
+    if other >= 0:
+        b, Q = climb(T, W, x, second, other, common, T.depth[other] + 1, -1, no_fours())
+        if common > 0:
+            body = T.body[T.above[index(T.row[one] + common - 1)]]
+            c = vec3(W.c, body)
+            r = c - vec3(W.c, a) if a >= 0 else Vec3(0.0, 0.0, 0.0)
+            s = c - vec3(W.c, b) if b >= 0 else Vec3(0.0, 0.0, 0.0)
+            climb(T, W, x, at, one, 0, common, body, moved_force(P, r) + moved_force(Q, s))
+
+
+@kernel
+def scaled_chain(T, W, Y, Z, at, tip, start):
+    """Z ← D Y for four vectors side by side, along a chain from depth ``start`` on."""
+    d, end = start, T.depth[tip] + 1
+    while d < end:
+        k = T.above[index(T.row[tip] + d)]
+        if simple_ball(T, T.body[k]):
+            put_fours3(Z, at + 4 * d, block(W, k) @ fours3(Y, at + 4 * d))
+            d += 3
+        else:
+            put_four(Z, at + 4 * d, W.D[k] * four(Y, at + 4 * d))
+            d += 1
