@@ -67,11 +67,8 @@ def swing(
     def beyond(thigh: Any) -> float:
         return thigh.value - (EDGE + BEHIND) if thigh.alive else -1.0
 
-    def slip() -> None:  # both hips pass the edge in the same moment, but for round-off
-        scene.cut(*(thigh for thigh in thighs if beyond(thigh) > -1e-9))
-
     for thigh in thighs:
-        simulation.when(lambda _, thigh=thigh: beyond(thigh), slip, falling=False)
+        simulation.when(lambda _, thigh=thigh: beyond(thigh), lambda thigh=thigh: scene.cut(thigh), falling=False)
     return scene
 
 

@@ -205,20 +205,17 @@ class Simulation:
         watched = [e for e in self._events if e.function is not None and not (e.once and e.happened)]
         start, before = world.save(), [_value(e, world) for e in watched]
         self._go(stop)
-        crossed = [
-            (e, b, a)
-            for e, b in zip(watched, before, strict=True)
-            if ((a := _value(e, world)) * b < 0 or (a == 0 and b != 0)) and (e.rising if b < 0 else e.falling)
-        ]
+        crossed = [(e, b, a) for e, b in zip(watched, before, strict=True) if _crosses(e, b, a := _value(e, world))]
         if not crossed:
             return
-        moments = [(self._locate(e, b, a, start, stop), e) for e, b, a in crossed]
-        first = min(moment for moment, _ in moments)
+        moments = [self._locate(e, b, a, start, stop) for e, b, a in crossed]
+        first = min(moments)
         world.restore(start)
         self._go(first)
-        for moment, event in moments:
-            if moment <= first:
-                self._fire(event)
+        # Two that cross in the same moment are located apart by round-off: what has crossed by now happens now.
+        happening = [e for (e, b, _), moment in zip(crossed, moments, strict=True) if moment <= first or _crosses(e, b, _value(e, world))]
+        for event in happening:
+            self._fire(event)
 
     def _go(self, stop: float) -> None:
         span = stop - self.world.time
@@ -301,6 +298,11 @@ class _Bar:
         return self
 
     def __exit__(self, *_: object) -> None:
+def _crosses(event: Event, before: float, after: float) -> bool:
+    """Whether a condition goes through zero, or to it, in a direction that counts."""
+    return (after * before < 0 or (after == 0 and before != 0)) and (event.rising if before < 0 else event.falling)
+
+
         if self.bar is not None:
             self.bar.stop()
 
