@@ -12,6 +12,7 @@ import numpy as np
 from brachiate import doors
 from brachiate.doors import Array
 from brachiate.scenes.strobe import Look, strobe
+from brachiate.simulate.forces import Forces
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.bonds import Bond, Connection, Report
@@ -106,4 +107,5 @@ def _joined(parts: list[Recording]) -> Recording:
     columns = [
         np.concatenate([getattr(first, what), *(getattr(part, what)[1:] for part in parts[1:])]) for what in ("time", "q", "v", "torque")
     ]
-    return Recording(first.model, first.gravity, *columns)
+    forces = Forces.joined([part.forces for part in parts if isinstance(part.forces, Forces)])
+    return Recording(first.model, first.gravity, *columns, forces=forces)
