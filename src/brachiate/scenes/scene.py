@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from brachiate import doors
 from brachiate.doors import Array
-from brachiate.scenes.strobe import Look, strobe
+from brachiate.show.draw import Look
 from brachiate.simulate.forces import Forces
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.simulation import Simulation
@@ -96,9 +96,9 @@ class Scene:
                 energy[run.time >= happening.time] += happening.report.energy_lost
         return energy - energy[0]
 
-    def picture(self, run: Recording, path: str | PathLike[str], times: Any = None) -> None:
+    def picture(self, run: Recording, path: str | Path, times: Any = None) -> None:
         """Draw the scene at a few moments of a run, one beside the other."""
-        strobe(run, path, self.look, times)
+        run.picture(path, self.look, times)
 
 
 def _joined(parts: list[Recording]) -> Recording:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brachiate import dynamics
 from brachiate.doors import Array
@@ -15,6 +16,7 @@ from brachiate.errors import ArgumentError, FileFormatError, UnknownName
 from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.show import plots
+from brachiate.show.draw import Look, strobe
 
 FORMAT = "brachiate recording 1"
 _ARRAYS = {"time": 1, "q": 2, "v": 2, "torque": 2}
@@ -84,6 +86,10 @@ class Recording:
             columns = values[:, None] if values.ndim == 1 else values.reshape(len(values), -1)
             panels.setdefault(label, {}).update(zip(self._labels(name, columns.shape[1]), columns.T, strict=True))
         return plots.lines(self.time, panels, path=path)
+
+    def picture(self, path: str | Path, look: Look | None = None, times: ArrayLike | None = None) -> None:
+        """Draw a few moments side by side: those nearest to ``times`` [s], or as ``look`` says, or six from first to last."""
+        strobe(self.model, self.time, self.q, path, look, times)
 
     def _unit(self, name: str) -> str:
         if name in self.forces:
