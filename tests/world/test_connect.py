@@ -143,6 +143,27 @@ def test_reports_do_not_print_round_off():
     assert " N·m·s, " in str(world.lock("a/elbow")[0].report)
 
 
+def test_a_world_can_be_copied_as_it_was():
+    world = arms()
+    weld = world.connect("a/tip", "b/tip", br.Spherical(), name="weld")
+    before, force = world.save(), weld.force
+    run(world, 0.1)
+    world.cut(weld)
+    then = world.copy(before)
+    assert list(then.connections) == ["weld"]
+    assert largest(then.connections["weld"].force - force) < 1e-12 * largest(force)
+    assert not world.connections
+    for wrong in (3, arms_with_weld().save()):
+        with pytest.raises(ArgumentError, match="copy expects nothing, or what save of this world returned"):
+            world.copy(wrong)
+
+
+def arms_with_weld() -> br.World:
+    world = arms()
+    world.connect("a/tip", "b/tip", br.Spherical())
+    return world
+
+
 def test_limits_that_are_pressed_against_take_no_freedom():
     world = br.World()
     builder = br.ModelBuilder("arm")

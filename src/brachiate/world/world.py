@@ -360,6 +360,8 @@ class World:
     def copy(self, state: State | None = None) -> World:
         """Return another world like this one, with its own state; given a snapshot of this one, as it was then."""
         state = self.save() if state is None else state
+        if not isinstance(state, State) or any(bond.world is not self for bond in state.bonds):
+            raise ArgumentError(f"copy expects nothing, or what save of this world returned, got {doors.shown(state)}.")
         other = World(self._gravity)
         other.parts = dict(state.parts)
         other._figures = {name: Figure(other, name, model) for name, (model, _, _) in state.parts.items()}
