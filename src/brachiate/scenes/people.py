@@ -59,7 +59,7 @@ def chain_of_people(
         above = np.mean([world.position(f"man{i}/{side}_foot") for side in SIDES], axis=0)
     world.v = {f"man{i}/root": turning(world, f"man{i}/pelvis", rod, (0, -swing, 0)) for i in range(1, n + 1)}
     simulation = Simulation(world, dt=dt, integrator=integrator, limits=limits)
-    look = Look(View(around=-62, above=6), columns=8, times=(0, 0.5, 1.0, 1.4, 1.6, 1.8, 2.0, 2.2))
+    look = Look(View(around=-62, above=6), columns=4, times=(0, 0.5, 1.0, 1.4, 1.6, 1.8, 2.0, 2.2))
     scene = Scene("chain-of-people", "People hang from each other, and let go", ABOUT, world, simulation, seconds, look, not limits)
     hands = []
     for i in range(1, n + 1):
