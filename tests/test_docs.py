@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", "docs/conventions.md"]
+PAGES = ["README.md", "docs/conventions.md", "docs/closed-chains.md", "docs/gallery.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -28,7 +28,7 @@ def test_every_citation_resolves():
     keys = set(re.findall(r"\*\*\[(.+?)\]\*\*", (ROOT / "docs/references.md").read_text()))
     cited = {}
     for path in [*ROOT.glob("src/**/*.py"), *ROOT.glob("docs/*.md")]:
-        for key in re.findall(r"\[((?:SVC|CKC|DF|EGC|NSP|RBDA|DL|HNW|HLW|CV72|DP80|LL)|[A-Z][a-z]+ \d{4})\]", path.read_text()):
+        for key in re.findall(r"\[((?:SVC|CKC|DF|EGC|NSP|RBDA|DL|HNW|HW|HLW|CV72|DP80|LL)|[A-Z][a-z]+ \d{4})\]", path.read_text()):
             cited[key] = path.name
     assert cited.keys() <= keys, {key: where for key, where in cited.items() if key not in keys}
 

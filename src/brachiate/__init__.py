@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brachiate import dynamics, figures, kinematics, manifold
+from brachiate import dynamics, figures, kinematics, manifold, scenes
 from brachiate.errors import BrachiateError
 from brachiate.io import read_model
 from brachiate.model.builder import ModelBuilder
@@ -33,5 +33,5 @@ __all__ = [
     "Box", "BrachiateError", "Capsule", "Compound", "Connection", "Cylinder", "Cylindrical", "Data", "Ellipsoid", "Fixed", "Free",
     "Hull", "Joint", "Mesh", "Model", "ModelBuilder", "Planar", "Plane", "Prismatic", "Recording", "Revolute", "Shape",
     "Simulation", "Soft", "Sphere", "Spherical", "Universal", "World", "cone", "dynamics", "figures", "kinematics", "manifold",
-    "read_model",
+    "read_model", "scenes",
 ]  # fmt: skip

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from brachiate import Data, figures
-from brachiate.dynamics import forward_dynamics, mass_matrix
-from brachiate.errors import ArgumentError
-from brachiate.figures import FIGURES, arm2, bar, box, chain, ground, inchworm, monkey16, plate, swing
+from brachiate.dynamics import forward_dynamics, mass_matrix, totals
+from brachiate.errors import ArgumentError, UnknownName
+from brachiate.figures import FIGURES, arm2, bar, box, chain, ground, human16, inchworm, monkey16, plate, swing
 from brachiate.kinematics import link_poses
 from brachiate.model.joints import BALL
 from brachiate.model.model import Model
@@ -155,6 +155,25 @@ def test_every_moving_figure_can_fall():
         a = forward_dynamics(data, data.q, data.v, data.tau)
         assert a[2] == pytest.approx(-9.81, rel=1e-6), name
         assert np.delete(a, 2) == pytest.approx(np.zeros(len(a) - 1), abs=1e-5), name
+
+
+def test_figures_spring_back_to_a_posture():
+    # The springs' energy is none where they are slack, and ½ k φ² away from there.
+    model = human16()
+    for pose in ("sit", {"left_knee": 0.5, "left_hip": model.poses["sit"][model.joints["left_hip"].q]}):
+        soft = model.sprung(10.0, pose, damping=2.0)
+        data = Data(soft, gravity=(0, 0, 0))
+        data.assign(q=soft.poses["sit"] if isinstance(pose, str) else soft.configuration(pose))
+        assert totals(data).potential == pytest.approx(0, abs=1e-12)
+        data.q[soft.q_slice("left_knee")] += 0.3
+        assert totals(data).potential == pytest.approx(0.5 * 10 * 0.3**2)
+        joints = [link.joint for link in soft.links.values() if link.joint.nv]
+        assert [set(joint.damping) for joint in joints] == [{0.0}] + [{2.0}] * (len(joints) - 1)  # but for the free root
+        assert not any(link.joint.damping.any() for link in soft.sprung(1.0, "sit", damping=0.0).links.values())
+    with pytest.raises(UnknownName, match="'sitting' is not a pose of model 'human16'"):
+        model.sprung(10.0, "sitting")
+    with pytest.raises(ArgumentError, match="damping must be at least 0"):
+        model.sprung(10.0, "sit", damping=-1.0)
 
 
 def test_doors():

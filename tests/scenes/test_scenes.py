@@ -9,8 +9,6 @@ from brachiate import scenes
 from brachiate.errors import ArgumentError, UnknownName
 from brachiate.scenes.circus import between_hands
 from brachiate.scenes.machines import rest_to_rest
-from brachiate.scenes.strobe import strobe
-from brachiate.show.draw import View
 
 PEOPLE = ["highbar", "swing", "monkey-swing", "trapeze", "chain-of-people"]
 
@@ -49,6 +47,20 @@ def test_limits_only_take_energy(name):
     assert run["energy"][-1] < run["energy"][0]
     knees = [joint for joint in run.model.joints if joint.endswith("knee")]
     assert all(run[knee].min() > np.radians(-5 - 3) for knee in knees)  # hyperextended by no more than what one step passes
+
+
+# Joint variables (of the tree and of the connections), degrees of freedom and loops at the start of every scene.
+COUNTS = {
+    "highbar": (24, 12, 2), "swing": (36, 9, 5), "monkey-swing": (40, 22, 3), "trapeze": (74, 38, 6), "chain-of-people": (80, 44, 6),
+    "fourbar": (7, 1, 2), "bricard": (6, 1, 1), "andrews": (13, 1, 4), "fivebar": (5, 2, 1), "stewart": (36, 6, 5),
+    "scissor-lift": (13, 1, 4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", scenes.SCENES)
+def test_scenes_count_as_they_should(name):
+    world = scenes.make(name).world
+    assert (world.mobility().variables, world.mobility().dof, len(world.connections)) == COUNTS[name]
 
 
 def changes(scene):
@@ -251,49 +263,3 @@ def test_a_picture_shows_the_moments_side_by_side(tmp_path):
             assert not painted[:, 0].any()
     with pytest.raises(ArgumentError, match="cannot be written"):
         scene.picture(run, tmp_path / "few.nothing")
-
-
-def test_what_is_nearer_hides_what_is_behind(tmp_path):
-    # Two boxes seen along x: the nearer one shows, whatever their order in the model.
-    plt = pytest.importorskip("matplotlib.pyplot")
-    for near_first in (True, False):
-        b = br.ModelBuilder("boxes")
-        boxes = {"near": (0.5, (1.0, 0.0, 0.0, 1.0), 0.5), "far": (-0.5, (0.0, 0.0, 1.0, 1.0), 1.0)}
-        for name in boxes if near_first else reversed(boxes):
-            x, color, size = boxes[name]
-            b.link(name, at=(x, 0, 1), shapes=br.Box(size=np.array((0.1, size, size)), color=color))
-        b.link("bob", joint=br.Revolute("y"), mass=1.0, center=(0, 0, -1))
-        world = br.World()
-        world.add(b.build(), name="boxes")
-        look = scenes.Look(View(around=0, above=0), ground=False, columns=1, width=2.0)
-        strobe(br.Simulation(world).run(0.002), tmp_path / "boxes.png", look, times=[0])
-        image = plt.imread(tmp_path / "boxes.png")[..., :3]
-        height = int(image.shape[1])  # the panel is square; below it is the label
-        middle, edge = image[height // 2, height // 2], image[height // 2, height // 10]
-        assert middle[0] > 0.4 > middle[2]
-        assert edge[2] > 0.4 > edge[0]
-
-
-def test_nothing_to_draw_is_said(tmp_path):
-    b = br.ModelBuilder("bare")
-    b.link("bob", joint=br.Revolute("y"), mass=1.0, center=(0, 0, -1))
-    world = br.World()
-    world.add(b.build(), name="bare")
-    with pytest.raises(ArgumentError, match="has a shape that can be drawn"):
-        strobe(br.Simulation(world).run(0.01), tmp_path / "bare.png")
-
-
-def test_moments_can_be_laid_over_each_other(tmp_path):
-    plt = pytest.importorskip("matplotlib.pyplot")
-    scene = scenes.make("scissor-lift", stages=1)
-    run = scene.run(1.5)
-    look = scenes.Look(scene.look.view, times=(0, 1.5), together=True, ground=False, width=3.0)
-    strobe(run, tmp_path / "both.png", look)
-    image = plt.imread(tmp_path / "both.png")[..., :3]
-    assert image.shape[1] == 480
-    # The raised platform, the last moment, is in full colour; the lowered one, paler, below it.
-    rows = np.flatnonzero((image[..., 0] - image[..., 2] > 0.25).any(axis=1))
-    pale = np.flatnonzero(((image[..., 0] - image[..., 2] > 0.05) & (image[..., 2] > 0.7)).any(axis=1))
-    assert len(rows)
-    assert len(pale)
-    assert rows.min() < pale.max()

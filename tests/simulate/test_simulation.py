@@ -234,6 +234,34 @@ def test_events_at_the_same_moment_all_happen():
     assert sorted(seen) == sorted([*range(6), *range(0, -6, -1)])
 
 
+def test_conditions_that_cross_together_but_for_round_off_all_happen_once():
+    # Fails if the stop at the first crossing is already beyond the second, which then is seen on neither side of it.
+    for k in range(25):
+        world = br.World()
+        world.add(br.figures.arm2(), "arm")
+        world["arm/shoulder"] = 1.0
+        simulation, level = br.Simulation(world, dt=0.01), 0.3 + 0.02 * k
+        conditions = [
+            lambda w, level=level: w["arm/shoulder"] - level,
+            lambda w, level=level: (w["arm/shoulder"] - level) * 3.0 + 1e-16,
+            lambda w, level=level: level - w["arm/shoulder"],
+        ]
+        events = [simulation.when(condition, lambda: None, once=False) for condition in conditions]
+        simulation.run(0.45)
+        assert [len(event.times) for event in events] == [1, 1, 1], level
+        assert np.ptp([event.times[0] for event in events]) < 1e-12
+
+
+def test_what_one_event_undoes_still_happens_in_that_moment():
+    # Both cross at 1.5 m; the first throws the ball up again, which must not take the second away.
+    world = ball()
+    simulation = br.Simulation(world, dt=0.01)
+    simulation.when(lambda w: w["ball/height"] - 1.5, lambda: world.v.__imul__(-1.0), rising=False)
+    second = simulation.when(lambda w: 2 * (w["ball/height"] - 1.5), lambda: None, rising=False)
+    simulation.run(0.4)
+    assert second.times == pytest.approx([np.sqrt(1 / 9.81)], abs=1e-11)
+
+
 def test_motors_are_limited_without_a_controller_too():
     world = ball()
     world.torque = {"ball/height": -100.0}

@@ -117,6 +117,68 @@ def test_names_of_connections():
     assert world.row_names()[-3:] == ["a/tip.x", "a/tip.y", "a/tip.z"]  # the oldest come first
 
 
+def test_a_connection_and_a_joint_never_share_a_name():
+    # The cart's joint is named as the cart: what is cut by that name is the joint, and nothing else.
+    world = arms()
+    held = [world.connect("a/cart", to, br.Spherical(), redundant=True) for to in ("b/tip", "b/tip")]
+    assert [c.name for c in held] == ["a/cart to b/tip", "a/cart to b/tip 2"]
+    assert "⇢ a/cart by spherical 3" in str(world)
+    world.cut("a/cart to b/tip")
+    assert [c.alive for c in held] == [False, True]
+    variables = world.cut("a/cart").variables
+    assert variables[1] - variables[0] == 6 - 3
+    assert held[1].alive
+
+
+def test_reports_do_not_print_round_off():
+    # The figure turns about the bar as one piece, so its hands do so already: what the impulses are not zero by is round-off.
+    reports = [h.report for h in br.scenes.make("highbar", swing=2.6).happened]
+    assert any(0 < report.impulse < 1e-12 for report in reports)
+    for report in reports:
+        assert "impulse" not in str(report)
+        assert str(report).endswith("energy lost 0 J")
+    world = arms(gravity=0.0)
+    world.v = np.random.default_rng(1).normal(size=world.model.nv)
+    assert " N·s, " in str(world.connect("a/tip", "b/tip", br.Spherical()).report)
+    assert " N·m·s, " in str(world.lock("a/elbow")[0].report)
+
+
+def test_a_world_can_be_copied_as_it_was():
+    world = arms()
+    weld = world.connect("a/tip", "b/tip", br.Spherical(), name="weld")
+    before, force = world.save(), weld.force
+    run(world, 0.1)
+    world.cut(weld)
+    then = world.copy(before)
+    assert list(then.connections) == ["weld"]
+    assert largest(then.connections["weld"].force - force) < 1e-12 * largest(force)
+    assert not world.connections
+    for wrong in (3, arms_with_weld().save()):
+        with pytest.raises(ArgumentError, match="copy expects nothing, or what save of this world returned"):
+            world.copy(wrong)
+
+
+def arms_with_weld() -> br.World:
+    world = arms()
+    world.connect("a/tip", "b/tip", br.Spherical())
+    return world
+
+
+def test_limits_that_are_pressed_against_take_no_freedom():
+    world = br.World()
+    builder = br.ModelBuilder("arm")
+    builder.link("arm", joint=br.Revolute("y", limits=(-0.1, 2.0)), mass=1.0, center=(1, 0, 0), inertia=(0.1, 0.1, 0.1))
+    builder.link("block", joint=br.Free(), joint_name="root", mass=1.0, inertia=(0.1, 0.1, 0.1), at=(5, 0, 0))
+    world.add(builder.build(), "it")
+    world.push("it/arm", force=(0, 0, 30.0), at=(1, 0, 0))  # up, against the lower limit
+    run(world, 0.3)
+    assert world.held.limits
+    assert world["it/arm"] == pytest.approx(-0.1, abs=1e-9)
+    report = world.connect("it/block", "world", br.Spherical()).report
+    assert report.mobility == (7, 4)
+    assert report.mobility[1] == world.mobility().dof
+
+
 def test_the_joint_is_where_the_first_frame_is_along_axes_of_the_second():
     world = arms(gravity=0.0)
     at = (0.1, -0.2, 0.05)
@@ -641,6 +703,25 @@ def test_a_joint_equality_of_a_file_is_kept(tmp_path):
     assert world.angle("it/right") == pytest.approx(0.1 - 2 * x + 0.5 * x * x, abs=1e-12)
     assert world.rate("it/right") == pytest.approx((-2 + x) * rate, abs=1e-12)
     assert world.totals().energy == pytest.approx(before, abs=1e-8)  # a gear does no work
+
+
+def test_a_coupling_can_be_cut(tmp_path):
+    world = br.World()
+    world.add(mjcf(tmp_path, '<joint name="gear" joint1="right" joint2="left" polycoef="0 -2 0 0 0"/>'), "it")
+    assert list(world.couplings) == ["it/gear"]
+    gear = world.couplings["it/gear"]
+    assert repr(gear) == "<Follow 'it/gear': it/right of it/left>"
+    report = world.cut("it/gear")
+    assert report.mobility == (2, 3)
+    assert not world.couplings
+    assert not gear.alive
+    assert repr(gear) == "<Follow 'it/gear': it/right of it/left (cut)>"
+    world["it/left"] = 0.5
+    run(world, 0.2)
+    assert abs(world["it/right"] + 2 * world["it/left"]) > 0.1  # each for itself
+    world.add(mjcf(tmp_path, '<joint name="gear" joint1="right" joint2="left"/>'), "other")
+    with pytest.raises(ArgumentError, match="no connection: only those can be cut with an impulse"):
+        world.cut("other/gear", impulse=(1, 0, 0))
 
 
 def test_a_mimic_of_a_file_is_kept(tmp_path):

@@ -166,7 +166,7 @@ def test_names_of_virtual_links_are_unique():
     for _ in range(2):
         world.connect("man/left_hand", "bar/rod", br.Revolute("y"), redundant=True)
     b = br.ModelBuilder("odd")
-    b.link("hand", joint=br.Free(), mass=1.0, inertia=(1, 1, 1))
+    b.link("hand", joint=br.Free(), joint_name="one", mass=1.0, inertia=(1, 1, 1))
     b.link("hand (virtual)", joint=br.Free(), joint_name="other", mass=1.0, inertia=(1, 1, 1))
     world.add(b.build(), "odd")
     world.connect("odd/hand", "bar/rod")

@@ -134,7 +134,12 @@ CALLS: dict[str, Call] = {
     "a name that is taken": (
         lambda w: w.connect("one/cart", "two/cart", HINGE, name="weld"),
         ModelError,
-        "A connection named 'weld' is there already",
+        "A connection or coupling named 'weld' is there already",
+    ),
+    "the name of a joint": (
+        lambda w: w.connect("one/tip", "two/cart", HINGE, name="one/shoulder"),
+        ModelError,
+        "A joint named 'one/shoulder' is there already. Give this connection another name",
     ),
     "an empty name": (lambda w: w.connect("one/cart", "two/cart", HINGE, name=""), ArgumentError, "'' cannot name a connection"),
     "no text for a name": (lambda w: w.connect("one/cart", "two/cart", HINGE, name=7), ArgumentError, "7 cannot name a connection"),
@@ -170,7 +175,7 @@ CALLS: dict[str, Call] = {
     "held out of reach": (
         lambda w: w.connect("two/cart", "two/base", br.Fixed(), allow="two/cart"),
         AssemblyError,
-        "'two/cart' cannot be closed",
+        "'two/cart to two/base' cannot be closed",
     ),
     "nothing allowed": (lambda w: w.connect("one/cart", "two/cart", allow=[]), BrachiateError, "allow"),
     "an unknown pattern": (
@@ -188,7 +193,7 @@ CALLS: dict[str, Call] = {
     ),
     # --- cut
     "cut twice": (lambda w: w.cut(w.gone), ArgumentError, "'gone' is cut already"),
-    "cut another world's": (another_worlds, ArgumentError, "cut expects a connection of this world"),
+    "cut another world's": (another_worlds, ArgumentError, "cut expects a connection or coupling of this world"),
     "cut a root": (
         lambda w: w.cut("one/root"),
         ArgumentError,
@@ -197,11 +202,15 @@ CALLS: dict[str, Call] = {
     "cut an unknown name": (
         lambda w: w.cut("one/wirst"),
         UnknownName,
-        "'one/wirst' is not a connection or joint of this world. Did you mean 'one/wrist'?",
+        "'one/wirst' is not a connection, coupling or joint of this world. Did you mean 'one/wrist'?",
     ),
-    "cut a coordinate": (lambda w: w.cut("one/cart.x"), UnknownName, "'one/cart.x' is not a connection or joint"),
-    "cut what is gone, by name": (lambda w: w.cut("gone"), UnknownName, "'gone' is not a connection or joint of this world"),
-    "cut a number": (lambda w: w.cut(3), ArgumentError, "cut expects a connection of this world or the name of a joint, got 3"),
+    "cut a coordinate": (lambda w: w.cut("one/cart.x"), UnknownName, "'one/cart.x' is not a connection, coupling or joint"),
+    "cut what is gone, by name": (lambda w: w.cut("gone"), UnknownName, "'gone' is not a connection, coupling or joint of this world"),
+    "cut a number": (
+        lambda w: w.cut(3),
+        ArgumentError,
+        "cut expects a connection or coupling of this world, or the name of a joint, got 3",
+    ),
     "cut nothing": (lambda w: w.cut(None), ArgumentError, "got None"),
     "cut several": (lambda w: w.cut(["weld"]), ArgumentError, "got ['weld']"),
     "cut a joint with an impulse": (

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 from rich.console import Console
 
 import brachiate as br
 from brachiate.compiled import MODE, cache_folder, prune_cache
+from brachiate.show.page import Page, View
+from brachiate.show.surface import Triangles
 from brachiate.simulate.integrators import METHODS
 
 
@@ -34,6 +37,8 @@ def warm(console: Console) -> None:
     for method in METHODS:
         br.Simulation(world, integrator=method).step()
     _warm_loops()
+    corners = np.eye(3)[None]
+    next(Page(View(), corners[0], 2).panels([Triangles(corners, corners, corners)], None))
     removed = prune_cache()
     console.print(
         f"Everything is compiled ({time.perf_counter() - began:.1f} s), in {cache_folder()}."

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from brachiate import doors
 from brachiate.doors import Array
 from brachiate.figures.chains import AMBER, BLUE, GREEN
-from brachiate.figures.things import PAINT, STEEL
+from brachiate.figures.things import PAINT, PALE, STEEL
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Compound, Prismatic, Revolute
 from brachiate.model.model import Model
@@ -89,7 +89,7 @@ def andrews() -> Model:
         ("K6", "K7", "omega", (0.0, -0.040), 0.00706, 5.667e-7, (0.00579, 0.0), [tips["K6"]], 0, BLUE),
     )
     b = ModelBuilder("andrews")
-    floor = Box(size=np.array((0.115, 0.110, 0.001)), position=np.array((-0.031, 0.026, 0.0005)), color=PAINT)
+    floor = Box(size=np.array((0.115, 0.110, 0.001)), position=np.array((-0.031, 0.026, 0.0005)), color=PALE)
     b.link("base", shapes=[floor, *(_pin(at, 0.0, top, 0.0015) for at, top in ((O, 0.006), (A, 0.018), (B, 0.018), (C, 0.018)))])
     for link, parent, joint, at, mass, inertia, center, points, layer, color in bodies:
         z, r = 0.0030 + 0.0038 * layer, 0.0019

@@ -17,6 +17,7 @@ BAR_HEIGHT = 2.6  # [m], the gymnasts' 2.8 m less their mat of 0.2 m
 
 STEEL = (0.62, 0.65, 0.69, 1.0)
 PAINT = (0.36, 0.41, 0.47, 1.0)
+PALE = (0.86, 0.87, 0.88, 1.0)
 WOOD = (0.72, 0.53, 0.34, 1.0)
 ROPE = (0.83, 0.77, 0.62, 1.0)
 CARDBOARD = (0.76, 0.62, 0.44, 1.0)

@@ -165,16 +165,24 @@ class Model:
                 q, v = q + NUMBERS[element.kind], v + FREEDOMS[element.kind]
         return MappingProxyType(places)
 
-    def sprung(self, stiffness: float, pose: str) -> Model:
-        """Return this model with springs in all joints but free ones, slack in a named pose [N·m/rad or N/m]."""
+    def sprung(self, stiffness: float, pose: str | Mapping[str, Any], damping: float | None = None) -> Model:
+        """Return this model with springs in all joints but free ones.
+
+        Args:
+            stiffness: Of the springs [N·m/rad or N/m].
+            pose: Where they are slack: a named pose, or values by joint, the rest zero.
+            damping: Of the joints [N·m·s/rad or N·s/m]; by default what it is.
+        """
         stiffness = doors.number(stiffness, "stiffness", least=0.0, most=1e12)
-        rest = doors.named(self.poses, pose, "pose", f"model {self.name!r}")
+        rest = doors.named(self.poses, pose, "pose", f"model {self.name!r}") if isinstance(pose, str) else self.configuration(pose)
         links = []
         for link in self.links.values():
             joint = copy.copy(link.joint)
             if joint.nv and not any(e.kind == FLOAT for e in joint.elements):
                 joint.__dict__.pop("acts", None)
                 joint.stiffness, joint.rest = np.full(joint.nv, stiffness), rest[self.joints[link.joint_name].q]
+                if damping is not None:
+                    joint.damping = np.full(joint.nv, doors.number(damping, "damping", least=0.0, most=1e12))
             links.append(replace(link, joint=joint))
         return Model(self.name, links, *self._parts()[1:])
 

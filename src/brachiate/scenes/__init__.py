@@ -20,7 +20,7 @@ from brachiate.scenes.monkey import monkey_swing
 from brachiate.scenes.people import chain_of_people
 from brachiate.scenes.playground import swing
 from brachiate.scenes.scene import Happening, Scene
-from brachiate.scenes.strobe import Look
+from brachiate.show.draw import Look
 
 #: Every scene by name: functions whose parameters all have defaults, ``seconds``, ``dt`` and ``integrator`` among them.
 SCENES: Mapping[str, Callable[..., Scene]] = MappingProxyType({

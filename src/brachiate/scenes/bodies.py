@@ -1,11 +1,9 @@
-"""Figures for scenes: their muscle tone, the colour of their shirts, and where they hang."""
+"""Figures for scenes: the colour of their shirts, and where they hang."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +12,6 @@ from brachiate import doors
 from brachiate.doors import Array
 from brachiate.figures.looks import SHIRT, Color
 from brachiate.figures.poses import about
-from brachiate.model.joints import FLOAT
 from brachiate.model.model import Model
 from brachiate.world.figure import Figure
 from brachiate.world.world import World
@@ -24,38 +21,13 @@ RED: Color = (0.78, 0.26, 0.24, 1.0)
 GREEN: Color = (0.36, 0.58, 0.35, 1.0)
 
 
-def toned(model: Model, posture: Mapping[str, Any], stiffness: float, damping: float = 0.0, shirt: Color = SHIRT) -> Model:
-    """Return a figure with muscle tone: its joints, but for free ones, spring back to a posture.
-
-    Args:
-        model: The figure.
-        posture: Values by joint; joints that are not named are slack where the figure stands.
-        stiffness: Of the springs [N·m/rad]; they keep energy.
-        damping: Of the joints [N·m·s/rad]; it takes energy.
-        shirt: Its colour.
-    """
-    rest = model.configuration(posture)
-    links = []
-    for link in model.links.values():
-        joint = copy.copy(link.joint)
-        if joint.nv and not any(element.kind == FLOAT for element in joint.elements):
-            joint.stiffness = np.full(joint.nv, doors.number(stiffness, "stiffness", least=0.0))
-            joint.damping = np.full(joint.nv, doors.number(damping, "damping", least=0.0))
-            joint.rest = rest[model.joints[link.joint_name].q]
-        shapes = [replace(shape, color=shirt) if shape.color == SHIRT else shape for shape in link.shapes]
-        links.append(replace(link, joint=joint, shapes=shapes))
-    poses = {name: by_joint(model, q) for name, q in model.poses.items()}
-    return Model(model.name, links, list(model.sites.values()), model.loops, model.couplings, list(model.actuators.values()), poses)
-
-
-def by_joint(model: Model, q: Array) -> dict[str, Array]:
-    """A configuration as values by joint."""
-    return {name: q[joint.q] for name, joint in model.joints.items()}
-
-
-def posture_of(world: World, figure: str) -> dict[str, Any]:
-    """The present values of a figure's joints, but for its root."""
-    return {name: world[f"{figure}/{name}"] for name in world.figure(figure).model.joints if name != "root"}
+def dressed(model: Model, shirt: Color) -> Model:
+    """Return a figure in a shirt of another colour."""
+    links = [
+        replace(link, shapes=[replace(shape, color=shirt) if shape.color == SHIRT else shape for shape in link.shapes])
+        for link in model.links.values()
+    ]
+    return Model(model.name, links, *model._parts()[1:])
 
 
 def about_y(degrees: float) -> Array:

@@ -9,10 +9,9 @@ from brachiate.figures.poses import about, both
 from brachiate.model.joints import Cylindrical, Revolute, Spherical
 from brachiate.model.model import Model
 from brachiate.scenes import props
-from brachiate.scenes.bodies import RED, SIDES, about_y, put, toned
+from brachiate.scenes.bodies import RED, SIDES, about_y, dressed, put
 from brachiate.scenes.scene import Scene
-from brachiate.scenes.strobe import Look
-from brachiate.show.draw import View
+from brachiate.show.draw import Look, View
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.bonds import Connection
 from brachiate.world.world import World
@@ -76,7 +75,7 @@ def _hang(world: World, name: str, model: Model, beam: tuple[float, float], turn
     swing = f"{name}'s trapeze"
     world.add(props.trapeze(height, ROPE, width=0.9), name=swing, at=(x, 0, 0))
     world[f"{swing}/left_rope"] = about((0, 1, 0), turn)
-    man = world.add(toned(model, STRETCHED, stiffness, shirt=shirt), name=name)
+    man = world.add(dressed(model.sprung(stiffness, STRETCHED), shirt), name=name)
     man.pose(STRETCHED)
     upside_down = world.pose(f"{swing}/bar").rotation @ about_y(180.0)
     put(world, man, [f"{side}_shank" for side in SIDES], world.position(f"{swing}/middle"), upside_down, at=KNEE)

@@ -6,10 +6,9 @@ import numpy as np
 
 from brachiate import figures
 from brachiate.model.joints import Revolute
-from brachiate.scenes.bodies import by_joint, put, toned, turning
+from brachiate.scenes.bodies import put, turning
 from brachiate.scenes.scene import Scene
-from brachiate.scenes.strobe import Look
-from brachiate.show.draw import View
+from brachiate.show.draw import Look, View
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.world import World
 
@@ -41,9 +40,7 @@ def highbar(
         integrator: As in :class:`~brachiate.Simulation`.
     """
     world = World()
-    model = figures.human16()
-    hang = by_joint(model, model.poses["hang"])
-    man = world.add(toned(model, hang, stiffness, damping), name="man")
+    man = world.add(figures.human16().sprung(stiffness, "hang", damping), name="man")
     world.add(figures.bar(length=2.0), name="bar")
     man.pose("hang")
     rod = world.position("bar/rod")
@@ -51,8 +48,8 @@ def highbar(
     world.v = {"man/root": turning(world, "man/pelvis", rod, (0, -swing, 0))}
     simulation = Simulation(world, dt=dt, integrator=integrator, limits=limits)
     look = Look(View(around=-62, above=8), times=(0, 0.5, 0.9, 1.2, 1.4, 1.6, 1.8, 2.0, 2.25, 2.5), columns=5)
-    scene = Scene("highbar", "A figure on the high bar lets go with one hand", ABOUT, world, simulation, seconds, look)
-    scene.passive = damping == 0 and not limits
+    passive = damping == 0 and not limits
+    scene = Scene("highbar", "A figure on the high bar lets go with one hand", ABOUT, world, simulation, seconds, look, passive)
     scene.connect("man/left_grip", "bar/rod", Revolute("y"), name="left hand")
     right = scene.connect("man/right_grip", "bar/rod", Revolute("y"), name="right hand")
     simulation.at(release, lambda: scene.cut(right))

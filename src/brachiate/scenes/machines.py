@@ -11,8 +11,7 @@ from brachiate import figures
 from brachiate.doors import Array, rotation_matrix
 from brachiate.figures.poses import about, product
 from brachiate.scenes.scene import Scene
-from brachiate.scenes.strobe import Look
-from brachiate.show.draw import View
+from brachiate.show.draw import Look, View
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.world import World
 
@@ -123,7 +122,7 @@ def fivebar(radius: float = 0.06, turns: float = 1.0, seconds: float = 2.0, dt: 
     base, crank, rod = 0.16, 0.20, 0.30
     world.add(figures.fivebar(base=base, crank=crank, rod=rod), name="arm")
     center = world.position("arm/tip") - (radius, 0, 0)
-    look = Look(View(around=-90, above=65), columns=6, times=tuple(k / (6 * turns) for k in range(6)))
+    look = Look(View(around=-90, above=65), columns=5, times=tuple(k / (5 * turns) for k in range(5)))
     simulation = Simulation(world, dt=dt, integrator=integrator)
     scene = Scene("fivebar", "A five-bar draws a circle", FIVEBAR, world, simulation, seconds, look, passive=False)
 

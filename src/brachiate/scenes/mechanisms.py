@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from brachiate import figures
 from brachiate.scenes.scene import Scene
-from brachiate.scenes.strobe import Look
-from brachiate.show.draw import View
+from brachiate.show.draw import Look, View
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.world import World
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from brachiate import figures
 from brachiate.figures.poses import about
 from brachiate.model.joints import Spherical
-from brachiate.scenes.bodies import SIDES, by_joint, put, toned
+from brachiate.scenes.bodies import SIDES, put
 from brachiate.scenes.props import trapeze
 from brachiate.scenes.scene import Scene
-from brachiate.scenes.strobe import Look
-from brachiate.show.draw import View
+from brachiate.show.draw import Look, View
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.world import World
 
@@ -44,9 +43,7 @@ def monkey_swing(
     world = World()
     world.add(trapeze(height=2.0, rope=0.7, width=0.55, mass=0.8), name="swing")
     world["swing/left_rope"] = about((0, 1, 0), pull)
-    model = figures.monkey16()
-    hang = by_joint(model, model.poses["hang"])
-    monkey = world.add(toned(model, hang, stiffness), name="monkey")
+    monkey = world.add(figures.monkey16().sprung(stiffness, "hang"), name="monkey")
     monkey.pose("hang")
     put(world, monkey, ("left_grip", "right_grip"), world.position("swing/middle"), world.pose("swing/bar").rotation)
     simulation = Simulation(world, dt=dt, integrator=integrator, limits=limits)

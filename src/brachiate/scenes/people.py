@@ -8,10 +8,9 @@ from brachiate import doors, figures
 from brachiate.figures.looks import SHIRT
 from brachiate.figures.poses import both
 from brachiate.model.joints import Revolute, Spherical
-from brachiate.scenes.bodies import GREEN, RED, SIDES, put, toned, turning
+from brachiate.scenes.bodies import GREEN, RED, SIDES, dressed, put, turning
 from brachiate.scenes.scene import Scene
-from brachiate.scenes.strobe import Look
-from brachiate.show.draw import View
+from brachiate.show.draw import Look, View
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.world import World
 
@@ -54,14 +53,14 @@ def chain_of_people(
     above, rod = np.array(world.position("bar/rod")), world.position("bar/rod")
     for i in range(1, n + 1):
         posture = FIRST if i == 1 else OTHERS
-        man = world.add(toned(figures.human16(), posture, stiffness, shirt=SHIRTS[(i - 1) % 3]), name=f"man{i}")
+        man = world.add(dressed(figures.human16().sprung(stiffness, posture), SHIRTS[(i - 1) % 3]), name=f"man{i}")
         man.pose(posture)
         put(world, man, [f"{side}_grip" for side in SIDES], above, np.eye(3))
         above = np.mean([world.position(f"man{i}/{side}_foot") for side in SIDES], axis=0)
     world.v = {f"man{i}/root": turning(world, f"man{i}/pelvis", rod, (0, -swing, 0)) for i in range(1, n + 1)}
     simulation = Simulation(world, dt=dt, integrator=integrator, limits=limits)
-    scene = Scene("chain-of-people", "People hang from each other, and let go", ABOUT, world, simulation, seconds, passive=not limits)
-    scene.look = Look(View(around=-62, above=6), columns=8, times=(0, 0.5, 1.0, 1.4, 1.6, 1.8, 2.0, 2.2))
+    look = Look(View(around=-62, above=6), columns=4, times=(0, 0.5, 1.0, 1.4, 1.6, 1.8, 2.0, 2.2))
+    scene = Scene("chain-of-people", "People hang from each other, and let go", ABOUT, world, simulation, seconds, look, not limits)
     hands = []
     for i in range(1, n + 1):
         for side in SIDES:

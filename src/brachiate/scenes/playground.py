@@ -11,10 +11,9 @@ from brachiate import figures
 from brachiate.figures.poses import both
 from brachiate.model.joints import Prismatic, Spherical
 from brachiate.model.model import Model
-from brachiate.scenes.bodies import SIDES, about_y, posture_of, put, toned
+from brachiate.scenes.bodies import SIDES, about_y, put
 from brachiate.scenes.scene import Scene
-from brachiate.scenes.strobe import Look
-from brachiate.show.draw import View
+from brachiate.show.draw import Look, View
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.world import World
 
@@ -56,7 +55,7 @@ def swing(
         world[f"swing/{side}_rope"] = np.radians(pull)
     model = figures.human16()
     posture = _reaching(world, model)
-    _sit(world, toned(model, posture, stiffness), posture)
+    _sit(world, model.sprung(stiffness, posture), posture)
     simulation = Simulation(world, dt=dt, integrator=integrator, limits=limits)
     look = Look(View(around=-50, above=7), times=(0, 0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.2, 1.28, 1.35), columns=5)
     scene = Scene("swing", "A figure slides off a swing", ABOUT, world, simulation, seconds, look, passive=rub == 0 and not limits)
@@ -67,11 +66,8 @@ def swing(
     def beyond(thigh: Any) -> float:
         return thigh.value - (EDGE + BEHIND) if thigh.alive else -1.0
 
-    def slip() -> None:  # both hips pass the edge in the same moment, but for round-off
-        scene.cut(*(thigh for thigh in thighs if beyond(thigh) > -1e-9))
-
     for thigh in thighs:
-        simulation.when(lambda _, thigh=thigh: beyond(thigh), slip, falling=False)
+        simulation.when(lambda _, thigh=thigh: beyond(thigh), lambda thigh=thigh: scene.cut(thigh), falling=False)
     return scene
 
 
@@ -83,7 +79,7 @@ def _reaching(world: World, model: Model) -> dict[str, Any]:
     for side in SIDES:
         arm = (f"man/{side}_shoulder", f"man/{side}_elbow")
         trial.connect(f"man/{side}_grip", f"swing/{side}_hold", Spherical(), to_at=GRIP, allow=arm)
-    return posture_of(trial, "man")
+    return {name: trial[f"man/{name}"] for name in model.joints if name != "root"}
 
 
 def _sit(world: World, model: Model, posture: Mapping[str, Any]) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from brachiate import doors
 from brachiate.doors import Array
-from brachiate.scenes.strobe import Look, strobe
+from brachiate.show.draw import Look
+from brachiate.simulate.forces import Forces
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.bonds import Bond, Connection, Report
@@ -95,9 +96,9 @@ class Scene:
                 energy[run.time >= happening.time] += happening.report.energy_lost
         return energy - energy[0]
 
-    def picture(self, run: Recording, path: str | PathLike[str], times: Any = None) -> None:
+    def picture(self, run: Recording, path: str | Path, times: Any = None) -> None:
         """Draw the scene at a few moments of a run, one beside the other."""
-        strobe(run, path, self.look, times)
+        run.picture(path, self.look, times)
 
 
 def _joined(parts: list[Recording]) -> Recording:
@@ -106,4 +107,5 @@ def _joined(parts: list[Recording]) -> Recording:
     columns = [
         np.concatenate([getattr(first, what), *(getattr(part, what)[1:] for part in parts[1:])]) for what in ("time", "q", "v", "torque")
     ]
-    return Recording(first.model, first.gravity, *columns)
+    forces = Forces.joined([part.forces for part in parts if isinstance(part.forces, Forces)])
+    return Recording(first.model, first.gravity, *columns, forces=forces)

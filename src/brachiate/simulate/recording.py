@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brachiate import dynamics
 from brachiate.doors import Array
@@ -15,6 +16,7 @@ from brachiate.errors import ArgumentError, FileFormatError, UnknownName
 from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.show import plots
+from brachiate.show.draw import Look, strobe
 
 FORMAT = "brachiate recording 1"
 _ARRAYS = {"time": 1, "q": 2, "v": 2, "torque": 2}
@@ -27,29 +29,43 @@ _QUANTITIES = {
     "angular momentum": ("angular momentum [kg·m²/s]", lambda t: t.angular_momentum),
     "center of mass": ("centre of mass [m]", lambda t: t.center),
 }
+_FORCES = {"force": "force [N]", "moment": "moment [N·m]", "torque": "torque [N·m or N]"}
 
 
 class Recording:
-    """States at the recorded times: ``time`` (n,) [s], ``q`` (n, nq), ``v`` and ``torque`` (n, nv)."""
+    """States at the recorded times: ``time`` (n,) [s], ``q`` (n, nq), ``v`` and ``torque`` (n, nv).
 
-    def __init__(self, model: Model, gravity: Array, time: Array, q: Array, v: Array, torque: Array) -> None:
+    ``forces`` are those of connections, locks and courses by name; they are computed when one is first asked for.
+    """
+
+    def __init__(
+        self, model: Model, gravity: Array, time: Array, q: Array, v: Array, torque: Array, forces: Mapping[str, Array] | None = None
+    ) -> None:
         self.model = model
         self.gravity = gravity
         self.time, self.q, self.v, self.torque = time, q, v, torque
+        self.forces: Mapping[str, Array] = {} if forces is None else forces
 
     def __len__(self) -> int:
         """Return how many states there are."""
         return len(self.time)
 
     def __getitem__(self, name: str) -> Array:
-        """Return a quantity over time: a joint's values (``man/left_knee``), or one of the totals (``energy``)."""
+        """Return a quantity over time.
+
+        A joint's values (``man/left_knee``), one of the totals (``energy``), the force or moment on the link of a connection (``left
+        hand.force``, ``left hand.moment``: world axes), or the torque that a lock or course takes (``man/left_knee.torque``); NaN while
+        nothing of that name held.
+        """
         if name in _QUANTITIES:
             pick = _QUANTITIES[name][1]
             return np.array([pick(total) for total in self.totals()])
+        if name in self.forces:
+            return self.forces[name]
         try:
             values = self.q[:, self.model.q_slice(name)]
         except UnknownName as unknown:
-            raise UnknownName("quantity", name, [*_QUANTITIES, *unknown.valid], "this recording") from None
+            raise UnknownName("quantity", name, [*_QUANTITIES, *self.forces, *unknown.valid], "this recording") from None
         return values[:, 0] if values.shape[1] == 1 else values
 
     def totals(self) -> Iterable[dynamics.Totals]:
@@ -62,25 +78,36 @@ class Recording:
     def plot(self, *names: str, path: str | Path | None = None) -> Any:
         """Plot quantities over time, those of one unit in one panel; return the figure, or write it to a file."""
         if not names:
-            raise ArgumentError(f"Name what to plot: a joint, or one of {', '.join(_QUANTITIES)}.")
+            raise ArgumentError(f"Name what to plot: a joint, or one of {', '.join([*_QUANTITIES, *self.forces])}.")
         panels: dict[str, dict[str, Array]] = {}
         for name in names:
             values = self[name]
-            label = _QUANTITIES[name][0] if name in _QUANTITIES else "joints [rad or m]"
+            label = self._unit(name)
             columns = values[:, None] if values.ndim == 1 else values.reshape(len(values), -1)
             panels.setdefault(label, {}).update(zip(self._labels(name, columns.shape[1]), columns.T, strict=True))
         return plots.lines(self.time, panels, path=path)
 
+    def picture(self, path: str | Path, look: Look | None = None, times: ArrayLike | None = None) -> None:
+        """Draw a few moments side by side: those nearest to ``times`` [s], or as ``look`` says, or six from first to last."""
+        strobe(self.model, self.time, self.q, path, look, times)
+
+    def _unit(self, name: str) -> str:
+        if name in self.forces:
+            return _FORCES[name.rpartition(".")[2]]
+        return _QUANTITIES[name][0] if name in _QUANTITIES else "joints [rad or m]"
+
     def _labels(self, name: str, columns: int) -> list[str]:
         if columns == 1:
             return [name]
-        if name in _QUANTITIES:
+        if name in _QUANTITIES or name in self.forces:
             return [f"{name} {axis}" for axis in "xyz"]
         return self.model.links[self.model.joints[name].link].joint.number_names(name)
 
     def save(self, path: str | Path) -> None:
         """Write a NumPy archive with names, units and version inside; nothing in it is code."""
         path = Path(path)
+        forces = {name: values.reshape(len(self), -1) for name, values in self.forces.items()}
+        ends = np.cumsum([0, *(values.shape[1] for values in forces.values())])
         np.savez_compressed(
             path if path.suffix == ".npz" else path.with_name(path.name + ".npz"),
             format=np.array(FORMAT),
@@ -89,6 +116,9 @@ class Recording:
             joints=np.array(list(self.model.joints), dtype=str),
             joint_q=np.array([(j.q.start, j.q.stop) for j in self.model.joints.values()], np.int64).reshape(-1, 2),
             gravity=self.gravity,
+            forces=np.array(list(forces), dtype=str),
+            forces_at=np.stack([ends[:-1], ends[1:]], axis=1),
+            force=np.concatenate([np.zeros((len(self), 0)), *forces.values()], axis=1),
             **{name: getattr(self, name) for name in _ARRAYS},
         )
 
@@ -122,4 +152,18 @@ class Recording:
             array = content[name]
             if array.shape != right or array.dtype != np.float64 or not np.isfinite(array).all():
                 raise FileFormatError(f"{path}: {name} must be {right} finite numbers, but is {array.shape} {array.dtype}.")
-        return cls(model, content["gravity"], *(content[name] for name in _ARRAYS))
+        return cls(model, content["gravity"], *(content[name] for name in _ARRAYS), forces=_forces(content, n, path))
+
+
+def _forces(content: dict[str, Any], rows: int, path: Path) -> dict[str, Array]:
+    """The forces in a file, by name; files from before there were any have none."""
+    if "forces" not in content:
+        return {}
+    names, at, values = (content.get(name, np.zeros(0)) for name in ("forces", "forces_at", "force"))
+    right = names.ndim == 1 and at.shape == (len(names), 2) and at.dtype == np.int64 and values.ndim == 2 and len(values) == rows
+    if not right or values.dtype != np.float64 or np.isinf(values).any() or not (at[:, 0] < at[:, 1]).all() or (at < 0).any():
+        raise FileFormatError(f"{path}: forces, forces_at and force must be names, columns and numbers, one row for each state.")
+    if (at > values.shape[1]).any() or any(str(name).rpartition(".")[2] not in _FORCES for name in names):
+        raise FileFormatError(f"{path}: forces, forces_at and force do not belong together.")
+    parts = {str(name): values[:, start:end] for name, (start, end) in zip(names, at, strict=True)}
+    return {name: part[:, 0] if part.shape[1] == 1 else part for name, part in parts.items()}

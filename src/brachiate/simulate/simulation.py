@@ -5,6 +5,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ from brachiate.errors import ArgumentError, StateError
 from brachiate.kinematics import Pose
 from brachiate.model.data import Data
 from brachiate.model.model import Model
+from brachiate.simulate.forces import Forces, Stretch
 from brachiate.simulate.integrators import METHODS, Integrator
 from brachiate.simulate.recording import Recording
+from brachiate.world.state import State
 from brachiate.world.world import World
 
 _CHUNK = 500  # steps between two looks at the clock
@@ -71,6 +74,7 @@ class Simulation:
         self._settings = doors.one_of(integrator, tuple(METHODS), "integrator"), tolerance
         self._limits = bool(limits)
         self._integrator = Integrator(world.data, *self._settings, held=world.held, limits=self._limits)
+        self._held: State | None = None  # what held when last looked at
         self._events: list[Event] = []
         self._controllers: list[Callable[[World], Any]] = []
 
@@ -140,20 +144,27 @@ class Simulation:
     def _recording(self, rows: list[Any]) -> Recording:
         """Rows as arrays. Where a figure came in on the way, it is recorded as waiting where it came in."""
         model = self.world.model
-        if any(row[4] is not model for row in rows):
-            rows = _widened(rows, model)
-        time, q, v, torque = (np.array(column) for column in list(zip(*rows, strict=True))[:4])
-        return Recording(model, self.world.gravity, time, q, v, torque)
+        same = all(row[4] is model for row in rows)
+        columns = _columns(rows if same else _widened(rows, model))
+        stretches, start = [], 0
+        for _, group in groupby(rows, key=lambda row: id(row[5])):
+            part = list(group)
+            end = start + len(part)
+            arrays = [column[start:end] for column in columns] if same else _columns(part)
+            stretches.append(Stretch(part[0][5], *arrays))
+            start = end
+        return Recording(model, self.world.gravity, *columns, forces=Forces(self.world, stretches, self._limits))
 
     def _stretch(self, start: float, done: int, count: int) -> list[Any]:
         """Advance many steps in one go of compiled code."""
         self._saturate()
+        held = self._holding()
         Q, V = self._ready().advance(self.dt, count, self.every, start + self.dt * done)
         times = start + self.dt * (done + self.every * np.arange(1, len(Q) + 1))
         self.world.time = start + self.dt * (done + count)
         torque = self.world.torque.copy()
         model = self.world.model
-        rows = [(t, q, v, torque, model) for t, q, v in zip(times, Q, V, strict=True)]
+        rows = [(t, q, v, torque, model, held) for t, q, v in zip(times, Q, V, strict=True)]
         return rows if count % self.every == 0 else [*rows, self._row()]
 
     def _saturate(self) -> None:
@@ -166,9 +177,15 @@ class Simulation:
         pending = [e for e in self._events if not (e.once and e.happened)]
         return bool(self._controllers) or any(e.function is not None or e.at <= until for e in pending)
 
-    def _row(self) -> tuple[float, Array, Array, Array, Model]:
+    def _row(self) -> tuple[float, Array, Array, Array, Model, State]:
         w = self.world
-        return w.time, w.q.copy(), w.v.copy(), w.torque.copy(), w.model
+        return w.time, w.q.copy(), w.v.copy(), w.torque.copy(), w.model, self._holding()
+
+    def _holding(self) -> State:
+        """A snapshot of what holds now: the last one while nothing but the motion changes."""
+        if self._held is None or not self.world.unchanged(self._held):
+            self._held = self.world.save()
+        return self._held
 
     def _ready(self) -> Integrator:
         """The integrator of the world's present data: adding a figure has given it another."""
@@ -205,20 +222,17 @@ class Simulation:
         watched = [e for e in self._events if e.function is not None and not (e.once and e.happened)]
         start, before = world.save(), [_value(e, world) for e in watched]
         self._go(stop)
-        crossed = [
-            (e, b, a)
-            for e, b in zip(watched, before, strict=True)
-            if ((a := _value(e, world)) * b < 0 or (a == 0 and b != 0)) and (e.rising if b < 0 else e.falling)
-        ]
+        crossed = [(e, b, a) for e, b in zip(watched, before, strict=True) if _crosses(e, b, a := _value(e, world))]
         if not crossed:
             return
-        moments = [(self._locate(e, b, a, start, stop), e) for e, b, a in crossed]
-        first = min(moment for moment, _ in moments)
+        moments = [self._locate(e, b, a, start, stop) for e, b, a in crossed]
+        first = min(moments)
         world.restore(start)
         self._go(first)
-        for moment, event in moments:
-            if moment <= first:
-                self._fire(event)
+        # Two that cross in the same moment are located apart by round-off: what has crossed by now happens now.
+        happening = [e for (e, b, _), moment in zip(crossed, moments, strict=True) if moment <= first or _crosses(e, b, _value(e, world))]
+        for event in happening:
+            self._fire(event)
 
     def _go(self, stop: float) -> None:
         span = stop - self.world.time
@@ -246,6 +260,11 @@ class Simulation:
         return high
 
 
+def _columns(rows: list[Any]) -> list[Array]:
+    """Times, configurations, velocities and torques of rows."""
+    return [np.array(column) for column in list(zip(*rows, strict=True))[:4]]
+
+
 def _widened(rows: list[Any], model: Model) -> list[Any]:
     """Rows of worlds of another structure, as rows of the last one.
 
@@ -253,7 +272,7 @@ def _widened(rows: list[Any], model: Model) -> list[Any]:
     its link was.
     """
     q_first, wide, data = model.neutral.copy(), [], None
-    for time, q, v, torque, was in reversed(rows):
+    for time, q, v, torque, was, held in reversed(rows):
         Q, V, tau = q_first.copy(), np.zeros(model.nv), np.zeros(model.nv)
         if was is not model:
             data = Data(was) if data is None or data.model is not was else data
@@ -265,7 +284,7 @@ def _widened(rows: list[Any], model: Model) -> list[Any]:
             elif data is not None and new.link in was.links:
                 Q[new.q], V[new.v] = _free_state(data, model, new.link)
         q_first = Q
-        wide.append((time, Q, V, tau, model))
+        wide.append((time, Q, V, tau, model, held))
     return wide[::-1]
 
 
@@ -277,6 +296,11 @@ def _free_state(data: Data, model: Model, link: str) -> tuple[list[float], list[
     R = base.rotation.T @ pose.rotation
     position = base.rotation.T @ (pose.position - base.position)
     return [*position, *Pose(R, position).quaternion], [*(pose.rotation.T @ velocity[:3]), *(pose.rotation.T @ velocity[3:])]
+
+
+def _crosses(event: Event, before: float, after: float) -> bool:
+    """Whether a condition goes through zero, or to it, in a direction that counts."""
+    return (after * before < 0 or (after == 0 and before != 0)) and (event.rising if before < 0 else event.falling)
 
 
 def _value(event: Event, world: World) -> float:

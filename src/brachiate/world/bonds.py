@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ from brachiate.model.model import Model
 
 if TYPE_CHECKING:
     from brachiate.world.world import World
+
+_NOISE = 1e-12  # part of the momentum, or of the energy, below which a report says zero: round-off
 
 
 @dataclass(frozen=True)
@@ -115,9 +118,14 @@ class Report:
     def __str__(self) -> str:
         """Return the report in one line."""
         parts = [f"joint variables {self.variables[0]} → {self.variables[1]}", f"mobility {self.mobility[0]} → {self.mobility[1]}"]
-        if self.impulse or self.impulse_moment:
+        before, _ = self._totals
+        momentum = math.sqrt(2.0 * before.mass * before.kinetic)  # the most that so much energy can be
+        if self.impulse > _NOISE * momentum:
             parts.append(f"impulse {self.impulse:.3g} N·s")
-        parts.append(f"energy lost {max(self.energy_lost, 0.0):.3g} J")
+        elif self.impulse_moment > _NOISE * momentum:
+            parts.append(f"impulse {self.impulse_moment:.3g} N·m·s")
+        lost = self.energy_lost
+        parts.append(f"energy lost {lost if lost > _NOISE * before.kinetic else 0.0:.3g} J")
         if self.redundant:
             parts.append(f"{len(self.redundant)} redundant")
         return f"{self.what}: {', '.join(parts)}"
@@ -310,8 +318,12 @@ class Lock(Bond):
     @property
     def torque(self) -> Any:
         """Torque or force that holding takes at the present state [N·m or N]: one number, or three of a ball joint."""
+        self._present().accelerations()
+        return self.read_torque()
+
+    def read_torque(self) -> Any:
+        """The same, from the accelerations last computed."""
         held = self._present()
-        held.accelerations()
         values = held.room.force[held.rows_of(self.place)].copy()
         return float(values[0]) if len(values) == 1 else values
 
@@ -347,7 +359,7 @@ class Follow(Bond):
 
     def __repr__(self) -> str:
         """Return what follows what."""
-        return f"<Follow {self.name!r}: {self.coordinate} of {self.of or 'a value'}>"
+        return f"<Follow {self.name!r}: {self.coordinate} of {self.of or 'a value'}{'' if self.alive else ' (cut)'}>"
 
 
 def _in_body(model: Model, link: str, frame: Placement) -> Placement:

@@ -259,8 +259,9 @@ class _Drawing:
         """The joint of a link in words; of a virtual link all there is to say."""
         connection = self.structure.connection.get(name)
         if connection is not None:
-            named = "" if connection.name == connection.link else f" ({connection.name})"
-            return f"⇢ {connection.link} by {described(connection.joint)}{named}"
+            link, own = connection.link, connection.name
+            named = "" if own in (link, f"{link} to {connection.to}") else f" ({own})"
+            return f"⇢ {link} by {described(connection.joint)}{named}"
         link = self.model.links[name]
         place = self.model.joints.get(link.joint_name)
         own = {link.joint_name, *(self.model.coordinates[place.v] if place else ())}

@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from types import MappingProxyType
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from brachiate import doors, kinematics
-from brachiate.constraints.rooms import DROPPED, HOLDING, REDUNDANT
+from brachiate.constraints.rooms import DROPPED, HOLDING, REDUNDANT, REGULAR
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError, AssemblyError, ModelError, OverconstrainedError, StateError, UnknownName
 from brachiate.kinematics import Pose
@@ -47,7 +47,7 @@ def connect(
     """See :meth:`World.connect`."""
     joint = Fixed() if joint is None else joint
     check_loop_joint(joint, f"connection of {link!r} to {to!r}")
-    name = _free_name(world, link if name is None else name, given=name is not None)
+    name = _free_name(world, link, to) if name is None else _given_name(world, name)
     a, b = _frame(world, link), _frame(world, to)
     point = _NOWHERE if at is None else doors.vector(at, f"point of {link!r}")
     to_point = _NOWHERE if to_at is None else doors.vector(to_at, f"point of {to!r}")
@@ -170,11 +170,12 @@ def _course(course: ArrayLike, name: str, now: float) -> Array:
 def cut(world: World, what: Bond | str, impulse: ArrayLike | None) -> Report:
     """See :meth:`World.cut`."""
     counts, before = _counts(world), world.save()
-    if isinstance(what, str) and what not in world.connections:
+    named = {**world.connections, **world.couplings}
+    if isinstance(what, str) and what not in named:
         return _cut_joint(world, what, counts, before, impulse)
-    bond: Bond = world.connections[what] if isinstance(what, str) else what
+    bond: Bond = named[what] if isinstance(what, str) else what
     if not isinstance(bond, Bond) or bond.world is not world:
-        raise ArgumentError(f"cut expects a connection of this world or the name of a joint, got {doors.shown(what)}.")
+        raise ArgumentError(f"cut expects a connection or coupling of this world, or the name of a joint, got {doors.shown(what)}.")
     if not bond.alive:
         raise ArgumentError(f"{bond.name!r} is cut already.")
     push = None
@@ -221,7 +222,7 @@ def _cut_joint(world: World, name: str, counts: Any, before: Any, impulse: Array
         free = {link.joint_name for link in model.links.values()} - set(by_joint)
         if name in free:
             raise ArgumentError(f"{name!r} carries the root of a figure: there is nothing it could be cut from.")
-        raise UnknownName("connection or joint", name, [*world.connections, *by_joint], "this world")
+        raise UnknownName("connection, coupling or joint", name, [*world.connections, *world.couplings, *by_joint], "this world")
     if impulse is not None:
         raise ArgumentError("Only a connection can be cut with an impulse. Push the links apart with world.push instead.")
     pose, velocity = world.pose(link.name), world.velocity(link.name)
@@ -294,23 +295,34 @@ def _meeting(world: World, link: str, point: Array, to: str, axes: Array) -> tup
     return Placement(-1, turn, point), Placement(-1, axes, there.rotation.T @ (P - there.position))
 
 
-def _free_name(world: World, wanted: str, given: bool) -> str:
-    """The wanted name, or the next one that is free; one that was given must be free."""
-    if not isinstance(wanted, str) or not wanted:
-        raise ArgumentError(f"{wanted!r} cannot name a connection: a name is a text that is not empty.")
+def _given_name(world: World, name: str) -> str:
+    """The name a connection is to have, which must be free."""
+    if not isinstance(name, str) or not name:
+        raise ArgumentError(f"{name!r} cannot name a connection: a name is a text that is not empty.")
+    for what, names in (("connection or coupling", {bond.name for bond in world.bonds}), ("joint", _moving(world))):
+        if name in names:
+            raise ModelError(f"A {what} named {name!r} is there already. Give this connection another name.")
+    return name
+
+
+def _free_name(world: World, link: str, to: str) -> str:
+    """A name that neither a bond nor a joint has: the link's, or who is connected to whom, or that with a number."""
+    wanted = link if link not in _moving(world) else f"{link} to {to}"
     taken = {bond.name for bond in world.bonds}
-    if wanted not in taken:
-        return wanted
-    if given:
-        raise ModelError(f"A connection named {wanted!r} is there already. Give this one another name.")
-    return next(name for n in range(2, len(taken) + 3) if (name := f"{wanted} {n}") not in taken)
+    return next(name for name in chain([wanted], (f"{wanted} {n}" for n in count(2))) if name not in taken)
+
+
+def _moving(world: World) -> set[str]:
+    """Names of joints and coordinates that can be locked, or cut."""
+    return {*world.model.joints, *world.model.coordinates}
 
 
 def _counts(world: World) -> tuple[int, int]:
-    """Joint variables and mobility."""
-    holding = int(world.held.room.count[HOLDING])
-    variables = world.model.nv + sum(bond.joint.nv for bond in world.bonds if isinstance(bond, Connection))
-    return variables, world.model.nv - holding
+    """Joint variables and mobility. Limits that happen to be pressed against take no freedom away."""
+    held = world.held
+    pressed = sum(int(held.room.state[held.room.row[place]] == REGULAR) for place in held.limits)
+    variables = world.model.nv + sum(bond.joint.nv for bond in world.connections.values())
+    return variables, world.model.nv - int(held.room.count[HOLDING]) + pressed
 
 
 def _redundant(world: World) -> tuple[str, ...]:
@@ -378,9 +390,4 @@ def matching(model: Model, allow: str | Iterable[str]) -> Array:
     return flags
 
 
-def listed(bonds: list[Bond]) -> Mapping[str, Connection]:
-    """Connections by name."""
-    return MappingProxyType({bond.name: bond for bond in bonds if isinstance(bond, Connection)})
-
-
-__all__ = ["AssemblyError", "StateError", "close_loops", "connect", "cut", "listed", "lock", "matching"]
+__all__ = ["AssemblyError", "StateError", "close_loops", "connect", "cut", "lock", "matching"]

@@ -24,7 +24,7 @@ from brachiate.model.flatten import Placement
 from brachiate.model.joints import Joint
 from brachiate.model.model import Model
 from brachiate.world import links, mobility, structure
-from brachiate.world.bonds import Bond, Connection, Lock, Report, Soft
+from brachiate.world.bonds import Bond, Connection, Follow, Lock, Report, Soft
 from brachiate.world.figure import Figure
 from brachiate.world.mobility import Mobility, NamedCoordinates, Torques
 from brachiate.world.named import Named, coordinate_values
@@ -170,14 +170,16 @@ class World:
             at: Point in the first frame where the joint is made (3,) [m]; its origin by default.
             to_at: With ``allow``: point in the second frame it is brought to (3,) [m]; its origin by default.
             allow: Joints that may move to close the gap: a name, a pattern such as ``man/*``, several of them, or ``all``.
-            name: Of the connection; the link's by default.
+            name: Of the connection; by default the link's, or, if a joint that moves has that, ``link to other``.
             redundant: Whether a connection that holds nothing new is welcome.
             soft: Springs and dampers instead of a rigid hold, such as ``Soft(stiffness=2e4, damping=200)``.
         """
         return structure.connect(self, link, to, joint, at, to_at, allow, name, redundant, soft)
 
     def cut(self, what: Bond | str, *, impulse: ArrayLike | None = None) -> Report:
-        """Cut a connection, or a joint of the tree: what the joint carries then moves freely, its pose and velocity unchanged.
+        """Cut a connection or a coupling, or a joint of the tree: what that carries then moves freely, pose and velocity unchanged.
+
+        By name, a connection goes before a fixed joint of the tree.
 
         ``impulse`` (3,) [N·s], world axes, drives the links of a connection apart: it acts on the connected link, and its
         opposite on the other.
@@ -211,7 +213,12 @@ class World:
     @property
     def connections(self) -> Mapping[str, Connection]:
         """Every connection there is, by name, in the order they were made."""
-        return structure.listed(self.bonds)
+        return MappingProxyType({bond.name: bond for bond in self.bonds if isinstance(bond, Connection)})
+
+    @property
+    def couplings(self) -> Mapping[str, Follow]:
+        """Every coordinate that follows another, as a model says, by the coupling's name; ``cut`` ends that."""
+        return MappingProxyType({bond.name: bond for bond in self.bonds if isinstance(bond, Follow)})
 
     @property
     def locks(self) -> Mapping[str, Lock]:
@@ -344,16 +351,24 @@ class World:
         if state.bonds and (self.held.room.state[: self.held.room.count[1]] == NEW).any():
             self.decide()
 
-    def copy(self) -> World:
-        """Return another world like this one, with its own state."""
+    def unchanged(self, since: State) -> bool:
+        """Whether all but time and motion is as in a snapshot: the structure, pushes, motors of connections."""
+        if since.version != self._version or since.pushes != tuple(self._pushes):
+            return False
+        return all(np.array_equal(bond.keep()[1], since.joints[bond][1]) for bond in self.connections.values())
+
+    def copy(self, state: State | None = None) -> World:
+        """Return another world like this one, with its own state; given a snapshot of this one, as it was then."""
+        state = self.save() if state is None else state
+        if not isinstance(state, State) or any(bond.world is not self for bond in state.bonds):
+            raise ArgumentError(f"copy expects nothing, or what save of this world returned, got {doors.shown(state)}.")
         other = World(self._gravity)
-        other.parts = dict(self.parts)
-        other._figures = {name: Figure(other, name, figure.model) for name, figure in self._figures.items()}
-        other.bonds = [bond.copied(other) for bond in self.bonds]
+        other.parts = dict(state.parts)
+        other._figures = {name: Figure(other, name, model) for name, (model, _, _) in state.parts.items()}
+        other.bonds = [bond.copied(other) for bond in state.bonds]
         other.rebuild()
-        mine = self.save()
-        joints = {theirs: mine.joints[bond] for bond, theirs in zip(self.bonds, other.bonds, strict=True) if bond in mine.joints}
-        other.restore(replace(mine, version=other._version, bonds=tuple(other.bonds), joints=joints))
+        joints = {theirs: state.joints[bond] for bond, theirs in zip(state.bonds, other.bonds, strict=True) if bond in state.joints}
+        other.restore(replace(state, version=other._version, bonds=tuple(other.bonds), joints=joints))
         return other
 
     # --- forces from outside ----------------------------------------------------------------------
