@@ -323,7 +323,7 @@ class Held:
         return slice(start, start + int(self.room.rows[place]))
 
     def _do(self, what: int) -> None:
-        states = self.decided()
+        states = self.room.state.copy()
         self.room.step[0] = 0.0
         status = _hold(self.data.key, self.key, what)
         if status == NEEDS_CROSSING:

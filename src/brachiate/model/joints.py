@@ -123,8 +123,9 @@ class Joint:
 
     def _each(self, value: ArrayLike, what: str, most: float = sys.float_info.max) -> Array:
         if type(value) is float and 0.0 <= value <= most:  # the usual case, and no time to lose
-            array = np.empty(self.nv)
-            array.fill(value)
+            array = np.zeros(self.nv)
+            if value:
+                array.fill(value)
             return array
         what = f"{what} of a {self.type} joint"
         array = doors.each(value, (self.nv,), what, f"one number or {self.nv}")
