@@ -65,6 +65,7 @@ Rows21 = Annotated[NDArray[np.float64], Field("float64", (21,))]
 Rows33 = Annotated[NDArray[np.float64], Field("float64", (3, 3))]
 
 
+@functools.cache
 def fields_of(room: type) -> dict[str, Field]:
     """Field kinds of a room class, from its annotations, in order."""
     hints = get_type_hints(room, include_extras=True)

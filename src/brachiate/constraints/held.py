@@ -51,6 +51,7 @@ _PER_NUMBER = ("q", "rest")
 _PER_VELOCITY = ("v", "tau", "damping", "stiffness", "friction", "S", "N")
 _PER_ROW = ("T", "c", "gamma", "rate", "goal", "speed", "rhs", "force", "state", "weak", "meets", "g_at", "pivot", "whole")
 _PER_ROW += ("sine", "sine_last", "reach", "left")
+_SHORT_CUTS = {TURN: HINGE, SLIDE: SLIDER, BALL: POINT}
 _SCRATCH = ("J", "Y", "Z", "G", "pair", "far", "cross", "dense")
 
 
@@ -124,8 +125,9 @@ class Held:
             need = {"rows": ROWS, "y": NUMBERS_Y, "g": NUMBERS_G, "pairs": PAIRS}
             sizes = {name: max(self._sizes[name], 2 * int(self.room.count[place])) for name, place in need.items()}
             self._make(self._sizes | sizes, self.room)
-        self.room.far[:4] = [piece.address for piece in (look, metric, relate, hold)]
-        self.room.far[CROSS] = cross.address if self._cross else 0
+        if not self.room.far[HOLD]:
+            self.room.far[:4] = [piece.address for piece in (look, metric, relate, hold)]
+            self.room.far[CROSS] = cross.address if self._cross else 0
 
     def connect(self, first: Placement, second: Placement, joint: Joint) -> int:
         """Add a connection between frames fixed in two bodies; returns its place."""
@@ -321,7 +323,7 @@ class Held:
         return slice(start, start + int(self.room.rows[place]))
 
     def _do(self, what: int) -> None:
-        states = self.decided()
+        states = self.room.state.copy()
         self.room.step[0] = 0.0
         status = _hold(self.data.key, self.key, what)
         if status == NEEDS_CROSSING:
@@ -350,6 +352,6 @@ def _form(joint: Joint) -> int:
     if not joint.elements:
         return WELD
     one = joint.elements[0]
-    if len(joint.elements) > 1 or one.anchor.any():
+    if len(joint.elements) > 1 or any(one.anchor.tolist()):
         return ANY
-    return {TURN: HINGE, SLIDE: SLIDER, BALL: POINT}[one.kind]
+    return _SHORT_CUTS[one.kind]

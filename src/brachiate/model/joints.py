@@ -13,9 +13,9 @@ Kernels know these four only; a new joint type is a row of them: one small class
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,6 +29,7 @@ TURN, SLIDE, BALL, FLOAT = range(4)
 NUMBERS = (1, 1, 4, 7)
 FREEDOMS = (1, 1, 3, 6)
 _NEUTRAL = ((0.0,), (0.0,), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0))
+_ORIGIN = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +41,9 @@ class Element:
     anchor: Array
 
 
-def turn(axis: str | ArrayLike, anchor: ArrayLike = (0, 0, 0)) -> Element:
+def turn(axis: str | ArrayLike, anchor: ArrayLike = _ORIGIN) -> Element:
     """Angle about an axis through a point."""
-    return Element(TURN, doors.axis(axis, "joint axis"), doors.vector(anchor, "joint anchor"))
+    return Element(TURN, doors.axis(axis, "joint axis"), _point(anchor))
 
 
 def slide(axis: str | ArrayLike) -> Element:
@@ -50,9 +51,13 @@ def slide(axis: str | ArrayLike) -> Element:
     return Element(SLIDE, doors.axis(axis, "joint axis"), np.zeros(3))
 
 
-def ball(anchor: ArrayLike = (0, 0, 0)) -> Element:
+def ball(anchor: ArrayLike = _ORIGIN) -> Element:
     """Any rotation about a point."""
-    return Element(BALL, np.zeros(3), doors.vector(anchor, "joint anchor"))
+    return Element(BALL, np.zeros(3), _point(anchor))
+
+
+def _point(anchor: ArrayLike) -> Array:
+    return np.zeros(3) if anchor is _ORIGIN else doors.vector(anchor, "joint anchor")  # the default needs no look
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +109,8 @@ class Joint:
     ) -> None:
         self.elements = tuple(elements)
         self.suffixes = tuple(suffixes)
-        self.nq = sum(NUMBERS[e.kind] for e in self.elements)
-        self.nv = sum(FREEDOMS[e.kind] for e in self.elements)
+        self.nq = sum([NUMBERS[e.kind] for e in self.elements])
+        self.nv = sum([FREEDOMS[e.kind] for e in self.elements])
         self.neutral: Array = np.array([x for e in self.elements for x in _NEUTRAL[e.kind]])
         self.lower, self.upper = self._limits(limits)
         self.cone = self._cone(cone)
@@ -116,16 +121,21 @@ class Joint:
         self.armature = self._each(armature, "armature")
         self.effort = self._each(effort, "effort", most=np.inf)
 
-    def _each(self, value: ArrayLike, what: str, **bound: float) -> Array:
+    def _each(self, value: ArrayLike, what: str, most: float = sys.float_info.max) -> Array:
+        if type(value) is float and 0.0 <= value <= most:  # the usual case, and no time to lose
+            array = np.zeros(self.nv)
+            if value:
+                array.fill(value)
+            return array
         what = f"{what} of a {self.type} joint"
         array = doors.each(value, (self.nv,), what, f"one number or {self.nv}")
-        for x in array:
-            doors.number(x, what, least=0.0, **bound)
+        for x in array.tolist():
+            doors.number(x, what, least=0.0, most=most)
         return array
 
     def _limits(self, limits: ArrayLike | None) -> tuple[Array, Array]:
-        free = np.full(self.nv, np.inf)
         if limits is None:
+            free = self._each(np.inf, "limits", most=np.inf)
             return -free, free
         if any(e.kind in (BALL, FLOAT) for e in self.elements):
             raise ArgumentError(f"A {self.type} joint has no (lower, upper) limits; limit a spherical joint by cone=...")
@@ -174,15 +184,15 @@ class Joint:
         """Return the joint with the names it holds itself changed: none, but for a compound's parts."""
         return self
 
-    @cached_property
+    @property
     def acts(self) -> bool:
         """Whether springs, dampers or dry friction act in it."""
-        return bool(self.damping.any() or self.stiffness.any() or self.friction.any())
+        return any(self.damping.tolist() + self.stiffness.tolist() + self.friction.tolist())  # of so few, faster than NumPy's own
 
-    @cached_property
+    @property
     def geared(self) -> bool:
         """Whether it has rotors."""
-        return bool(self.armature.any())
+        return any(self.armature.tolist())
 
     def __repr__(self) -> str:
         """Return the type and the number of velocities."""
@@ -203,7 +213,7 @@ class Revolute(Joint):
 
     type = "revolute"
 
-    def __init__(self, axis: str | ArrayLike = "z", *, anchor: ArrayLike = (0, 0, 0), **parameters: Any) -> None:
+    def __init__(self, axis: str | ArrayLike = "z", *, anchor: ArrayLike = _ORIGIN, **parameters: Any) -> None:
         super().__init__([turn(axis, anchor)], [""], **parameters)
 
 
@@ -255,7 +265,7 @@ class Spherical(Joint):
 
     type = "spherical"
 
-    def __init__(self, *, anchor: ArrayLike = (0, 0, 0), **parameters: Any) -> None:
+    def __init__(self, *, anchor: ArrayLike = _ORIGIN, **parameters: Any) -> None:
         super().__init__([ball(anchor)], ["x", "y", "z"], **parameters)
 
 

@@ -465,16 +465,16 @@ class Integrator:
         """
         if not (0.0 < dt < np.inf and steps >= 0 and every >= 1):
             raise ArgumentError(f"advance: expected dt > 0, steps >= 0 and every >= 1, got {dt}, {steps} and {every}.")
-        data = self.data
-        q, v = data.q.copy(), data.v.copy()
-        Q, V = np.empty((steps // every, len(q))), np.empty((steps // every, len(v)))
+        work, rows = self.data.work, steps // every
+        Q, V = np.empty((rows, len(work.q))), np.empty((rows, len(work.v)))
+        if self._watch is None:
+            self._run(dt, steps, every, time, Q, V)
+            return Q, V
+        q, v = work.q.copy(), work.v.copy()
         try:
-            if self._watch is None:
-                self._run(dt, steps, every, time, Q, V)
-            else:
-                self._run_watched(self._watch, dt, steps, every, time, Q, V)
+            self._run_watched(self._watch, dt, steps, every, time, Q, V)
         except StateError:
-            data.q[:], data.v[:] = q, v
+            work.q[:], work.v[:] = q, v
             raise
         return Q, V
 
@@ -527,10 +527,13 @@ class Integrator:
         watch.back()
 
     def _run(self, dt: float, steps: int, every: int, time: float, Q: Array, V: Array) -> int:
-        """Advance in one go of compiled code; again with what it takes to cross a singular posture, should one be met."""
+        """Advance in one go of compiled code; again with what it takes to cross a singular posture, should one be met.
+
+        On failure the state is as it was before.
+        """
         data, held = self.data, self.held
         limits = None if self._watch is None else self._watch.key
-        q, v, rows = data.q.copy(), data.v.copy(), held.decided()
+        q, v, rows = data.work.q.copy(), data.work.v.copy(), held.room.state.copy()
         if self.method.adaptive and self._watch is not None:
             self._before[:] = np.concatenate([q, v])
             held.room.sleeps_last[:], held.room.bound_last[:] = held.room.sleeps, held.room.course[:, 0]

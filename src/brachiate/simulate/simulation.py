@@ -220,6 +220,9 @@ class Simulation:
         """Advance to ``stop``, or to the first zero crossing before it, and act there."""
         world = self.world
         watched = [e for e in self._events if e.function is not None and not (e.once and e.happened)]
+        if not watched:
+            self._go(stop)
+            return
         start, before = world.save(), [_value(e, world) for e in watched]
         self._go(stop)
         crossed = [(e, b, a) for e, b in zip(watched, before, strict=True) if _crosses(e, b, a := _value(e, world))]

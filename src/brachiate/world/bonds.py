@@ -187,18 +187,19 @@ class Connection(Bond):
         super().__init__(world, name)
         self.link, self.to, self.joint, self.soft = link, to, joint, soft
         self._frames = frame, to_frame  # in the links themselves, not in bodies: those may change
-        self.kept: tuple[Array, Array] = (joint.neutral.copy(), np.zeros(joint.nv))
+        self.kept: tuple[Array, Array] | None = None  # coordinates and motor torques to begin with; None: neutral, and none
 
     def enter(self, held: Held, model: Model) -> None:
         """Take a place in a constraint set."""
-        frame, to_frame = (_in_body(model, link, f) for link, f in zip((self.link, self.to), self._frames, strict=True))
-        self.place = held.connect(to_frame, frame, self.joint)
+        frame, to_frame = self._frames
+        self.place = held.connect(_in_body(model, self.to, to_frame), _in_body(model, self.link, frame), self.joint)
         if self.soft is not None:
             held.soften(self.place, *self.soft.pairs)
-        B, q, v = held.room, self._q, self._v
-        B.q[q], B.tau[v] = self.kept
-        if self.kept[1].any():
-            B.acts[self.place] = 1
+        if self.kept is not None:
+            B = held.room
+            B.q[self._q], B.tau[self._v] = self.kept
+            if self.kept[1].any():
+                B.acts[self.place] = 1
 
     def fits(self, model: Model) -> bool:
         """Whether both links are there."""
@@ -367,4 +368,6 @@ def _in_body(model: Model, link: str, frame: Placement) -> Placement:
     if link == "world":
         return frame
     at = model.placements[link]
-    return Placement(at.body, at.rotation @ frame.rotation, at.position + at.rotation @ frame.position)
+    if at.body >= 0 and model.links[link].joint.nv:  # it is the body
+        return Placement(at.body, frame.rotation, frame.position)
+    return Placement(at.body, at.rotation.dot(frame.rotation), at.position + at.rotation.dot(frame.position))
