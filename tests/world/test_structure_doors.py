@@ -345,6 +345,15 @@ def test_what_is_held_cannot_be_moved(world, order):
     assert picture(world) == before
 
 
+def test_a_motion_that_starts_from_rest_cannot_be_held_either(world):
+    # Rates agree at the start, accelerations do not.
+    world.prescribe("one/wrist", [world.angle("one/wrist"), 0.0, 2.0])
+    before = picture(world)
+    with pytest.raises(OverconstrainedError, match="contradicts"):
+        world.connect("one/hand", "one/arm", name="splint", redundant=True)
+    assert picture(world) == before
+
+
 @pytest.mark.parametrize("number", [NAN, np.inf])
 @pytest.mark.parametrize("array", ["q", "v"])
 def test_a_state_that_is_none_cannot_be_connected(world, array, number):

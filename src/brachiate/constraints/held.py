@@ -231,16 +231,16 @@ class Held:
 
     def accelerations(self) -> Array:
         """Accelerations at the data's state and torques; the forces that hold are in ``room.force``. A view."""
-        self._do(ACCELERATE_AND_DECIDE)
+        self.do(ACCELERATE_AND_DECIDE)
         return self.data.a
 
     def take_hold(self) -> None:
         """Bring the data's velocity onto every row by impulses, left in ``room.force``."""
-        self._do(TAKE_HOLD)
+        self.do(TAKE_HOLD)
 
     def look(self) -> None:
         """Compute residuals ``room.c`` and rows at the data's configuration; nothing moves."""
-        self._do(INSPECT)
+        self.do(INSPECT)
 
     def worst_rate(self) -> float:
         """What the rows asked of the velocity in the last :meth:`take_hold` and did not get [m/s or rad/s]."""
@@ -248,7 +248,7 @@ class Held:
 
     def settle(self) -> None:
         """Bring the data's state onto the constraints: position, then velocity."""
-        self._do(SETTLE)
+        self.do(SETTLE)
 
     def gap(self) -> float:
         """Largest residual of any row when last looked at [m or rad]."""
@@ -322,7 +322,8 @@ class Held:
         start = int(self.room.row[place])
         return slice(start, start + int(self.room.rows[place]))
 
-    def _do(self, what: int) -> None:
+    def do(self, what: int) -> None:
+        """Do one of the things that :func:`.motion.hold` may be asked for."""
         states = self.room.state.copy()
         self.room.step[0] = 0.0
         status = _hold(self.data.key, self.key, what)

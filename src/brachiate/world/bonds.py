@@ -78,6 +78,7 @@ class Report:
     _gravity: Array
     _q: Array
     _v: tuple[Array, Array]
+    shaky: tuple[str, ...] = ()  # redundant rows that are so at this very posture only: see World.mobility
 
     @cached_property
     def _totals(self) -> tuple[dynamics.Totals, dynamics.Totals]:
@@ -128,6 +129,8 @@ class Report:
         parts.append(f"energy lost {lost if lost > _NOISE * before.kinetic else 0.0:.3g} J")
         if self.redundant:
             parts.append(f"{len(self.redundant)} redundant")
+        if self.shaky:
+            parts.append(f"in a singular posture: {', '.join(self.shaky)} to second order only")
         return f"{self.what}: {', '.join(parts)}"
 
 

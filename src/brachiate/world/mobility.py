@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from brachiate import doors, dynamics
 from brachiate.constraints.coordinates import Coordinates, _pivots, choose, unit_vector_accelerations
 from brachiate.constraints.rooms import NEW, REDUNDANT, REGULAR
+from brachiate.constraints.second_order import CURVED, SecondOrder
 from brachiate.constraints.sharing import share
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError, StateError, UnknownName
@@ -64,6 +65,18 @@ class NearlyFree(NamedTuple):
     direction: Direction
 
 
+class Singular(NamedTuple):
+    """A row that seems redundant but is so at this very posture only: it holds to second order.
+
+    Where it is shaky, motions in any of the directions would break it: the world has so many freedoms less than counted.
+    Otherwise several ways branch off here, each with fewer freedoms than counted.
+    """
+
+    row: str
+    shaky: bool
+    directions: tuple[Direction, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Mobility:
     """How a world can move in its present posture, and what its motors can do about it. ``print`` it.
@@ -80,6 +93,7 @@ class Mobility:
         redundant: Rows that say what others say, and which: for each, the rows it repeats with their factors. None are
             named if it holds what cannot move anyway.
         near_singular: Motions that are hardly held, the least held one last.
+        singular: Rows that hold to second order only.
     """
 
     dof: int
@@ -92,6 +106,7 @@ class Mobility:
     passive: tuple[Direction, ...]
     redundant: Mapping[str, Mapping[str, float]]
     near_singular: tuple[NearlyFree, ...]
+    singular: tuple[Singular, ...]
 
     def __str__(self) -> str:
         """Return everything in words."""
@@ -109,6 +124,9 @@ class Mobility:
         for row, others in self.redundant.items():
             lines += _listed(f"redundant: {row} repeats", tuple(others))
         lines += [f"near singular: σ {near.sigma:.2g}, {near.direction}" for near in self.near_singular]
+        for row, shaky, directions in self.singular:
+            what = "shaky, it breaks if any of these moves" if shaky else "ways branch off, not all of these move at will"
+            lines += [f"singular: {row} holds to second order; {what}", *(f"  {direction}" for direction in directions)]
         return "\n".join(lines)
 
 
@@ -327,7 +345,23 @@ def mobility(world: World, actuated: str | Iterable[str] | None = None) -> Mobil
         near_singular=tuple(
             NearlyFree(near.sigma, _direction(names, chosen.measure, near.direction, world)) for near in chosen.near_singular
         ),
+        singular=_singular(world, chosen) if chosen.depends else (),
     )
+
+
+def _singular(world: World, chosen: Coordinates) -> tuple[Singular, ...]:
+    """Redundant rows that hold to second order, and what they make of the motions that seem free."""
+    second, names = SecondOrder(world.held), world.row_names()
+    free = np.linalg.qr(chosen.W)[0]
+    found = []
+    for row, form in zip(second.rows, second.forms(free) if second.curved() else (), strict=False):
+        bends, axes = np.linalg.eigh(form)
+        curved = np.abs(bends) > CURVED
+        if curved.any():
+            directions = (_direction(world.model.coordinates, chosen.measure, free @ x, world) for x in axes[:, curved].T)
+            shaky = bool((bends[curved] > 0).all() or (bends[curved] < 0).all())
+            found.append(Singular(names[row], shaky, tuple(directions)))
+    return tuple(found)
 
 
 def is_unique(world: World, rows: slice) -> bool:

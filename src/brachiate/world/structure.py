@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from brachiate import doors, kinematics
 from brachiate.constraints.rooms import DROPPED, HOLDING, REDUNDANT, REGULAR
+from brachiate.constraints.second_order import SecondOrder
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError, AssemblyError, ModelError, OverconstrainedError, StateError, UnknownName
 from brachiate.kinematics import Pose
@@ -86,11 +87,8 @@ def _join(world: World, bond: Any, allow: str | Iterable[str] | None, redundant:
                 f"{bond.name!r} would hold nothing that is not held already: all its {rows.stop - rows.start} rows are redundant. "
                 "Pass redundant=True if it is meant so; the forces are then not unique."
             )
-        worst = held.worst_rate()
-        if worst > _CONTRADICTION and worst > _CONTRADICTION * np.abs(v).max():
-            raise OverconstrainedError(
-                f"{bond.name!r} contradicts what is held already: {worst:.3g} m/s or rad/s are asked for that no motion of the world has."
-            )
+        _agree(world, bond, v)
+        shaky = _shaky(world, bond)
     except Exception:
         world.bonds.remove(bond)
         held.remove(bond.place)
@@ -100,9 +98,36 @@ def _join(world: World, bond: Any, allow: str | Iterable[str] | None, redundant:
         with contextlib.suppress(StateError):  # what was wrong before is wrong again: the first error says so
             world.decide()
         raise
-    bond.report = _report(world, bond, "connected", counts, v, rows.stop - rows.start)
+    bond.report = _report(world, bond, "connected", counts, v, rows.stop - rows.start, shaky)
     world.changed()
     return bond
+
+
+def _agree(world: World, bond: Bond, v: Array) -> None:
+    """Refuse a bond if no velocity brings all that is asked of it now."""
+    worst = world.held.worst_rate()
+    if worst > _CONTRADICTION and worst > _CONTRADICTION * np.abs(v).max():
+        raise OverconstrainedError(
+            f"{bond.name!r} contradicts what is held already: {worst:.3g} m/s or rad/s are asked for that no motion of the world has."
+        )
+
+
+def _shaky(world: World, bond: Bond) -> tuple[str, ...]:
+    """Rows that seem redundant but hold to second order. Those that are redundant must also agree in what they accelerate."""
+    if not world.held.room.count[DROPPED]:
+        return ()
+    v = world.data.v
+    second = SecondOrder(world.held)
+    curved = second.curved()
+    truly = np.array([row not in curved for row in second.rows])
+    size = 1.0 + np.abs(v).max(initial=0.0) ** 2
+    worst = max(np.abs(second.at(0.0 * v)).max(), np.abs(second.at(v)[truly]).max(initial=0.0))
+    if worst > _CONTRADICTION * size:
+        raise OverconstrainedError(
+            f"{bond.name!r} contradicts what is held already: {worst:.3g} m/s² or rad/s² are asked for that no motion of the world has."
+        )
+    names = world.row_names()
+    return tuple(names[row] for row in curved)
 
 
 def lock(world: World, name: str, course: ArrayLike | None, over: float | None, redundant: bool) -> list[Lock]:
@@ -342,7 +367,7 @@ def _redundant(world: World) -> tuple[str, ...]:
     return tuple(name for n, name in enumerate(world.row_names()) if state[n] == REDUNDANT)
 
 
-def _report(world: World, bond: Bond, what: str, counts: tuple[int, int], v: Array, rows: int) -> Report:
+def _report(world: World, bond: Bond, what: str, counts: tuple[int, int], v: Array, rows: int, shaky: tuple[str, ...] = ()) -> Report:
     held = world.held
     variables, mobility = _counts(world)
     force = moment = 0.0
@@ -355,7 +380,7 @@ def _report(world: World, bond: Bond, what: str, counts: tuple[int, int], v: Arr
             moment = float(np.abs(held.room.force[mine]).max())
     return Report(
         f"{bond.name!r} {what}", (counts[0], variables), (counts[1], mobility), rows, _redundant(world), force, moment,
-        world.model, world._gravity, world.data.q.copy(), (v, world.data.v.copy()),
+        world.model, world._gravity, world.data.q.copy(), (v, world.data.v.copy()), shaky,
     )  # fmt: skip
 
 
@@ -378,8 +403,9 @@ def close_loops(world: World, figure: str, model: Model) -> None:
     world.held.arrange()
     assemble(world, joined, f"{figure}/*")
     world.held.take_hold()
+    shaky = _shaky(world, joined[-1]) if joined else ()
     for bond in joined:
-        bond.report = _report(world, bond, "closed", counts, before.v, 0)
+        bond.report = _report(world, bond, "closed", counts, before.v, 0, shaky)
     world.changed()
 
 
