@@ -14,6 +14,7 @@ import numpy as np
 from brachiate.compiled import Floats, Handle, Ints, Rows3, entry, kernel, opener
 from brachiate.constraints.held import Held
 from brachiate.constraints.rooms import LIMIT, SWING, TWIST
+from brachiate.constraints.rows import UPSIDE_DOWN
 from brachiate.doors import Array
 from brachiate.model.data import Data
 from brachiate.model.model import Model
@@ -21,7 +22,6 @@ from brachiate.model.rooms import open_rooms
 from brachiate.spatial import Vec3, normalized, quaternion_at, vec3
 
 PASSED = 12  # status: a limit was passed; Limits.count says which, and after how many steps
-UPSIDE_DOWN = 0.03  # cos² of half the swing: beyond 160 degrees there is no telling a twist from a change of direction
 CLEAR = 1e-2  # [rad or m] a coordinate this far from its limit is no longer watched as a row
 
 

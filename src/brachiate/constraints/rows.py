@@ -12,6 +12,7 @@ import math
 from brachiate.compiled import far, index, kernel
 from brachiate.constraints.rooms import (
     ANY,
+    ASLEEP,
     BALL_LOCK,
     CONNECTION,
     COORDINATE,
@@ -61,6 +62,7 @@ from brachiate.spatial import (
 
 FIT = 12  # at most so many corrections of a joint's coordinates; one or two are the rule
 FITTED = 1e-13  # [rad or m]
+UPSIDE_DOWN = 0.03  # cos² of half the swing: beyond 160 degrees there is no telling a twist from a change of direction
 
 
 @kernel
@@ -399,6 +401,9 @@ def cone_row(W, B, i, r):
         dN = da * m + a * (da * u + cross(u, dv)) + db * v + b * dv
         angle, slope = 2.0 * math.atan2(b, a), (1.0 / D) * N
         angle -= 2.0 * math.pi * math.floor((angle + math.pi) / (2.0 * math.pi))
+        if D < UPSIDE_DOWN:  # it limits nothing here: it sleeps, far from waking
+            B.state[r], B.sleeps[i], B.course[i, 0] = ASLEEP, 1, B.bound[i]
+            angle = B.bound[i] + B.side[i]
         gamma = (w @ dN) / D - (w @ N) * 2.0 * (a * da + b * db) / (D * D)
     B.c[r], B.rate[r], B.gamma[r], B.speed[r] = angle - B.course[i, 0], 0.0, gamma, slope @ w
     put6(B.T, r, Force(slope, Vec3(0.0, 0.0, 0.0)))

@@ -505,7 +505,9 @@ class Integrator:
             low, high, f_high = 0.0, left, watch.room_left(self.data, n)
             self._back(watch, before)
             f_low = watch.room_left(self.data, n)
-            for tries in range(_LANDING if f_low > 0.0 else 0):
+            if not f_low > 0.0:  # it was there from the start
+                high = 0.0
+            for tries in range(_LANDING):
                 if high - low <= 1e-12 * dt or f_high > -1e-13:
                     break
                 middle = (low * f_high - high * f_low) / (f_high - f_low) if tries % 3 else 0.5 * (low + high)
@@ -514,7 +516,8 @@ class Integrator:
                 f = watch.room_left(self.data, n)
                 low, f_low, high, f_high = (middle, f, high, f_high) if f > 0.0 else (low, f_low, middle, f)
             self._back(watch, before)
-            self._run(high, 1, 2, time, *self._nothing)
+            if high > 0.0:
+                self._run(high, 1, 2, time, *self._nothing)
             watch.press(n)
             time, left = time + high, left - high
             if left <= 1e-12 * dt or self._run(left, 1, 2, time, *self._nothing) != PASSED:

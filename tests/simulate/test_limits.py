@@ -1,0 +1,168 @@
+"""Limits of joints and compliant grips, by what physics says of them.
+
+A limit is a stop without rebound: the coordinate gets to its bound and no further, energy is lost there and never gained, momentum is
+kept, and the joint leaves as freely as if nothing had been there. A soft grip is a spring and damper: it sags by weight / stiffness.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import brachiate as br
+
+G = 9.81
+ROD = {"mass": 2.0, "center": (0, 0, -0.5), "inertia": (0.1, 0.1, 0.01)}
+
+
+def pendulum(joint: br.Joint, **world: object) -> br.World:
+    """A rod of 2 kg hanging from a joint of the world, its centre 0.5 m below."""
+    builder = br.ModelBuilder("rod")
+    builder.link("rod", joint=joint, joint_name="pivot", **ROD)
+    made = br.World(**world)  # type: ignore[arg-type]
+    made.add(builder.build(), "it")
+    return made
+
+
+# --- stops ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("integrator", ["euler", "rk4", "dormand-prince"])
+def test_a_pendulum_stops_at_its_limit(integrator):
+    # It swings back and down from 1 rad, and is stopped on the other side at -0.3. From there it falls back.
+    world = pendulum(br.Revolute("y", limits=(-0.3, 2.0)))
+    world["it/pivot"] = 1.0
+    run = br.Simulation(world, dt=1e-3, integrator=integrator).run(1.5)
+    angle, energy = run["it/pivot"], run["energy"]
+    assert angle.min() == pytest.approx(-0.3, abs=1e-5)  # it is there within a step, and falls back for the rest of it
+    stopped = int(np.argmin(angle))
+    assert energy[stopped + 1] < energy[stopped - 1] - 1.0  # no rebound
+    assert (np.diff(energy) < 1e-3).all()
+    assert angle[stopped + 1 :].max() == pytest.approx(0.3, abs=2e-3)  # it falls back from rest, and as far on the other side
+
+
+def test_without_limits_it_passes():
+    world = pendulum(br.Revolute("y", limits=(-0.3, 2.0)))
+    world["it/pivot"] = 1.0
+    run = br.Simulation(world, dt=1e-3, limits=False).run(1.5)
+    assert run["it/pivot"].min() == pytest.approx(-1.0, abs=1e-4)
+    assert np.ptp(run["energy"]) < 1e-9
+
+
+def test_a_limit_carries_a_weight():
+    # Held up by its limit at 0.7 rad, the rod stays; let go of, nothing has been stored.
+    world = pendulum(br.Revolute("y", limits=(0.7, 2.0)))
+    world["it/pivot"] = 0.7
+    simulation = br.Simulation(world, dt=1e-3)
+    simulation.run(0.5)
+    assert world["it/pivot"] == pytest.approx(0.7, abs=1e-12)
+    assert np.abs(world.v).max() < 1e-12
+    world.torque = {"it/pivot": 2.0 * G * 0.5 * math.sin(0.7) + 1.0}  # 1 N·m more than its weight
+    simulation.run(0.1)
+    expected = 0.7 + 0.5 * 1.0 / (0.1 + 2.0 * 0.25) * 0.1**2  # to first order in how far it gets
+    assert world["it/pivot"] == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("integrator", ["euler", "rk4"])
+def test_momentum_is_kept_where_a_joint_is_stopped(integrator):
+    # Nothing holds the body: what its knee loses the rest must take. Errors of a method go with its step, those of an impulse do not.
+    lost = []
+    for dt in (2e-3, 1e-3):
+        world = br.World(gravity=(0, 0, 0))
+        world.add(br.figures.human16(), "man")
+        rng = np.random.default_rng(5)
+        world.v = 0.3 * rng.normal(size=world.model.nv)
+        world.v = {"man/left_knee": -6.0, "man/right_elbow": -5.0}
+        run = br.Simulation(world, dt=dt, integrator=integrator).run(0.4)
+        assert run["man/left_knee"].min() == pytest.approx(-math.radians(5), abs=1e-3)  # it did stop
+        lost.append([np.ptp(run[what], axis=0).max() for what in ("momentum", "angular momentum")])
+    coarse, fine = np.array(lost)
+    order = np.log2(coarse / fine)
+    assert (coarse < (0.1 if integrator == "euler" else 1e-6)).all()
+    assert (order > (0.8 if integrator == "euler" else 3.0)).all()
+
+
+def test_no_limit_ever_adds_energy():
+    # A man falls limp from a bar, flailing into one limit after another.
+    world = br.World()
+    man = world.add(br.figures.human16(), "man")
+    world.add(br.figures.bar(height=2.6), "bar")
+    man.pose("hang")
+    world.connect("man/left_grip", "world", br.Spherical())
+    world.v = {"man/left_knee": 4.0, "man/right_knee": 3.0, "man/right_elbow": 4.0}
+    run = br.Simulation(world, dt=1e-3).run(2.0)
+    energy = run["energy"]
+    assert np.maximum.accumulate(energy[::-1])[::-1][0] <= energy[0] + 1e-3
+    assert (np.diff(energy) < 1e-4).all()
+    lower, upper = world.model.limits
+    for name, number in world.model.scalar_coordinates.items():
+        k = world.model.coordinate_index[name]
+        assert (run.q[:, number] > lower[k] - 1e-2).all()
+        assert (run.q[:, number] < upper[k] + 1e-2).all()
+
+
+# --- cones ----------------------------------------------------------------------------------------
+
+
+def swing_of(q: np.ndarray) -> np.ndarray:
+    """Angle between z and the rod's z (n,)."""
+    return np.arccos(np.clip(1.0 - 2.0 * (q[:, 1] ** 2 + q[:, 2] ** 2), -1.0, 1.0))
+
+
+def test_a_ball_stops_at_its_cone():
+    world = pendulum(br.Spherical(cone=br.cone("z", swing=0.6)), gravity=(0, 0, 0))
+    world.v = [1.0, 0.5, 0.0]
+    run = br.Simulation(world, dt=1e-3).run(2.0)
+    swing = swing_of(run["it/pivot"])
+    assert swing.max() == pytest.approx(0.6, abs=1e-6)
+    assert (np.diff(run["energy"]) < 1e-9).all()
+
+
+def test_a_ball_stops_at_its_twist():
+    world = pendulum(br.Spherical(cone=br.cone("z", swing=1.5, twist=(-0.5, 0.8))), gravity=(0, 0, 0))
+    world.v = [0.0, 0.0, 2.0]
+    run = br.Simulation(world, dt=1e-3).run(1.0)
+    twist = 2.0 * np.arctan2(run["it/pivot"][:, 3], run["it/pivot"][:, 0])
+    assert twist.max() == pytest.approx(0.8, abs=1e-6)
+    assert abs(world.v[2]) < 1e-9
+
+
+def test_upside_down_no_twist_is_limited():
+    # Straight through the posture opposite to neutral, where a twist has no meaning: nothing may be felt there.
+    paths = []
+    for limits in (True, False):
+        world = pendulum(br.Spherical(cone=br.cone("z", swing=math.pi, twist=(-0.4, 0.4))), gravity=(0, 0, 0))
+        world.v = [3.0, 0.05, 0.0]
+        paths.append(br.Simulation(world, dt=1e-3, limits=limits).run(1.6).q)
+    assert swing_of(paths[1]).max() > math.radians(165)
+    assert np.abs(paths[0] - paths[1]).max() < 1e-12
+
+
+# --- soft grips -----------------------------------------------------------------------------------
+
+
+def test_a_soft_grip_sags_by_weight_over_stiffness():
+    world = br.World()
+    world.add(br.figures.box(mass=3.0), "box")
+    grip = world.connect("box/box", "world", br.Spherical(), soft=br.Soft(stiffness=600.0, damping=2.0 * math.sqrt(600.0 * 3.0)))
+    height = world.position("box/box")[2]
+    br.Simulation(world, dt=1e-3).run(3.0)
+    assert world.position("box/box")[2] - height == pytest.approx(-3.0 * G / 600.0, abs=1e-9)
+    assert grip.wrench.force == pytest.approx([0, 0, 3.0 * G], abs=1e-6)
+
+
+def test_a_soft_grip_without_damping_keeps_energy():
+    world = br.World()
+    world.add(br.figures.box(mass=3.0), "box")
+    world.connect("box/box", "world", br.Spherical(), soft=br.Soft(stiffness=600.0, damping=0.0))
+    height = world.position("box/box")[2]
+    simulation = br.Simulation(world, dt=1e-3)
+    stored = []
+    for _ in range(50):
+        simulation.run(0.02)
+        stored.append(world.totals().energy)
+        sag = height - world.position("box/box")[2]
+        assert -1e-9 < sag < 2 * 3.0 * G / 600.0 + 1e-9  # between where it began and twice the sag
+    assert np.ptp(stored) < 1e-7
