@@ -140,6 +140,63 @@ def test_upside_down_no_twist_is_limited():
     assert np.abs(paths[0] - paths[1]).max() < 1e-12
 
 
+# --- limits of joints that close loops --------------------------------------------------------------
+
+
+def twins(joint: br.Joint) -> tuple[br.World, br.World, br.Connection]:
+    """One rod on a joint of the tree, and the same rod, free, held to the world by that joint: they must move alike."""
+    tree = pendulum(joint)
+    builder = br.ModelBuilder("rod")
+    builder.link("rod", joint=br.Free(), joint_name="root", **ROD)
+    loop = br.World()
+    loop.add(builder.build(), "it")
+    return tree, loop, loop.connect("it/rod", "world", joint, name="pivot")
+
+
+@pytest.mark.parametrize("integrator", ["euler", "rk4"])
+@pytest.mark.parametrize(
+    ("joint", "v"),
+    [
+        (br.Revolute("y", limits=(-0.3, 0.5)), [-2.0]),
+        (br.Prismatic("z", limits=(-0.2, 0.3)), [1.0]),
+        (br.Universal("x", "y", limits=((-0.3, 0.4), (-0.2, 0.6))), [1.5, -1.0]),
+        (br.Spherical(cone=br.cone("z", swing=0.4, twist=(-0.2, 0.3))), [1.0, 0.7, 1.5]),
+    ],
+    ids=lambda x: getattr(x, "type", None),
+)
+def test_a_joint_that_closes_a_loop_stops_where_one_of_the_tree_does(joint, v, integrator):
+    tree, loop, pivot = twins(joint)
+    tree.v = v
+    relative = np.asarray(tree.velocity("it/rod"))
+    R = loop.pose("it/rod").rotation
+    loop.v = [*(R.T @ relative[:3]), *(R.T @ relative[3:])]
+    before = tree.totals().energy
+    for _ in range(6):
+        for world in (tree, loop):
+            br.Simulation(world, dt=1e-3, integrator=integrator).run(0.1)
+        assert np.abs(tree.pose("it/rod").rotation - loop.pose("it/rod").rotation).max() < (5e-3 if integrator == "euler" else 1e-6)
+        assert np.abs(tree.position("it/rod") - loop.position("it/rod")).max() < (5e-3 if integrator == "euler" else 1e-6)
+    if joint.cone is None:
+        values = np.atleast_1d(pivot.value)
+        assert (values > joint.lower - 1e-6).all()
+        assert (values < joint.upper + 1e-6).all()
+    assert tree.totals().energy < before - 0.01  # it was stopped
+
+
+def test_a_limit_goes_with_its_connection():
+    _, world, pivot = twins(br.Revolute("y", limits=(0.0, 0.5)))
+    simulation = br.Simulation(world, dt=1e-3)
+    world.push("it/rod", force=(20.0, 0, 0), at=(0, 0, -0.5))
+    simulation.run(0.2)
+    assert world.held.limits
+    world.cut(pivot)
+    assert not world.held.limits
+    simulation.run(0.1)
+    again = world.connect("it/rod", "world", br.Revolute("y", limits=(-0.1, 0.1)))
+    simulation.run(0.5)
+    assert abs(again.value) < 0.1 + 1e-6
+
+
 # --- soft grips -----------------------------------------------------------------------------------
 
 

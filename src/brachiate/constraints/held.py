@@ -82,6 +82,7 @@ class Held:
         self.count = 0
         self._order: list[int] = []  # places, the oldest first
         self.limits: dict[int, str] = {}  # places of limits that are rows now, and their names
+        self.limited: dict[int, tuple[str, Joint]] = {}  # connections whose joints have limits, and their names
         self._cross = 0
         self._make({"bonds": 8, "rows": 48, "y": 1024, "g": 1024, "pairs": 128})
 
@@ -105,7 +106,7 @@ class Held:
 
     def __reduce__(self) -> Any:
         """Copy and pickle by the numbers; addresses mean nothing elsewhere."""
-        return _restored, (self.data, self.count, dict(self.limits), self._cross, self._sizes, tuple(self.room))
+        return _restored, (self.data, self.count, dict(self.limits), dict(self.limited), self._cross, self._sizes, tuple(self.room))
 
     def _free_slot(self) -> int:
         free = int(self.room.alive.argmin())
@@ -129,7 +130,7 @@ class Held:
             self.room.far[:4] = [piece.address for piece in (look, metric, relate, hold)]
             self.room.far[CROSS] = cross.address if self._cross else 0
 
-    def connect(self, first: Placement, second: Placement, joint: Joint) -> int:
+    def connect(self, first: Placement, second: Placement, joint: Joint, name: str = "loop") -> int:
         """Add a connection between frames fixed in two bodies; returns its place."""
         n = self._free_slot()
         B = self.room
@@ -144,7 +145,9 @@ class Held:
         B.v[v : v + _VELOCITIES] = B.tau[v : v + _VELOCITIES] = 0.0
         mine = slice(v, v + joint.nv)
         B.damping[mine], B.stiffness[mine], B.friction[mine] = joint.damping, joint.stiffness, joint.friction
-        B.acts[n], B.side[n], B.sleeps[n], B.soft[n] = int(joint.acts), 0, 0, 0
+        B.acts[n], B.side[n], B.sleeps[n], B.soft[n], B.owner[n] = int(joint.acts or joint.limited), 0, 0, 0, -1
+        if joint.limited:
+            self.limited[n] = name, joint
         for m, element in enumerate(elements, _ELEMENTS * n):
             B.e_kind[m], B.e_axis[m], B.e_anchor[m], B.e_q[m], B.e_v[m] = element.kind, element.axis, element.anchor, q, v
             q, v = q + NUMBERS_OF[element.kind], v + FREEDOMS_OF[element.kind]
@@ -159,9 +162,14 @@ class Held:
         B.give_move[place] = stiffness[0], damping[0], 0.0
         B.give_turn[place] = stiffness[1], damping[1], 0.0
 
-    def limit(self, kind: int, coordinate: int, number: int, bound: float, side: int, axis: Array | None = None) -> int:
-        """Keep a coordinate, or a ball's swing or twist about an axis, on one side of a bound; returns its place."""
+    def limit(self, kind: int, coordinate: int, number: int, bound: float, side: int, axis: Array | None = None, owner: int = -1) -> int:
+        """Keep a coordinate, or a ball's swing or twist about an axis, on one side of a bound; returns its place.
+
+        The coordinate is one of the tree, or of the joint of the connection ``owner``.
+        """
         n = self._coordinate_bond(kind, coordinate, number)
+        if owner >= 0:
+            self.room.owner[n], self.room.first[n], self.room.second[n] = owner, self.room.first[owner], self.room.second[owner]
         self.room.course[n], self.room.side[n], self.room.sleeps[n] = 0.0, side, 0
         self.room.course[n, 0] = self.room.bound[n] = bound
         if axis is not None:
@@ -193,7 +201,7 @@ class Held:
         n = self._free_slot()
         B = self.room
         B.alive[n], B.kind[n], B.form[n], B.first[n], B.second[n] = 1, kind, ANY, -1, -1
-        B.coordinate[n], B.number[n], B.other[n], B.other_number[n] = coordinate, number, -1, 0
+        B.coordinate[n], B.number[n], B.other[n], B.other_number[n], B.owner[n] = coordinate, number, -1, 0, -1
         B.freedoms[n], B.elements[n], B.acts[n], B.side[n], B.sleeps[n], B.soft[n] = 0, 0, 0, 0, 0, 0
         self.count += 1
         self._order.append(n)
@@ -201,14 +209,18 @@ class Held:
 
     def forget_limits(self) -> None:
         """Take every limit away; those that are still pressed against will be noticed."""
-        for place in self.limits:
+        for place in list(self.limits):
             self.remove(place)
         if self.limits:
             self.limits.clear()
             self.arrange()
 
     def remove(self, place: int) -> None:
-        """Take a bond away."""
+        """Take a bond away, and with a connection the limits of its joint."""
+        self.limited.pop(place, None)
+        for limit in [limit for limit in self.limits if self.room.owner[limit] == place]:
+            del self.limits[limit]
+            self.remove(limit)
         self.room.alive[place] = 0
         self._order.remove(place)
         self.count -= 1
@@ -336,10 +348,13 @@ class Held:
             self.data.refuse(status)
 
 
-def _restored(data: Data, count: int, limits: dict[int, str], cross_size: int, sizes: dict[str, int], room: tuple[Array, ...]) -> Held:
+def _restored(
+    data: Data, count: int, limits: dict[int, str], limited: dict[int, tuple[str, Joint]], cross_size: int, sizes: dict[str, int],
+    room: tuple[Array, ...],
+) -> Held:  # fmt: skip
     """Make a constraint set again from its numbers."""
     held = Held(data)
-    held.count, held.limits, held._cross = count, limits, cross_size
+    held.count, held.limits, held.limited, held._cross = count, limits, limited, cross_size
     held._order = [int(place) for place in Bonds(*room).order[:count]]
     held._make(sizes, Bonds(*room))
     states = held.decided()

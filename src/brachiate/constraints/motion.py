@@ -287,7 +287,7 @@ def hold(key, held, implicit, what):
     SETTLE: bring the state back onto the constraints, position first, then velocity; the factor of A may be a step old.
     Rows that are about to be lost are left out of SETTLE, and replaced in accelerations (:mod:`.singular`).
     TAKE_HOLD: the velocity boundary condition: impulses that bring v onto every row, everything made anew.
-    INSPECT: residuals and rows only; nothing moves.
+    INSPECT: residuals, rows and their γ only; nothing moves.
     """
     T, W = open_rooms(key)
     (B,) = open_bonds(held)
@@ -305,7 +305,7 @@ def hold(key, held, implicit, what):
     else:
         poses(T, W)
         call_at(B.far[LOOK], key, held, 0.0, 0)
-        if what <= STEP:
+        if what <= STEP or what == INSPECT:
             motion_forces(T, W, B)
         if T.passive[0] and implicit > 0.0:
             for k in range(W.y.shape[0]):

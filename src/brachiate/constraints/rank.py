@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 
 from brachiate.compiled import index, kernel, outlined
-from brachiate.constraints.rooms import ASLEEP, CONNECTION, NEW, REDUNDANT, REGULAR, ROWS, SOFT, USED, WEAK
+from brachiate.constraints.rooms import ASLEEP, NEW, REDUNDANT, REGULAR, ROWS, SOFT, USED, WEAK
 from brachiate.constraints.rows import velocity_at
-from brachiate.constraints.structure import LANES, chain
+from brachiate.constraints.structure import LANES, between, chain
 from brachiate.spatial import force, motion, vec3
 
 # Sine of the angle between a row and all others below which it says what they say. Round-off is about 1e-15, and rows that
@@ -44,7 +44,7 @@ def whole_chain(T, W, tip, start, P):
 @kernel
 def wholes(T, W, B, i):
     """Squares of what any row of bond i would be if nothing cancelled: one that turns, and one that moves."""
-    if B.kind[i] != CONNECTION:
+    if not between(B, i):
         return 0.0, 1.0
     turn, move = whole_chain(T, W, B.tip_first[i], B.common[i], vec3(B.P_first, i))
     more_turn, more_move = whole_chain(T, W, B.tip_second[i], B.common[i], vec3(B.P_second, i))
@@ -81,7 +81,7 @@ def put_rows(T, W, B, nv):
             if B.state[r] in (ASLEEP, SOFT):
                 continue
             t = force(B.T, r)
-            whole = (t.n @ t.n) * turn + (t.f @ t.f) * move if B.kind[i] == CONNECTION else move
+            whole = (t.n @ t.n) * turn + (t.f @ t.f) * move if between(B, i) else move
             scale = 1.0 / math.sqrt(whole) if whole > NOTHING * (turn + move) else 0.0  # or both bodies move alike
             B.left[r] = put_row(T, B, i, m, scale, nv)
             before += int(B.state[r] == REGULAR)
@@ -120,17 +120,30 @@ def take(B, r, n, least, nv):
     return True
 
 
+@kernel
+def look_ahead(B, r, passed):
+    """How far the sine of row r may change in the next steps, going by what it was at the time before."""
+    if passed > 0.0 or B.state[r] == NEW:
+        change = abs(B.sine[r] - B.sine_last[r])
+        known = B.state[r] != NEW and passed < 1.5 * B.step[0]
+        B.reach[r] = max(FAINT, AHEAD * change * B.step[0] / passed) if known else 1.0
+        B.sine_last[r] = B.sine[r]
+
+
 @outlined
-def judge(T, W, B, weak):
+def judge(T, W, B, weak, decide):
     """Say which rows hold, and list those that are weak: that may be lost in the next steps, going by how their sine changes.
 
-    The square of their sine is below ``weak`` in any case.
-
-    New rows that bring nothing are redundant. Rows that held and have nobody to replace them are never called redundant: they
-    are weak, and the posture is close to a singular one.
+    The square of their sine is below ``weak`` in any case. New rows that bring nothing are redundant. Rows that held and have
+    nobody to replace them are never called redundant: they are weak, and the posture is close to a singular one. Unless it is
+    to ``decide``, what holds and what is redundant stays as it is; rows of the latter that are listed stay listed.
     """
     n, nv = B.count[ROWS], W.v.shape[0]
     before, gap = put_rows(T, W, B, nv)
+    if not decide:
+        for r in range(n):
+            if B.state[r] != REGULAR:
+                B.left[r] = -1.0
     finest = max(SAME, min(MOST_DOUBT, LEAST_GAP * gap))
     least = STANDS_OUT
     while True:
@@ -142,19 +155,22 @@ def judge(T, W, B, weak):
             break
         least = max(0.1 * least, finest)
     weaks, passed = 0, abs(B.clock[0] - B.clock[1])
+    for m in range(0 if decide else B.count[WEAK]):
+        if B.state[B.weak[m]] == REDUNDANT:
+            B.weak[weaks] = B.weak[m]
+            weaks += 1
     for r in range(n):
         taken = B.sine[r] > 0.0
         if not taken and B.left[r] < 0.0:
             continue
         kept = not taken and before > 0 and B.state[r] == REGULAR
         before -= int(kept)
-        if passed > 0.0 or B.state[r] == NEW:
-            change = abs(B.sine[r] - B.sine_last[r])
-            known = B.state[r] != NEW and passed < 1.5 * B.step[0]
-            B.reach[r] = max(FAINT, AHEAD * change * B.step[0] / passed) if known else 1.0
-            B.sine_last[r] = B.sine[r]
-        B.state[r] = REGULAR if taken or kept else REDUNDANT
+        if decide:
+            look_ahead(B, r, passed)
+            B.state[r] = REGULAR if taken or kept else REDUNDANT
         if kept or (taken and not (B.sine[r] > B.reach[r] or B.sine[r] * B.sine[r] > weak)):
             B.weak[weaks] = r
             weaks += 1
-    B.count[WEAK], B.clock[1] = weaks, B.clock[0]
+    B.count[WEAK] = weaks
+    if decide:
+        B.clock[1] = B.clock[0]

@@ -67,9 +67,10 @@ class Bonds(NamedTuple):
     y_second: Ints  # (nh,) where the second chain starts in a four of rows
     y_stride: Ints  # (nh,) how many numbers a four of rows has
     g_width: Ints  # (nh,) how many numbers its rows of G have
-    coordinate: Ints  # (nh,) velocity held or coupled
+    owner: Ints  # (nh,) connection whose joint it limits, -1 if it is not one of those
+    coordinate: Ints  # (nh,) velocity held or coupled: of the tree, or of the owner's joint
     other: Ints  # (nh,) velocity it follows, -1 for none
-    number: Ints  # (nh,) place in q of the coordinate held or coupled
+    number: Ints  # (nh,) place in q of the coordinate held or coupled: of the tree, or of joints that close loops
     other_number: Ints  # (nh,)
     course: Rows6  # (nh, 6) polynomial: of the time since ``since``, or of the coordinate it follows
     since: Floats  # (nh,) [s]

@@ -25,7 +25,7 @@ from brachiate.constraints.rooms import (
     WELD,
     open_bonds,
 )
-from brachiate.constraints.structure import LANES, fours
+from brachiate.constraints.structure import LANES, between, fours
 from brachiate.dynamics.inverse import CREEP, base_acceleration, move_body
 from brachiate.kinematics import origin_of, zero_motion
 from brachiate.model.joints import BALL, SLIDE, TURN
@@ -314,9 +314,12 @@ def joint_bias(B, i, V1, V):
 
 @kernel
 def bias_row(T, W, B, i):
-    """γ of connection i from the accelerations W.A at zero joint accelerations; gravity is in both, so it drops out."""
+    """γ of connection i, or of a limit of its joint, from the accelerations W.A at zero joint accelerations.
+
+    Gravity is in those of both bodies, so it drops out.
+    """
     V1, V = relative_motion(T, W, B, i)
-    C = joint_bias(B, i, V1, V)
+    C = joint_bias(B, i if B.owner[i] < 0 else B.owner[i], V1, V)
     A1 = A2 = base_acceleration(W)
     if B.first[i] >= 0:
         A1 = moved_motion(motion(W.A, B.first[i]), vec3(B.P_first, i))
@@ -326,6 +329,9 @@ def bias_row(T, W, B, i):
     for r in range(B.row[i], B.row[i] + B.rows[i]):
         t = force(B.T, r)
         B.gamma[r], B.speed[r] = A @ t, V @ t
+    if B.kind[i] >= SWING:  # its slope turns, too
+        _, _, gamma = cone(B, i, quaternion_at(B.q, B.number[i]), vec3_at(B.v, B.coordinate[i]))
+        B.gamma[B.row[i]] += gamma
     if B.soft[i]:
         F = Force(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0))
         for r in range(B.row[i], B.row[i] + B.rows[i]):
@@ -378,10 +384,10 @@ def polynomial(B, i, x):
 
 
 @kernel
-def cone_row(W, B, i, r):
-    """How far a ball's axis has swung, or its child twisted about it, beyond a limit; the slope goes to B.T."""
-    q = normalized(quaternion_at(W.q, B.number[i]))
-    u, w = vec3(B.target, i), vec3_at(W.v, B.coordinate[i])
+def cone(B, i, q, w):
+    """How far a ball's axis has swung, or its child twisted about it; the slope of that, and its bias at the velocity w."""
+    r, u = B.row[i], vec3(B.target, i)
+    q = normalized(q)
     v = Vec3(q.x, q.y, q.z)
     if B.kind[i] == SWING:
         # θ between u and its neutral direction p, both along the child's axes: θ̇ = −ω·n/s with n = u × p, ṗ = −ω × p.
@@ -405,8 +411,32 @@ def cone_row(W, B, i, r):
             B.state[r], B.sleeps[i], B.course[i, 0] = ASLEEP, 1, B.bound[i]
             angle = B.bound[i] + B.side[i]
         gamma = (w @ dN) / D - (w @ N) * 2.0 * (a * da + b * db) / (D * D)
+    return angle, slope, gamma
+
+
+@kernel
+def cone_row(W, B, i, r):
+    """Residual, speed and bias of a cone's limit in the tree; its slope goes to B.T."""
+    w = vec3_at(W.v, B.coordinate[i])
+    angle, slope, gamma = cone(B, i, quaternion_at(W.q, B.number[i]), w)
     B.c[r], B.rate[r], B.gamma[r], B.speed[r] = angle - B.course[i, 0], 0.0, gamma, slope @ w
     put6(B.T, r, Force(slope, Vec3(0.0, 0.0, 0.0)))
+
+
+@kernel
+def loop_limit(B, i):
+    """Residual and direction of a limit of a connection's joint, whose coordinates are known."""
+    r, j, k = B.row[i], B.owner[i], B.coordinate[i]
+    put_vec3(B.P_first, i, vec3(B.P_first, j))
+    put_vec3(B.P_second, i, vec3(B.P_second, j))
+    B.rate[r] = 0.0
+    if B.kind[i] == LIMIT:
+        B.c[r] = B.q[B.number[i]] - B.course[i, 0]
+        put6(B.T, r, force(B.N, k))
+    else:
+        angle, s, _ = cone(B, i, quaternion_at(B.q, B.number[i]), Vec3(0.0, 0.0, 0.0))
+        B.c[r] = angle - B.course[i, 0]
+        put6(B.T, r, s.x * force(B.N, k) + s.y * force(B.N, k + 1) + s.z * force(B.N, k + 2))
 
 
 @kernel
@@ -448,6 +478,8 @@ def look(key, held, x, n):
         i = B.order[a]
         if B.kind[i] == CONNECTION:
             situate(T, W, B, i)
+        elif B.owner[i] >= 0:
+            loop_limit(B, i)
         else:
             coordinate_row(T, W, B, i)
         for r in range(B.row[i], B.row[i] + B.rows[i]):
@@ -461,7 +493,7 @@ def biases(T, W, B):
     """γ of every connection and the forces of its joint, once bodies have velocities and accelerations W.A."""
     for a in range(B.count[USED]):
         i = B.order[a]
-        if B.kind[i] == CONNECTION:
+        if between(B, i):
             bias_row(T, W, B, i)
             if B.acts[i]:
                 joint_forces(T, W, B, i)
@@ -480,7 +512,7 @@ def fill(T, W, B):
     """Jacobian rows J of every bond; the motions S and the factor of the mass matrix are known."""
     for a in range(B.count[USED]):
         i = B.order[a]
-        if B.kind[i] == CONNECTION:
+        if between(B, i):
             fill_chain(T, W, B, i, B.tip_first[i], vec3(B.P_first, i), 0, -1.0)
             fill_chain(T, W, B, i, B.tip_second[i], vec3(B.P_second, i), B.y_second[i], 1.0)
         else:

@@ -8,12 +8,11 @@ if some are not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brachiate.constraints.motion import ACCELERATE
-from brachiate.constraints.rooms import REDUNDANT, REGULAR, ROWS
 from brachiate.doors import Array
 
 if TYPE_CHECKING:
@@ -25,18 +24,14 @@ CURVED = 1e-8  # of uᵀγ at velocities of length one: round-off is some digits
 class SecondOrder:
     """The redundant rows of a constraint set at its data's configuration. The state is left as it was."""
 
-    def __init__(self, held: Held) -> None:
-        self.held = held
-        state = held.room.state[: held.room.count[ROWS]]
-        self.rows = np.flatnonzero(state == REDUNDANT)
-        regular = np.flatnonzero(state == REGULAR)
+    def __init__(self, held: Held, redundant: Sequence[int], others: Sequence[int]) -> None:
+        self.held, self.rows = held, redundant
         held.look()
         J = held.jacobian()
-        self._across, R = np.linalg.qr(J[regular].T)  # of the directions that rows hold
-        self._u = np.zeros((len(self.rows), len(J)))
-        self._u[range(len(self.rows)), self.rows] = 1.0
-        if len(regular):
-            self._u[:, regular] = -np.linalg.solve(R, self._across.T @ J[self.rows].T).T
+        self._across = np.linalg.qr(J[others].T)[0]  # directions that rows hold
+        self._u = np.zeros((len(redundant), len(J)))
+        self._u[range(len(redundant)), redundant] = 1.0
+        self._u[:, others] = -np.linalg.lstsq(J[others].T, J[redundant].T)[0].T
 
     def at(self, v: Array) -> Array:
         """uᵀγ of every redundant row at the velocity v."""
@@ -44,7 +39,7 @@ class SecondOrder:
         before, force = data.v.copy(), room.force.copy()
         try:
             data.v[:] = v
-            self.held.do(ACCELERATE)
+            self.held.look()
             return self._u @ room.gamma[: self._u.shape[1]]
         finally:
             data.v[:], room.force[:] = before, force

@@ -166,21 +166,21 @@ def factor_without_weak(B):
 def relate(key, held, weak, decide):
     """J, Y, Z and the factor of G at poses and with a mass matrix already known.
 
-    With ``decide``, look which rows hold and which are weak (:func:`.rank.judge`), if there is any doubt about it; otherwise
-    that is taken to be as it was.
+    If there is any doubt, look which rows are weak, and with ``decide`` which hold (:func:`.rank.judge`).
     """
     T, W = open_rooms(key)
     (B,) = open_bonds(held)
     fill(T, W, B)
     respond(T, W, B)
     doubtful = factor_rows(B, weak)
-    if decide:
+    if decide and not doubtful:
         B.count[WEAK] = 0
-        if doubtful:
-            judge(T, W, B, weak)
-            products(B)
-            factor_rows(B, weak)
-            compare_with(B)
+    if doubtful:
+        judge(T, W, B, weak, decide)
+    if doubtful and decide:
+        products(B)
+        factor_rows(B, weak)
+        compare_with(B)
     if B.count[WEAK]:
         factor_without_weak(B)
     return OK

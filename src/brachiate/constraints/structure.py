@@ -49,16 +49,22 @@ def fours(B, i):
 
 
 @kernel
+def between(B, i):
+    """Whether the rows of a bond act between two bodies, and not on coordinates of the tree."""
+    return B.kind[i] == CONNECTION or B.owner[i] >= 0
+
+
+@kernel
 def number_rows(T, B):
     """Give every bond in use its rows and the places of their numbers."""
     rows = numbers = 0
     for a in range(B.count[USED]):
         i = B.order[a]
         B.row[i] = rows
-        if B.kind[i] == CONNECTION:
+        if between(B, i):
             B.tip_first[i] = T.dof[B.first[i] + 1] - 1 if B.first[i] >= 0 else -1
             B.tip_second[i] = T.dof[B.second[i] + 1] - 1 if B.second[i] >= 0 else -1
-            B.rows[i] = 6 - B.freedoms[i]
+            B.rows[i] = 6 - B.freedoms[i] if B.kind[i] == CONNECTION else 1
         else:
             B.tip_first[i] = B.coordinate[i] + (2 if B.kind[i] >= BALL_LOCK else 0)
             B.tip_second[i] = B.other[i]

@@ -190,6 +190,11 @@ class Joint:
         return any(self.damping.tolist() + self.stiffness.tolist() + self.friction.tolist())  # of so few, faster than NumPy's own
 
     @property
+    def limited(self) -> bool:
+        """Whether any of its coordinates has a limit, or it has a cone."""
+        return self.cone is not None or any(x > -np.inf for x in self.lower.tolist()) or any(x < np.inf for x in self.upper.tolist())
+
+    @property
     def geared(self) -> bool:
         """Whether it has rotors."""
         return any(self.armature.tolist())

@@ -123,15 +123,13 @@ class _Twin:
 
     def _touch(self, watch: Watch) -> None:
         """Let the limits that coordinates are at be rows, asleep: those that are pressed against then wake."""
-        held, L = self.world.held, watch.room
+        held = self.world.held
         touching = [n for n in range(len(watch.names)) if watch.room_left(held.data, n) < _TOUCHING]
         if [watch.names[n] for n in touching] == list(held.limits.values()):
             return
         held.forget_limits()
         for n in touching:
-            place = held.limit(int(L.kind[n]), int(L.coordinate[n]), int(L.number[n]), float(L.bound[n]), int(L.side[n]), L.axis[n])
-            held.limits[place] = watch.names[n]
-            held.room.sleeps[place] = 1
+            held.room.sleeps[watch.enter(n)] = 1
         held.arrange()
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from brachiate import doors
 from brachiate.compiled import Floats, Handle, call_at, entry, kernel, opener, outlined
 from brachiate.constraints.held import Held
-from brachiate.constraints.limits import PASSED, Watch, first_passed, open_limits
+from brachiate.constraints.limits import PASSED, Watch, passed
 from brachiate.constraints.motion import ACCELERATE, ACCELERATE_AND_DECIDE, NEEDS_CROSSING, OPEN, SETTLE, STEP
 from brachiate.constraints.rooms import HOLD, open_bonds
 from brachiate.doors import Array
@@ -178,15 +178,6 @@ def remember(W, X, held):
 
 
 @kernel
-def passed(W, limits, steps):
-    """Whether a limit is passed that does not push yet; says which, and after how many steps."""
-    (L,) = open_limits(limits)
-    n = first_passed(W, L)
-    L.count[0], L.count[1] = steps, n
-    return n >= 0
-
-
-@kernel
 def record(W, n, Q, V):
     """Keep the state as row n."""
     for i in range(W.q.shape[0]):
@@ -222,7 +213,7 @@ def _euler(key, held, limits, steps_key, t, dt, n, every, Q, V):
             return status
         if (i + 1) % every == 0:
             record(W, (i + 1) // every - 1, Q, V)
-        if limits is not None and passed(W, limits, i + 1):
+        if limits is not None and passed(key, held, limits, i + 1):
             return PASSED
     return OK
 
@@ -243,7 +234,7 @@ def _runge_kutta(key, held, limits, steps_key, t, dt, n, every, Q, V):
             return status
         if (i + 1) % every == 0:
             record(W, (i + 1) // every - 1, Q, V)
-        if limits is not None and passed(W, limits, i + 1):
+        if limits is not None and passed(key, held, limits, i + 1):
             return PASSED
     return OK
 
@@ -306,7 +297,7 @@ def _dormand_prince(key, held, limits, steps_key, t, dt, n, every, Q, V):
             h *= factor
             X.control[0] = h
     give(T, W, X.y)
-    if limits is not None and status == OK and passed(W, limits, n):
+    if limits is not None and status == OK and passed(key, held, limits, n):
         return PASSED
     return status
 
@@ -398,7 +389,7 @@ def _bulirsch_stoer(key, held, limits, steps_key, t, dt, n, every, Q, V):
         give(T, W, X.y)
         if (kept + 1) * every <= n:
             record(W, kept, Q, V)
-    if limits is not None and passed(W, limits, n):
+    if limits is not None and passed(key, held, limits, n):
         return PASSED
     return OK
 
@@ -432,8 +423,8 @@ class Integrator:
         self, data: Data, method: str = "euler", tolerance: float = 1e-9, held: Held | None = None, *, limits: bool = False
     ) -> None:
         self.data, self.held = data, Held(data) if held is None else held
-        watch = Watch(data.model, self.held) if limits else None
-        self._watch = watch if watch and watch.names else None
+        self._limits = limits
+        self._watch = self._watching()
         self.name = doors.one_of(method, tuple(METHODS), "integrator")
         self.method = METHODS[self.name]
         self.tolerance = doors.number(tolerance, "tolerance", least=1e-14, most=1.0)
@@ -456,6 +447,11 @@ class Integrator:
             )
         )  # fmt: skip
 
+    def _watching(self) -> Watch | None:
+        """The limits there are: those of joints that close loops come and go."""
+        watch = Watch(self.data.model, self.held) if self._limits else None
+        return watch if watch and watch.names else None
+
     def advance(self, dt: float, steps: int = 1, every: int = 1, time: float = 0.0) -> tuple[Array, Array]:
         """Advance by ``steps`` times ``dt``, torques and pushes held; return q and v after every ``every`` steps.
 
@@ -465,6 +461,8 @@ class Integrator:
         """
         if not (0.0 < dt < np.inf and steps >= 0 and every >= 1):
             raise ArgumentError(f"advance: expected dt > 0, steps >= 0 and every >= 1, got {dt}, {steps} and {every}.")
+        if self._limits and self.held.limited != (self._watch.limited if self._watch else {}):
+            self._watch = self._watching()
         work, rows = self.data.work, steps // every
         Q, V = np.empty((rows, len(work.q))), np.empty((rows, len(work.v)))
         if self._watch is None:

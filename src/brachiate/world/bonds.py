@@ -195,7 +195,7 @@ class Connection(Bond):
     def enter(self, held: Held, model: Model) -> None:
         """Take a place in a constraint set."""
         frame, to_frame = self._frames
-        self.place = held.connect(_in_body(model, self.to, to_frame), _in_body(model, self.link, frame), self.joint)
+        self.place = held.connect(_in_body(model, self.to, to_frame), _in_body(model, self.link, frame), self.joint, self.name)
         if self.soft is not None:
             held.soften(self.place, *self.soft.pairs)
         if self.kept is not None:
@@ -217,7 +217,7 @@ class Connection(Bond):
         """Set coordinates and motor torques of its joint."""
         B = self.world.held.room
         B.q[self._q], B.tau[self._v] = q, tau
-        B.acts[self.place] = int(self.joint.acts or tau.any())
+        B.acts[self.place] = int(self.joint.acts or self.joint.limited or tau.any())
 
     @property
     def _q(self) -> slice:

@@ -345,13 +345,14 @@ def mobility(world: World, actuated: str | Iterable[str] | None = None) -> Mobil
         near_singular=tuple(
             NearlyFree(near.sigma, _direction(names, chosen.measure, near.direction, world)) for near in chosen.near_singular
         ),
-        singular=_singular(world, chosen) if chosen.depends else (),
+        singular=_singular(world, chosen, holding) if chosen.depends else (),
     )
 
 
-def _singular(world: World, chosen: Coordinates) -> tuple[Singular, ...]:
+def _singular(world: World, chosen: Coordinates, holding: list[int]) -> tuple[Singular, ...]:
     """Redundant rows that hold to second order, and what they make of the motions that seem free."""
-    second, names = SecondOrder(world.held), world.row_names()
+    redundant = [holding[i] for i in chosen.depends]
+    second, names = SecondOrder(world.held, redundant, [row for row in holding if row not in redundant]), world.row_names()
     free = np.linalg.qr(chosen.W)[0]
     found = []
     for row, form in zip(second.rows, second.forms(free) if second.curved() else (), strict=False):

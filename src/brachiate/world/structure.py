@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brachiate import doors, kinematics
-from brachiate.constraints.rooms import DROPPED, HOLDING, REDUNDANT, REGULAR
+from brachiate.constraints.rooms import DROPPED, HOLDING, REDUNDANT, REGULAR, ROWS
 from brachiate.constraints.second_order import SecondOrder
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError, AssemblyError, ModelError, OverconstrainedError, StateError, UnknownName
@@ -116,8 +116,8 @@ def _shaky(world: World, bond: Bond) -> tuple[str, ...]:
     """Rows that seem redundant but hold to second order. Those that are redundant must also agree in what they accelerate."""
     if not world.held.room.count[DROPPED]:
         return ()
-    v = world.data.v
-    second = SecondOrder(world.held)
+    v, state = world.data.v, world.held.room.state[: world.held.room.count[ROWS]]
+    second = SecondOrder(world.held, np.flatnonzero(state == REDUNDANT).tolist(), np.flatnonzero(state == REGULAR).tolist())
     curved = second.curved()
     truly = np.array([row not in curved for row in second.rows])
     size = 1.0 + np.abs(v).max(initial=0.0) ** 2
