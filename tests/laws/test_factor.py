@@ -13,7 +13,7 @@ from tests.random_models import random_model, random_state
 import brachiate as br
 from brachiate import dynamics
 from brachiate.compiled import entry
-from brachiate.dynamics.factor import down, factor, scale, up
+from brachiate.dynamics.factor import down, factor, up
 from brachiate.kinematics import ball_motions, poses
 from brachiate.model.rooms import OK, SINGULAR, open_rooms
 
@@ -25,7 +25,6 @@ def _solve(key, implicit, y):
     ball_motions(T, W)
     status = factor(T, W, implicit)
     up(T, W, y)
-    scale(T, W, y)
     down(T, W, y)
     return status
 

@@ -23,7 +23,7 @@ from brachiate.constraints.rooms import (
 )
 from brachiate.constraints.rows import biases, gammas
 from brachiate.constraints.solve import solve_rows, spread, times
-from brachiate.dynamics.factor import down, factor, scale, up
+from brachiate.dynamics.factor import down, factor, up
 from brachiate.dynamics.inverse import CREEP, external_forces, gather, move_body, passive_forces
 from brachiate.kinematics import ball_motions, finite, poses, zero_motion
 from brachiate.manifold import integrate
@@ -73,7 +73,6 @@ def forced(T, W, B):
         B.force[r] = B.goal[r] - B.rhs[r]
     solve_rows(B, B.force)
     spread(T, B, B.Y, B.force, W.a)
-    scale(T, W, W.a)
     down(T, W, W.a)
 
 
@@ -228,7 +227,7 @@ def push_back(T, W, B, out):
     for r in range(B.count[ROWS]):
         B.force[r] = B.rhs[r]
     solve_rows(B, B.force)
-    spread(T, B, B.Z, B.force, out)
+    spread(T, B, B.Y, B.force, out)
     down(T, W, out)
 
 

@@ -25,7 +25,7 @@ from brachiate.constraints.rooms import (
     WELD,
     open_bonds,
 )
-from brachiate.constraints.structure import LANES, between, fours
+from brachiate.constraints.structure import LANES, between
 from brachiate.dynamics.inverse import CREEP, base_acceleration, move_body
 from brachiate.kinematics import origin_of, zero_motion
 from brachiate.model.joints import BALL, SLIDE, TURN
@@ -530,9 +530,6 @@ def fill_chain(T, W, B, i, tip, P, at, sign):
     """The part of connection i's rows along one chain. Where both chains are one, the two bodies move alike: zero."""
     n, common, stride = T.depth[tip] + 1 if tip >= 0 else 0, B.common[i], B.y_stride[i]
     base, r = B.y_at[i] + at, B.row[i]
-    for f in range(fours(B, i)):
-        for d in range(LANES * min(n, common)):
-            B.J[index(base + f * stride + d)] = 0.0
     for d in range(common, n):
         k = T.above[index(T.row[tip] + d)]
         S = motion(W.S, k)
@@ -544,16 +541,12 @@ def fill_chain(T, W, B, i, tip, P, at, sign):
             for m in range(B.rows[i]):
                 t = force(B.T, r + m)
                 put_lane(B, base, m, stride, d, sign * (t.n @ S.w + t.f @ v))
-            for m in range(B.rows[i], LANES * fours(B, i)):
-                put_lane(B, base, m, stride, d, 0.0)
 
 
 @kernel
 def fill_coordinates(T, W, B, i):
     """Rows of a bond on coordinates of the tree."""
     at, stride = B.y_at[i], B.y_stride[i]
-    for j in range(at, at + fours(B, i) * stride):
-        B.J[j] = 0.0
     k = B.coordinate[i]
     if B.kind[i] >= SWING:
         for m in range(3):
@@ -566,4 +559,4 @@ def fill_coordinates(T, W, B, i):
         _, d, _ = polynomial(B, i, W.q[B.other_number[i]])
         depth = T.depth[other]
         place = LANES * depth + (0 if depth < B.common[i] else B.y_second[i])
-        B.J[at + place] -= d
+        B.J[at + place] = -d

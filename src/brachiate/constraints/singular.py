@@ -21,7 +21,7 @@ from brachiate.compiled import call_at, far, kernel
 from brachiate.constraints.rooms import LOOK, ROWS, SET_OUT, TURN_ON, WEAK, open_bonds
 from brachiate.constraints.rows import fill, gammas
 from brachiate.constraints.solve import solve_rows, spread, times
-from brachiate.dynamics.factor import down, scale, up
+from brachiate.dynamics.factor import down, up
 from brachiate.kinematics import ball_motions, poses
 from brachiate.manifold import integrate
 from brachiate.model.rooms import OK, open_rooms
@@ -39,7 +39,7 @@ def combination(T, W, B, k, u):
         B.z[j] = 0.0
     for r in range(B.count[ROWS]):
         B.rhs[r] = 1.0 if r == k else 0.0
-    spread(T, B, B.Z, B.rhs, B.z)
+    spread(T, B, B.Y, B.rhs, B.z)
     down(T, W, B.z)
     times(T, B, B.J, B.z, B.rhs)
     for r in range(B.count[ROWS]):
@@ -185,7 +185,6 @@ def respond_to(T, W, B, t, y, rows, weak):
             B.rhs[r] = -B.rhs[r]
         solve_rows(B, B.rhs)
         spread(T, B, B.Y, B.rhs, v)
-        scale(T, W, v)
         down(T, W, v)
 
 

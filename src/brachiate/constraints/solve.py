@@ -1,6 +1,6 @@
 """Forces that hold: G λ = right-hand side with G = J A⁻¹ Jᵀ, by the sparse factor A = LᵀDL (range space method).
 
-With Y = L⁻ᵀ Jᵀ and Z = D Y, G = Yᵀ Z, and what the forces λ do to velocities is L⁻¹ Z λ. Rows whose chains do not meet
+With Y = L⁻ᵀ Jᵀ and Z = D Y, G = Yᵀ Z, and what the forces λ do to velocities is L⁻¹ D Y λ. Rows whose chains do not meet
 have no entry in G: it is kept and factored within its skyline, so ladders of loops stay linear in their length.
 
 Rows that say nothing new are dropped, not blurred: :mod:`.rank` knows which. The pivots of the factor tell when to ask it
@@ -14,7 +14,7 @@ from brachiate.constraints.rank import judge
 from brachiate.constraints.rooms import DROPPED, HOLDING, NEW, NUMBERS_G, PAIRS, REDUNDANT, REGULAR, ROWS, USED, WEAK, open_bonds
 from brachiate.constraints.rows import fill
 from brachiate.constraints.structure import LANES, chain, fours
-from brachiate.dynamics.factor import chains_up, scaled_chain
+from brachiate.dynamics.factor import chains_up
 from brachiate.model.rooms import OK, open_rooms
 
 # A pivot this small against its row's size is round-off.
@@ -42,13 +42,7 @@ def respond(T, W, B):
         for f in range(fours(B, i)):
             at = B.y_at[i] + f * B.y_stride[i]
             second = at + B.y_second[i]
-            for j in range(at, at + B.y_stride[i]):
-                B.Y[index(j)] = B.J[index(j)]
-            chains_up(T, W, B.Y, at, one, second, other, common)
-            if other >= 0:
-                scaled_chain(T, W, B.Y, B.Z, second, other, common)
-            if one >= 0:
-                scaled_chain(T, W, B.Y, B.Z, at, one, 0)
+            chains_up(T, W, B.J, B.Y, B.Z, at, one, second, other, common)
     products(B)
 
 

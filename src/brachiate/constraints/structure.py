@@ -71,7 +71,8 @@ def number_rows(T, B):
             B.rows[i] = 3 if B.kind[i] == BALL_LOCK else 1
         B.common[i] = shared(T, B.tip_first[i], B.tip_second[i])
         B.y_at[i] = numbers
-        B.y_second[i] = LANES * chain_length(T, B.tip_first[i])
+        # The second chain is kept from where it leaves the first one, after that; what is not filled stays zero.
+        B.y_second[i] = LANES * (chain_length(T, B.tip_first[i]) - B.common[i])
         B.y_stride[i] = B.y_second[i] + LANES * chain_length(T, B.tip_second[i])
         rows += B.rows[i]
         numbers += fours(B, i) * B.y_stride[i]
@@ -127,6 +128,8 @@ def arrange(T, B):
         i = B.order[a]
         for r in range(B.row[i], min(B.row[i] + B.rows[i], B.state.shape[0])):
             B.state[r] = SOFT if B.soft[i] else ASLEEP if B.sleeps[i] else NEW
+    for j in range(min(B.count[NUMBERS_Y], B.J.shape[0])):
+        B.J[j] = 0.0
     short = B.count[ROWS] > B.c.shape[0] or B.count[NUMBERS_Y] > B.Y.shape[0]
     short = short or B.count[NUMBERS_G] > B.G.shape[0] or B.count[PAIRS] > B.pair.shape[0]
     return NEED_MORE if short else OK

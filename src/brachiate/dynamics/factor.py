@@ -196,38 +196,26 @@ def up(T, W, y):
 
 
 @outlined
-def scale(T, W, y):
-    """y ← D y."""
-    for i in range(T.parent.shape[0]):
-        k, end = T.dof[i], T.dof[i + 1]
-        if simple_ball(T, i):
-            for j in range(k, end, 3):
-                put3(y, j, block(W, j) @ vec3_at(y, j))
-        else:
-            for j in range(k, end):
-                y[j] *= W.D[j]
-
-
-@outlined
 def down(T, W, y):
-    """y ← L⁻¹ y, from the root to the tips."""
+    """y ← L⁻¹ D y, from the root to the tips."""
     for i in range(T.parent.shape[0]):
         c, p, k = vec3(W.c, i), T.parent[i], T.dof[i]
         A = moved_motion(motion(W.A, p), c - vec3(W.c, p)) if p >= 0 else zero_motion()
         if simple_ball(T, i):
             R, turns = rotation(W.R, i), T.dof[i + 1] - 3
             if turns > k:  # a root: nothing moves before it
-                A = Motion(A.w, vec3_at(y, k))
+                A = Motion(A.w, block(W, k) @ vec3_at(y, k))
                 put3(y, k, unrotate(R, A.v))
-            w = vec3_at(y, turns) - lever(W, turns) @ A.v - (A.w if W.D[turns] > 0.0 else block(W, turns) @ (load(W.IA, i).I @ A.w))
+            w = block(W, turns) @ vec3_at(y, turns) - lever(W, turns) @ A.v
+            w = w - (A.w if W.D[turns] > 0.0 else block(W, turns) @ (load(W.IA, i).I @ A.w))
             put3(y, turns, unrotate(R, w))
             A = Motion(A.w + w, A.v)
         elif joint_kind(T, i) == TURN:
-            y[k] -= W.D[k] * (A @ force(W.U, k))
+            y[k] = W.D[k] * (y[k] - A @ force(W.U, k))
             A = Motion(A.w + y[k] * vec3(W.S, k), A.v)
         else:
             for j in range(k, T.dof[i + 1]):
-                y[j] -= W.D[j] * (A @ force(W.U, j))
+                y[j] = W.D[j] * (y[j] - A @ force(W.U, j))
                 A = A + y[j] * moved_motion(motion(W.S, j), c)
         put6(W.A, i, A)
 
@@ -256,8 +244,8 @@ def each(U, s):
 
 
 @outlined
-def climb(T, W, x, at, tip, low, high, body, P):
-    """x ← L⁻ᵀ x for four vectors side by side, along a chain from depth ``high`` - 1 up to ``low``.
+def climb(T, W, J, Y, Z, at, tip, low, high, body, P):
+    """Y ← L⁻ᵀ J and Z ← D Y for four vectors side by side, along a chain from depth ``high`` - 1 up to ``low``.
 
     P is what came up so far, a force of fours about the joint of ``body``; returns both as they are at the end.
     """
@@ -268,28 +256,37 @@ def climb(T, W, x, at, tip, low, high, body, P):
         c = vec3(W.c, i)
         if body >= 0:
             P = moved_force(P, c - vec3(W.c, body))
-        body, kind = i, joint_kind(T, i)
+        body = i
         if simple_ball(T, i):
             R, k, d = rotation(W.R, i), k - 2, d - 2
-            t, P = pass_ball(W, i, k, R @ fours3(x, at + 4 * d), lever(W, k), P)
-            put_fours3(x, at + 4 * d, t)
+            t, P = pass_ball(W, i, k, R @ fours3(J, at + 4 * d), lever(W, k), P)
+            put_fours3(Y, at + 4 * d, t)
+            put_fours3(Z, at + 4 * d, block(W, k) @ t)
             if k > T.dof[i]:  # a floating root: its translations, and nothing is above
-                d -= 3
-                put_fours3(x, at + 4 * d, R @ fours3(x, at + 4 * d) - P.f)
+                k, d = k - 3, d - 3
+                t = R @ fours3(J, at + 4 * d) - P.f
+                put_fours3(Y, at + 4 * d, t)
+                put_fours3(Z, at + 4 * d, block(W, k) @ t)
             d -= 1
-        elif kind == TURN:
-            s = four(x, at + 4 * d) - vec3(W.S, k) @ P.n
-            put_four(x, at + 4 * d, s)
-            P = P + each(force(W.U, k), W.D[k] * s)
+        elif joint_kind(T, i) == TURN:
+            P = pass_velocity(W, J, Y, Z, at + 4 * d, k, vec3(W.S, k) @ P.n, P)
             d -= 1
         else:
             while d >= low and T.body[k] == i:
-                s = four(x, at + 4 * d) - (moved_motion(motion(W.S, k), c) @ P)
-                put_four(x, at + 4 * d, s)
-                P = P + each(force(W.U, k), W.D[k] * s)
+                P = pass_velocity(W, J, Y, Z, at + 4 * d, k, moved_motion(motion(W.S, k), c) @ P, P)
                 d -= 1
                 k -= 1
     return body, P
+
+
+@kernel
+def pass_velocity(W, J, Y, Z, j, k, below, P):
+    """Four numbers of one velocity meet what comes from below it; returns the force that goes on."""
+    s = four(J, j) - below
+    z = W.D[k] * s
+    put_four(Y, j, s)
+    put_four(Z, j, z)
+    return P + each(force(W.U, k), z)
 
 
 @kernel
@@ -300,28 +297,14 @@ def no_fours():
 
 
 @outlined
-def chains_up(T, W, x, at, one, second, other, common):
-    """x ← L⁻ᵀ x for four vectors that live on two chains, which are one in the first ``common`` velocities."""
-    a, P = climb(T, W, x, at, one, common, T.depth[one] + 1 if one >= 0 else 0, -1, no_fours())
+def chains_up(T, W, J, Y, Z, at, one, second, other, common):
+    """Y ← L⁻ᵀ J and Z ← D Y for four vectors that live on two chains, which are one in the first ``common`` velocities."""
+    a, P = climb(T, W, J, Y, Z, at, one, common, T.depth[one] + 1 if one >= 0 else 0, -1, no_fours())
     if other >= 0:
-        b, Q = climb(T, W, x, second, other, common, T.depth[other] + 1, -1, no_fours())
+        b, Q = climb(T, W, J, Y, Z, second, other, common, T.depth[other] + 1, -1, no_fours())
         if common > 0:
             body = T.body[T.above[index(T.row[one] + common - 1)]]
             c = vec3(W.c, body)
             r = c - vec3(W.c, a) if a >= 0 else Vec3(0.0, 0.0, 0.0)
             s = c - vec3(W.c, b) if b >= 0 else Vec3(0.0, 0.0, 0.0)
-            climb(T, W, x, at, one, 0, common, body, moved_force(P, r) + moved_force(Q, s))
-
-
-@kernel
-def scaled_chain(T, W, Y, Z, at, tip, start):
-    """Z ← D Y for four vectors side by side, along a chain from depth ``start`` on."""
-    d, end = start, T.depth[tip] + 1
-    while d < end:
-        k = T.above[index(T.row[tip] + d)]
-        if simple_ball(T, T.body[k]):
-            put_fours3(Z, at + 4 * d, block(W, k) @ fours3(Y, at + 4 * d))
-            d += 3
-        else:
-            put_four(Z, at + 4 * d, W.D[k] * four(Y, at + 4 * d))
-            d += 1
+            climb(T, W, J, Y, Z, at, one, 0, common, body, moved_force(P, r) + moved_force(Q, s))
