@@ -195,10 +195,12 @@ def _course(course: ArrayLike, name: str, now: float) -> Array:
 def cut(world: World, what: Bond | str, impulse: ArrayLike | None) -> Report:
     """See :meth:`World.cut`."""
     counts, before = _counts(world), world.data.v.copy()
-    named = {**world.connections, **world.couplings}
-    if isinstance(what, str) and what not in named:
-        return _cut_joint(world, what, counts, world.save(), impulse)
-    bond: Bond = named[what] if isinstance(what, str) else what
+    if isinstance(what, str):
+        named = {**world.connections, **world.couplings}
+        if what not in named:
+            return _cut_joint(world, what, counts, world.save(), impulse)
+        what = named[what]
+    bond: Bond = what
     if not isinstance(bond, Bond) or bond.world is not world:
         raise ArgumentError(f"cut expects a connection or coupling of this world, or the name of a joint, got {doors.shown(what)}.")
     if not bond.alive:
@@ -356,7 +358,7 @@ def _counts(world: World) -> tuple[int, int]:
     """Joint variables and mobility. Limits that happen to be pressed against take no freedom away."""
     held = world.held
     pressed = sum(int(held.room.state[held.room.row[place]] == REGULAR) for place in held.limits)
-    variables = world.model.nv + sum(bond.joint.nv for bond in world.connections.values())
+    variables = world.model.nv + sum([bond.joint.nv for bond in world.bonds if isinstance(bond, Connection)])
     return variables, world.model.nv - int(held.room.count[HOLDING]) + pressed
 
 
