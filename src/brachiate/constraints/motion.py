@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brachiate.compiled import call_at, far, kernel
+from brachiate.compiled import call_at, far, kernel, outlined
 from brachiate.constraints.rooms import (
     ASLEEP,
     BEND,
@@ -51,7 +51,7 @@ def metric(key, held, implicit, n):
     return factor(T, W, implicit)
 
 
-@kernel
+@outlined
 def motion_forces(T, W, B):
     """Torques W.bias at zero acceleration, those of springs, dampers and friction included, and γ of every row."""
     for i in range(T.parent.shape[0]):
@@ -62,7 +62,7 @@ def motion_forces(T, W, B):
     passive_forces(T, W, W.bias)
 
 
-@kernel
+@outlined
 def forced(T, W, B):
     """Accelerations a = A⁻¹(τ − b + Jᵀλ) that bring J a to its goal, and the forces λ, once everything is related [CKC] 3.2."""
     for k in range(W.a.shape[0]):
@@ -104,7 +104,7 @@ def set_goals(B, dt):
         B.goal[r] = -(0.5 * B.gamma[r] + (B.speed[r] - B.rate[r] + B.c[r] / dt) / dt)
 
 
-@kernel
+@outlined
 def betrayed(T, W, B):
     """Call rows weak that were thought redundant but would be broken by these accelerations: J a misses its goal."""
     size = 1.0
@@ -118,7 +118,7 @@ def betrayed(T, W, B):
     return B.count[WEAK] > 0
 
 
-@kernel
+@outlined
 def sets_out_wrongly(T, W, B):
     """Call rows weak that were thought redundant, if these accelerations from rest would break them: γ(a) is beyond J a.
 
@@ -219,7 +219,7 @@ def suspect(B):
             B.state[r] = NEW
 
 
-@kernel
+@outlined
 def push_back(T, W, B, out):
     """Out ← A⁻¹ Jᵀ G⁻¹ rhs: the least motion, in the mass metric, that changes J x by the right-hand sides."""
     for k in range(out.shape[0]):
@@ -252,7 +252,7 @@ def worst_rate(T, W, B):
     B.most[1] = most
 
 
-@kernel
+@outlined
 def project_position(key, held, T, W, B):
     """q ← the nearest configuration at which every bond is closed; directions are those of the last state while they do."""
     before = 1e300

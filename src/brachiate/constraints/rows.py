@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from brachiate.compiled import far, index, kernel
+from brachiate.compiled import far, index, kernel, outlined
 from brachiate.constraints.rooms import (
     ANY,
     ASLEEP,
@@ -499,7 +499,7 @@ def biases(T, W, B):
                 joint_forces(T, W, B, i)
 
 
-@kernel
+@outlined
 def gammas(T, W, B):
     """γ of every row at poses already known and the velocity W.v."""
     for i in range(T.parent.shape[0]):

@@ -9,7 +9,7 @@ again: a pivot relative to the row's size is the squared sine of the angle, in t
 
 from __future__ import annotations
 
-from brachiate.compiled import far, index, kernel
+from brachiate.compiled import far, index, kernel, outlined
 from brachiate.constraints.rank import judge
 from brachiate.constraints.rooms import DROPPED, HOLDING, NEW, NUMBERS_G, PAIRS, REDUNDANT, REGULAR, ROWS, USED, WEAK, open_bonds
 from brachiate.constraints.rows import fill
@@ -180,7 +180,7 @@ def relate(key, held, weak, decide):
     return OK
 
 
-@kernel
+@outlined
 def solve_rows(B, x):
     """x ← G⁻¹ x with the factor; zero for rows that are dropped."""
     n = B.count[ROWS]
@@ -198,7 +198,7 @@ def solve_rows(B, x):
         x[r] = s
 
 
-@kernel
+@outlined
 def times(T, B, A, y, out):
     """Out ← A y for all rows, A being J, Y or Z."""
     for a in range(B.count[USED]):
@@ -224,7 +224,7 @@ def times(T, B, A, y, out):
                 out[r + 3] = s3
 
 
-@kernel
+@outlined
 def spread(T, B, A, x, y):
     """y += Aᵀ x over all rows, A being J, Y or Z."""
     for a in range(B.count[USED]):
