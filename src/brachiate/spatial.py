@@ -20,9 +20,9 @@ _SMALL = 1e-3
 class Vec3(NamedTuple):
     """A vector. ``a @ b`` is the dot product, ``s * a`` scales; see also :func:`cross`."""
 
-    x: float
-    y: float
-    z: float
+    x: Any  # a number, or a Four of them
+    y: Any
+    z: Any
 
     def __add__(a, b: Any) -> Vec3:
         return Vec3(a.x + b.x, a.y + b.y, a.z + b.z)

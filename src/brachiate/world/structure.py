@@ -195,12 +195,10 @@ def _course(course: ArrayLike, name: str, now: float) -> Array:
 def cut(world: World, what: Bond | str, impulse: ArrayLike | None) -> Report:
     """See :meth:`World.cut`."""
     counts, before = _counts(world), world.data.v.copy()
-    if isinstance(what, str):
-        named = {**world.connections, **world.couplings}
-        if what not in named:
-            return _cut_joint(world, what, counts, world.save(), impulse)
-        what = named[what]
-    bond: Bond = what
+    named = {**world.connections, **world.couplings} if isinstance(what, str) else {}
+    if isinstance(what, str) and what not in named:
+        return _cut_joint(world, what, counts, world.save(), impulse)
+    bond: Bond = named[what] if isinstance(what, str) else what
     if not isinstance(bond, Bond) or bond.world is not world:
         raise ArgumentError(f"cut expects a connection or coupling of this world, or the name of a joint, got {doors.shown(what)}.")
     if not bond.alive:
