@@ -384,3 +384,21 @@ def test_numpy_scalars_leave_scaling_to_the_vectors():
     # np.float64 * Vec3 would otherwise be an array, silently.
     assert isinstance(np.float64(2.0) * spatial.Vec3(1.0, 2.0, 3.0), spatial.Vec3)
     assert isinstance(np.float64(2.0) * spatial.Quaternion(1.0, 0.0, 0.0, 0.0), spatial.Quaternion)
+
+
+def test_four_problems_at_once_are_four_problems():
+    # Vectors may be made of fours: every lane is what the vectors of single numbers give.
+    rng = np.random.default_rng(3)
+    n, f, r, w = rng.normal(size=(4, 3)), rng.normal(size=(4, 3)), spatial.Vec3(*rng.normal(size=3)), spatial.Vec3(*rng.normal(size=3))
+    R = spatial.exponential(w)
+    fours = spatial.Force(*(spatial.Vec3(*(spatial.Four(*x) for x in part.T)) for part in (n, f)))
+    moved = spatial.moved_force(fours, r)
+    turned, dot = spatial.rotation_of(R) @ fours.f, w @ fours.n
+    for lane in range(4):
+        one = spatial.moved_force(spatial.Force(spatial.Vec3(*n[lane]), spatial.Vec3(*f[lane])), r)
+        assert [x[lane] for x in (*moved.n, *moved.f)] == [*one.n, *one.f]
+        assert [x[lane] for x in turned] == [*(spatial.rotation_of(R) @ spatial.Vec3(*f[lane]))]
+        assert dot[lane] == w @ spatial.Vec3(*n[lane])
+    x = np.arange(8.0)
+    spatial.put_four(x, 2, 2.0 * spatial.four(x, 2) - -spatial.four(x, 4))
+    assert x.tolist() == [0, 1, 8, 11, 14, 17, 6, 7]
