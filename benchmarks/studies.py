@@ -105,7 +105,10 @@ def _energy(world: World, q: Array, v: Array) -> float:
 
 def _progress(name: str, done: int, steps: int, worst: Array, seconds: float) -> None:
     text = f"{name}: {done:,} of {steps:,} steps, worst gap {worst[0]:.1e} m, {worst[1]:.1e} rad, {seconds:.0f} s"
-    print(f"\r{text}", end="" if done < steps else "\n", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        print(f"\r{text}", end="" if done < steps else "\n", file=sys.stderr, flush=True)
+    elif done == steps:
+        print(text, file=sys.stderr, flush=True)
 
 
 def main() -> None:

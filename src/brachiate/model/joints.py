@@ -114,6 +114,8 @@ class Joint:
         self.neutral: Array = np.array([x for e in self.elements for x in _NEUTRAL[e.kind]])
         self.lower, self.upper = self._limits(limits)
         self.cone = self._cone(cone)
+        #: Whether any of its coordinates has a limit, or it has a cone.
+        self.limited = cone is not None or (limits is not None and bool(np.isfinite([self.lower, self.upper]).any()))
         self.damping = self._each(damping, "damping")
         self.stiffness = self._each(stiffness, "stiffness")
         self.rest = self.neutral.copy() if rest is None else self.coordinates(rest, "rest")
@@ -188,11 +190,6 @@ class Joint:
     def acts(self) -> bool:
         """Whether springs, dampers or dry friction act in it."""
         return any(self.damping.tolist() + self.stiffness.tolist() + self.friction.tolist())  # of so few, faster than NumPy's own
-
-    @property
-    def limited(self) -> bool:
-        """Whether any of its coordinates has a limit, or it has a cone."""
-        return self.cone is not None or any(x > -np.inf for x in self.lower.tolist()) or any(x < np.inf for x in self.upper.tolist())
 
     @property
     def geared(self) -> bool:
@@ -308,6 +305,7 @@ class Compound(Joint):
         super().__init__([e for j in joints for e in j.elements], ())
         for what in ("lower", "upper", "damping", "stiffness", "rest", "friction", "armature", "effort"):
             setattr(self, what, np.concatenate([getattr(j, what) for j in joints]) if joints else np.zeros(0))
+        self.limited = any(j.limited for j in joints)
 
     def coordinate_names(self, joint_name: str) -> list[str]:
         """Names of the parts' own velocities."""

@@ -179,7 +179,6 @@ class Model:
         for link in self.links.values():
             joint = copy.copy(link.joint)
             if joint.nv and not any(e.kind == FLOAT for e in joint.elements):
-                joint.__dict__.pop("acts", None)
                 joint.stiffness, joint.rest = np.full(joint.nv, stiffness), rest[self.joints[link.joint_name].q]
                 if damping is not None:
                     joint.damping = np.full(joint.nv, doors.number(damping, "damping", least=0.0, most=1e12))
