@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import brachiate as br
+from brachiate.constraints.rooms import ROWS
 from brachiate.figures.poses import about, both
 
 BAR = {"mass": 1.0, "center": (0.5, 0, 0), "inertia": (0.001, 0.1, 0.1)}
@@ -87,6 +88,22 @@ def test_shaky_bars_stay_where_they_are(method):
     assert np.abs(world.q).max() < 1e-3
     world.held.look()
     assert world.held.gap() < 1e-7
+
+
+def test_crossing_has_room_for_rows_that_come_later():
+    # The scratch of crossing is made for the rows of the first time; later ones must not write beyond it.
+    world = straight_bars()
+    world.add(br.figures.human16(), "man", at=(0, 3, 0))
+    world.connect("bars/two", "world", br.Revolute("y"), at=(1, 0, 0))
+    br.Simulation(world, dt=1e-3).run(0.01)
+    before = len(world.held.room.cross)
+    assert before > 0
+    for link in ("left_hand", "right_hand", "left_foot", "right_foot", "pelvis"):
+        world.connect(f"man/{link}", "world")
+    br.Simulation(world, dt=1e-3).run(0.01)
+    rows, n = int(world.held.room.count[ROWS]), world.model.nv
+    assert rows == 5 + 30
+    assert len(world.held.room.cross) >= world.model.nq + 2 * n + rows * (2 * rows + 2 * n + 1) > before
 
 
 def test_a_man_by_his_knees():

@@ -128,7 +128,8 @@ class Held:
             self._make(self._sizes | sizes, self.room)
         if not self.room.far[HOLD]:
             self.room.far[:4] = [piece.address for piece in (look, metric, relate, hold)]
-            self.room.far[CROSS] = cross.address if self._cross else 0
+        # With more rows than it has room for, crossing must be prepared anew.
+        self.room.far[CROSS] = cross.address if self._cross >= self._crossing() else 0
 
     def connect(self, first: Placement, second: Placement, joint: Joint, name: str = "loop") -> int:
         """Add a connection between frames fixed in two bodies; returns its place."""
@@ -235,11 +236,15 @@ class Held:
 
     def prepare_crossing(self, states: Array) -> None:
         """Bring in what it takes to cross singular postures: code that most runs never need, and room for it."""
-        n, rows = self.data.model.nv, int(self.room.count[ROWS])
-        self._cross = self.data.model.nq + 2 * n + rows * (rows + 2 * n + 1 + rows)
+        self._cross = self._crossing()
         self._make(self._sizes, self.room)
         self.arrange()
         self.decided(states)
+
+    def _crossing(self) -> int:
+        """How much room crossing takes."""
+        n, rows = self.data.model.nv, int(self.room.count[ROWS])
+        return self.data.model.nq + 2 * n + rows * (rows + 2 * n + 1 + rows)
 
     def accelerations(self) -> Array:
         """Accelerations at the data's state and torques; the forces that hold are in ``room.force``. A view."""
