@@ -108,20 +108,19 @@ def pass_ball(W, i, k, x, K, P):
 
 @kernel
 def give_velocities(T, W, i, c, A, implicit):
-    """Let the velocities of any joint give way, one at a time from the last. Returns the inertia left, and the margin."""
-    margin = 1.0
+    """Let the velocities of any joint give way, one at a time from the last. Returns the inertia left, the margin, and whose."""
+    margin, weakest = 1.0, T.dof[i]
     for k in range(T.dof[i + 1] - 1, T.dof[i] - 1, -1):
         S = moved_motion(motion(W.S, k), c)
         U = A @ S
         d = S @ U + T.armature[k] + implicit * W.y[k]
         left = d / (T.armature[k] + trace(A.I) * (S.w @ S.w) + trace(A.M) * (S.v @ S.v))
         if not left >= margin:
-            margin = left
-            W.status[1] = k
+            margin, weakest = left, k
         put6(W.U, k, U)
         W.D[k] = 1.0 / d
         A = released(A, U, W.D[k])
-    return A, margin
+    return A, margin, weakest
 
 
 @kernel
@@ -145,24 +144,22 @@ def factor(T, W, implicit):
         put(W.IA, i, rigid(alone(T, W, i, c)))
     for i in range(n - 1, -1, -1):
         A, c, p, k, kind = load(W.IA, i), vec3(W.c, i), T.parent[i], T.dof[i], joint_kind(T, i)
-        where, mere_mass = W.status[1], False
+        weakest, mere_mass = k, False
         if kind == BALL or (kind == FLOAT and p < 0):
             turns = k + 3 if kind == FLOAT else k
             E, K, left, margin = give_ball(T, W, i, turns, A, implicit)
             mere_mass = not has_rotor(T, W, turns, implicit)
             store_ball(W, turns, E, K, mere_mass)
-            W.status[1] = turns + weakest_axis(W, i, A)
+            weakest = turns
             if kind == FLOAT:
                 margin = min(margin, give_root(T, W, i, k, left, implicit))
         elif kind == TURN:
             left, margin = give_turn(T, W, k, A, implicit)
-            W.status[1] = k
         else:
-            left, margin = give_velocities(T, W, i, c, A, implicit)
-        if status != OK or margin > SINGULAR_MARGIN:
-            W.status[1] = where
-        else:
+            left, margin, weakest = give_velocities(T, W, i, c, A, implicit)
+        if status == OK and not margin > SINGULAR_MARGIN:
             status = SINGULAR
+            W.status[1] = weakest + (weakest_axis(W, i, A) if simple_ball(T, i) else 0)
         if p >= 0:
             back = c - vec3(W.c, p)
             more = moved_mass(left.M, back) if mere_mass else moved_inertia(left, back)
