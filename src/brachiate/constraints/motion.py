@@ -179,8 +179,17 @@ def asleep(B):
 
 
 @kernel
+def rouse(B, i):
+    """Let a limit push from where its coordinate is now, so that nothing snaps."""
+    r = B.row[i]
+    B.state[r], B.sleeps[i] = NEW, 0
+    B.course[i, 0] += B.c[r]
+    B.c[r] = 0.0
+
+
+@kernel
 def press_again(T, W, B):
-    """Wake limits that a coordinate rests at and these accelerations would push it through."""
+    """Rouse limits that a coordinate rests at and these accelerations would push it through."""
     if not asleep(B):
         return False
     found = False
@@ -189,24 +198,20 @@ def press_again(T, W, B):
         i = B.order[a]
         r, side = B.row[i], B.side[i]
         if side and B.state[r] == ASLEEP and side * B.c[r] < AT_REST and abs(B.speed[r]) < AT_REST and side * B.rhs[r] < 0.0:
-            B.state[r], B.sleeps[i] = NEW, 0
-            B.course[i, 0] += B.c[r]
-            B.c[r] = 0.0
+            rouse(B, i)
             found = True
     return found
 
 
 @kernel
 def wake(B):
-    """Let limits push again that have been passed: from where the coordinate is now, so that nothing snaps."""
+    """Rouse limits that have been passed."""
     found = False
     for a in range(B.count[USED]):
         i = B.order[a]
         r = B.row[i]
         if B.side[i] and B.state[r] == ASLEEP and B.side[i] * B.c[r] < 0.0:
-            B.state[r], B.sleeps[i] = NEW, 0
-            B.course[i, 0] += B.c[r]
-            B.c[r] = 0.0
+            rouse(B, i)
             found = True
     return found
 

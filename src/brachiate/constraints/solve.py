@@ -16,6 +16,7 @@ from brachiate.constraints.rows import fill
 from brachiate.constraints.structure import LANES, chain, fours
 from brachiate.dynamics.factor import chains_up
 from brachiate.model.rooms import OK, open_rooms
+from brachiate.spatial import Four, four, put_four
 
 # A pivot this small against its row's size is round-off.
 ROUND_OFF = 1e-15
@@ -24,13 +25,6 @@ SAYS_SOMETHING = 1e-10
 # Pivots see the angles of rows through the masses: the judge is asked this much earlier than it may matter.
 EARLY = 10.0
 NEVER = 1e300
-
-
-@kernel
-def lanes(A, at):
-    """Four numbers side by side."""
-    i = index(at)
-    return A[i], A[i + index(1)], A[i + index(2)], A[i + index(3)]
 
 
 @kernel
@@ -65,27 +59,15 @@ def products(B):
 @kernel
 def add_product(B, y, z, low, high, g, width):
     """Add the products of four rows of Y with four rows of Z, over a stretch of a chain, to G."""
-    a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
-    c0 = c1 = c2 = c3 = d0 = d1 = d2 = d3 = 0.0
-    for d in range(low, high):
-        y0, y1, y2, y3 = lanes(B.Y, y + 4 * d)
-        z0, z1, z2, z3 = lanes(B.Z, z + 4 * d)
-        a0, a1, a2, a3 = a0 + y0 * z0, a1 + y0 * z1, a2 + y0 * z2, a3 + y0 * z3
-        b0, b1, b2, b3 = b0 + y1 * z0, b1 + y1 * z1, b2 + y1 * z2, b3 + y1 * z3
-        c0, c1, c2, c3 = c0 + y2 * z0, c1 + y2 * z1, c2 + y2 * z2, c3 + y2 * z3
-        d0, d1, d2, d3 = d0 + y3 * z0, d1 + y3 * z1, d2 + y3 * z2, d3 + y3 * z3
-    add_lanes(B.G, g, a0, a1, a2, a3)
-    add_lanes(B.G, g + width, b0, b1, b2, b3)
-    add_lanes(B.G, g + 2 * width, c0, c1, c2, c3)
-    add_lanes(B.G, g + 3 * width, d0, d1, d2, d3)
-
-
-@kernel
-def add_lanes(A, at, x0, x1, x2, x3):
-    """Add to four numbers side by side."""
-    i = index(at)
-    a0, a1, a2, a3 = lanes(A, at)
-    A[i], A[i + index(1)], A[i + index(2)], A[i + index(3)] = a0 + x0, a1 + x1, a2 + x2, a3 + x3
+    zero = Four(0.0, 0.0, 0.0, 0.0)
+    a, b, c, d = zero, zero, zero, zero
+    for n in range(low, high):
+        Y, Z = four(B.Y, y + 4 * n), four(B.Z, z + 4 * n)
+        a, b, c, d = a + Y.a * Z, b + Y.b * Z, c + Y.c * Z, d + Y.d * Z
+    put_four(B.G, g, four(B.G, g) + a)
+    put_four(B.G, g + width, four(B.G, g + width) + b)
+    put_four(B.G, g + 2 * width, four(B.G, g + 2 * width) + c)
+    put_four(B.G, g + 3 * width, four(B.G, g + 3 * width) + d)
 
 
 @kernel
@@ -205,23 +187,22 @@ def times(T, B, A, y, out):
         i = B.order[a]
         for f in range(fours(B, i)):
             at = B.y_at[i] + f * B.y_stride[i]
-            s0 = s1 = s2 = s3 = 0.0
+            s = Four(0.0, 0.0, 0.0, 0.0)
             for which in range(2):
                 tip, base, start = chain(T, B, i, which)
                 if tip < 0:
                     continue
                 for d in range(start, T.depth[tip] + 1):
                     v = y[index(T.above[index(T.row[tip] + d)])]
-                    a0, a1, a2, a3 = lanes(A, at + base + 4 * d)
-                    s0, s1, s2, s3 = s0 + a0 * v, s1 + a1 * v, s2 + a2 * v, s3 + a3 * v
+                    s = s + v * four(A, at + base + 4 * d)
             r, n = B.row[i] + LANES * f, B.rows[i] - LANES * f
-            out[r] = s0
+            out[r] = s.a
             if n > 1:
-                out[r + 1] = s1
+                out[r + 1] = s.b
             if n > 2:
-                out[r + 2] = s2
+                out[r + 2] = s.c
             if n > 3:
-                out[r + 3] = s3
+                out[r + 3] = s.d
 
 
 @outlined
@@ -237,5 +218,5 @@ def spread(T, B, A, x, y):
                 if tip < 0:
                     continue
                 for d in range(start, T.depth[tip] + 1):
-                    a0, a1, a2, a3 = lanes(A, at + base + 4 * d)
-                    y[index(T.above[index(T.row[tip] + d)])] += a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3
+                    rows = four(A, at + base + 4 * d)
+                    y[index(T.above[index(T.row[tip] + d)])] += rows.a * x0 + rows.b * x1 + rows.c * x2 + rows.d * x3

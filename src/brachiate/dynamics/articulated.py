@@ -220,37 +220,53 @@ def swing_ball(W, i, k, A, body):
 
 
 @kernel
+def give_velocity(T, W, k, S, A, implicit):
+    """Let one velocity give way, whose motion is S. Returns the inertia left, and how far from singular that was."""
+    U = A @ S
+    d = S @ U + T.armature[k] + implicit * W.y[k]
+    put6(W.U, k, U)
+    W.D[k] = 1.0 / d
+    return released(A, U, W.D[k]), d / (T.armature[k] + trace(A.I) * (S.w @ S.w) + trace(A.M) * (S.v @ S.v))
+
+
+@kernel
+def weaker(margin, weakest, more, k):
+    """The smaller of two margins, and whose it is. What comes after a first NaN says nothing."""
+    if margin - margin == 0.0 and not more >= margin:
+        return more, k
+    return margin, weakest
+
+
+@kernel
 def release_velocities(T, W, i, x, A, P, implicit):
-    """Let the velocities of any joint give way, one at a time from the last. Returns what the parent feels."""
+    """Let the velocities of any joint give way to their torques, one at a time from the last. Returns what the parent feels."""
     margin, weakest = 1.0, T.dof[i]
     for k in range(T.dof[i + 1] - 1, T.dof[i] - 1, -1):
         S = moved_motion(motion(W.S, k), x)
-        U = A @ S
-        d = S @ U + T.armature[k] + implicit * W.y[k]
-        left = d / (T.armature[k] + trace(A.I) * (S.w @ S.w) + trace(A.M) * (S.v @ S.v))
-        if margin - margin == 0.0 and not left >= margin:  # what comes after a first NaN says nothing
-            margin, weakest = left, k
-        r = 1.0 / d
-        u = W.tau[k] - W.bias[k] - S @ P
-        put6(W.U, k, U)
-        W.D[k], W.u[k] = r, u
-        A = released(A, U, r)
-        P = P + (r * u) * U
+        A, left = give_velocity(T, W, k, S, A, implicit)
+        margin, weakest = weaker(margin, weakest, left, k)
+        W.u[k] = W.tau[k] - W.bias[k] - S @ P
+        P = P + (W.D[k] * W.u[k]) * force(W.U, k)
     return A, P, margin, weakest
 
 
 @kernel
-def release_turn(T, W, k, A, P, implicit):
-    """Let a single turn give way: about a point of its axis it is a pure rotation. Returns what the parent feels."""
+def give_turn(T, W, k, A, implicit):
+    """Let a single turn give way: about a point of its axis it is a pure rotation. Returns as :func:`give_velocity`."""
     w = vec3(W.S, k)
     U = Force(A.I @ w, Vec3(A.H.x @ w, A.H.y @ w, A.H.z @ w))
     d = w @ U.n + T.armature[k] + implicit * W.y[k]
-    margin = d / (T.armature[k] + trace(A.I))
-    r = 1.0 / d
-    u = W.tau[k] - W.bias[k] - w @ P.n
     put6(W.U, k, U)
-    W.D[k], W.u[k] = r, u
-    return released(A, U, r), P + (r * u) * U, margin
+    W.D[k] = 1.0 / d
+    return released(A, U, W.D[k]), d / (T.armature[k] + trace(A.I))
+
+
+@kernel
+def release_turn(T, W, k, A, P, implicit):
+    """Let a single turn give way to its torque. Returns what the parent feels."""
+    left, margin = give_turn(T, W, k, A, implicit)
+    W.u[k] = W.tau[k] - W.bias[k] - vec3(W.S, k) @ P.n
+    return left, P + (W.D[k] * W.u[k]) * force(W.U, k), margin
 
 
 @kernel

@@ -16,15 +16,17 @@ from brachiate.dynamics.articulated import (
     block,
     give_ball,
     give_root,
+    give_turn,
+    give_velocity,
     has_rotor,
     load,
     moved_inertia,
     moved_mass,
     put,
-    released,
     rigid,
     store_block,
     through_ball,
+    weaker,
     weakest_axis,
 )
 from brachiate.kinematics import center, joint_kind, simple_ball, zero_motion
@@ -46,9 +48,9 @@ from brachiate.spatial import (
     put6,
     put_four,
     put_vec3,
+    put_vec3_at,
     rotated,
     rotation,
-    trace,
     unrotate,
     vec3,
     vec3_at,
@@ -59,12 +61,6 @@ from brachiate.spatial import (
 def no_force():
     """Nothing."""
     return Force(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0))
-
-
-@kernel
-def put3(y, k, v):
-    """Store three numbers."""
-    y[k], y[k + 1], y[k + 2] = v
 
 
 @kernel
@@ -111,27 +107,9 @@ def give_velocities(T, W, i, c, A, implicit):
     """Let the velocities of any joint give way, one at a time from the last. Returns the inertia left, the margin, and whose."""
     margin, weakest = 1.0, T.dof[i]
     for k in range(T.dof[i + 1] - 1, T.dof[i] - 1, -1):
-        S = moved_motion(motion(W.S, k), c)
-        U = A @ S
-        d = S @ U + T.armature[k] + implicit * W.y[k]
-        left = d / (T.armature[k] + trace(A.I) * (S.w @ S.w) + trace(A.M) * (S.v @ S.v))
-        if not left >= margin:
-            margin, weakest = left, k
-        put6(W.U, k, U)
-        W.D[k] = 1.0 / d
-        A = released(A, U, W.D[k])
+        A, left = give_velocity(T, W, k, moved_motion(motion(W.S, k), c), A, implicit)
+        margin, weakest = weaker(margin, weakest, left, k)
     return A, margin, weakest
-
-
-@kernel
-def give_turn(T, W, k, A, implicit):
-    """Let a single turn give way: about a point of its axis it is a pure rotation."""
-    w = vec3(W.S, k)
-    U = Force(A.I @ w, Vec3(A.H.x @ w, A.H.y @ w, A.H.z @ w))
-    d = w @ U.n + T.armature[k] + implicit * W.y[k]
-    put6(W.U, k, U)
-    W.D[k] = 1.0 / d
-    return released(A, U, W.D[k]), d / (T.armature[k] + trace(A.I))
 
 
 @outlined
@@ -178,9 +156,9 @@ def up(T, W, y):
         if simple_ball(T, i):
             R, turns = rotation(W.R, i), T.dof[i + 1] - 3
             t, P = pass_ball(W, i, turns, R @ vec3_at(y, turns), lever(W, turns), P)
-            put3(y, turns, t)
+            put_vec3_at(y, turns, t)
             if turns > k:
-                put3(y, k, R @ vec3_at(y, k) - P.f)
+                put_vec3_at(y, k, R @ vec3_at(y, k) - P.f)
         elif joint_kind(T, i) == TURN:
             y[k] -= vec3(W.S, k) @ P.n
             P = P + (W.D[k] * y[k]) * force(W.U, k)
@@ -202,10 +180,10 @@ def down(T, W, y):
             R, turns = rotation(W.R, i), T.dof[i + 1] - 3
             if turns > k:  # a root: nothing moves before it
                 A = Motion(A.w, block(W, k) @ vec3_at(y, k))
-                put3(y, k, unrotate(R, A.v))
+                put_vec3_at(y, k, unrotate(R, A.v))
             w = block(W, turns) @ vec3_at(y, turns) - lever(W, turns) @ A.v
             w = w - (A.w if W.D[turns] > 0.0 else block(W, turns) @ (load(W.IA, i).I @ A.w))
-            put3(y, turns, unrotate(R, w))
+            put_vec3_at(y, turns, unrotate(R, w))
             A = Motion(A.w + w, A.v)
         elif joint_kind(T, i) == TURN:
             y[k] = W.D[k] * (y[k] - A @ force(W.U, k))
