@@ -23,7 +23,7 @@ class Terms(NamedTuple):
     ways: tuple[str, ...] = (LOOP, CALL)
     gains: bool = True  # also peers with other gains than the careful ones
     steps: int = 1000  # of the path that is judged
-    turn: int | None = 200  # steps of one turn, the same for all; None: as many as take a while
+    turn: int | None = 1000  # steps of one turn, the same for all: the path that is judged; None: as many as take a while
     round_off: float = 0.0  # how far accelerations may be off for all, relative to the largest torque
 
 
