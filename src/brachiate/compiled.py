@@ -63,6 +63,8 @@ Rows6 = Annotated[NDArray[np.float64], Field("float64", (6,))]
 Rows10 = Annotated[NDArray[np.float64], Field("float64", (10,))]
 Rows21 = Annotated[NDArray[np.float64], Field("float64", (21,))]
 Rows33 = Annotated[NDArray[np.float64], Field("float64", (3, 3))]
+Rows82 = Annotated[NDArray[np.float64], Field("float64", (8, 2))]
+IntRows2 = Annotated[NDArray[np.int64], Field("int64", (2,))]
 
 
 @functools.cache

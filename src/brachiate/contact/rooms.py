@@ -1,0 +1,81 @@
+"""The arrays contact works on: ``Geometry`` (what can touch), ``Areas`` (what does), ``Problem`` (what it takes).
+
+A contact *area* is a point, a segment or a convex polygon in a plane, with a normal: never loose points. It lies between
+two shapes, the *first* of which carries and the *second* rests on it; the normal points from the first to the second, and
+relative velocities and forces are those of the second against the first, as of a virtual link [DF] IV.
+
+Contact axes: z the normal, x and y in the plane; those of a segment have x along it. A wrench on an area is
+(f_x, f_y, f_z, n_x, n_y, n_z) about the area's point P, a twist (v_x, v_y, v_z, w_x, w_y, w_z); a segment has no n_x and w_x
+(5 rows), a point no moments at all (3 rows): rows are kept *packed* in that order.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from brachiate.compiled import Floats, IntRows2, Ints, Rows3, Rows33, Rows82, opener
+
+CORNERS = 8  # at most so many of one area
+
+# Kinds of shapes. Those from PLANE on have no inside that could be turned over: they only carry.
+SPHERE, CAPSULE, CYLINDER, ELLIPSOID, BOX, HULL, PLANE, FIELD = range(8)
+
+
+class Geometry(NamedTuple):
+    """Shapes that can touch. Sizes: ng shapes, nc corners, nf faces, np pairs."""
+
+    kind: Ints  # (ng,) SPHERE ...
+    body: Ints  # (ng,) -1 for the inertial frame
+    R: Rows33  # (ng, 3, 3) orientation in its body
+    p: Rows3  # (ng, 3) [m] place in its body
+    size: Rows3  # (ng, 3) [m] radius; radius and half length along z; semi-axes; half edges
+    reach: Floats  # (ng,) [m] radius of a ball about its place that holds all of it; inf for planes
+    corner_at: Ints  # (ng+1,) where the corners of a hull start
+    corner: Rows3  # (nc, 3) [m] in the shape's frame
+    face_at: Ints  # (ng+1,) where the faces of a hull start
+    face_start: Ints  # (nf+1,) where the corners of a face start in face_corner
+    face_corner: Ints  # corners of faces, counter-clockwise seen from outside
+    face_normal: Rows3  # (nf, 3) outward, unit
+    field_at: Ints  # (ng+1,) where the heights of a field start
+    field_cells: IntRows2  # (ng, 2) how many heights along x and y
+    height: Floats  # [m] of fields, row by row along x
+    pair: IntRows2  # (np, 2) shapes that may touch: first, second
+    pair_on: Ints  # (np,) 0 while they are not looked at
+
+
+class Areas(NamedTuple):
+    """Contact areas found at the present poses. Size: na areas."""
+
+    count: Ints  # (2,) how many are kept, and how many there were
+    pair: Ints  # (na,) which pair of shapes
+    feature: Ints  # (na,) which of its areas, if a pair has several: together with ``pair`` and ``corners`` a name from step to step
+    corners: Ints  # (na,) 1 point, 2 segment, 3 to 8 polygon
+    P: Rows3  # (na, 3) [m] a point of the area, along world axes from the world's origin
+    R: Rows33  # (na, 3, 3) contact axes as columns, along world axes
+    V: Rows82  # (na, 8, 2) [m] corners in contact axes from P, counter-clockwise about z
+    gap: Rows3  # (na, 3) [m, -, -]: the gap at (x, y) is g_0 + g_1 x + g_2 y, negative inside each other
+
+
+class Problem(NamedTuple):
+    """One coupled problem u = u0 + G w with the law of contact for every pair. Sizes: m pairs, n rows, all packed."""
+
+    count: Ints  # (4,) pairs, rows, numbers from one row of G to the next, and a spare place
+    at: Ints  # (m+1,) where the rows of a pair start
+    corners: Ints  # (m,)
+    V: Rows82  # (m, 8, 2)
+    friction: Floats  # (m,) of sliding
+    grip: Floats  # (m,) of sticking: not below sliding
+    spin: Floats  # (m,) factor of the length that friction against spinning has
+    G: Floats  # (n·stride,) what the rows answer to forces
+    u0: Floats  # (n,) what they do without forces
+    u: Floats  # (n,) what they do
+    w: Floats  # (n,) forces; before the solution those to start from
+    area: Ints  # (m,) what of the area bears: see law.py; before the solution the state to start from
+    slip: Ints  # (m,) whether it sticks or slips, likewise
+    residual: Floats  # (1,) how far the law is from being held, as a speed
+    path: Ints  # (8,) how often every way to the solution was taken
+
+
+open_geometry = opener(Geometry)
+open_areas = opener(Areas)
+open_problem = opener(Problem)
