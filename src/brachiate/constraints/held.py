@@ -84,17 +84,18 @@ class Held:
         self.limits: dict[int, str] = {}  # places of limits that are rows now, and their names
         self.limited: dict[int, tuple[str, Joint]] = {}  # connections whose joints have limits, and their names
         self._cross = 0
-        self._make({"bonds": 8, "rows": 48, "y": 1024, "g": 1024, "pairs": 128})
+        self._make({"bonds": 8, "touches": 0, "rows": 48, "y": 1024, "g": 1024, "pairs": 128})
 
     def _make(self, sizes: dict[str, int], old: Bonds | None = None) -> None:
         """Make the arrays with these sizes, and take over what was there."""
         h = sizes["bonds"]
+        places = h + sizes["touches"]
         length = dict.fromkeys(_PER_ELEMENT, _ELEMENTS * h) | dict.fromkeys(_PER_NUMBER, _NUMBERS * h)
         length |= dict.fromkeys(_PER_VELOCITY, _VELOCITIES * h) | dict.fromkeys(_PER_ROW, sizes["rows"])
         length |= {"J": sizes["y"], "Y": sizes["y"], "Z": sizes["y"], "G": sizes["g"], "pair": sizes["pairs"]}
         length |= {"v_before": self.data.model.nv, "dense": sizes["rows"] * self.data.model.nv}
-        length |= {"count": 8, "far": 5, "most": 2, "clock": 2, "step": 1, "z": self.data.model.nv, "cross": self._cross}
-        room = {name: np.zeros((length.get(name, h), *field.row), field.dtype) for name, field in fields_of(Bonds).items()}
+        length |= {"count": 13, "far": 5, "most": 2, "clock": 2, "step": 1, "z": self.data.model.nv, "cross": self._cross}
+        room = {name: np.zeros((length.get(name, places), *field.row), field.dtype) for name, field in fields_of(Bonds).items()}
         self.room = Bonds(**room)
         self._sizes = sizes
         if old is not None:
@@ -109,7 +110,7 @@ class Held:
         return _restored, (self.data, self.count, dict(self.limits), dict(self.limited), self._cross, self._sizes, tuple(self.room))
 
     def _free_slot(self) -> int:
-        free = int(self.room.alive.argmin())
+        free = int(self.room.alive[: self._sizes["bonds"]].argmin())
         if self.room.alive[free]:
             self._make(self._sizes | {"bonds": 2 * self._sizes["bonds"]}, self.room)
             return self._free_slot()
@@ -126,10 +127,27 @@ class Held:
             need = {"rows": ROWS, "y": NUMBERS_Y, "g": NUMBERS_G, "pairs": PAIRS}
             sizes = {name: max(self._sizes[name], 2 * int(self.room.count[place])) for name, place in need.items()}
             self._make(self._sizes | sizes, self.room)
-        if not self.room.far[HOLD]:
-            self.room.far[:4] = [piece.address for piece in (look, metric, relate, hold)]
+        self._find_code()
         # With more rows than it has room for, crossing must be prepared anew.
         self.room.far[CROSS] = cross.address if self._cross >= self._crossing() else 0
+
+    def _find_code(self) -> None:
+        if not self.room.far[HOLD]:
+            self.room.far[:4] = [piece.address for piece in (look, metric, relate, hold)]
+
+    def make_room(self, touches: int) -> None:
+        """Make room for so many contact areas after the bonds, whatever bodies they are between."""
+        n, longest = touches, 2 * LANES * (int(self.data.model.tree.depth.max(initial=0)) + 1)
+        bonds, rows = self._sizes["bonds"], int(self.room.count[ROWS]) + 6 * n
+        need = {"rows": rows + 48, "y": int(self.room.count[NUMBERS_Y]) + n * 2 * longest, "pairs": int(self.room.count[PAIRS])}
+        need |= {"g": int(self.room.count[NUMBERS_G]) + n * 2 * LANES * (rows + LANES), "touches": n}
+        need["pairs"] += 4 * n * (bonds + n)
+        if any(self._sizes[name] < size for name, size in need.items()):
+            states = self.decided()
+            self._make(self._sizes | {name: max(self._sizes[name], size) for name, size in need.items()}, self.room)
+            self.arrange()
+            self.decided(states)
+        self._find_code()
 
     def connect(self, first: Placement, second: Placement, joint: Joint, name: str = "loop") -> int:
         """Add a connection between frames fixed in two bodies; returns its place."""

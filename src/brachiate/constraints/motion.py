@@ -40,7 +40,7 @@ CORRECTIONS = 8  # at most so many corrections of position
 NEARLY_LOST = 1e-6  # squared sine: rows closer than this to the others may be weak
 
 # What `hold` may be asked for.
-ACCELERATE, ACCELERATE_AND_DECIDE, STEP, SETTLE, TAKE_HOLD, INSPECT = range(6)
+ACCELERATE, ACCELERATE_AND_DECIDE, STEP, SETTLE, TAKE_HOLD, INSPECT, ARRIVE, GO_ON = range(8)
 
 
 @far
@@ -292,9 +292,11 @@ def hold(key, held, implicit, what):
     Rows that are about to be lost are left out of SETTLE, and replaced in accelerations (:mod:`.singular`).
     TAKE_HOLD: the velocity boundary condition: impulses that bring v onto every row, everything made anew.
     INSPECT: residuals, rows and their γ only; nothing moves.
+    ARRIVE and GO_ON: STEP in two parts, for who has more rows to relate in between, and relates them.
     """
     T, W = open_rooms(key)
     (B,) = open_bonds(held)
+    closing = implicit if what == STEP or what == GO_ON else 0.0
     decide, status, woken = int(what != ACCELERATE and what != INSPECT), OK, what == TAKE_HOLD
     if what == SETTLE:
         if asleep(B):
@@ -306,17 +308,20 @@ def hold(key, held, implicit, what):
                 call_at(B.far[RELATE], key, held, weakness(W, B), 1)
         status = project_position(key, held, T, W, B)
         suspect(B)
-    else:
+    elif what != GO_ON:
         poses(T, W)
         call_at(B.far[LOOK], key, held, 0.0, 0)
-        if what <= STEP or what == INSPECT:
+        if what <= STEP or what >= INSPECT:
             motion_forces(T, W, B)
         if T.passive[0] and implicit > 0.0:
             for k in range(W.y.shape[0]):
                 v = W.v[k]
                 W.y[k] = T.damping[k] + T.friction[k] / (v * v + CREEP * CREEP) ** 0.5
         status = call_at(B.far[METRIC], key, held, implicit if T.passive[0] else 0.0, 0)
-    call_at(B.far[RELATE], key, held, 0.0 if what == TAKE_HOLD else weakness(W, B), decide)
+    if what == ARRIVE:
+        return status
+    if what != GO_ON:
+        call_at(B.far[RELATE], key, held, 0.0 if what == TAKE_HOLD else weakness(W, B), decide)
     if what == INSPECT:
         return status
     if what in (SETTLE, TAKE_HOLD):
@@ -335,13 +340,13 @@ def hold(key, held, implicit, what):
         if status == OK and not finite(W.v):
             return SINGULAR
     else:
-        set_goals(B, implicit if what == STEP else 0.0)
+        set_goals(B, closing)
         forced(T, W, B)
         for _ in range(LETTING_GO if decide else 0):
             if not (let_go(B) or press_again(T, W, B)):
                 break
             call_at(B.far[RELATE], key, held, weakness(W, B), 1)
-            set_goals(B, implicit if what == STEP else 0.0)
+            set_goals(B, closing)
             forced(T, W, B)
         if decide and B.count[DROPPED] and not B.count[WEAK]:
             # Rows thought redundant may not be: then the posture is singular, and only some of the ways on are open.
@@ -353,7 +358,7 @@ def hold(key, held, implicit, what):
                 call_at(B.far[CROSS], key, held, 0.0, BEND)
             if found or resting:
                 motion_forces(T, W, B)
-                set_goals(B, implicit if what == STEP else 0.0)
+                set_goals(B, closing)
                 forced(T, W, B)
             if found and resting:
                 call_at(B.far[CROSS], key, held, 0.0, SET_OUT)

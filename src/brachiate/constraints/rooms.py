@@ -4,6 +4,9 @@ A *bond* is one thing that holds; it brings *rows*, one for each direction it ho
 along two *chains* of velocities, from the root of a tree down to each of the two bodies, and nowhere else; all products
 of rows are products of common beginnings of chains, which are contiguous.
 
+Contact areas come after all other bonds, for one step at a time. Their rows are *related* to all others (J, Y, Z and G), but what
+forces they bring is decided elsewhere (:mod:`brachiate.contact`).
+
 Rows of a bond are kept in fours, side by side: what is done to one is done to all four, in one vector register. Lanes that
 no row needs hold zeros.
 """
@@ -20,7 +23,7 @@ from brachiate.compiled import Field, Floats, Ints, Rows3, Rows6, Rows33, opener
 IntRows6 = Annotated[NDArray[np.int64], Field("int64", (6,))]
 
 # What a bond is.
-CONNECTION, COORDINATE, COUPLING, LIMIT, BALL_LOCK, SWING, TWIST = range(7)
+CONNECTION, COORDINATE, COUPLING, LIMIT, BALL_LOCK, SWING, TWIST, TOUCH = range(8)
 # What a connection looks like: those that occur most are short cuts of ANY.
 POINT, WELD, HINGE, SLIDER, ANY = range(5)
 # What a row is: it holds; others that hold say the same already; nobody has looked yet; it is a limit that is not pressed
@@ -32,17 +35,19 @@ LOOK, METRIC, RELATE, HOLD, CROSS = range(5)
 TURN_ON, BEND, SET_OUT = range(3)
 # Places in Bonds.count.
 USED, ROWS, NUMBERS_Y, NUMBERS_G, PAIRS, HOLDING, DROPPED, WEAK = range(8)
+TOUCHES, TOUCH_ROWS, TOUCH_Y, TOUCH_G, TOUCH_PAIRS = range(8, 13)
 
 
 class Bonds(NamedTuple):
     """Sizes: nh bonds, ne elementary motions, nq numbers and nv velocities of joints that close loops, nr rows."""
 
-    count: Ints  # (8,) bonds in use, rows, numbers of Y, numbers of G, pairs of chains that meet; rows that hold, redundant, weak
+    count: Ints  # (13,) bonds in use, rows, numbers of Y, numbers of G, pairs of chains that meet; rows that hold, redundant, weak;
+    # contact areas, then rows, numbers of Y and G, and pairs with those of contact areas counted in
     far: Ints  # (5,) addresses of the large pieces of compiled code: LOOK, METRIC, RELATE, HOLD, CROSS
     most: Floats  # (2,) largest residual; largest |J v − rate| after an impulse
     clock: Floats  # (2,) [s] time of the state looked at, and of the one last judged
     step: Floats  # (1,) [s] length of the steps that are being made; 0 if none are
-    order: Ints  # (nh,) the bonds in use, the oldest first: of rows that say the same, the later ones are redundant
+    order: Ints  # (nh,) the bonds in use, the oldest first: of rows that say the same, the later ones are redundant; then contact areas
     alive: Ints  # (nh,)
     kind: Ints  # (nh,) CONNECTION, ...
     form: Ints  # (nh,) POINT, ...

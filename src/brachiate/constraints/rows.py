@@ -21,6 +21,8 @@ from brachiate.constraints.rooms import (
     POINT,
     SLIDER,
     SWING,
+    TOUCH,
+    TOUCHES,
     USED,
     WELD,
     open_bonds,
@@ -32,6 +34,7 @@ from brachiate.model.joints import BALL, SLIDE, TURN
 from brachiate.model.rooms import OK, open_rooms
 from brachiate.spatial import (
     Force,
+    Four,
     Motion,
     Quaternion,
     Vec3,
@@ -48,6 +51,7 @@ from brachiate.spatial import (
     norm,
     normalized,
     put6,
+    put_four,
     put_quaternion_at,
     put_vec3,
     quaternion_at,
@@ -510,7 +514,7 @@ def gammas(T, W, B):
 @kernel
 def fill(T, W, B):
     """Jacobian rows J of every bond; the motions S and the factor of the mass matrix are known."""
-    for a in range(B.count[USED]):
+    for a in range(B.count[USED] + B.count[TOUCHES]):
         i = B.order[a]
         if between(B, i):
             fill_chain(T, W, B, i, B.tip_first[i], vec3(B.P_first, i), 0, -1.0)
@@ -537,10 +541,26 @@ def fill_chain(T, W, B, i, tip, P, at, sign):
         if B.form[i] == POINT:
             j = index(base + LANES * d)
             B.J[j], B.J[j + index(1)], B.J[j + index(2)], B.J[j + index(3)] = sign * v.x, sign * v.y, sign * v.z, 0.0
+        elif B.kind[i] == TOUCH:
+            fill_touch(B, i, base + LANES * d, stride, sign * v, sign * S.w)
         else:
             for m in range(B.rows[i]):
                 t = force(B.T, r + m)
                 put_lane(B, base, m, stride, d, sign * (t.n @ S.w + t.f @ v))
+
+
+@kernel
+def fill_touch(B, i, at, stride, v, w):
+    """One place of a contact area's rows: velocity and turning along its axes; a segment may turn about itself, a point anyhow."""
+    R = rotation(B.R_second, i)
+    last = 0.0
+    if B.rows[i] == 6:
+        last = R.x @ w
+        put_four(B.J, at + stride, Four(R.y @ w, R.z @ w, 0.0, 0.0))
+    elif B.rows[i] == 5:
+        last = R.y @ w
+        put_four(B.J, at + stride, Four(R.z @ w, 0.0, 0.0, 0.0))
+    put_four(B.J, at, Four(R.x @ v, R.y @ v, R.z @ v, last))
 
 
 @kernel

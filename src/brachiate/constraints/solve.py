@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from brachiate.compiled import far, index, kernel, outlined
 from brachiate.constraints.rank import judge
-from brachiate.constraints.rooms import DROPPED, HOLDING, NEW, NUMBERS_G, PAIRS, REDUNDANT, REGULAR, ROWS, USED, WEAK, open_bonds
+from brachiate.constraints.rooms import DROPPED, HOLDING, NEW, REDUNDANT, REGULAR, ROWS, TOUCH_G, TOUCH_PAIRS, TOUCHES, USED, WEAK, open_bonds
 from brachiate.constraints.rows import fill
 from brachiate.constraints.structure import LANES, chain, fours
 from brachiate.dynamics.factor import chains_up
@@ -30,7 +30,7 @@ NEVER = 1e300
 @kernel
 def respond(T, W, B):
     """Y, Z and G of all rows, with the factor of the mass matrix."""
-    for a in range(B.count[USED]):
+    for a in range(B.count[USED] + B.count[TOUCHES]):
         i = B.order[a]
         one, other, common = B.tip_first[i], B.tip_second[i], B.common[i]
         for f in range(fours(B, i)):
@@ -43,9 +43,9 @@ def respond(T, W, B):
 @kernel
 def products(B):
     """G = Yᵀ Z within its skyline."""
-    for j in range(B.count[NUMBERS_G]):
+    for j in range(B.count[TOUCH_G]):
         B.G[index(j)] = 0.0
-    for n in range(B.count[PAIRS]):
+    for n in range(B.count[TOUCH_PAIRS]):
         i, j = B.pair[n, 0], B.pair[n, 1]
         low, high, width = B.pair[n, 4], B.pair[n, 5], B.g_width[i]
         for f in range(fours(B, i)):
@@ -182,17 +182,29 @@ def solve_rows(B, x):
 
 @outlined
 def times(T, B, A, y, out):
-    """Out ← A y for all rows, A being J, Y or Z."""
-    for a in range(B.count[USED]):
+    """Out ← A y for all rows that hold, A being J, Y or Z."""
+    times_of(T, B, 0, B.count[USED], A, y, out)
+
+
+@outlined
+def spread(T, B, A, x, y):
+    """y += Aᵀ x over all rows that hold, A being J, Y or Z."""
+    spread_of(T, B, 0, B.count[USED], A, x, y)
+
+
+@kernel
+def times_of(T, B, start, end, A, y, out):
+    """Out ← A y for the rows of some bonds."""
+    for a in range(start, end):
         i = B.order[a]
         for f in range(fours(B, i)):
             at = B.y_at[i] + f * B.y_stride[i]
             s = Four(0.0, 0.0, 0.0, 0.0)
             for which in range(2):
-                tip, base, start = chain(T, B, i, which)
+                tip, base, low = chain(T, B, i, which)
                 if tip < 0:
                     continue
-                for d in range(start, T.depth[tip] + 1):
+                for d in range(low, T.depth[tip] + 1):
                     v = y[index(T.above[index(T.row[tip] + d)])]
                     s = s + v * four(A, at + base + 4 * d)
             r, n = B.row[i] + LANES * f, B.rows[i] - LANES * f
@@ -205,18 +217,18 @@ def times(T, B, A, y, out):
                 out[r + 3] = s.d
 
 
-@outlined
-def spread(T, B, A, x, y):
-    """y += Aᵀ x over all rows, A being J, Y or Z."""
-    for a in range(B.count[USED]):
+@kernel
+def spread_of(T, B, start, end, A, x, y):
+    """y += Aᵀ x over the rows of some bonds."""
+    for a in range(start, end):
         i = B.order[a]
         for f in range(fours(B, i)):
             at, r, n = B.y_at[i] + f * B.y_stride[i], B.row[i] + LANES * f, B.rows[i] - LANES * f
             x0, x1, x2, x3 = x[r], x[r + 1] if n > 1 else 0.0, x[r + 2] if n > 2 else 0.0, x[r + 3] if n > 3 else 0.0
             for which in range(2):
-                tip, base, start = chain(T, B, i, which)
+                tip, base, low = chain(T, B, i, which)
                 if tip < 0:
                     continue
-                for d in range(start, T.depth[tip] + 1):
+                for d in range(low, T.depth[tip] + 1):
                     rows = four(A, at + base + 4 * d)
                     y[index(T.above[index(T.row[tip] + d)])] += rows.a * x0 + rows.b * x1 + rows.c * x2 + rows.d * x3

@@ -13,6 +13,12 @@ from brachiate.constraints.rooms import (
     PAIRS,
     ROWS,
     SOFT,
+    TOUCH,
+    TOUCH_G,
+    TOUCH_PAIRS,
+    TOUCH_ROWS,
+    TOUCH_Y,
+    TOUCHES,
     USED,
 )
 from brachiate.model.rooms import OK
@@ -51,20 +57,20 @@ def fours(B, i):
 @kernel
 def between(B, i):
     """Whether the rows of a bond act between two bodies, and not on coordinates of the tree."""
-    return B.kind[i] == CONNECTION or B.owner[i] >= 0
+    return B.kind[i] == CONNECTION or B.kind[i] == TOUCH or B.owner[i] >= 0
 
 
 @kernel
-def number_rows(T, B):
-    """Give every bond in use its rows and the places of their numbers."""
-    rows = numbers = 0
-    for a in range(B.count[USED]):
+def number_rows(T, B, start, end, rows, numbers):
+    """Give bonds their rows and the places of their numbers, from those that are taken; returns how many are taken then."""
+    for a in range(start, end):
         i = B.order[a]
         B.row[i] = rows
         if between(B, i):
             B.tip_first[i] = T.dof[B.first[i] + 1] - 1 if B.first[i] >= 0 else -1
             B.tip_second[i] = T.dof[B.second[i] + 1] - 1 if B.second[i] >= 0 else -1
-            B.rows[i] = 6 - B.freedoms[i] if B.kind[i] == CONNECTION else 1
+            if B.kind[i] != TOUCH:
+                B.rows[i] = 6 - B.freedoms[i] if B.kind[i] == CONNECTION else 1
         else:
             B.tip_first[i] = B.coordinate[i] + (2 if B.kind[i] >= BALL_LOCK else 0)
             B.tip_second[i] = B.other[i]
@@ -76,7 +82,7 @@ def number_rows(T, B):
         B.y_stride[i] = B.y_second[i] + LANES * chain_length(T, B.tip_second[i])
         rows += B.rows[i]
         numbers += fours(B, i) * B.y_stride[i]
-    B.count[ROWS], B.count[NUMBERS_Y] = rows, numbers
+    return rows, numbers
 
 
 @kernel
@@ -88,10 +94,9 @@ def chain(T, B, i, which):
 
 
 @kernel
-def find_pairs(T, B):
-    """List the stretches that chains of two bonds share, and the skyline of G that follows."""
-    pairs = numbers = 0
-    for a in range(B.count[USED]):
+def find_pairs(T, B, begin, end, pairs, numbers):
+    """List the stretches that chains of bonds share with each other and those before, and the skyline of G that follows."""
+    for a in range(begin, end):
         i = B.order[a]
         meets = B.row[i]
         for b in range(a + 1):
@@ -116,20 +121,46 @@ def find_pairs(T, B):
             if B.row[i] + m < B.meets.shape[0]:
                 B.meets[B.row[i] + m], B.g_at[B.row[i] + m] = meets, numbers + m * width
         numbers += LANES * fours(B, i) * width
-    B.count[PAIRS], B.count[NUMBERS_G] = pairs, numbers
+    return pairs, numbers
 
 
 @kernel
 def arrange(T, B):
     """Number the rows and find what meets. Says if the arrays are too short for it."""
-    number_rows(T, B)
-    find_pairs(T, B)
+    B.count[ROWS], B.count[NUMBERS_Y] = number_rows(T, B, 0, B.count[USED], 0, 0)
+    B.count[PAIRS], B.count[NUMBERS_G] = find_pairs(T, B, 0, B.count[USED], 0, 0)
+    no_touches(B)
     for a in range(B.count[USED]):
         i = B.order[a]
         for r in range(B.row[i], min(B.row[i] + B.rows[i], B.state.shape[0])):
             B.state[r] = SOFT if B.soft[i] else ASLEEP if B.sleeps[i] else NEW
     for j in range(min(B.count[NUMBERS_Y], B.J.shape[0])):
         B.J[j] = 0.0
-    short = B.count[ROWS] > B.c.shape[0] or B.count[NUMBERS_Y] > B.Y.shape[0]
-    short = short or B.count[NUMBERS_G] > B.G.shape[0] or B.count[PAIRS] > B.pair.shape[0]
+    return too_short(B)
+
+
+@kernel
+def too_short(B):
+    """Whether the arrays are too short for what has been counted."""
+    short = B.count[TOUCH_ROWS] > B.c.shape[0] or B.count[TOUCH_Y] > B.Y.shape[0]
+    short = short or B.count[TOUCH_G] > B.G.shape[0] or B.count[TOUCH_PAIRS] > B.pair.shape[0]
     return NEED_MORE if short else OK
+
+
+@kernel
+def no_touches(B):
+    """Nothing touches: what is related is what holds."""
+    B.count[TOUCHES], B.count[TOUCH_ROWS], B.count[TOUCH_Y] = 0, B.count[ROWS], B.count[NUMBERS_Y]
+    B.count[TOUCH_G], B.count[TOUCH_PAIRS] = B.count[NUMBERS_G], B.count[PAIRS]
+
+
+@kernel
+def attach(T, B, touches):
+    """Let so many contact areas follow the bonds in use: their rows are numbered after the others, which stay as they are."""
+    start, end = B.count[USED], B.count[USED] + touches
+    B.count[TOUCHES] = touches
+    B.count[TOUCH_ROWS], B.count[TOUCH_Y] = number_rows(T, B, start, end, B.count[ROWS], B.count[NUMBERS_Y])
+    B.count[TOUCH_PAIRS], B.count[TOUCH_G] = find_pairs(T, B, start, end, B.count[PAIRS], B.count[NUMBERS_G])
+    for j in range(B.count[NUMBERS_Y], min(B.count[TOUCH_Y], B.J.shape[0])):
+        B.J[j] = 0.0
+    return too_short(B)

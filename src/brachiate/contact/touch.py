@@ -1,0 +1,242 @@
+"""Contact areas as rows of the constraint set, and the coupled problem that follows from them.
+
+An area is a virtual link [DF] IV: a bond of three, five or six rows along its own axes, behind all bonds that hold. Those are
+eliminated: what is left is how contact rows answer to contact forces while everything that holds goes on holding.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from brachiate.compiled import Floats, Ints, index, kernel, opener, outlined
+from brachiate.constraints.rooms import ANY, ROWS, TOUCH, TOUCH_ROWS, TOUCHES, USED
+from brachiate.constraints.solve import solve_rows, spread, spread_of, times, times_of
+from brachiate.constraints.structure import attach, no_touches
+from brachiate.contact.rooms import Areas, Geometry, Problem
+from brachiate.dynamics.factor import down
+from brachiate.kinematics import origin_of
+from brachiate.model.rooms import OK
+from brachiate.spatial import Vec3, put_rotation, put_vec3, rotation, vec3
+
+PAIRS, ROWS_OF_ALL, STRIDE = range(3)  # places in Problem.count
+SLACK = 1e-4  # [m] inside each other by this much is not yet too much
+CREEP_IN = 20.0  # [m/s²] twice gravity: what meets a surface no faster than this times the step rests, and does not bounce
+PUSHED_OUT = 0.2  # of what is too much, in one step
+
+
+class Touch(NamedTuple):
+    """What contact keeps from step to step. Sizes: np pairs of shapes, na areas, n rows, nv velocities."""
+
+    margin: Floats  # (1,) [m] areas are looked for from this distance on, and farther for what is fast
+    fresh: Ints  # (1,) 1 if nothing is known of the step before
+    smooth: Floats  # (nv,) accelerations without contact forces, of the step before
+    start: Floats  # (nv,) velocities at the start of the step
+    free: Floats  # (nv,) velocities at its end, were there no contact forces
+    friction: Floats  # (np,) of sliding
+    grip: Floats  # (np,) of sticking
+    bounce: Floats  # (np,) restitution
+    stiffness: Floats  # (np,) [N/m] of a soft surface, 0 for a hard one
+    damping: Floats  # (np,) [N·s/m]
+    spin: Floats  # (np,) factor of the length by which friction resists spinning
+    step: Floats  # (1,) [s] length of the step before
+    old_count: Ints  # (1,) areas of the step before, and then their names, where their rows are, states and impulses
+    old_pair: Ints  # (na,)
+    old_feature: Ints  # (na,)
+    old_corners: Ints  # (na,)
+    old_at: Ints  # (na,)
+    old_area: Ints  # (na,)
+    old_slip: Ints  # (na,)
+    old_w: Floats  # (n,)
+    depth: Floats  # (1,) [m] how deep shapes are inside each other at most
+    worst: Floats  # (1,) [m/s] largest residual of the law so far
+
+
+open_touch = opener(Geometry, Areas, Problem, Touch)
+
+
+@kernel
+def rows_of(corners):
+    """How many rows an area of so many corners has."""
+    return 3 if corners == 1 else 5 if corners == 2 else 6
+
+
+@outlined
+def lay(T, W, B, Gm, A):
+    """Make the areas bonds behind those in use; numbers their rows anew only if they are between other bodies than before."""
+    touches, first_place, same = A.count[0], B.kind.shape[0] - A.pair.shape[0], B.count[TOUCHES] == A.count[0]
+    for a in range(touches):
+        i = first_place + a
+        first, second = Gm.body[Gm.pair[A.pair[a], 0]], Gm.body[Gm.pair[A.pair[a], 1]]
+        rows = rows_of(A.corners[a])
+        same = same and B.kind[i] == TOUCH and B.first[i] == first and B.second[i] == second and B.rows[i] == rows
+        B.kind[i], B.form[i], B.owner[i] = TOUCH, ANY, -1
+        B.first[i], B.second[i], B.rows[i], B.order[B.count[USED] + a] = first, second, rows, i
+        P = vec3(A.P, a)
+        zero = Vec3(0.0, 0.0, 0.0)
+        put_vec3(B.P_first, i, P - origin_of(T, W, first) if first >= 0 else zero)
+        put_vec3(B.P_second, i, P - origin_of(T, W, second) if second >= 0 else zero)
+        put_rotation(B.R_second, i, rotation(A.R, a))
+    if same:
+        return OK
+    if touches == 0:
+        no_touches(B)
+        return OK
+    return attach(T, B, touches)
+
+
+@kernel
+def eliminate_holds(B, r):
+    """What contact row r has in common with the rows that hold, freed of each other, in its part of G."""
+    row = B.g_at[r] - B.meets[r]
+    for s in range(B.meets[r], B.count[ROWS]):
+        other, x = B.g_at[s] - B.meets[s], B.G[index(row + s)]
+        for t in range(max(B.meets[r], B.meets[s]), s):
+            x -= B.G[index(row + t)] * B.G[index(other + t)]
+        B.G[index(row + s)] = x
+
+
+@kernel
+def condense(B, P):
+    """P.G ← what contact rows answer to contact forces, the rows that hold being held: a Schur complement."""
+    holds, rows = B.count[ROWS], B.count[TOUCH_ROWS] - B.count[ROWS]
+    stride = (rows + 3) // 4 * 4
+    P.count[ROWS_OF_ALL], P.count[STRIDE] = rows, stride
+    if holds > 0:
+        for r in range(holds, holds + rows):
+            eliminate_holds(B, r)
+    for i in range(rows):
+        r = holds + i
+        row, start = B.g_at[r] - B.meets[r], B.meets[r]
+        for j in range(i + 1):
+            s = holds + j
+            x = 0.0
+            if s >= start:
+                x = B.G[index(row + s)]
+                other = B.g_at[s] - B.meets[s]
+                for t in range(max(start, B.meets[s]), holds):
+                    x -= B.G[index(row + t)] * B.G[index(other + t)] * B.pivot[index(t)]
+            P.G[index(i * stride + j)] = x
+            P.G[index(j * stride + i)] = x
+        for j in range(rows, stride):
+            P.G[index(i * stride + j)] = 0.0
+
+
+@kernel
+def lowest(A, a):
+    """The smallest gap of an area."""
+    least = 1e300
+    for j in range(A.corners[a]):
+        least = min(least, A.gap[a, 0] + A.gap[a, 1] * A.V[a, j, 0] + A.gap[a, 2] * A.V[a, j, 1])
+    return least
+
+
+@kernel
+def add_gap(P, o, corners, g0, gx, gy, dt):
+    """Let speeds into the gap be free as long as the gap lasts: u + φ/dt must not be negative, φ being affine."""
+    P.u0[o + 2] += g0 / dt
+    if corners == 2:
+        P.u0[o + 3] -= gx / dt
+    elif corners > 2:
+        P.u0[o + 3] += gy / dt
+        P.u0[o + 4] -= gx / dt
+
+
+@kernel
+def normal_speed(x, o, corners, px, py):
+    """Speed along the normal of a corner, from packed rows."""
+    if corners == 1:
+        return x[o + 2]
+    if corners == 2:
+        return x[o + 2] - px * x[o + 3]
+    return x[o + 2] + py * x[o + 3] - px * x[o + 4]
+
+
+@kernel
+def bounces(P, A, S, a, o, before, dt):
+    """Whether an area closes within this step and is to rebound: some corner meets the surface faster than it could by resting."""
+    if S.bounce[A.pair[a]] == 0.0:
+        return False
+    hit = False
+    for j in range(A.corners[a]):
+        x, y = A.V[a, j, 0], A.V[a, j, 1]
+        gap = A.gap[a, 0] + A.gap[a, 1] * x + A.gap[a, 2] * y
+        u = normal_speed(before, o, A.corners[a], x, y)
+        hit = hit or (gap + dt * u < 0.0 and u < -CREEP_IN * dt)
+    return hit
+
+
+@kernel
+def pose_problem(T, W, B, A, P, S, dt):
+    """Fill the coupled problem: G, speeds without contact forces, gaps, friction; to start from, what the step before found."""
+    holds, used, touches = B.count[ROWS], B.count[USED], B.count[TOUCHES]
+    P.count[PAIRS] = touches
+    condense(B, P)
+    times_of(T, B, used, used + touches, B.J, S.free, B.rhs)
+    times_of(T, B, used, used + touches, B.J, S.start, B.goal)
+    rows = P.count[ROWS_OF_ALL]
+    for r in range(rows):
+        P.u0[r], P.u[r], P.w[r] = B.rhs[holds + r], B.goal[holds + r], 0.0
+    S.depth[0] = 0.0
+    o = 0
+    for a in range(touches):
+        n, pair, corners = rows_of(A.corners[a]), A.pair[a], A.corners[a]
+        P.at[a], P.corners[a] = o, corners
+        for j in range(corners):
+            P.V[a, j, 0], P.V[a, j, 1] = A.V[a, j, 0], A.V[a, j, 1]
+        P.friction[a], P.grip[a], P.spin[a] = S.friction[pair], S.grip[pair], S.spin[pair]
+        least = lowest(A, a)
+        S.depth[0] = max(S.depth[0], -least)
+        if bounces(P, A, S, a, o, P.u, dt):
+            e = S.bounce[pair]
+            P.u0[o + 2] += e * P.u[o + 2]
+            if corners >= 2:
+                P.u0[o + 3] += e * P.u[o + 3]
+            if corners > 2:
+                P.u0[o + 4] += e * P.u[o + 4]
+        else:  # what is inside each other already is not pushed out by speed, which would make it hop
+            add_gap(P, o, corners, A.gap[a, 0] - min(least, 0.0), A.gap[a, 1], A.gap[a, 2], dt)
+        remember_area(A, P, S, a, o, n, dt)
+        o += n
+    P.at[touches] = o
+
+
+@kernel
+def remember_area(A, P, S, a, o, n, dt):
+    """Start from the state and the impulse that the same area had in the step before."""
+    P.area[a], P.slip[a] = -1, 0
+    for b in range(S.old_count[0]):
+        if S.old_pair[b] == A.pair[a] and S.old_feature[b] == A.feature[a] and S.old_corners[b] == A.corners[a]:
+            P.area[a], P.slip[a] = S.old_area[b], S.old_slip[b]
+            for r in range(n):
+                P.w[o + r] = S.old_w[S.old_at[b] + r] * (dt / S.step[0])
+            return
+
+
+@kernel
+def keep_areas(A, P, S, dt):
+    """Keep what was found for the next step."""
+    m = P.count[PAIRS]
+    S.old_count[0], S.step[0] = m, dt
+    for a in range(m):
+        S.old_pair[a], S.old_feature[a], S.old_corners[a], S.old_at[a] = A.pair[a], A.feature[a], A.corners[a], P.at[a]
+        S.old_area[a], S.old_slip[a] = P.area[a], P.slip[a]
+    for r in range(P.at[m]):
+        S.old_w[r] = P.w[r]
+
+
+@kernel
+def pushed(T, W, B, P, out):
+    """Out ← A⁻¹ Hᵀ w, everything that holds being held: what the contact forces do to velocities."""
+    holds, used, touches = B.count[ROWS], B.count[USED], B.count[TOUCHES]
+    for k in range(out.shape[0]):
+        out[k] = 0.0
+    for r in range(P.at[touches]):
+        B.rhs[holds + r] = P.w[r]
+    spread_of(T, B, used, used + touches, B.Y, B.rhs, out)
+    if holds > 0:
+        times(T, B, B.Z, out, B.rhs)
+        for r in range(holds):
+            B.rhs[r] = -B.rhs[r]
+        solve_rows(B, B.rhs)
+        spread(T, B, B.Y, B.rhs, out)
+    down(T, W, out)
