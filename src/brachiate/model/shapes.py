@@ -12,13 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 from brachiate import doors
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError
+from brachiate.model.material import Material
 
 Triangles = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Shape:
-    """A solid at a place in its link. ``collides`` is False for shapes that are only looked at."""
+    """A solid at a place in its link. ``collides`` is False for shapes that are only looked at.
+
+    Without a ``material`` of its own it is made of what the world says.
+    """
 
     kind: ClassVar[str] = "shape"
     position: Array = field(default_factory=lambda: np.zeros(3))
@@ -26,10 +30,13 @@ class Shape:
     name: str = ""
     color: tuple[float, float, float, float] | None = None
     collides: bool = True
+    material: Material | None = None
 
     def __post_init__(self) -> None:
         self._set("position", doors.vector(self.position, f"position of a {self.kind}"))
         self._set("rotation", doors.rotation_matrix(self.rotation, f"rotation of a {self.kind}"))
+        if self.material is not None and not isinstance(self.material, Material):
+            raise ArgumentError(f"material of a {self.kind}: expected a Material, such as Material(friction=0.5), got {self.material!r}.")
         self._check()
 
     def _set(self, name: str, value: Any) -> None:
