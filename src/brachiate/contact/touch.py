@@ -47,6 +47,7 @@ class Touch(NamedTuple):
     old_area: Ints  # (na,)
     old_slip: Ints  # (na,)
     old_w: Floats  # (n,)
+    old_u: Floats  # (n,) and speeds
     depth: Floats  # (1,) [m] how deep shapes are inside each other at most
     worst: Floats  # (1,) [m/s] largest residual of the law so far
 
@@ -221,7 +222,7 @@ def keep_areas(A, P, S, dt):
         S.old_pair[a], S.old_feature[a], S.old_corners[a], S.old_at[a] = A.pair[a], A.feature[a], A.corners[a], P.at[a]
         S.old_area[a], S.old_slip[a] = P.area[a], P.slip[a]
     for r in range(P.at[m]):
-        S.old_w[r] = P.w[r]
+        S.old_w[r], S.old_u[r] = P.w[r], P.u[r]
 
 
 @kernel

@@ -29,7 +29,7 @@ class Touches:
     def _make(self, areas: int) -> None:
         """Make the arrays, for so many contact areas at a time."""
         rows, pairs, nv = 6 * areas, len(self.geometry.pair), self.data.model.nv
-        per_row = {"u0": rows, "u": rows, "w": rows, "old_w": rows, "G": rows * (rows + 4)}
+        per_row = {"u0": rows, "u": rows, "w": rows, "old_w": rows, "old_u": rows, "G": rows * (rows + 4)}
         per_pair = dict.fromkeys(("friction", "grip", "bounce", "stiffness", "damping", "spin"), pairs)
         single = dict.fromkeys(("margin", "fresh", "step", "old_count", "depth", "worst", "residual"), 1)
         own = {"count": 2, "smooth": nv, "start": nv, "free": nv} | single

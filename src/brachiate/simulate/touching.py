@@ -1,0 +1,114 @@
+"""Stepping a world in which things touch: many steps in one go of compiled code, with a log of what touched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from brachiate.compiled import entry
+from brachiate.constraints.held import Held
+from brachiate.constraints.motion import NEEDS_CROSSING
+from brachiate.constraints.rooms import ROWS, open_bonds
+from brachiate.contact.log import STEPS, ContactLog, Lines, has_room, log_sample, open_log
+from brachiate.contact.step import CROWDED, touching_step
+from brachiate.contact.touch import open_touch
+from brachiate.contact.touches import Touches
+from brachiate.doors import Array
+from brachiate.errors import ArgumentError, StateError
+from brachiate.kinematics import finite
+from brachiate.model.data import Data
+from brachiate.model.rooms import NOT_FINITE, OK, open_rooms
+from brachiate.simulate.integrators import finish, ready, record
+
+_LOG_SAMPLES, _LOG_LINES = 512, 4096
+FULL = 13  # status: the log is full; Log.count says after how many steps
+
+
+@entry
+def _touching(key, held, touch, log, t, dt, n, every, done, Q, V):
+    T, W = open_rooms(key)
+    (B,) = open_bonds(held)
+    _, A, P, S = open_touch(touch)
+    (L,) = open_log(log)
+    if not ready(T, W, held, dt):
+        return NOT_FINITE
+    for i in range(done, n):
+        if not has_room(A, L):
+            return FULL
+        B.clock[0] = t + (i + 0.5) * dt
+        status = touching_step(key, held, touch, dt)
+        last = (i + 1) % every == 0
+        if status == OK and (last or i + 1 == n) and B.count[ROWS] > 0:
+            status = finish(key, held, t + (i + 1) * dt)
+        if not (finite(W.v) and finite(W.q)):
+            return NOT_FINITE
+        if status != OK:
+            return status
+        if last:
+            record(W, (i + 1) // every - 1, Q, V)
+            log_sample(A, P, S, L)
+        L.count[STEPS] = i + 1
+    return OK
+
+
+class TouchingIntegrator:
+    """Advances the state of one :class:`~brachiate.Data` in which things touch."""
+
+    name = "contact"
+
+    def __init__(self, data: Data, held: Held, touches: Touches) -> None:
+        self.data, self.held, self.touches = data, held, touches
+        self._log = ContactLog(_LOG_SAMPLES, _LOG_LINES)
+        #: What touched at every state that was returned last.
+        self.lines: list[Lines] = []
+
+    def advance(self, dt: float, steps: int = 1, every: int = 1, time: float = 0.0) -> tuple[Array, Array]:
+        """Advance by ``steps`` times ``dt``, torques and pushes held; return q and v after every ``every`` steps.
+
+        ``time`` [s] is when it starts, for what moves by the clock. On failure the state is as it was before the call.
+        """
+        if not (0.0 < dt < np.inf and steps >= 0 and every >= 1):
+            raise ArgumentError(f"advance: expected dt > 0, steps >= 0 and every >= 1, got {dt}, {steps} and {every}.")
+        work, rows = self.data.work, steps // every
+        Q, V = np.empty((rows, len(work.q))), np.empty((rows, len(work.v)))
+        start = work.q.copy(), work.v.copy(), self.held.room.state.copy()
+        lines: list[Lines] = []
+        done, status = 0, FULL
+        while status == FULL:
+            if len(self._log.room.pair) < 2 * len(self.touches.areas.pair):
+                self._log = ContactLog(_LOG_SAMPLES, 16 * len(self.touches.areas.pair))
+            status = _touching(self.data.key, self.held.key, self.touches.key, self._log.key, time, dt, steps, every, done, Q, V)
+            done = max(done, int(self._log.room.count[STEPS]))
+            if status in (CROWDED, NEEDS_CROSSING):
+                self._again(status, start)
+                done, status, lines = 0, FULL, []
+                self._log.room.count[:] = 0
+                continue
+            lines += self._log.taken()
+        if status != OK:
+            self.held.decided(start[2])
+            work.q[:], work.v[:] = start[0], start[1]
+            self.touches.forget()
+            self._refuse(status, steps * dt)
+        self.lines = lines
+        return Q, V
+
+    def _again(self, status: int, start: tuple[Array, Array, Array]) -> None:
+        """Put the state back, with room for what was met on the way."""
+        self.data.work.q[:], self.data.work.v[:] = start[0], start[1]
+        if status == CROWDED:
+            self.held.decided(start[2])
+            self.touches.enlarge()
+        else:
+            self.held.prepare_crossing(start[2])
+        self.touches.forget()
+
+    def _refuse(self, status: int, seconds: float) -> Any:
+        if status == NOT_FINITE and all(np.isfinite(x).all() for x in (self.data.q, self.data.v, self.data.tau)):
+            raise StateError(f"The state ran away to infinity within {seconds:g} s. Use a shorter step, or look at the torques.")
+        self.data.refuse(status)
+
+    def restart(self) -> None:
+        """Forget the step before: the state or the structure has changed."""
+        self.touches.forget()
