@@ -105,17 +105,7 @@ class Watch:
         rows = [*_rows(model), *(row for place, (name, joint) in held.limited.items() for row in _loop_rows(held, place, name, joint))]
         self.names = [row[0] for row in rows]
         n = len(rows)
-        self.room = Limits(
-            count=np.zeros(2, np.int64),
-            kind=np.array([row[1] for row in rows], np.int64),
-            coordinate=np.array([row[2] for row in rows], np.int64),
-            number=np.array([row[3] for row in rows], np.int64),
-            bound=np.array([row[4] for row in rows], float),
-            side=np.array([row[5] for row in rows], np.int64),
-            axis=np.array([row[6] for row in rows], float).reshape(n, 3),
-            owner=np.array([row[7] for row in rows], np.int64),
-            place=np.full(n, -1, np.int64),
-        )
+        self.room = _room_of(rows)
         for place, name in held.limits.items():  # that are rows already
             for k in range(n):
                 if self.names[k] == name and self.room.side[k] == held.room.side[place] and self.room.kind[k] == held.room.kind[place]:
@@ -172,6 +162,26 @@ class Watch:
 
 
 _Row = tuple[str, int, int, int, float, int, Array, int]
+
+
+def limits_of(model: Model) -> Limits:
+    """Every limit of the joints of a tree."""
+    return _room_of(_rows(model))
+
+
+def _room_of(rows: list[_Row]) -> Limits:
+    n = len(rows)
+    return Limits(
+        count=np.zeros(2, np.int64),
+        kind=np.array([row[1] for row in rows], np.int64),
+        coordinate=np.array([row[2] for row in rows], np.int64),
+        number=np.array([row[3] for row in rows], np.int64),
+        bound=np.array([row[4] for row in rows], float),
+        side=np.array([row[5] for row in rows], np.int64),
+        axis=np.array([row[6] for row in rows], float).reshape(n, 3),
+        owner=np.array([row[7] for row in rows], np.int64),
+        place=np.full(n, -1, np.int64),
+    )
 
 
 def _rows(model: Model) -> list[_Row]:

@@ -58,6 +58,8 @@ def log_sample(A, P, S, L):
     sample, n = L.count[SAMPLES], L.count[LINES]
     for a in range(S.old_count[0]):
         o = S.old_at[a]
+        if S.old_pair[a] < 0:  # joints that are stopped come last
+            break
         if not S.old_w[o + 2] > 0.0:
             continue
         L.pair[n], L.corners[n], L.area[n], L.slip[n] = A.pair[a], A.corners[a], S.old_area[a], S.old_slip[a]

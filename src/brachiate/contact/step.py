@@ -14,12 +14,12 @@ from brachiate.constraints.structure import no_touches
 from brachiate.contact.detect import detect
 from brachiate.contact.solve import solve
 from brachiate.contact.rooms import PLANE
-from brachiate.contact.touch import PAIRS, PUSHED_OUT, SLACK, add_gap, keep_areas, lay, lowest, open_touch, pose_problem, pushed
+from brachiate.contact.touch import PAIRS, PUSHED_OUT, SLACK, add_gap, keep_pairs, lay, lowest, open_touch, pose_problem, pushed
 from brachiate.manifold import integrate
 from brachiate.model.rooms import OK, open_rooms
 from brachiate.spatial import motion, norm, rotation, vec3, velocity_at
 
-CROWDED = 12  # status: more touches than there is room for; Areas.count says how many
+CROWDED = 13  # status: more touches than there is room for; Areas.count says how many
 
 
 @kernel
@@ -35,18 +35,22 @@ def fastest(T, W, Gm):
 
 
 @kernel
-def push_out(T, W, B, A, P):
+def push_out(T, W, B, A, P, S, L):
     """Move what is too deep inside each other apart, by the least motion, without a trace in velocities."""
     for a in range(P.count[PAIRS]):
-        o, n, least = P.at[a], P.corners[a], lowest(A, a)
-        deep = least < -SLACK
-        share = PUSHED_OUT if deep else 1.0
+        o = P.at[a]
         for r in range(o, P.at[a + 1]):
             P.u0[r], P.w[r] = 0.0, 0.0
         P.friction[a], P.grip[a], P.area[a], P.slip[a] = 0.0, 0.0, -1, 0
-        add_gap(P, o, n, share * (A.gap[a, 0] + (SLACK if deep else -min(least, 0.0))), share * A.gap[a, 1], share * A.gap[a, 2], 1.0)
+        if S.stop[a] >= 0:
+            P.u0[o] = max(S.left[a], 0.0)
+            continue
+        least = lowest(A, a)
+        deep = least < -SLACK
+        share = PUSHED_OUT if deep else 1.0
+        add_gap(P, o, P.corners[a], share * (A.gap[a, 0] + (SLACK if deep else -min(least, 0.0))), share * A.gap[a, 1], share * A.gap[a, 2], 1.0)
     solve(P)
-    pushed(T, W, B, P, B.z)
+    pushed(T, W, B, P, S, L, B.z)
     integrate(T, W.q, B.z, 1.0, W.q)
 
 
@@ -55,7 +59,7 @@ def touching_step(key, held, touch, dt):
     """Advance the state (W.q, W.v) by dt under the torques W.tau, contact impulses included."""
     T, W = open_rooms(key)
     (B,) = open_bonds(held)
-    Gm, A, P, S = open_touch(touch)
+    Gm, A, P, S, L = open_touch(touch)
     nv = W.v.shape[0]
     if S.fresh[0]:
         no_touches(B)
@@ -77,7 +81,7 @@ def touching_step(key, held, touch, dt):
     if status != OK:
         return status
     detect(T, W, Gm, A, margin)
-    if A.count[1] > A.count[0] or lay(T, W, B, Gm, A) != OK:
+    if A.count[1] > A.count[0] or lay(T, W, B, Gm, A, S, L, dt) != OK:
         return CROWDED
     call_at(B.far[RELATE], key, held, weakness(W, B), 1)
     if B.count[ROWS] > 0:  # they were those of the middle
@@ -90,16 +94,16 @@ def touching_step(key, held, touch, dt):
         S.free[k] = W.v[k] + dt * W.a[k]
         W.v[k] = S.free[k]
     if B.count[TOUCHES] > 0:
-        pose_problem(T, W, B, A, P, S, dt)
+        pose_problem(T, W, B, A, P, S, L, dt)
         solve(P)
         S.worst[0] = max(S.worst[0], P.residual[0])
-        keep_areas(A, P, S, dt)
-        pushed(T, W, B, P, B.z)
+        keep_pairs(P, S, dt)
+        pushed(T, W, B, P, S, L, B.z)
         for k in range(nv):
             W.v[k] += B.z[k]
             W.a[k] = (W.v[k] - S.start[k]) / dt
         if S.depth[0] > SLACK:
-            push_out(T, W, B, A, P)
+            push_out(T, W, B, A, P, S, L)
     else:
         S.old_count[0] = 0
     integrate(T, W.q, W.v, 0.5 * dt, W.q)

@@ -2,6 +2,8 @@
 
 An area is a virtual link [DF] IV: a bond of three, five or six rows along its own axes, behind all bonds that hold. Those are
 eliminated: what is left is how contact rows answer to contact forces while everything that holds goes on holding.
+
+Joints that come near a limit *stop* there by the same law: a stop is a pair of one row, its gap the room that is left.
 """
 
 from __future__ import annotations
@@ -9,18 +11,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from brachiate.compiled import Floats, Ints, index, kernel, opener, outlined
-from brachiate.constraints.rooms import ANY, ROWS, TOUCH, TOUCH_ROWS, TOUCHES, USED
+from brachiate.constraints.limits import Limits, room
+from brachiate.constraints.rooms import ANY, LIMIT, ROWS, TOUCH, TOUCH_ROWS, TOUCHES, USED
+from brachiate.constraints.rows import cone_row
 from brachiate.constraints.solve import solve_rows, spread, spread_of, times, times_of
-from brachiate.constraints.structure import attach, no_touches
+from brachiate.constraints.structure import NEED_MORE, attach, no_touches
 from brachiate.contact.rooms import Areas, Geometry, Problem
 from brachiate.dynamics.factor import down
 from brachiate.kinematics import origin_of
 from brachiate.model.rooms import OK
-from brachiate.spatial import Vec3, put_rotation, put_vec3, rotation, vec3
+from brachiate.spatial import Vec3, norm, put_rotation, put_vec3, rotation, vec3, vec3_at
 
 PAIRS, ROWS_OF_ALL, STRIDE = range(3)  # places in Problem.count
 SLACK = 1e-4  # [m] inside each other by this much is not yet too much
 CREEP_IN = 20.0  # [m/s²] twice gravity: what meets a surface no faster than this times the step rests, and does not bounce
+NEAR = 0.01  # [rad or m] joints are stopped from this distance on to their limits, and farther if they are fast
 PUSHED_OUT = 0.2  # of what is too much, in one step
 
 
@@ -40,7 +45,10 @@ class Touch(NamedTuple):
     spin: Floats  # (np,) factor of the length by which friction resists spinning
     step: Floats  # (1,) [s] length of the step before
     old_count: Ints  # (1,) areas of the step before, and then their names, where their rows are, states and impulses
-    old_pair: Ints  # (na,)
+    new_pair: Ints  # (na,) names of the pairs of this step
+    new_feature: Ints  # (na,)
+    new_corners: Ints  # (na,)
+    old_pair: Ints  # (na,) which pair of shapes; -1 - n for limit n
     old_feature: Ints  # (na,)
     old_corners: Ints  # (na,)
     old_at: Ints  # (na,)
@@ -48,11 +56,13 @@ class Touch(NamedTuple):
     old_slip: Ints  # (na,)
     old_w: Floats  # (n,)
     old_u: Floats  # (n,) and speeds
+    stop: Ints  # (na,) limit that a pair of the problem is, -1 for contact areas
+    left: Floats  # (na,) [rad or m] room left before it
     depth: Floats  # (1,) [m] how deep shapes are inside each other at most
     worst: Floats  # (1,) [m/s] largest residual of the law so far
 
 
-open_touch = opener(Geometry, Areas, Problem, Touch)
+open_touch = opener(Geometry, Areas, Problem, Touch, Limits)
 
 
 @kernel
@@ -61,28 +71,68 @@ def rows_of(corners):
     return 3 if corners == 1 else 5 if corners == 2 else 6
 
 
+@kernel
+def lay_area(T, W, B, Gm, A, a, i):
+    """Make area a bond i; says whether it is between the same bodies as what was there before."""
+    first, second = Gm.body[Gm.pair[A.pair[a], 0]], Gm.body[Gm.pair[A.pair[a], 1]]
+    rows = rows_of(A.corners[a])
+    same = B.kind[i] == TOUCH and B.first[i] == first and B.second[i] == second and B.rows[i] == rows
+    B.kind[i], B.form[i], B.owner[i] = TOUCH, ANY, -1
+    B.first[i], B.second[i], B.rows[i] = first, second, rows
+    P, zero = vec3(A.P, a), Vec3(0.0, 0.0, 0.0)
+    put_vec3(B.P_first, i, P - origin_of(T, W, first) if first >= 0 else zero)
+    put_vec3(B.P_second, i, P - origin_of(T, W, second) if second >= 0 else zero)
+    put_rotation(B.R_second, i, rotation(A.R, a))
+    return same
+
+
+@kernel
+def lay_stop(B, L, n, i):
+    """Make limit n bond i; says whether it is on the same coordinate as what was there before."""
+    same = B.kind[i] == L.kind[n] and B.coordinate[i] == L.coordinate[n]
+    B.kind[i], B.form[i], B.owner[i], B.other[i] = L.kind[n], ANY, -1, -1
+    B.coordinate[i], B.number[i], B.course[i, 0] = L.coordinate[n], L.number[n], L.bound[n]
+    B.target[i, 0], B.target[i, 1], B.target[i, 2] = L.axis[n, 0], L.axis[n, 1], L.axis[n, 2]
+    return same
+
+
+@kernel
+def approach(W, L, n):
+    """How fast limit n may be coming nearer."""
+    k = L.coordinate[n]
+    return max(-L.side[n] * W.v[k], 0.0) if L.kind[n] == LIMIT else norm(vec3_at(W.v, k))
+
+
 @outlined
-def lay(T, W, B, Gm, A):
-    """Make the areas bonds behind those in use; numbers their rows anew only if they are between other bodies than before."""
-    touches, first_place, same = A.count[0], B.kind.shape[0] - A.pair.shape[0], B.count[TOUCHES] == A.count[0]
-    for a in range(touches):
-        i = first_place + a
-        first, second = Gm.body[Gm.pair[A.pair[a], 0]], Gm.body[Gm.pair[A.pair[a], 1]]
-        rows = rows_of(A.corners[a])
-        same = same and B.kind[i] == TOUCH and B.first[i] == first and B.second[i] == second and B.rows[i] == rows
-        B.kind[i], B.form[i], B.owner[i] = TOUCH, ANY, -1
-        B.first[i], B.second[i], B.rows[i], B.order[B.count[USED] + a] = first, second, rows, i
-        P = vec3(A.P, a)
-        zero = Vec3(0.0, 0.0, 0.0)
-        put_vec3(B.P_first, i, P - origin_of(T, W, first) if first >= 0 else zero)
-        put_vec3(B.P_second, i, P - origin_of(T, W, second) if second >= 0 else zero)
-        put_rotation(B.R_second, i, rotation(A.R, a))
-    if same:
-        return OK
+def lay(T, W, B, Gm, A, S, L, dt):
+    """Make areas, and limits that are near, bonds behind those in use; numbers their rows anew only if they are other ones."""
+    areas, first_place = A.count[0], B.kind.shape[0] - S.stop.shape[0]
+    touches, same = 0, True
+    for a in range(areas):
+        i = first_place + touches
+        same = lay_area(T, W, B, Gm, A, a, i) and same
+        B.order[B.count[USED] + touches], S.stop[touches] = i, -1
+        touches += 1
+    for n in range(L.kind.shape[0]):
+        left = room(W.q, L, n)
+        if L.owner[n] < 0 and left < NEAR + 2.0 * dt * approach(W, L, n):
+            if touches == S.stop.shape[0]:
+                return NEED_MORE
+            i = first_place + touches
+            same = lay_stop(B, L, n, i) and same
+            B.order[B.count[USED] + touches], S.stop[touches], S.left[touches] = i, n, left
+            touches += 1
+    status = OK
     if touches == 0:
         no_touches(B)
-        return OK
-    return attach(T, B, touches)
+    elif not same or touches != B.count[TOUCHES]:
+        status = attach(T, B, touches)
+    if status == OK:
+        for a in range(areas, touches):
+            i = first_place + a
+            if B.kind[i] != LIMIT:
+                cone_row(W, B, i, B.row[i])
+    return status
 
 
 @kernel
@@ -123,6 +173,17 @@ def condense(B, P):
 
 
 @kernel
+def turn_row(P, r):
+    """Count a row the other way round."""
+    stride = P.count[STRIDE]
+    for j in range(P.count[ROWS_OF_ALL]):
+        if j != r:
+            P.G[r * stride + j] = -P.G[r * stride + j]
+            P.G[j * stride + r] = P.G[r * stride + j]
+    P.u0[r], P.u[r] = -P.u0[r], -P.u[r]
+
+
+@kernel
 def lowest(A, a):
     """The smallest gap of an area."""
     least = 1e300
@@ -153,7 +214,7 @@ def normal_speed(x, o, corners, px, py):
 
 
 @kernel
-def bounces(P, A, S, a, o, before, dt):
+def bounces(A, S, a, o, before, dt):
     """Whether an area closes within this step and is to rebound: some corner meets the surface faster than it could by resting."""
     if S.bounce[A.pair[a]] == 0.0:
         return False
@@ -167,72 +228,91 @@ def bounces(P, A, S, a, o, before, dt):
 
 
 @kernel
-def pose_problem(T, W, B, A, P, S, dt):
+def pose_problem(T, W, B, A, P, S, L, dt):
     """Fill the coupled problem: G, speeds without contact forces, gaps, friction; to start from, what the step before found."""
     holds, used, touches = B.count[ROWS], B.count[USED], B.count[TOUCHES]
     P.count[PAIRS] = touches
     condense(B, P)
     times_of(T, B, used, used + touches, B.J, S.free, B.rhs)
     times_of(T, B, used, used + touches, B.J, S.start, B.goal)
-    rows = P.count[ROWS_OF_ALL]
-    for r in range(rows):
+    for r in range(P.count[ROWS_OF_ALL]):
         P.u0[r], P.u[r], P.w[r] = B.rhs[holds + r], B.goal[holds + r], 0.0
     S.depth[0] = 0.0
     o = 0
     for a in range(touches):
-        n, pair, corners = rows_of(A.corners[a]), A.pair[a], A.corners[a]
-        P.at[a], P.corners[a] = o, corners
-        for j in range(corners):
-            P.V[a, j, 0], P.V[a, j, 1] = A.V[a, j, 0], A.V[a, j, 1]
-        P.friction[a], P.grip[a], P.spin[a] = S.friction[pair], S.grip[pair], S.spin[pair]
-        least = lowest(A, a)
-        S.depth[0] = max(S.depth[0], -least)
-        if bounces(P, A, S, a, o, P.u, dt):
-            e = S.bounce[pair]
-            P.u0[o + 2] += e * P.u[o + 2]
-            if corners >= 2:
-                P.u0[o + 3] += e * P.u[o + 3]
-            if corners > 2:
-                P.u0[o + 4] += e * P.u[o + 4]
-        else:  # what is inside each other already is not pushed out by speed, which would make it hop
-            add_gap(P, o, corners, A.gap[a, 0] - min(least, 0.0), A.gap[a, 1], A.gap[a, 2], dt)
-        remember_area(A, P, S, a, o, n, dt)
-        o += n
+        P.at[a] = o
+        if S.stop[a] < 0:
+            pose_area(A, P, S, a, o, dt)
+            remember_pair(P, S, a, A.pair[a], A.feature[a], A.corners[a], rows_of(A.corners[a]), dt)
+            o += rows_of(A.corners[a])
+        else:
+            if L.side[S.stop[a]] < 0:
+                turn_row(P, o)
+            P.corners[a], P.V[a, 0, 0], P.V[a, 0, 1] = 1, 0.0, 0.0
+            P.friction[a], P.grip[a], P.spin[a] = 0.0, 0.0, 0.0
+            P.u0[o] += max(S.left[a], 0.0) / dt
+            remember_pair(P, S, a, -1 - S.stop[a], 0, 0, 1, dt)
+            o += 1
     P.at[touches] = o
 
 
 @kernel
-def remember_area(A, P, S, a, o, n, dt):
-    """Start from the state and the impulse that the same area had in the step before."""
+def pose_area(A, P, S, a, o, dt):
+    """Corners, friction, gap and rebound of area a."""
+    pair, corners = A.pair[a], A.corners[a]
+    P.corners[a] = corners
+    for j in range(corners):
+        P.V[a, j, 0], P.V[a, j, 1] = A.V[a, j, 0], A.V[a, j, 1]
+    P.friction[a], P.grip[a], P.spin[a] = S.friction[pair], S.grip[pair], S.spin[pair]
+    least = lowest(A, a)
+    S.depth[0] = max(S.depth[0], -least)
+    if bounces(A, S, a, o, P.u, dt):
+        e = S.bounce[pair]
+        P.u0[o + 2] += e * P.u[o + 2]
+        if corners >= 2:
+            P.u0[o + 3] += e * P.u[o + 3]
+        if corners > 2:
+            P.u0[o + 4] += e * P.u[o + 4]
+    else:  # what is inside each other already is not pushed out by speed, which would make it hop
+        add_gap(P, o, corners, A.gap[a, 0] - min(least, 0.0), A.gap[a, 1], A.gap[a, 2], dt)
+
+
+@kernel
+def remember_pair(P, S, a, pair, feature, corners, rows, dt):
+    """Start from the state and the impulse that the same pair had in the step before; keep its name for the next one."""
     P.area[a], P.slip[a] = -1, 0
+    S.new_pair[a], S.new_feature[a], S.new_corners[a] = pair, feature, corners
     for b in range(S.old_count[0]):
-        if S.old_pair[b] == A.pair[a] and S.old_feature[b] == A.feature[a] and S.old_corners[b] == A.corners[a]:
+        if S.old_pair[b] == pair and S.old_feature[b] == feature and S.old_corners[b] == corners:
             P.area[a], P.slip[a] = S.old_area[b], S.old_slip[b]
-            for r in range(n):
-                P.w[o + r] = S.old_w[S.old_at[b] + r] * (dt / S.step[0])
+            for r in range(rows):
+                P.w[P.at[a] + r] = S.old_w[S.old_at[b] + r] * (dt / S.step[0])
             return
 
 
 @kernel
-def keep_areas(A, P, S, dt):
+def keep_pairs(P, S, dt):
     """Keep what was found for the next step."""
     m = P.count[PAIRS]
     S.old_count[0], S.step[0] = m, dt
     for a in range(m):
-        S.old_pair[a], S.old_feature[a], S.old_corners[a], S.old_at[a] = A.pair[a], A.feature[a], A.corners[a], P.at[a]
-        S.old_area[a], S.old_slip[a] = P.area[a], P.slip[a]
+        S.old_pair[a], S.old_feature[a], S.old_corners[a] = S.new_pair[a], S.new_feature[a], S.new_corners[a]
+        S.old_area[a], S.old_slip[a], S.old_at[a] = P.area[a], P.slip[a], P.at[a]
     for r in range(P.at[m]):
         S.old_w[r], S.old_u[r] = P.w[r], P.u[r]
 
 
 @kernel
-def pushed(T, W, B, P, out):
+def pushed(T, W, B, P, S, L, out):
     """Out ← A⁻¹ Hᵀ w, everything that holds being held: what the contact forces do to velocities."""
     holds, used, touches = B.count[ROWS], B.count[USED], B.count[TOUCHES]
     for k in range(out.shape[0]):
         out[k] = 0.0
     for r in range(P.at[touches]):
         B.rhs[holds + r] = P.w[r]
+    for a in range(touches):
+        if S.stop[a] >= 0 and L.side[S.stop[a]] < 0:
+            B.rhs[holds + P.at[a]] = -P.w[P.at[a]]
     spread_of(T, B, used, used + touches, B.Y, B.rhs, out)
     if holds > 0:
         times(T, B, B.Z, out, B.rhs)

@@ -447,6 +447,10 @@ class Integrator:
             )
         )  # fmt: skip
 
+    def fits(self, data: Data, held: Held, touches: object) -> bool:
+        """Whether it is the one for these."""
+        return self.data is data and self.held is held and touches is None
+
     def _watching(self) -> Watch | None:
         """The limits there are: those of joints that close loops come and go."""
         watch = Watch(self.data.model, self.held) if self._limits else None

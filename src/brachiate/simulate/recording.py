@@ -17,6 +17,7 @@ from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.show import plots
 from brachiate.show.draw import Look, strobe
+from brachiate.world.contacts import ContactHistory
 
 FORMAT = "brachiate recording 1"
 _ARRAYS = {"time": 1, "q": 2, "v": 2, "torque": 2}
@@ -35,16 +36,26 @@ _FORCES = {"force": "force [N]", "moment": "moment [N·m]", "torque": "torque [N
 class Recording:
     """States at the recorded times: ``time`` (n,) [s], ``q`` (n, nq), ``v`` and ``torque`` (n, nv).
 
-    ``forces`` are those of connections, locks and courses by name; they are computed when one is first asked for.
+    ``forces`` are those of connections, locks and courses by name; they are computed when one is first asked for. ``contacts`` is
+    what touched, by moment, link or figure.
     """
 
     def __init__(
-        self, model: Model, gravity: Array, time: Array, q: Array, v: Array, torque: Array, forces: Mapping[str, Array] | None = None
+        self,
+        model: Model,
+        gravity: Array,
+        time: Array,
+        q: Array,
+        v: Array,
+        torque: Array,
+        forces: Mapping[str, Array] | None = None,
+        contacts: ContactHistory | None = None,
     ) -> None:
         self.model = model
         self.gravity = gravity
         self.time, self.q, self.v, self.torque = time, q, v, torque
         self.forces: Mapping[str, Array] = {} if forces is None else forces
+        self.contacts = ContactHistory([None] * len(time)) if contacts is None else contacts
 
     def __len__(self) -> int:
         """Return how many states there are."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -18,7 +18,9 @@ from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.simulate.forces import Forces, Stretch
 from brachiate.simulate.integrators import METHODS, Integrator
+from brachiate.simulate.touching import TouchingIntegrator
 from brachiate.simulate.recording import Recording
+from brachiate.world.contacts import ContactHistory, Touched
 from brachiate.world.state import State
 from brachiate.world.world import World
 
@@ -50,7 +52,8 @@ class Simulation:
     Args:
         world: What to run; its state is the simulation's.
         dt: Length of a step [s]; torques and pushes are constant within one.
-        integrator: ``euler`` (semi-implicit, damping implicit), ``rk4``, ``rk8``, ``dormand-prince`` or ``bulirsch-stoer``.
+        integrator: ``euler`` (semi-implicit, damping implicit), ``rk4``, ``rk8``, ``dormand-prince`` or ``bulirsch-stoer``; where
+            things touch (:meth:`World.touch`) always ``contact``. By default ``contact`` there, else ``rk4``.
         tolerance: Local error that the last two allow.
         every: Record the state after every so many steps.
         limits: Whether joints stop at their limits (without rebound), or go on as if there were none.
@@ -60,7 +63,7 @@ class Simulation:
         self,
         world: World,
         dt: float = 0.002,
-        integrator: str = "rk4",
+        integrator: str | None = None,
         tolerance: float = 1e-9,
         every: int = 1,
         *,
@@ -71,9 +74,10 @@ class Simulation:
         self.world = world
         self.dt = doors.number(dt, "dt", above=0.0, most=1e3)
         self.every = doors.whole(every, "every", least=1)
-        self._settings = doors.one_of(integrator, tuple(METHODS), "integrator"), tolerance
+        wanted = None if integrator is None else doors.one_of(integrator, (*METHODS, TouchingIntegrator.name), "integrator")
+        self._wanted, self._tolerance = wanted, tolerance
         self._limits = bool(limits)
-        self._integrator = Integrator(world.data, *self._settings, held=world.held, limits=self._limits)
+        self._integrator = self._new_integrator()
         self._held: State | None = None  # what held when last looked at
         self._events: list[Event] = []
         self._controllers: list[Callable[[World], Any]] = []
@@ -153,7 +157,8 @@ class Simulation:
             arrays = [column[start:end] for column in columns] if same else _columns(part)
             stretches.append(Stretch(part[0][5], *arrays))
             start = end
-        return Recording(model, self.world.gravity, *columns, forces=Forces(self.world, stretches, self._limits))
+        history = ContactHistory([row[6] for row in rows]) if any(row[6] for row in rows) else None
+        return Recording(model, self.world.gravity, *columns, forces=Forces(self.world, stretches, self._limits), contacts=history)
 
     def _stretch(self, start: float, done: int, count: int) -> list[Any]:
         """Advance many steps in one go of compiled code."""
@@ -164,7 +169,8 @@ class Simulation:
         self.world.time = start + self.dt * (done + count)
         torque = self.world.torque.copy()
         model = self.world.model
-        rows = [(t, q, v, torque, model, held) for t, q, v in zip(times, Q, V, strict=True)]
+        touched = self._touched(len(Q))
+        rows = [(t, q, v, torque, model, held, lines) for t, q, v, lines in zip(times, Q, V, touched, strict=True)]
         return rows if count % self.every == 0 else [*rows, self._row()]
 
     def _saturate(self) -> None:
@@ -177,9 +183,15 @@ class Simulation:
         pending = [e for e in self._events if not (e.once and e.happened)]
         return bool(self._controllers) or any(e.function is not None or e.at <= until for e in pending)
 
-    def _row(self) -> tuple[float, Array, Array, Array, Model, State]:
+    def _row(self) -> tuple[float, Array, Array, Array, Model, State, Touched | None]:
         w = self.world
-        return w.time, w.q.copy(), w.v.copy(), w.torque.copy(), w.model, self._holding()
+        return w.time, w.q.copy(), w.v.copy(), w.torque.copy(), w.model, self._holding(), self._touched(1)[0]
+
+    def _touched(self, rows: int) -> Sequence[Touched | None]:
+        """What touched at the states last made; nothing is known before the first step."""
+        found = self._integrator.lines if isinstance(self._integrator, TouchingIntegrator) else []
+        pairs = self.world.surfaces.pairs
+        return [None] * (rows - len(found)) + [(lines, pairs) for lines in found[-rows:]] if rows else []
 
     def _holding(self) -> State:
         """A snapshot of what holds now: the last one while nothing but the motion changes."""
@@ -187,11 +199,21 @@ class Simulation:
             self._held = self.world.save()
         return self._held
 
-    def _ready(self) -> Integrator:
+    def _ready(self) -> Integrator | TouchingIntegrator:
         """The integrator of the world's present data: adding a figure has given it another."""
-        if self._integrator.data is not self.world.data or self._integrator.held is not self.world.held:
-            self._integrator = Integrator(self.world.data, *self._settings, held=self.world.held, limits=self._limits)
+        if not self._integrator.fits(self.world.data, self.world.held, self.world.surfaces.touches):
+            self._integrator = self._new_integrator()
         return self._integrator
+
+    def _new_integrator(self) -> Integrator | TouchingIntegrator:
+        world, touches = self.world, self.world.surfaces.touches
+        if touches is not None:
+            if self._wanted not in (None, TouchingIntegrator.name):
+                raise ArgumentError(f"Where things touch, the integrator is 'contact', not {self._wanted!r}: see World.touch.")
+            return TouchingIntegrator(world.data, world.held, touches, limits=self._limits)
+        if self._wanted == TouchingIntegrator.name:
+            raise ArgumentError("The integrator 'contact' is for worlds in which things touch: call world.touch() first.")
+        return Integrator(world.data, self._wanted or "rk4", self._tolerance, held=world.held, limits=self._limits)
 
     def _through(self, end: float) -> None:
         """Advance to a time, stopping at every event on the way."""
@@ -275,7 +297,7 @@ def _widened(rows: list[Any], model: Model) -> list[Any]:
     its link was.
     """
     q_first, wide, data = model.neutral.copy(), [], None
-    for time, q, v, torque, was, held in reversed(rows):
+    for time, q, v, torque, was, held, lines in reversed(rows):
         Q, V, tau = q_first.copy(), np.zeros(model.nv), np.zeros(model.nv)
         if was is not model:
             data = Data(was) if data is None or data.model is not was else data
@@ -287,7 +309,7 @@ def _widened(rows: list[Any], model: Model) -> list[Any]:
             elif data is not None and new.link in was.links:
                 Q[new.q], V[new.v] = _free_state(data, model, new.link)
         q_first = Q
-        wide.append((time, Q, V, tau, model, held))
+        wide.append((time, Q, V, tau, model, held, lines))
     return wide[::-1]
 
 

@@ -22,14 +22,14 @@ from brachiate.model.rooms import NOT_FINITE, OK, open_rooms
 from brachiate.simulate.integrators import finish, ready, record
 
 _LOG_SAMPLES, _LOG_LINES = 512, 4096
-FULL = 13  # status: the log is full; Log.count says after how many steps
+FULL = 14  # status: the log is full; Log.count says after how many steps
 
 
 @entry
 def _touching(key, held, touch, log, t, dt, n, every, done, Q, V):
     T, W = open_rooms(key)
     (B,) = open_bonds(held)
-    _, A, P, S = open_touch(touch)
+    _, A, P, S, _ = open_touch(touch)
     (L,) = open_log(log)
     if not ready(T, W, held, dt):
         return NOT_FINITE
@@ -57,11 +57,16 @@ class TouchingIntegrator:
 
     name = "contact"
 
-    def __init__(self, data: Data, held: Held, touches: Touches) -> None:
+    def __init__(self, data: Data, held: Held, touches: Touches, *, limits: bool = True) -> None:
         self.data, self.held, self.touches = data, held, touches
+        self._limits = limits
         self._log = ContactLog(_LOG_SAMPLES, _LOG_LINES)
         #: What touched at every state that was returned last.
         self.lines: list[Lines] = []
+
+    def fits(self, data: Data, held: Held, touches: Touches | None) -> bool:
+        """Whether it is the one for these."""
+        return self.data is data and self.held is held and self.touches is touches
 
     def advance(self, dt: float, steps: int = 1, every: int = 1, time: float = 0.0) -> tuple[Array, Array]:
         """Advance by ``steps`` times ``dt``, torques and pushes held; return q and v after every ``every`` steps.

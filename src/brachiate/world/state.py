@@ -23,3 +23,4 @@ class State:
     parts: dict[str, Any]
     bonds: tuple[Any, ...]
     joints: dict[Any, tuple[Array, Array]]  # coordinates and motor torques of connections
+    touching: tuple[Array, ...] | None  # what contact knows of the step before

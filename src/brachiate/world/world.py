@@ -22,9 +22,11 @@ from brachiate.model.builder import ModelBuilder
 from brachiate.model.data import STANDARD_GRAVITY, Data
 from brachiate.model.flatten import Placement
 from brachiate.model.joints import Joint
+from brachiate.model.material import Material
 from brachiate.model.model import Model
-from brachiate.world import links, mobility, structure
+from brachiate.world import links, mobility, structure, surfaces
 from brachiate.world.bonds import Bond, Connection, Follow, Lock, Report, Soft
+from brachiate.world.contacts import Contacts
 from brachiate.world.figure import Figure
 from brachiate.world.mobility import Mobility, NamedCoordinates, Torques
 from brachiate.world.named import Named, coordinate_values
@@ -53,6 +55,7 @@ class World:
         self._figures: dict[str, Figure] = {}
         self._pushes: list[Push] = []
         self._chosen: tuple[Any, Coordinates] | None = None  # generalized coordinates of last time, and of which structure
+        self.surfaces = surfaces.Surfaces(self)  #: what shapes are made of, and whether they touch
         self.links = links.Links(self)  #: every link, virtual ones as well, with its parent, child, brother and real one [SVC] 3
         self.time = 0.0  #: [s]
         self.rebuild()
@@ -119,12 +122,14 @@ class World:
                 bond.kept = before.joints[bond]
             bond.enter(self.held, model)
         self.held.arrange()
+        self.surfaces.rebuild()
         self.changed()
 
     def changed(self) -> None:
         """Remember that the structure is another one now, unlike any before."""
         self._changes += 1
         self._version = self._changes
+        self.surfaces.exclude()
 
     def decide(self) -> None:
         """Look which rows are redundant at the present state, which stays as it is."""
@@ -140,6 +145,33 @@ class World:
     def figure(self, name: str) -> Figure:
         """One figure by name."""
         return doors.named(self._figures, name, "figure", "this world")
+
+    # --- contact ----------------------------------------------------------------------------------
+
+    def touch(
+        self,
+        one: str | None = None,
+        other: str | None = None,
+        *,
+        material: Material | None = None,
+        friction: float | None = None,
+        restitution: float | None = None,
+    ) -> None:
+        """Let shapes that meet touch from now on; shapes without a material of their own are made of this one.
+
+        With the names of two links, only what happens between those is said: ``world.touch("man/left_foot", "ice/ground",
+        friction=0.05)``. Links that are connected, and neighbours in a figure, never touch. :meth:`pass_through` takes it back.
+        """
+        self.surfaces.touch(one, other, material, friction, restitution)
+
+    def pass_through(self, one: str | None = None, other: str | None = None) -> None:
+        """Let two links, or everything, pass through each other."""
+        self.surfaces.pass_through(one, other)
+
+    @property
+    def contacts(self) -> Contacts:
+        """What touches at this moment, with forces: those of a very short step from here."""
+        return self.surfaces.contacts()
 
     # --- structure ------------------------------------------------------------------------------
 
@@ -316,12 +348,12 @@ class World:
     def save(self) -> State:
         """Return a snapshot of everything that changes."""
         if not hasattr(self, "model"):
-            return State((), 0.0, np.zeros(0), np.zeros(0), np.zeros(0), (), 0, {}, (), {})
+            return State((), 0.0, np.zeros(0), np.zeros(0), np.zeros(0), (), 0, {}, (), {}, None)
         d = self.data
         joints = {bond: bond.keep() for bond in self.bonds if isinstance(bond, Connection)}
         return State(
             self.model.coordinates, self.time, d.q.copy(), d.v.copy(), d.tau.copy(), tuple(self._pushes),
-            self._version, dict(self.parts), tuple(self.bonds), joints,
+            self._version, dict(self.parts), tuple(self.bonds), joints, self.surfaces.memory(),
         )  # fmt: skip
 
     def restore(self, state: State) -> None:
@@ -348,6 +380,7 @@ class World:
         self.time = state.time
         self._pushes = list(state.pushes)
         self._load_pushes()
+        self.surfaces.recall(state.touching)
         if state.bonds and (self.held.room.state[: self.held.room.count[1]] == NEW).any():
             self.decide()
 
@@ -363,7 +396,7 @@ class World:
         if not isinstance(state, State) or any(bond.world is not self for bond in state.bonds):
             raise ArgumentError(f"copy expects nothing, or what save of this world returned, got {doors.shown(state)}.")
         other = World(self._gravity)
-        other.parts = dict(state.parts)
+        other.parts, other.surfaces = dict(state.parts), surfaces.copied(self.surfaces, other)
         other._figures = {name: Figure(other, name, model) for name, (model, _, _) in state.parts.items()}
         other.bonds = [bond.copied(other) for bond in state.bonds]
         other.rebuild()

@@ -1,0 +1,121 @@
+"""Surfaces of a world: whether its shapes touch, what they are made of, and which of them never meet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brachiate import doors
+from brachiate.contact.shapes import colliding, geometry
+from brachiate.contact.touches import Touches
+from brachiate.doors import Array
+from brachiate.errors import ArgumentError
+from brachiate.model.material import Material
+from brachiate.world.bonds import Connection
+from brachiate.world.contacts import Contacts
+
+if TYPE_CHECKING:
+    from brachiate.world.world import World
+
+
+class Surfaces:
+    """What :meth:`World.touch` sets up. Shapes have their own material, or the one given there; pairs of links may have another."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.on = False
+        self.material = Material()
+        self._between: dict[frozenset[str], Material | None] = {}
+        self.touches: Touches | None = None
+        #: Links that carry and rest, by pair of shapes.
+        self.pairs: list[tuple[str, str]] = []
+
+    def touch(
+        self, one: str | None, other: str | None, material: Material | None, friction: float | None, restitution: float | None
+    ) -> None:
+        """See :meth:`World.touch`."""
+        if material is None:
+            material = Material(
+                friction=self.material.friction if friction is None else friction,
+                restitution=self.material.restitution if restitution is None else restitution,
+            )
+        elif friction is not None or restitution is not None:
+            raise ArgumentError("touch: give a material, or friction and restitution, not both.")
+        if not isinstance(material, Material):
+            raise ArgumentError(f"touch expects a Material, such as Material(friction=0.5), got {material!r}.")
+        if one is not None and other is not None:
+            self._set_between(one, other, material)
+        elif one is None and other is None:
+            self.material = material
+        else:
+            raise ArgumentError("touch: name two links, or none for all that there are.")
+        self.on = True
+        self.rebuild()
+
+    def pass_through(self, one: str | None, other: str | None) -> None:
+        """See :meth:`World.pass_through`."""
+        if one is not None and other is not None:
+            self._set_between(one, other, None)
+        elif one is None and other is None:
+            self.on = False
+        else:
+            raise ArgumentError("pass_through: name two links, or none for all that there are.")
+        self.rebuild()
+
+    def contacts(self) -> Contacts:
+        """See :attr:`World.contacts`."""
+        if self.touches is None:
+            return Contacts(())
+        return Contacts.of(self.touches.at_this_moment(self.world.time), self.pairs)
+
+    def memory(self) -> tuple[Array, ...] | None:
+        """What contact knows of the step before."""
+        return None if self.touches is None else self.touches.memory()
+
+    def recall(self, memory: tuple[Array, ...] | None) -> None:
+        """Bring that back, if there is room for it, else begin anew."""
+        if self.touches is not None:
+            self.touches.recall(memory)
+
+    def _set_between(self, one: str, other: str, material: Material | None) -> None:
+        for name in (one, other):
+            doors.named(self.world.model.links, name, "link", "this world")
+        self._between[frozenset((one, other))] = material
+
+    def rebuild(self) -> None:
+        """Make everything anew for the world's present model; materials stay."""
+        if not self.on:
+            self.touches = None
+            return
+        model = self.world.model
+        found = geometry(model)
+        shapes = colliding(model)
+        self.pairs = [(shapes[a][0], shapes[b][0]) for a, b in found.pair]
+        materials = []
+        for a, b in found.pair:
+            own = [shapes[i][1].material or self.material for i in (a, b)]
+            chosen = self._between.get(frozenset((shapes[a][0], shapes[b][0])))
+            materials.append(chosen or own[0].with_other(own[1]))
+        self.touches = Touches(self.world.data, self.world.held, found, materials)
+        self.exclude()
+
+    def exclude(self) -> None:
+        """Let bodies that are connected, and links that are told so, not touch."""
+        if self.touches is None:
+            return
+        model, G = self.world.model, self.touches.geometry
+        joined = set()
+        for bond in self.world.bonds:
+            if isinstance(bond, Connection):
+                joined.add(frozenset(model.placements[link].body if link in model.placements else -1 for link in (bond.link, bond.to)))
+        for n, (a, b) in enumerate(G.pair):
+            never = frozenset(self.pairs[n]) in self._between and self._between[frozenset(self.pairs[n])] is None
+            G.pair_on[n] = not never and frozenset((int(G.body[a]), int(G.body[b]))) not in joined
+
+
+def copied(surfaces: Surfaces, world: World) -> Surfaces:
+    """Return the same for another world."""
+    other = Surfaces(world)
+    other.on, other.material, other._between = surfaces.on, surfaces.material, dict(surfaces._between)
+    return other
+
+
