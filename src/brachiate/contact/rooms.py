@@ -1,5 +1,7 @@
 """The arrays contact works on: ``Geometry`` (what can touch), ``Areas`` (what does), ``Problem`` (what it takes).
 
+``Scratch`` is where areas are looked for.
+
 A contact *area* is a point, a segment or a convex polygon in a plane, with a normal: never loose points. It lies between
 two shapes, the *first* of which carries and the *second* rests on it; the normal points from the first to the second, and
 relative velocities and forces are those of the second against the first, as of a virtual link [DF] IV.
@@ -13,11 +15,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from brachiate.compiled import Floats, IntRows2, Ints, Rows3, Rows33, Rows82, opener
+from brachiate.compiled import Floats, IntRows2, Ints, Rows3, Rows6, Rows33, Rows82, opener
 
 CORNERS = 8  # at most so many of one area
 
-# Kinds of shapes. Those from PLANE on have no inside that could be turned over: they only carry.
+# Kinds of shapes. Those from PLANE on have no inside that could be turned over: they only carry. A field's size are its
+# spacings along x and y and its greatest height.
 SPHERE, CAPSULE, CYLINDER, ELLIPSOID, BOX, HULL, PLANE, FIELD = range(8)
 
 
@@ -28,7 +31,7 @@ class Geometry(NamedTuple):
     body: Ints  # (ng,) -1 for the inertial frame
     R: Rows33  # (ng, 3, 3) orientation in its body
     p: Rows3  # (ng, 3) [m] place in its body
-    size: Rows3  # (ng, 3) [m] radius; radius and half length along z; semi-axes; half edges
+    size: Rows3  # (ng, 3) [m] radius; radius and half length along z; semi-axes; half edges; of a hull what fits inside; see FIELD
     reach: Floats  # (ng,) [m] radius of a ball about its place that holds all of it; inf for planes
     corner_at: Ints  # (ng+1,) where the corners of a hull start
     corner: Rows3  # (nc, 3) [m] in the shape's frame
@@ -56,6 +59,20 @@ class Areas(NamedTuple):
     gap: Rows3  # (na, 3) [m, -, -]: the gap at (x, y) is g_0 + g_1 x + g_2 y, negative inside each other
 
 
+class Scratch(NamedTuple):
+    """Where areas are looked for, and what is remembered until the next time. Size: nk places for the corners of a face."""
+
+    x: Rows3  # (ng, 3) [m] place of every shape, along world axes from the world's origin
+    near: Ints  # (np,) pairs whose bounding balls are near each other
+    margin: Floats  # (np,) [m] how much farther than others a pair is looked for; zero, if nobody says so
+    last: Ints  # (np,) which face bore the last time, for ties; -1 for none
+    point: Rows3  # (2 nk, 3) [m] features of the first and of the second shape, world axes
+    flat: Rows3  # (4 nk, 3) [m] corners in the plane of contact: u, v, and the gap where it is no affine one
+    simplex: Rows6  # (4, 6) [m] corners of a simplex: first less second shape, then the corner of the first
+    cluster: Rows6  # (nl, 6) of a field: normal, and the smallest gap so far with its place in the sums
+    member: Ints  # (nk,) which cluster a point on a field belongs to
+
+
 class Problem(NamedTuple):
     """One coupled problem u = u0 + G w with the law of contact for every pair. Sizes: m pairs, n rows, all packed."""
 
@@ -78,4 +95,5 @@ class Problem(NamedTuple):
 
 open_geometry = opener(Geometry)
 open_areas = opener(Areas)
+open_contact = opener(Geometry, Areas, Scratch)
 open_problem = opener(Problem)

@@ -318,6 +318,45 @@ class Plane(Shape):
         return np.array([(-h, -h, 0), (h, -h, 0), (h, h, 0), (-h, h, 0.0)]), np.array([(0, 1, 2), (0, 2, 3)])
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HeightField(Shape):
+    """Everything below a surface over a grid: triangles between heights z that are given point by point, centred on its frame.
+
+    ``heights[j, i]`` [m] is the height at x = (i - (nx - 1)/2) times the spacing, y = (j - (ny - 1)/2) times the spacing.
+    ``spacing`` is one number [m], or two along x and y. Every cell is split from its corner (0, 0) to its corner (1, 1).
+    """
+
+    kind: ClassVar[str] = "height field"
+    heights: Array
+    spacing: Any = 0.1
+
+    def _check(self) -> None:
+        expected = "at least 2 rows of at least 2 finite numbers"
+        heights = doors.reals(self.heights, "heights of a height field", expected)
+        if heights.ndim != 2 or min(heights.shape) < 2:
+            raise ArgumentError(f"heights of a height field: expected {expected}, got shape {heights.shape}.")
+        if not np.isfinite(heights).all():
+            raise ArgumentError(f"heights of a height field: expected {expected}, got {heights[~np.isfinite(heights)][0]} among them.")
+        spacing = doors.each(self.spacing, (2,), "spacing of a height field", "one number or two, along x and y")
+        for value in spacing:
+            doors.number(value, "spacing of a height field", above=0.0)
+        self._set("heights", np.ascontiguousarray(heights))
+        self._set("spacing", spacing)
+
+    def volume(self) -> float:
+        return 0.0
+
+    def inertia(self) -> Array:
+        return np.zeros((3, 3))
+
+    def _surface(self, fineness: int) -> tuple[Array, Triangles]:
+        ny, nx = self.heights.shape
+        x, y = ((np.arange(n) - (n - 1) / 2) * step for n, step in zip((nx, ny), self.spacing, strict=True))
+        vertices = np.stack([*np.meshgrid(x, y), self.heights], axis=-1).reshape(-1, 3)
+        a = (np.arange(ny - 1)[:, None] * nx + np.arange(nx - 1)).ravel()
+        return vertices, np.concatenate([np.c_[a, a + 1, a + nx + 1], np.c_[a, a + nx + 1, a + nx]])
+
+
 def frame_along(direction: ArrayLike) -> Array:
     """Return a rotation whose z axis is along a unit direction."""
     z = doors.axis(direction, "direction")
