@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 
 from brachiate.compiled import kernel, outlined
+from brachiate.constraints.rows import across
 from brachiate.contact.feature import ellipsoid_point
 from brachiate.contact.rooms import BOX, CAPSULE, CYLINDER, ELLIPSOID, HULL
 from brachiate.spatial import Vec3, cross, norm, unrotate, vec3
 
 ROUNDS = 64  # at most so many corners are tried; five are the rule, more for round shapes that are near each other
 PRECISE = 1e-12  # of the squared distance
+SEARCH = 16  # steps to a better direction where shapes lie in each other
 TOUCH = 1e-6  # [m] nearer than this a distance has no direction
 PREFER = 1e-5  # [m] by so much less deep a direction between faces must be
 
@@ -196,6 +198,25 @@ def face_normal(Gm, g, R, k):
     return axis if k % 2 == 0 else -axis
 
 
+@kernel
+def least_deep_near(Gm, g1, g2, R1, R2, d, n):
+    """A better direction near n, by trying a step to four sides and halving it where none of them is better."""
+    best, step = separation(Gm, g1, g2, R1, R2, d, n), 0.2
+    for _ in range(SEARCH):
+        a, b = across(n)
+        found = False
+        for k in range(4):
+            m = n + (step if k % 2 == 0 else -step) * (a if k < 2 else b)
+            m = (1.0 / norm(m)) * m
+            s = separation(Gm, g1, g2, R1, R2, d, m)
+            if s > best:
+                best, n, found = s, m, True
+                break
+        if not found:
+            step *= 0.4
+    return n
+
+
 @outlined
 def least_deep(Gm, S, g1, g2, R1, R2, d):
     """Direction in which cores that touch are least deep in each other, as far as it is known, and how far they are apart along it."""
@@ -211,6 +232,8 @@ def least_deep(Gm, S, g1, g2, R1, R2, d):
                 best, n = s, m
             break
         inset *= 4.0
+    n = least_deep_near(Gm, g1, g2, R1, R2, d, n)
+    best = max(best, separation(Gm, g1, g2, R1, R2, d, n) - PREFER)
     for k in range(count_faces(Gm, g1)):
         m = face_normal(Gm, g1, R1, k)
         s = separation(Gm, g1, g2, R1, R2, d, m)
@@ -221,7 +244,29 @@ def least_deep(Gm, S, g1, g2, R1, R2, d):
         s = separation(Gm, g1, g2, R1, R2, d, m)
         if s > best:
             best, n = s, m
+    for k in range(count_edges(Gm, g1)):
+        for j in range(count_edges(Gm, g2)):
+            m = cross(edge_direction(R1, k), edge_direction(R2, j))
+            s = norm(m)
+            if s > 1e-3:
+                m = (math.copysign(1.0, m @ d) / s) * m
+                s = separation(Gm, g1, g2, R1, R2, d, m) - PREFER
+                if s > best:
+                    best, n = s, m
     return n, separation(Gm, g1, g2, R1, R2, d, n)
+
+
+@kernel
+def count_edges(Gm, g):
+    """How many directions the edges of a shape have that are worth trying: those of a box, the axis of a rod."""
+    kind = Gm.kind[g]
+    return 3 if kind == BOX else 1 if kind == CAPSULE or kind == CYLINDER else 0
+
+
+@kernel
+def edge_direction(R, k):
+    """Direction of edge k; the first is along z."""
+    return R.z if k == 0 else R.x if k == 1 else R.y
 
 
 @kernel

@@ -8,8 +8,9 @@ from brachiate.compiled import kernel, outlined
 from brachiate.contact.area import at_corner, plane_axes, put_area, put_point
 from brachiate.contact.boxes import SURE
 from brachiate.contact.clip import clipped, inside, overlap, parallel
-from brachiate.contact.feature import affine, edge_of, lay, lowest, put_feature, tilt
-from brachiate.spatial import Vec3, vec3
+from brachiate.contact.feature import affine, cap, edge_of, lay, lowest, put_feature, tilt
+from brachiate.contact.rooms import CYLINDER
+from brachiate.spatial import Vec3, norm, vec3
 
 FLAT = 1.0 - 5e-7  # cosine of a milliradian: the normal is that of a face
 STEEP = 0.2  # cosine beyond which a face is only a corner seen along the normal
@@ -52,6 +53,11 @@ def join(Gm, A, S, i, g1, g2, R1, x1, R2, x2, n, p, gap, margin, doubtful):
     f2 = -(N2 @ n) if k2 > 2 else 0.0
     if f1 > FLAT or f2 > FLAT:
         z = N1 if f1 > FLAT else -N2
+        if f1 <= FLAT or f2 <= FLAT:  # one is tilted: let a corner of an octagon that stands for a cap be where they are nearest
+            if f1 > FLAT and Gm.kind[g1] == CYLINDER:
+                cap(S, 0, R1, x1, Gm.size[g1, 0], Gm.size[g1, 1], towards(z, p - x1))
+            elif f2 > FLAT and Gm.kind[g2] == CYLINDER:
+                cap(S, places, R2, x2, Gm.size[g2, 0], Gm.size[g2, 1], towards(-z, p - x2))
         if k1 > 2 and N1 @ z < STEEP:
             k1 = lowest(S, 0, k1, z)
         if k2 > 2 and N2 @ z > -STEEP:
@@ -88,6 +94,12 @@ def join(Gm, A, S, i, g1, g2, R1, x1, R2, x2, n, p, gap, margin, doubtful):
     if gap < margin:
         put_point(A, i, 0, p, plane_axes(n, R1), gap)
     return 1
+
+
+@kernel
+def towards(N, d):
+    """A normal that leans a little to where d points."""
+    return N + (0.1 / max(norm(d), 1e-9)) * d
 
 
 @kernel

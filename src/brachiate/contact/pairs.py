@@ -17,7 +17,7 @@ from brachiate.model.model import Model
 Group = int | str  # a body, or the first of the links that are fixed together in the inertial frame
 
 
-def pairs_of(model: Model, links: Sequence[str], shapes: Geometry, rooms: Callable[[Geometry], Handle]) -> Array:
+def pairs_of(model: Model, links: Sequence[str], shapes: Geometry, rooms: Callable[..., Handle]) -> Array:
     """Pairs of shapes that may touch: (np, 2), in each the one that carries first.
 
     No pairs: shapes of one body, two that are fixed in the inertial frame, shapes of bodies that a joint holds together (across
@@ -82,7 +82,7 @@ def _in_order(shapes: Geometry, a: int, b: int) -> tuple[int, int]:
     return (b, a) if rank(b) > rank(a) else (a, b)
 
 
-def _overlapping(model: Model, links: Sequence[str], shapes: Geometry, rooms: Callable[[Geometry], Handle]) -> Array:
+def _overlapping(model: Model, links: Sequence[str], shapes: Geometry, rooms: Callable[..., Handle]) -> Array:
     """Which pairs are of one figure, and overlap in a posture it is drawn in: they always do."""
     root: dict[str, str] = {}
     for link in model.links.values():
@@ -93,17 +93,11 @@ def _overlapping(model: Model, links: Sequence[str], shapes: Geometry, rooms: Ca
     if not len(chosen):
         return found
     data = Data(model)
-    contact = rooms(shapes._replace(pair=shapes.pair[chosen], pair_on=np.ones(len(chosen), np.int64)))
-    postures = [model.neutral] + [q for name, q in model.poses.items() if name.split("/")[-1] == "reference"]
-    for q in postures:
+    contact = rooms(shapes._replace(pair=shapes.pair[chosen], pair_on=np.ones(len(chosen), np.int64)), 4 * len(chosen))
+    areas = contact.rooms[1]
+    for q in (model.neutral, *(q for name, q in model.poses.items() if name.split("/")[-1] == "reference")):
         data.assign(q=q)
         locate(data.key)
-        # One pair at a time needs no more places than it has areas.
-        _, areas, scratch = contact.rooms
-        for k, pair in enumerate(chosen):
-            if not found[pair]:
-                contact.rooms[0].pair_on[:] = 0
-                contact.rooms[0].pair_on[k] = 1
-                found[pair] = find(data, contact, 0.0) > 0
-                scratch.last[:] = -1
+        count = find(data, contact, 0.0)
+        found[chosen[areas.pair[:count]]] = True  # type: ignore[attr-defined]
     return found

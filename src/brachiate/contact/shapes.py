@@ -124,18 +124,14 @@ def solid(shape: Shape) -> Solid:
     if isinstance(shape, Plane):
         return Solid(PLANE, (0.0, 0.0, 0.0), np.inf)
     if isinstance(shape, HeightField):
-        half = (np.array(shape.heights.shape[::-1]) - 1) / 2 * shape.spacing
-        # Below the surface it has no end, so no ball holds it.
-        return Solid(FIELD, (*_two(shape.spacing), float(shape.heights.max())), np.inf if half.any() else 0.0, heights=shape.heights)
+        # Below its surface it has no end, so no ball holds it.
+        x, y = shape.spacing
+        return Solid(FIELD, (float(x), float(y), float(shape.heights.max())), np.inf, heights=shape.heights)
     raise ArgumentError(f"A {shape.kind} cannot touch anything: nobody knows its surface. Give it collides=False.")
 
 
 def _three(v: Array) -> tuple[float, float, float]:
     return float(v[0]), float(v[1]), float(v[2])
-
-
-def _two(v: Array) -> tuple[float, float]:
-    return float(v[0]), float(v[1])
 
 
 def _hull(shape: Mesh) -> Solid:
