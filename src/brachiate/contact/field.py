@@ -13,11 +13,12 @@ from brachiate.contact.area import plane_axes, put_area
 from brachiate.contact.clip import inside
 from brachiate.contact.feature import cap, ellipsoid_point, put_feature
 from brachiate.contact.hull import affine_fit, hull_around
-from brachiate.contact.rooms import CAPSULE, CYLINDER, ELLIPSOID, HULL, SPHERE
+from brachiate.contact.rooms import CAPSULE, CYLINDER, ELLIPSOID, HULL
 from brachiate.spatial import Rotation, Vec3, cross, norm, put_vec3, unrotate, vec3
 
 BUNDLE = math.cos(math.radians(10.0))  # normals within this cosine are one area
 BAND = 0.02  # [m] what is higher than this, or than the margin, is not part of an area
+BUNDLES = 4  # areas at most of a shape on a field
 BALLS = 8  # at most so many stand for a capsule
 WHOLE = 1e-9  # of a cell
 
@@ -133,7 +134,7 @@ def ball_on_field(Gm, S, a, c, radius, count, most):
     return count
 
 
-@outlined
+@kernel
 def corners_on_field(Gm, S, a, b, R, x, count, most):
     """Note where corners of a box, a hull or a cylinder are near, whose frame is given in the field's."""
     h = vec3(Gm.size, b)
@@ -157,7 +158,7 @@ def corners_on_field(Gm, S, a, b, R, x, count, most):
     return count
 
 
-@outlined
+@kernel
 def grid_under_face(Gm, S, a, b, R, x, count, most):
     """Note which points of the grid are near the face that a shape turns to the field."""
     _, up, _ = surface_under(Gm, a, x)
@@ -191,12 +192,10 @@ def grid_under_face(Gm, S, a, b, R, x, count, most):
 def points_on_field(Gm, S, a, b, R, x, most):
     """Note all points of the field where shape b, whose frame is given in the field's, is near. Returns how many."""
     kind, h, count = Gm.kind[b], vec3(Gm.size, b), 0
-    if kind == SPHERE:
-        return ball_on_field(Gm, S, a, x, h.x, 0, most)
-    if kind == CAPSULE:
-        balls = min(max(int(2.0 * h.y / min(Gm.size[a, 0], Gm.size[a, 1])) + 2, 2), BALLS)
+    if kind <= CAPSULE:
+        balls = min(max(int(2.0 * h.y / min(Gm.size[a, 0], Gm.size[a, 1])) + 2, 2), BALLS) if kind == CAPSULE else 1
         for k in range(balls):
-            c = x + (2.0 * k / (balls - 1) - 1.0) * h.y * R.z
+            c = x + (2.0 * k / max(balls - 1, 1) - 1.0) * h.y * R.z  # a sphere has no half length h.y
             count = ball_on_field(Gm, S, a, c, h.x, count, most)
         return count
     if kind == ELLIPSOID:
@@ -209,14 +208,14 @@ def points_on_field(Gm, S, a, b, R, x, most):
     return grid_under_face(Gm, S, a, b, R, x, count, most)
 
 
-@outlined
+@kernel
 def bundled(S, count):
     """Sort what was noted by normals; each bundle begins with the first point that is in none. Returns how many bundles."""
     places, bundles = S.member.shape[0], 0
     for k in range(count):
         S.member[k] = -1
     for k in range(count):
-        if S.member[k] < 0 and bundles < S.cluster.shape[0]:
+        if S.member[k] < 0 and bundles < BUNDLES:
             n = vec3(S.flat, places + k)
             for j in range(k, count):
                 if S.member[j] < 0 and vec3(S.flat, places + j) @ n > BUNDLE:
@@ -225,7 +224,7 @@ def bundled(S, count):
     return bundles
 
 
-@outlined
+@kernel
 def on_field(Gm, A, S, i, a, b, R1, x1, R2, x2, margin):
     """Areas of shape b on the field a."""
     R = turned(R1, R2)

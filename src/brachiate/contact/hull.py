@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from brachiate.compiled import kernel, outlined
+from brachiate.compiled import kernel
 from brachiate.contact.area import at_corner, distance2, turn
 from brachiate.spatial import Vec3, vec3
 
@@ -22,7 +22,7 @@ def lay_members(S, count, m, x, R, o, axes):
     return n
 
 
-@outlined
+@kernel
 def affine_fit(S, count, m, x, R, o, axes, corners):
     """The affine gap nearest to that of all points of bundle m, moved so that its smallest at a corner is the true smallest one."""
     places = S.member.shape[0]
@@ -49,7 +49,7 @@ def affine_fit(S, count, m, x, R, o, axes, corners):
     return Vec3(gap.x + least - lowest, a, b)
 
 
-@outlined
+@kernel
 def hull_around(S, count, m, x, R, o, axes):
     """Convex hull of the points of bundle m, counter-clockwise, to the last of the four places of S.flat. Returns how many corners."""
     places = S.member.shape[0]

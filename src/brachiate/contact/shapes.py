@@ -8,6 +8,7 @@ import numpy as np
 
 from brachiate import doors
 from brachiate.compiled import Handle
+from brachiate.contact.detect import WAYS
 from brachiate.contact.pairs import pairs_of
 from brachiate.contact.rooms import BOX, CAPSULE, CYLINDER, ELLIPSOID, FIELD, HULL, PLANE, SPHERE, Areas, Geometry, Scratch
 from brachiate.doors import Array
@@ -16,7 +17,6 @@ from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Hull, Mesh, Plane, Shape, Sphere
 
 COPLANAR = 1e-6  # of a hull's size: triangles whose planes differ less are one face
-CLUSTERS = 4  # areas of a shape on a height field
 ON_FIELD = 64  # points at least that one area on a field is made of
 
 
@@ -101,8 +101,9 @@ def rooms(shapes: Geometry, capacity: int | None = None) -> Handle:
         count=i(2), pair=i(n), feature=i(n), corners=i(n), P=f((n, 3)), R=f((n, 3, 3)), V=f((n, 8, 2)), gap=f((n, 3)),
     )  # fmt: skip
     scratch = Scratch(
-        x=f((len(shapes.kind), 3)), near=i(count), margin=f(count), last=np.full(count, -1, np.int64), point=f((2 * places, 3)),
-        flat=f((4 * places, 3)), simplex=f((4, 6)), cluster=f((CLUSTERS, 6)), member=i(places),
+        x=f((len(shapes.kind), 3)), z=f((len(shapes.kind), 3)), near=i(count), margin=f(count), last=np.full(count, -1, np.int64), 
+        point=f((2 * places, 3)), flat=f((4 * places, 3)), simplex=f((4, 6)), member=i(places), meeting=f(8),
+        address=np.array([way.address for way in WAYS], np.int64),
     )  # fmt: skip
     return Handle(shapes, areas, scratch)
 
