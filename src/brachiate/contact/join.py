@@ -53,14 +53,14 @@ def join(Gm, A, S, i, g1, g2, R1, x1, R2, x2, margin):
         first = f1 > FLAT  # bears: what of the other is over it?
         at, by = (places, 0) if first else (0, places)
         at, count = common(S, at, k2 if first else k1, by, k1 if first else k2, 1.0 if first else -1.0)
-        if missed(S, at, count, between, gap):
-            if doubtful:
-                return 0
-            count = 0
     elif k1 == 2 and k2 == 2 and parallel(S, 0, places):
         # Lines that are a little askew are nearest at p: let the gap there be the true one.
         at, count, between = places, overlap(S, places, 0), Vec3(gap, between.y, between.z)
     elif doubtful and (k1 != 2 or k2 != 2):
+        return 0
+    if count > 0 and missed(S, at, count, between, gap):
+        count = 0
+    if doubtful and flat and count == 0:
         return 0
     if count > 0:
         put_area(A, S, i, 0, at, count, p, R, between, height, R2, margin)
