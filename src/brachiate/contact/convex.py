@@ -252,7 +252,7 @@ def least_deep(Gm, g1, g2, R1, R2, d, n):
 def count_edges(Gm, g):
     """How many directions the edges of a shape have that are worth trying: those of a box, the axis of a rod."""
     kind = Gm.kind[g]
-    return 3 if kind == BOX else 1 if kind == CAPSULE or kind == CYLINDER else 0
+    return 3 if kind == BOX else 1 if kind in (CAPSULE, CYLINDER) else 0
 
 
 @kernel
@@ -265,7 +265,7 @@ def edge_direction(R, k):
 def smallest(Gm, g):
     """How much smaller a shape can be made before nothing is left of it."""
     kind, h = Gm.kind[g], vec3(Gm.size, g)
-    if kind == BOX or kind == ELLIPSOID:
+    if kind in (BOX, ELLIPSOID):
         return min(min(h.x, h.y), h.z)
     return min(h.x, h.y) if kind == CYLINDER else h.x if kind == HULL else 0.0
 

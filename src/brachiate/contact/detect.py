@@ -64,7 +64,7 @@ def placed(W, Gm, S, i):
 def meet(key, held, x, n):
     """Area of pair n, two convex shapes: the direction between them in the quickest way that knows it, then what they touch with."""
     _, W = open_rooms(key)
-    Gm, A, S = open_contact(held)
+    Gm, _, S = open_contact(held)
     a, b, R1, x1, R2, x2 = placed(W, Gm, S, n)
     if beside_box(Gm, a, b, R1, R2, x2 - x1, x) or beside_box(Gm, b, a, R2, R1, x1 - x2, x):
         return OK
@@ -81,7 +81,7 @@ def meet(key, held, x, n):
 def meet_convex(key, held, x, n):
     """Area of pair n, two convex shapes."""
     _, W = open_rooms(key)
-    Gm, A, S = open_contact(held)
+    Gm, _, S = open_contact(held)
     a, b, R1, x1, R2, x2 = placed(W, Gm, S, n)
     way, m, p, gap = convex(Gm, S, a, b, R1, x1, R2, x2, x)
     if way == NEAR:

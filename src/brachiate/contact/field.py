@@ -1,7 +1,7 @@
 """Shapes on height fields: points of the shape against the triangles under them, and grid points against a face above them.
 
 What is found is sorted by its normal; every bundle of normals within ten degrees becomes one area. A capsule is looked at in
-up to eight balls along its axis, a cylinder at eight points of each rim. Beyond the sides of a field there is nothing.
+up to sixteen balls along its axis, a cylinder at eight points of each rim. Beyond the sides of a field there is nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from brachiate.spatial import Rotation, Vec3, cross, norm, put_vec3, unrotate, v
 BUNDLE = math.cos(math.radians(10.0))  # normals within this cosine are one area
 BAND = 0.02  # [m] what is higher than this, or than the margin, is not part of an area
 BUNDLES = 4  # areas at most of a shape on a field
-BALLS = 8  # at most so many stand for a capsule
+BALLS = 16  # at most so many stand for a capsule, two to a cell
+UNEVEN = 2e-3  # [m] points whose gaps are farther than this from any plane are no face: only the deepest of them bear
 WHOLE = 1e-9  # of a cell
 
 
@@ -159,6 +160,22 @@ def corners_on_field(Gm, S, a, b, R, x, count, most):
 
 
 @kernel
+def peak(Gm, a, i, j, z):
+    """Whether no neighbour of a point of the grid is higher along z."""
+    p = grid_point(Gm, a, i, j)
+    nx, ny = Gm.field_cells[a, 0], Gm.field_cells[a, 1]
+    higher = 0
+    for k in range(6):
+        # Along x, along y, and across the cells, as they are split
+        u, v = i + (k < 2 or k > 3), j + (k > 1)
+        if k % 2:
+            u, v = 2 * i - u, 2 * j - v
+        if 0 <= u < nx and 0 <= v < ny:
+            higher += (grid_point(Gm, a, u, v) - p) @ z > WHOLE
+    return higher == 0
+
+
+@kernel
 def grid_under_face(Gm, S, a, b, R, x, count, most):
     """Note which points of the grid are near the face that a shape turns to the field."""
     _, up, _ = surface_under(Gm, a, x)
@@ -183,7 +200,7 @@ def grid_under_face(Gm, S, a, b, R, x, count, most):
             p = grid_point(Gm, a, i, j)
             q = p - o
             S.flat[at + k, 0], S.flat[at + k, 1] = q @ axes.x, q @ axes.y
-            if inside(S, at + k, at, k, -1.0):
+            if inside(S, at + k, at, k, -1.0) and peak(Gm, a, i, j, -N):
                 count = note(S, count, p, -N, q @ N, most)
     return count
 
@@ -193,13 +210,14 @@ def points_on_field(Gm, S, a, b, R, x, most):
     """Note all points of the field where shape b, whose frame is given in the field's, is near. Returns how many."""
     kind, h, count = Gm.kind[b], vec3(Gm.size, b), 0
     if kind <= CAPSULE:
-        balls = min(max(int(2.0 * h.y / min(Gm.size[a, 0], Gm.size[a, 1])) + 2, 2), BALLS) if kind == CAPSULE else 1
+        balls = min(max(int(4.0 * h.y / min(Gm.size[a, 0], Gm.size[a, 1])) + 2, 2), BALLS) if kind == CAPSULE else 1
         for k in range(balls):
             c = x + (2.0 * k / max(balls - 1, 1) - 1.0) * h.y * R.z  # a sphere has no half length h.y
             count = ball_on_field(Gm, S, a, c, h.x, count, most)
         return count
     if kind == ELLIPSOID:
         over, n, s = surface_under(Gm, a, x)
+        c = x
         for _ in range(3):
             c = ellipsoid_point(h, R, x, -n)
             over, n, s = surface_under(Gm, a, c)
@@ -241,8 +259,15 @@ def on_field(Gm, A, S, i, a, b, R1, x1, R2, x2, margin):
         z = R1 @ ((1.0 / norm(n)) * n)
         o = x1 + R1 @ o
         axes = plane_axes(z, R1)
-        corners = hull_around(S, count, m, x1, R1, o, axes)
-        gap = affine_fit(S, count, m, x1, R1, o, axes, corners)
+        corners, gap = 0, Vec3(0.0, 0.0, 0.0)
+        for _ in range(2):
+            corners = hull_around(S, count, m, x1, R1, o, axes)
+            gap, least, off = affine_fit(S, count, m, x1, R1, o, axes, corners)
+            if off < UNEVEN:
+                break
+            for k in range(count):
+                if S.member[k] == m and S.flat[2 * places + k, 0] > least + UNEVEN:
+                    S.member[k] = -1
         put_area(A, S, i, m, 3 * places, corners, o, axes, gap, Vec3(0.0, 0.0, 0.0), R2, margin)
     return bundles
 

@@ -24,7 +24,10 @@ def lay_members(S, count, m, x, R, o, axes):
 
 @kernel
 def affine_fit(S, count, m, x, R, o, axes, corners):
-    """The affine gap nearest to that of all points of bundle m, moved so that its smallest at a corner is the true smallest one."""
+    """The affine gap nearest to that of all points of bundle m, moved so that its smallest at a corner is the true smallest one.
+
+    Returns it, the smallest gap, and how far any gap is from being affine.
+    """
     places = S.member.shape[0]
     n = su = sv = sg = uu = uv = vv = ug = vg = 0.0
     least = math.inf
@@ -43,10 +46,14 @@ def affine_fit(S, count, m, x, R, o, axes, corners):
     size = uu * vv - uv * uv
     a, b = (ug * vv - vg * uv) / size, (vg * uu - ug * uv) / size
     gap = Vec3(sg - a * su - b * sv, a, b)
-    lowest = math.inf
+    lowest, off = math.inf, 0.0
     for k in range(corners):
         lowest = min(lowest, at_corner(gap, S, 3 * places + k))
-    return Vec3(gap.x + least - lowest, a, b)
+    for k in range(count):
+        if S.member[k] == m:
+            q = x + R @ vec3(S.flat, k) - o
+            off = max(off, abs(gap.x + a * (q @ axes.x) + b * (q @ axes.y) - S.flat[2 * places + k, 0]))
+    return Vec3(gap.x + least - lowest, a, b), least, off
 
 
 @kernel

@@ -61,8 +61,8 @@ def _joined(model: Model, groups: dict[str, Group], solid: set[Group]) -> dict[G
         next_to.setdefault(groups[first], set()).add(groups[second])
         next_to.setdefault(groups[second], set()).add(groups[first])
     joined: dict[Group, set[Group]] = {}
-    for group in next_to:
-        seen, ahead = {group}, list(next_to[group])
+    for group, beside in next_to.items():
+        seen, ahead = {group}, list(beside)
         while ahead:
             other = ahead.pop()
             if other not in seen:
@@ -87,7 +87,8 @@ def _overlapping(model: Model, links: Sequence[str], shapes: Geometry, rooms: Ca
     root: dict[str, str] = {}
     for link in model.links.values():
         root[link.name] = root[link.parent] if link.parent is not None else link.name
-    same = np.array([root[links[a]] == root[links[b]] for a, b in shapes.pair], bool)
+    roots = np.array([root[link] for link in links], str)
+    same = roots[shapes.pair[:, 0]] == roots[shapes.pair[:, 1]]
     found = np.zeros(len(same), bool)
     chosen = np.flatnonzero(same)
     if not len(chosen):
@@ -99,5 +100,5 @@ def _overlapping(model: Model, links: Sequence[str], shapes: Geometry, rooms: Ca
         data.assign(q=q)
         locate(data.key)
         count = find(data, contact, 0.0)
-        found[chosen[areas.pair[:count]]] = True  # type: ignore[attr-defined]
+        found[chosen[areas.pair[:count]]] = True  # pyright: ignore[reportAttributeAccessIssue]
     return found

@@ -92,20 +92,30 @@ def geometry(model: Model, *, pairs: bool = True) -> Geometry:
 
 def rooms(shapes: Geometry, capacity: int | None = None) -> Handle:
     """Return a handle of (Geometry, Areas, Scratch), with places for so many areas; by default for two of every pair, up to 256."""
+    most = min(max(2 * len(shapes.pair), 8), 256) if capacity is None else doors.whole(capacity, "capacity", least=1)
+    return Handle(shapes, areas_for(most), scratch_for(shapes))
+
+
+def areas_for(count: int) -> Areas:
+    """Return room for so many areas."""
+    f, i = np.zeros, lambda k: np.zeros(k, np.int64)
+    return Areas(
+        count=i(2), pair=i(count), feature=i(count), corners=i(count), P=f((count, 3)), R=f((count, 3, 3)), V=f((count, 8, 2)),
+        gap=f((count, 3)),
+    )  # fmt: skip
+
+
+def scratch_for(shapes: Geometry) -> Scratch:
+    """Return room to find areas in. A handle that begins with Geometry, Areas and Scratch may go on with other rooms."""
     count = len(shapes.pair)
-    n = min(max(2 * count, 8), 256) if capacity is None else doors.whole(capacity, "capacity", least=1)
     corners = int(np.diff(shapes.face_start).max(initial=8)) + int(np.diff(shapes.corner_at).max(initial=8))
     places = max(2 * corners, ON_FIELD) + 16
     f, i = np.zeros, lambda k: np.zeros(k, np.int64)
-    areas = Areas(
-        count=i(2), pair=i(n), feature=i(n), corners=i(n), P=f((n, 3)), R=f((n, 3, 3)), V=f((n, 8, 2)), gap=f((n, 3)),
-    )  # fmt: skip
-    scratch = Scratch(
-        x=f((len(shapes.kind), 3)), z=f((len(shapes.kind), 3)), near=i(count), margin=f(count), last=np.full(count, -1, np.int64), 
+    return Scratch(
+        x=f((len(shapes.kind), 3)), z=f((len(shapes.kind), 3)), near=i(count), margin=f(count), last=np.full(count, -1, np.int64),
         point=f((2 * places, 3)), flat=f((4 * places, 3)), simplex=f((4, 6)), member=i(places), meeting=f(8),
         address=np.array([way.address for way in WAYS], np.int64),
     )  # fmt: skip
-    return Handle(shapes, areas, scratch)
 
 
 def solid(shape: Shape) -> Solid:
@@ -140,11 +150,11 @@ def _hull(shape: Mesh) -> Solid:
     try:
         hull = shape if isinstance(shape, Hull) else Hull(vertices=shape.vertices)
     except ArgumentError:
-        raise ArgumentError(f"The {shape.kind} {shape.name!r} is flat: it has no inside, so it cannot touch. Give it collides=False.") from None
+        raise ArgumentError(f"The {shape.kind} {shape.name!r} is flat, so it cannot touch. Give it collides=False.") from None
     center = hull.centroid()
     corners = hull.vertices - center
     faces, normals = _faces(corners, hull.triangles)
-    inner = min(float((corners[face[0]] @ n)) for face, n in zip(faces, normals, strict=True))
+    inner = min(float(corners[face[0]] @ n) for face, n in zip(faces, normals, strict=True))
     return Solid(HULL, (inner, 0.0, 0.0), float(np.linalg.norm(corners, axis=1).max()), center, corners, faces, normals)
 
 
