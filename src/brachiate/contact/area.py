@@ -9,6 +9,7 @@ from brachiate.contact.rooms import CORNERS
 from brachiate.spatial import Rotation, Vec3, cross, norm, put_rotation, put_vec3
 
 MERGE = 1e-4  # [m] corners closer than this are one, a polygon narrower than this is a segment
+LINE = 1e-6  # [m] a corner nearer than this to the line of its neighbours is none
 RISE = 0.05  # [m] a segment whose far end is this much higher than the near one is a point
 
 
@@ -72,6 +73,22 @@ def thinned(S, at, count):
         count -= 1
         for j in range(chosen, at + count):
             copy_corner(S, j + 1, j)
+    return count
+
+
+@kernel
+def cornered(S, at, count):
+    """Leave out corners that are on the line between their neighbours."""
+    j = 0
+    while j < count and count > 3:
+        before, after = at + (j + count - 1) % count, at + (j + 1) % count
+        s = turn(S, before, at + j, after)
+        if s * s < LINE * LINE * distance2(S, before, after):
+            count -= 1
+            for k in range(at + j, at + count):
+                copy_corner(S, k + 1, k)
+        else:
+            j += 1
     return count
 
 
@@ -159,6 +176,8 @@ def put_area(A, S, i, feature, at, count, o, R, gap, height, R2, margin):
         margin: Farther apart it is no contact.
     """
     count = merged(S, at, count)
+    if count > 3:
+        count = cornered(S, at, count)
     if count > CORNERS:
         count = thinned(S, at, count)
     if count > 2:

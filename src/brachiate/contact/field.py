@@ -130,7 +130,7 @@ def ball_on_field(Gm, S, a, c, radius, count, most):
                     count = note(S, count, foot, n, (c - p) @ n - radius, most)
                 if s < best - 1e-9:
                     best, nearest, edge = s, foot, not within
-    if edge and best > 1e-9:
+    if edge and best > 1e-9 and (c - nearest).z > 0.1 * best:  # from above: under the rim of a field there is nothing
         count = note(S, count, nearest, (1.0 / best) * (c - nearest), best - radius, most)
     return count
 
@@ -259,16 +259,16 @@ def on_field(Gm, A, S, i, a, b, R1, x1, R2, x2, margin):
         z = R1 @ ((1.0 / norm(n)) * n)
         o = x1 + R1 @ o
         axes = plane_axes(z, R1)
-        corners, gap = 0, Vec3(0.0, 0.0, 0.0)
+        corners, gap, up = 0, Vec3(0.0, 0.0, 0.0), 0.0
         for _ in range(2):
             corners = hull_around(S, count, m, x1, R1, o, axes)
-            gap, least, off = affine_fit(S, count, m, x1, R1, o, axes, corners)
+            gap, least, off, up = affine_fit(S, count, m, x1, R1, o, axes, corners)
             if off < UNEVEN:
                 break
             for k in range(count):
                 if S.member[k] == m and S.flat[2 * places + k, 0] > least + UNEVEN:
                     S.member[k] = -1
-        put_area(A, S, i, m, 3 * places, corners, o, axes, gap, Vec3(0.0, 0.0, 0.0), R2, margin)
+        put_area(A, S, i, m, 3 * places, corners, o, axes, gap, Vec3(up, 0.0, 0.0), R2, margin)
     return bundles
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from brachiate.compiled import kernel
 from brachiate.contact.area import put_area
-from brachiate.contact.feature import affine, lay, lowest, put_feature, tilt
+from brachiate.contact.feature import affine, edge_of, lay, put_feature, tilt
 from brachiate.contact.join import STEEP
 from brachiate.spatial import Vec3, vec3
 
@@ -15,7 +15,7 @@ def on_plane(Gm, A, S, i, g, R1, x1, R2, x2, margin):
     z = R1.z
     count, N = put_feature(Gm, S, 0, g, R2, x2, -z)
     if count > 2 and N @ z > -STEEP:
-        count = lowest(S, 0, count, -z)
+        count = edge_of(S, 0, count, -z)
     o = vec3(S.point, 0)
     m = tilt(S, 0, count, N, z)
     lay(S, 0, count, o, R1)

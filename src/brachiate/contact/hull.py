@@ -26,10 +26,10 @@ def lay_members(S, count, m, x, R, o, axes):
 def affine_fit(S, count, m, x, R, o, axes, corners):
     """The affine gap nearest to that of all points of bundle m, moved so that its smallest at a corner is the true smallest one.
 
-    Returns it, the smallest gap, and how far any gap is from being affine.
+    Returns it, the smallest gap, how far any gap is from being affine, and how high the points are above o.
     """
     places = S.member.shape[0]
-    n = su = sv = sg = uu = uv = vv = ug = vg = 0.0
+    n = up = su = sv = sg = uu = uv = vv = ug = vg = 0.0
     least = math.inf
     for k in range(count):
         if S.member[k] == m:
@@ -37,6 +37,7 @@ def affine_fit(S, count, m, x, R, o, axes, corners):
             u, v = q @ axes.x, q @ axes.y
             n, su, sv, sg = n + 1.0, su + u, sv + v, sg + g
             uu, uv, vv, ug, vg = uu + u * u, uv + u * v, vv + v * v, ug + u * g, vg + v * g
+            up += q @ axes.z
             least = min(least, g)
     su, sv, sg = su / n, sv / n, sg / n
     # A little stiffness keeps the slope across a row of points at zero
@@ -53,7 +54,7 @@ def affine_fit(S, count, m, x, R, o, axes, corners):
         if S.member[k] == m:
             q = x + R @ vec3(S.flat, k) - o
             off = max(off, abs(gap.x + a * (q @ axes.x) + b * (q @ axes.y) - S.flat[2 * places + k, 0]))
-    return Vec3(gap.x + least - lowest, a, b), least, off
+    return Vec3(gap.x + least - lowest, a, b), least, off, up / n
 
 
 @kernel

@@ -8,12 +8,12 @@ from brachiate.compiled import kernel
 from brachiate.contact.area import at_corner, plane_axes, put_area, put_point
 from brachiate.contact.boxes import SURE
 from brachiate.contact.clip import clipped, inside, overlap, parallel
-from brachiate.contact.feature import affine, cap, edge_of, lay, lowest, put_feature, tilt
+from brachiate.contact.feature import affine, cap, edge_of, lay, put_feature, tilt
 from brachiate.contact.rooms import CYLINDER
 from brachiate.spatial import Vec3, norm, vec3, vec3_at
 
 FLAT = 1.0 - 5e-7  # cosine of a milliradian: the normal is that of a face
-STEEP = 0.2  # cosine beyond which a face is only a corner seen along the normal
+STEEP = 0.5  # cosine beyond which a face is only an edge or a corner seen along the normal; that of a box has 0.58 at least
 
 
 @kernel
@@ -38,9 +38,9 @@ def join(Gm, A, S, i, g1, g2, R1, x1, R2, x2, margin):
         if f1 <= FLAT or f2 <= FLAT:  # one is tilted: let a corner of an octagon that stands for a cap be where they are nearest
             turn_caps(Gm, S, g1, g2, R1, x1, R2, x2, z, p, f1 > FLAT)
         if k1 > 2 and N1 @ z < STEEP:
-            k1 = lowest(S, 0, k1, z)
+            k1 = edge_of(S, 0, k1, z)
         if k2 > 2 and N2 @ z > -STEEP:
-            k2 = lowest(S, places, k2, -z)
+            k2 = edge_of(S, places, k2, -z)
     else:
         k1 = edge_of(S, 0, k1, n) if k1 > 2 else k1
         k2 = edge_of(S, places, k2, -n) if k2 > 2 else k2

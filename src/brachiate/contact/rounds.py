@@ -38,7 +38,7 @@ def any_across(a, b):
     """A unit vector across both, or across whichever has a length."""
     c = cross(a, b)
     u = a if a @ a >= b @ b else b
-    if c @ c < 1e-12 * (u @ u) * (u @ u):
+    if c @ c <= 1e-12 * (u @ u) * (u @ u):
         # z, if it may be: things that lie in each other part upwards
         c = Vec3(0.0, 0.0, 1.0)
         c = c - (c @ u / max(u @ u, 1e-300)) * u
