@@ -37,14 +37,14 @@ class Area:
     feature: int
     corners: np.ndarray  # (k, 3) on the first shape
     gaps: np.ndarray  # (k,)
-    R: np.ndarray
-    P: np.ndarray
-    V: np.ndarray
+    axes: np.ndarray
+    point: np.ndarray
+    flat: np.ndarray  # (k, 2) in contact axes
     gap: np.ndarray
 
     @property
     def normal(self) -> np.ndarray:
-        return self.R[:, 2]
+        return self.axes[:, 2]
 
     @property
     def least(self) -> float:
@@ -59,9 +59,18 @@ class Couple:
         for k, shape in enumerate(shapes):
             joint: dict[str, Any] = {} if k in fixed else {"joint": br.Free(), "mass": 1.0, "inertia": (1, 1, 1), "center": (0, 0, 0)}
             b.link(f"link{k}", shapes=shape, **joint)
-        self.model = b.build()
-        self.data = br.Data(self.model)
-        self.geometry = geometry(self.model)
+        model = b.build()
+        self._begin(model, br.Data(model), capacity)
+
+    @classmethod
+    def of(cls, model: br.Model, data: br.Data) -> Couple:
+        """Whatever can touch in a model."""
+        couple = cls.__new__(cls)
+        couple._begin(model, data, None)
+        return couple
+
+    def _begin(self, model: br.Model, data: br.Data, capacity: int | None) -> None:
+        self.model, self.data, self.geometry = model, data, geometry(model)
         self.handle = rooms(self.geometry, capacity)
 
     def place(self, k: int, position: Any, quaternion: Any = (1, 0, 0, 0)) -> None:

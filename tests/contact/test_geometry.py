@@ -142,7 +142,7 @@ def test_doors():
     flat = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0)], float)
     sheet = br.Mesh(vertices=flat, triangles=[(0, 1, 2), (1, 3, 2)], name="paper")
     b.link("sheet", mass=1.0, inertia=(1, 1, 1), center=(0, 0, 0), shapes=sheet)
-    with pytest.raises(ArgumentError, match="The mesh 'paper' is flat, so it cannot touch. Give it collides=False"):
+    with pytest.raises(ArgumentError, match=r"The mesh 'paper' is flat, so it cannot touch. Give it collides=False"):
         geometry(b.build())
     with pytest.raises(ArgumentError, match="capacity must be at least 1"):
         rooms(geometry(br.figures.box()), 0)

@@ -49,15 +49,19 @@ def turn(S, i, j, k):
 
 
 @kernel
-def merged(S, at, count):
-    """Leave out corners that are where the one before them is. Returns how many stay."""
+def merged(S, at, count, gap):
+    """Make one of corners that are in one place: that with the smaller gap. Returns how many there are then."""
     k = 1
     for j in range(at + 1, at + count):
         if distance2(S, j, at + k - 1) > MERGE * MERGE:
             copy_corner(S, j, at + k)
             k += 1
+        elif at_corner(gap, S, j) < at_corner(gap, S, at + k - 1):
+            copy_corner(S, j, at + k - 1)
     while k > 1 and distance2(S, at, at + k - 1) <= MERGE * MERGE:
         k -= 1
+        if at_corner(gap, S, at + k) < at_corner(gap, S, at):
+            copy_corner(S, at + k, at)
     return k
 
 
@@ -175,7 +179,7 @@ def put_area(A, S, i, feature, at, count, o, R, gap, height, R2, margin):
         R2: Orientation of the second shape: a segment's axis follows it.
         margin: Farther apart it is no contact.
     """
-    count = merged(S, at, count)
+    count = merged(S, at, count, gap)
     if count > 3:
         count = cornered(S, at, count)
     if count > CORNERS:
