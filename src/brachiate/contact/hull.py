@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from brachiate.compiled import kernel
-from brachiate.contact.area import at_corner, distance2, turn
+from brachiate.contact.area import at_corner, distance2, straightened, turn
 from brachiate.spatial import Vec3, vec3
 
 
@@ -63,6 +63,8 @@ def hull_around(S, count, m, x, R, o, axes):
     places = S.member.shape[0]
     at = 3 * places
     n = lay_members(S, count, m, x, R, o, axes)
+    if n > 2 and straightened(S, at, n) == 2:  # on one line nobody is to the right
+        return 2
     start = at
     for k in range(at + 1, at + n):
         if S.flat[k, 0] < S.flat[start, 0] or (S.flat[k, 0] == S.flat[start, 0] and S.flat[k, 1] < S.flat[start, 1]):
