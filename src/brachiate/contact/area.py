@@ -14,6 +14,12 @@ RISE = 0.05  # [m] a segment whose far end is this much higher than the near one
 
 
 @kernel
+def variable(n):
+    """A whole number that is no constant: a function called with different constants would be compiled for each of them."""
+    return n + 0
+
+
+@kernel
 def plane_axes(z, R):
     """Contact axes with the normal z: x is the x axis of a shape laid on the plane, or its y axis, where x stands on it."""
     a = R.x if abs(R.x @ z) < 0.9 else R.y

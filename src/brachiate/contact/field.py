@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from brachiate.compiled import kernel, outlined
-from brachiate.contact.area import plane_axes, put_area
+from brachiate.contact.area import plane_axes, put_area, variable
 from brachiate.contact.clip import inside
 from brachiate.contact.feature import cap, ellipsoid_point, put_feature
 from brachiate.contact.hull import affine_fit, hull_around
@@ -179,7 +179,7 @@ def peak(Gm, a, i, j, z):
 def grid_under_face(Gm, S, a, b, R, x, count, most):
     """Note which points of the grid are near the face that a shape turns to the field."""
     _, up, _ = surface_under(Gm, a, x)
-    k, N = put_feature(Gm, S, 0, b, R, x, -up)
+    k, N = put_feature(Gm, S, variable(0), b, R, x, -up)
     if k < 3:
         return count
     places = S.member.shape[0]
@@ -208,7 +208,7 @@ def grid_under_face(Gm, S, a, b, R, x, count, most):
 @kernel
 def points_on_field(Gm, S, a, b, R, x, most):
     """Note all points of the field where shape b, whose frame is given in the field's, is near. Returns how many."""
-    kind, h, count = Gm.kind[b], vec3(Gm.size, b), 0
+    kind, h, count = Gm.kind[b], vec3(Gm.size, b), variable(0)
     if kind <= CAPSULE:
         balls = min(max(int(4.0 * h.y / min(Gm.size[a, 0], Gm.size[a, 1])) + 2, 2), BALLS) if kind == CAPSULE else 1
         for k in range(balls):

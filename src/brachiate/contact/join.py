@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from brachiate.compiled import kernel
-from brachiate.contact.area import at_corner, plane_axes, put_area, put_point
+from brachiate.contact.area import at_corner, plane_axes, put_area, put_point, variable
 from brachiate.contact.boxes import SURE
 from brachiate.contact.clip import clipped, inside, overlap, parallel
 from brachiate.contact.feature import affine, cap, edge_of, lay, put_feature, tilt
@@ -27,7 +27,7 @@ def join(Gm, A, S, i, g1, g2, R1, x1, R2, x2, margin):
     gap, doubtful = S.meeting[6], S.meeting[7] != 0.0
     places = S.member.shape[0]
     count, at = 0, 0
-    k1, N1 = put_feature(Gm, S, 0 * places, g1, R1, x1, n)
+    k1, N1 = put_feature(Gm, S, variable(0), g1, R1, x1, n)
     k2, N2 = put_feature(Gm, S, places, g2, R2, x2, -n)
     f1 = N1 @ n if k1 > 2 else 0.0
     f2 = -(N2 @ n) if k2 > 2 else 0.0
@@ -51,7 +51,7 @@ def join(Gm, A, S, i, g1, g2, R1, x1, R2, x2, margin):
     lay(S, places, k2, p, R)
     if flat:
         first = f1 > FLAT  # bears: what of the other is over it?
-        at, by = (places, 0) if first else (0, places)
+        at, by = (places, variable(0)) if first else (variable(0), places)
         at, count = common(S, at, k2 if first else k1, by, k1 if first else k2, 1.0 if first else -1.0)
     elif k1 == 2 and k2 == 2 and parallel(S, 0, places):
         # Lines that are a little askew are nearest at p: let the gap there be the true one.
@@ -63,7 +63,7 @@ def join(Gm, A, S, i, g1, g2, R1, x1, R2, x2, margin):
     if doubtful and flat and count == 0:
         return 0
     if count > 0:
-        put_area(A, S, i, 0, at, count, p, R, between, height, R2, margin)
+        put_area(A, S, i, variable(0), at, count, p, R, between, height, R2, margin)
     elif gap < margin:
         put_point(A, i, 0, p, plane_axes(n, R1), gap)
     return 1
