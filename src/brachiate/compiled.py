@@ -172,8 +172,8 @@ if MODE == "off":
         return cls
 
     def opener(*rooms: type) -> Callable[[Any], tuple[Any, ...]]:
-        """Return a function that turns a handle's key into its rooms: here the key is the rooms."""
-        return lambda key: key
+        """Return a function that turns a handle's key into its first rooms: here the key is the rooms."""
+        return lambda key: key[: len(rooms)]
 
 else:
     import numba
@@ -379,7 +379,7 @@ else:
         return array._getvalue()
 
     def opener(*rooms: type) -> Callable[[Any], tuple[Any, ...]]:
-        """Return a compiled function that turns a handle's key into its rooms, without copying or counting."""
+        """Return a compiled function that turns a handle's key into its first rooms, without copying or counting."""
         room_types = [_Room(room) for room in rooms]
 
         @intrinsic

@@ -8,7 +8,7 @@ import pytest
 from brachiate import Data, figures
 from brachiate.dynamics import forward_dynamics, mass_matrix, totals
 from brachiate.errors import ArgumentError, UnknownName
-from brachiate.figures import FIGURES, arm2, bar, box, chain, ground, human16, inchworm, monkey16, plate, swing
+from brachiate.figures import FIGURES, arm2, bar, box, chain, ground, human16, inchworm, monkey16, plate, slope, steps, swing, terrain
 from brachiate.kinematics import link_poses
 from brachiate.model.joints import BALL
 from brachiate.model.model import Model
@@ -146,6 +146,18 @@ def test_things():
     assert box((1, 2, 3), 4.0).mass == pytest.approx(4.0)
     assert plate().links["plate"].position[2] == pytest.approx(0.02)
     assert isinstance(ground().links["ground"].shapes[0], Plane)
+    surface = slope(30.0, 2.0).links["slope"].shapes[0]
+    assert np.degrees(np.arccos(surface.rotation[2, 2])) == pytest.approx(30.0)
+    corners = surface.surface()[0]
+    assert corners[:, 0] == pytest.approx([0, 3**0.5, 3**0.5, 0], abs=1e-12)
+    assert corners[:, 2] == pytest.approx([0, 1, 1, 0], abs=1e-12)
+    stairs = steps(3, rise=0.2, tread=0.3, width=1.0)
+    assert [shape.surface()[0][:, 2].max() for shape in stairs.links["steps"].shapes] == pytest.approx([0.2, 0.4, 0.6])
+    assert stairs.sites["top"].position == pytest.approx([0.75, 0, 0.6])
+    hill = terrain([[0, 1], [2, 3], [4, 5]], spacing=(0.5, 2.0)).links["terrain"].shapes[0]
+    assert hill.surface()[0][:, 0] == pytest.approx([-0.25, 0.25] * 3)
+    assert hill.surface()[0][:, 1] == pytest.approx([-2, -2, 0, 0, 2, 2])
+    assert hill.surface()[0][:, 2] == pytest.approx(np.arange(6))
 
 
 def test_every_moving_figure_can_fall():
@@ -189,5 +201,13 @@ def test_doors():
         bar(height=-1)
     with pytest.raises(ArgumentError, match=r"size of the box: every edge must be longer than 0 m"):
         box((1, 0, 1))
+    with pytest.raises(ArgumentError, match=r"degrees of the slope must be at least 0 and at most 89.9, got 90"):
+        slope(90)
+    with pytest.raises(ArgumentError, match=r"count of the steps must be at least 1, got 0"):
+        steps(0)
+    with pytest.raises(ArgumentError, match=r"rise of the steps must be more than 0, got 0"):
+        steps(rise=0.0)
+    with pytest.raises(ArgumentError, match=r"heights of a height field: expected at least 2 rows of .*, got shape \(3,\)"):
+        terrain([1, 2, 3])
     with pytest.raises(ArgumentError, match=r"height of the monkey must be at least 0.1 and at most 3, got 60"):
         monkey16(height=60)

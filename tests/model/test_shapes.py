@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from brachiate import Box, Capsule, Cylinder, Ellipsoid, Hull, Mesh, Plane, Shape, Sphere
+from brachiate import Box, Capsule, Cylinder, Ellipsoid, HeightField, Hull, Mesh, Plane, Shape, Sphere
 from brachiate.errors import ArgumentError
 from brachiate.model.shapes import frame_along
 
@@ -195,3 +195,25 @@ def test_shapes_do_not_keep_the_callers_arrays():
 def test_shapes_are_frozen():
     with pytest.raises(AttributeError):
         SOLIDS["sphere"].radius = 2.0
+
+
+def test_a_height_field_is_a_surface_without_mass():
+    heights = np.array([[0.0, 0.1, 0.0], [0.2, 0.3, 0.1]])
+    field = HeightField(heights=heights, spacing=(0.5, 1.0))
+    assert field.volume() == 0
+    assert not field.inertia().any()
+    vertices, triangles = field.surface()
+    a, b, c = (vertices[triangles[:, k]] for k in range(3))
+    normals = np.cross(b - a, c - a)
+    assert (normals[:, 2] > 0).all()
+    assert normals[:, 2].sum() / 2 == pytest.approx(1.0)  # seen from above it covers 1 m x 1 m
+    for bad, message in (
+        ([[1, 2], [3, np.nan]], "got nan among them"),
+        ([[1, 2, 3]], r"got shape \(1, 3\)"),
+        ("hilly", "expected at least 2 rows"),
+    ):
+        with pytest.raises(ArgumentError, match=f"heights of a height field: .*{message}"):
+            HeightField(heights=bad)
+    for bad in (0.0, (1.0, -1.0), (1, 2, 3), None):
+        with pytest.raises(ArgumentError, match="spacing of a height field"):
+            HeightField(heights=heights, spacing=bad)

@@ -9,7 +9,14 @@ from brachiate.contact.rooms import CORNERS
 from brachiate.spatial import Rotation, Vec3, cross, norm, put_rotation, put_vec3
 
 MERGE = 1e-4  # [m] corners closer than this are one, a polygon narrower than this is a segment
+LINE = 1e-6  # [m] a corner nearer than this to the line of its neighbours is none
 RISE = 0.05  # [m] a segment whose far end is this much higher than the near one is a point
+
+
+@kernel
+def variable(n):
+    """A whole number that is no constant: a function called with different constants would be compiled for each of them."""
+    return n + 0
 
 
 @kernel
@@ -48,15 +55,19 @@ def turn(S, i, j, k):
 
 
 @kernel
-def merged(S, at, count):
-    """Leave out corners that are where the one before them is. Returns how many stay."""
+def merged(S, at, count, gap):
+    """Make one of corners that are in one place: that with the smaller gap. Returns how many there are then."""
     k = 1
     for j in range(at + 1, at + count):
         if distance2(S, j, at + k - 1) > MERGE * MERGE:
             copy_corner(S, j, at + k)
             k += 1
+        elif at_corner(gap, S, j) < at_corner(gap, S, at + k - 1):
+            copy_corner(S, j, at + k - 1)
     while k > 1 and distance2(S, at, at + k - 1) <= MERGE * MERGE:
         k -= 1
+        if at_corner(gap, S, at + k) < at_corner(gap, S, at):
+            copy_corner(S, at + k, at)
     return k
 
 
@@ -72,6 +83,22 @@ def thinned(S, at, count):
         count -= 1
         for j in range(chosen, at + count):
             copy_corner(S, j + 1, j)
+    return count
+
+
+@kernel
+def cornered(S, at, count):
+    """Leave out corners that are on the line between their neighbours."""
+    j = 0
+    while j < count and count > 3:
+        before, after = at + (j + count - 1) % count, at + (j + 1) % count
+        s = turn(S, before, at + j, after)
+        if s * s < LINE * LINE * distance2(S, before, after):
+            count -= 1
+            for k in range(at + j, at + count):
+                copy_corner(S, k + 1, k)
+        else:
+            j += 1
     return count
 
 
@@ -158,7 +185,9 @@ def put_area(A, S, i, feature, at, count, o, R, gap, height, R2, margin):
         R2: Orientation of the second shape: a segment's axis follows it.
         margin: Farther apart it is no contact.
     """
-    count = merged(S, at, count)
+    count = merged(S, at, count, gap)
+    if count > 3:
+        count = cornered(S, at, count)
     if count > CORNERS:
         count = thinned(S, at, count)
     if count > 2:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 
-from brachiate.compiled import kernel, outlined
+from brachiate.compiled import kernel
+from brachiate.contact.rooms import APART, NEAR, UNSURE
 from brachiate.contact.rounds import nearest_places
 from brachiate.spatial import Vec3, cross, unrotate, vec3
 
 KEEP = 2e-4  # [m] so much better another face must be than the one that bore the last time
 EDGE, EDGE_SHARE = 2e-5, 0.05  # [m, -] so much better, and by this share of it, two edges must be than a face
-APART, NEAR, UNSURE = range(3)
 SURE = 1e-6  # [m] gaps that differ less are the same
 NO_EDGE = 1e-3  # [rad] edges closer to parallel than this bring no direction that faces do not
 
@@ -57,7 +57,7 @@ def only(v, k):
     return v - without(v, k)
 
 
-@outlined
+@kernel
 def boxes(Gm, S, i, g1, g2, R1, x1, R2, x2, margin):
     """How two boxes are (APART, NEAR, or UNSURE: another way must tell); normal, nearest point of the first, and gap."""
     h, w, d = vec3(Gm.size, g1), vec3(Gm.size, g2), x2 - x1

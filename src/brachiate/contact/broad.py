@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from brachiate.compiled import kernel, outlined
+from brachiate.compiled import kernel
 from brachiate.contact.rooms import BOX, CAPSULE, FIELD, PLANE
 from brachiate.kinematics import origin_of
 from brachiate.spatial import Vec3, compose, put_vec3, rotation, unrotate, vec3
 
 
 @kernel
-def place_of(T, W, Gm, g):
-    """Place of a shape, along world axes from the world's origin."""
-    b, p = Gm.body[g], vec3(Gm.p, g)
-    if b < 0:
-        return p
-    return origin_of(T, W, b) + (vec3(W.x, b) + rotation(W.R, b) @ p)
+def put_place(T, W, Gm, S, g):
+    """Place of a shape, along world axes from the world's origin, and its z axis."""
+    b, p, z = Gm.body[g], vec3(Gm.p, g), Vec3(Gm.R[g, 0, 2], Gm.R[g, 1, 2], Gm.R[g, 2, 2])
+    if b >= 0:
+        R = rotation(W.R, b)
+        p, z = origin_of(T, W, b) + (vec3(W.x, b) + R @ p), R @ z
+    put_vec3(S.x, g, p)
+    put_vec3(S.z, g, z)
 
 
 @kernel
@@ -24,21 +26,17 @@ def turn_of(W, Gm, g):
     return R if b < 0 else compose(rotation(W.R, b), R)
 
 
-@outlined
+@kernel
 def near_pairs(T, W, Gm, S, margin):
     """Place all shapes, and list the pairs whose bounding balls are within the margin. Returns how many."""
     for g in range(Gm.kind.shape[0]):
-        put_vec3(S.x, g, place_of(T, W, Gm, g))
+        put_place(T, W, Gm, S, g)
     count = 0
     for i in range(Gm.pair.shape[0]):
         a, b = Gm.pair[i, 0], Gm.pair[i, 1]
         d = vec3(S.x, b) - vec3(S.x, a)
         if Gm.kind[a] == PLANE:
-            c = Gm.body[a]
-            z = rotation(Gm.R, a).z
-            if c >= 0:
-                z = rotation(W.R, c) @ z
-            near = z @ d < Gm.reach[b] + margin + S.margin[i]
+            near = vec3(S.z, a) @ d < Gm.reach[b] + margin + S.margin[i]
         else:
             reach = Gm.reach[a] + Gm.reach[b] + margin + S.margin[i]
             near = d @ d < reach * reach

@@ -7,6 +7,7 @@ import math
 from brachiate.compiled import kernel, outlined
 from brachiate.contact.area import copy_corner, turn
 
+PARALLEL = 0.02  # [rad] lines that cross at less than this touch along what they have in common
 ON_EDGE = 1e-12  # [m²] a corner this near to an edge, times the edge's length, is on it: it is not cut twice
 
 
@@ -79,10 +80,10 @@ def clipped_segment(S, at, by, edges, sign):
 @kernel
 def inside(S, k, by, edges, sign):
     """Whether a corner is in a convex polygon."""
+    out = 0
     for j in range(edges):
-        if sign * turn(S, by + j, by + (j + 1) % edges, k) < -ON_EDGE:
-            return False
-    return True
+        out += sign * turn(S, by + j, by + (j + 1) % edges, k) < -ON_EDGE
+    return out == 0
 
 
 @kernel
@@ -108,6 +109,3 @@ def parallel(S, a, b):
     r, s = S.flat[b + 1, 0] - S.flat[b, 0], S.flat[b + 1, 1] - S.flat[b, 1]
     both = math.sqrt((p * p + q * q) * (r * r + s * s))
     return abs(p * s - q * r) < PARALLEL * both and both > 1e-8
-
-
-PARALLEL = 0.02  # [rad]

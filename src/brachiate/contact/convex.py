@@ -10,13 +10,17 @@ from __future__ import annotations
 import math
 
 from brachiate.compiled import kernel, outlined
+from brachiate.constraints.rows import across
 from brachiate.contact.feature import ellipsoid_point
-from brachiate.contact.rooms import BOX, CAPSULE, CYLINDER, ELLIPSOID, HULL
+from brachiate.contact.rooms import APART, BOX, CAPSULE, CYLINDER, ELLIPSOID, HULL, NEAR
 from brachiate.spatial import Vec3, cross, norm, unrotate, vec3
 
 ROUNDS = 64  # at most so many corners are tried; five are the rule, more for round shapes that are near each other
-PRECISE = 1e-12  # of the squared distance
+PRECISE = 1e-10  # of the squared distance
+SEARCH = 16  # steps to a better direction where shapes lie in each other
+INSETS = 5  # times that shapes are made smaller before the line between their middles must do
 TOUCH = 1e-6  # [m] nearer than this a distance has no direction
+ABOUT = -0.5  # cosine beyond which a face is on the wrong side
 PREFER = 1e-5  # [m] by so much less deep a direction between faces must be
 
 
@@ -196,55 +200,94 @@ def face_normal(Gm, g, R, k):
     return axis if k % 2 == 0 else -axis
 
 
-@outlined
-def least_deep(Gm, S, g1, g2, R1, R2, d):
-    """Direction in which cores that touch are least deep in each other, as far as it is known, and how far they are apart along it."""
-    n = (1.0 / norm(d)) * d if d @ d > 1e-18 else Vec3(0.0, 0.0, 1.0)
-    best = separation(Gm, g1, g2, R1, R2, d, n) - PREFER
-    inset = 0.01
-    for _ in range(4):
-        inset1, inset2 = inset * smallest(Gm, g1), inset * smallest(Gm, g2)
-        length, m, _ = gjk(Gm, S, g1, g2, R1, R2, d, inset1, inset2, math.inf)
-        if length > 0.0:
-            s = separation(Gm, g1, g2, R1, R2, d, m) - PREFER
+@kernel
+def least_deep_near(Gm, g1, g2, R1, R2, d, n):
+    """A better direction near n, by trying a step to four sides and halving it where none of them is better."""
+    best, step = separation(Gm, g1, g2, R1, R2, d, n), 0.2
+    for _ in range(SEARCH):
+        a, b = across(n)
+        found = False
+        for k in range(4):
+            m = n + (step if k % 2 == 0 else -step) * (a if k < 2 else b)
+            m = (1.0 / norm(m)) * m
+            s = separation(Gm, g1, g2, R1, R2, d, m)
             if s > best:
-                best, n = s, m
-            break
-        inset *= 4.0
-    for k in range(count_faces(Gm, g1)):
-        m = face_normal(Gm, g1, R1, k)
-        s = separation(Gm, g1, g2, R1, R2, d, m)
-        if s > best:
-            best, n = s, m
-    for k in range(count_faces(Gm, g2)):
-        m = -face_normal(Gm, g2, R2, k)
-        s = separation(Gm, g1, g2, R1, R2, d, m)
-        if s > best:
-            best, n = s, m
-    return n, separation(Gm, g1, g2, R1, R2, d, n)
+                best, n, found = s, m, True
+                break
+        if not found:
+            step *= 0.4
+    return n
+
+
+@kernel
+def least_deep(Gm, g1, g2, R1, R2, d, n):
+    """Direction in which cores that touch are least deep in each other, as far as it is known, and how far they are apart along it.
+
+    Tried are those of faces and those across two edges that are about along n, else those near n.
+    """
+    start = separation(Gm, g1, g2, R1, R2, d, n)
+    best, known = start - PREFER, n
+    for k in range(count_faces(Gm, g1) + count_faces(Gm, g2)):
+        j = k - count_faces(Gm, g1)
+        m = face_normal(Gm, g1, R1, k) if j < 0 else -face_normal(Gm, g2, R2, j)
+        if m @ n > ABOUT:
+            s = separation(Gm, g1, g2, R1, R2, d, m)
+            if s > best:
+                best, known = s, m
+    for k in range(count_edges(Gm, g1)):
+        for j in range(count_edges(Gm, g2)):
+            m = cross(edge_direction(R1, k), edge_direction(R2, j))
+            s = norm(m)
+            if s > 1e-3:
+                m = (math.copysign(1.0, m @ n) / s) * m
+                s = separation(Gm, g1, g2, R1, R2, d, m) - PREFER
+                if s > best:
+                    best, known = s, m
+    if best < start:
+        known = least_deep_near(Gm, g1, g2, R1, R2, d, n)
+    return known, separation(Gm, g1, g2, R1, R2, d, known)
+
+
+@kernel
+def count_edges(Gm, g):
+    """How many directions the edges of a shape have that are worth trying: those of a box, the axis of a rod."""
+    kind = Gm.kind[g]
+    return 3 if kind == BOX else 1 if kind in (CAPSULE, CYLINDER) else 0
+
+
+@kernel
+def edge_direction(R, k):
+    """Direction of edge k; the first is along z."""
+    return R.z if k == 0 else R.x if k == 1 else R.y
 
 
 @kernel
 def smallest(Gm, g):
     """How much smaller a shape can be made before nothing is left of it."""
     kind, h = Gm.kind[g], vec3(Gm.size, g)
-    if kind == BOX or kind == ELLIPSOID:
+    if kind in (BOX, ELLIPSOID):
         return min(min(h.x, h.y), h.z)
     return min(h.x, h.y) if kind == CYLINDER else h.x if kind == HULL else 0.0
 
 
-@outlined
+@kernel
 def convex(Gm, S, g1, g2, R1, x1, R2, x2, margin):
-    """Whether two convex shapes may be in touch; normal, nearest point of the first, and gap."""
+    """Whether two convex shapes are NEAR or APART; normal, nearest point of the first, and gap."""
     d = x2 - x1
     r1, r2 = radius_of(Gm, g1), radius_of(Gm, g2)
+    small1, small2 = smallest(Gm, g1), smallest(Gm, g2)
     zero = Vec3(0.0, 0.0, 0.0)
-    length, n, a = gjk(Gm, S, g1, g2, R1, R2, d, 0.0, 0.0, margin + r1 + r2)
-    if length > margin + r1 + r2:
-        return False, n, x1, length - r1 - r2
-    if length <= 0.0:
-        n, length = least_deep(Gm, S, g1, g2, R1, R2, d)
-        # The middle of the deepest points, on the surface of the first
-        a, b = support(Gm, g1, R1, zero, n, 0.0), support(Gm, g2, R2, d, -n, 0.0)
-        a = 0.5 * (a + b - length * n)
-    return length - r1 - r2 < margin, n, x1 + a + r1 * n, length - r1 - r2
+    limit, inset, length, n, a = margin + r1 + r2, 0.0, 0.0, d, zero
+    for k in range(INSETS):
+        length, n, a = gjk(Gm, S, g1, g2, R1, R2, d, inset * small1, inset * small2, limit)
+        if length > 0.0:
+            break
+        limit, inset = math.inf, 0.01 if k == 0 else 4.0 * inset
+    if inset == 0.0:
+        return NEAR if length < limit else APART, n, x1 + a + r1 * n, length - r1 - r2
+    if not length > 0.0:
+        n = (1.0 / norm(d)) * d if d @ d > 1e-18 else Vec3(0.0, 0.0, 1.0)
+    n, length = least_deep(Gm, g1, g2, R1, R2, d, n)
+    # The middle of the deepest points, on the surface of the first
+    a, b = support(Gm, g1, R1, zero, n, 0.0), support(Gm, g2, R2, d, -n, 0.0)
+    return NEAR, n, x1 + 0.5 * (a + b - length * n) + r1 * n, length - r1 - r2

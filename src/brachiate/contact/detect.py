@@ -1,68 +1,124 @@
-"""What touches: contact areas of all pairs of shapes at the present poses."""
+"""What touches: contact areas of all pairs of shapes at the present poses.
+
+Planes, spheres and capsules are looked at here. The rest is large, so it is called by address, and compiled only once.
+"""
 
 from __future__ import annotations
 
-from brachiate.compiled import Handle, call_at, entry, far, kernel, outlined
-from brachiate.contact.boxes import APART, NEAR, boxes
+from brachiate.compiled import Handle, call_at, entry, far, kernel
+from brachiate.contact.boxes import boxes
 from brachiate.contact.broad import above_field, beside_box, near_pairs, turn_of
 from brachiate.contact.convex import convex
 from brachiate.contact.field import on_field
-from brachiate.contact.join import join, on_plane
-from brachiate.contact.rooms import BOX, CAPSULE, FIELD, PLANE, open_contact
+from brachiate.contact.flat import on_plane
+from brachiate.contact.join import join
+from brachiate.contact.rooms import APART, BOX, CAPSULE, FIELD, NEAR, PLANE, open_contact
 from brachiate.contact.rounds import rounds
 from brachiate.model.data import Data
 from brachiate.model.rooms import OK, open_rooms
-from brachiate.spatial import vec3
+from brachiate.spatial import put_vec3_at, vec3
 
 
 @kernel
-def detect(T, W, Gm, A, S, margin):
-    """Fill the areas A with what is nearer than the margin at the poses in W: A.count says how many are kept, and were found."""
+def detect(key, held, margin):
+    """Find the areas nearer than the margin at the poses that ``key`` (Tree, Work) knows, in the rooms of ``held``.
+
+    Those are Geometry, Areas and Scratch; Areas.count says how many are kept, and how many there were.
+    """
+    T, W = open_rooms(key)
+    Gm, A, S = open_contact(held)
     A.count[0] = A.count[1] = 0
-    near = near_pairs(T, W, Gm, S, margin)
-    for k in range(near):
-        meet(W, Gm, A, S, S.near[k], margin)
-
-
-@outlined
-def meet(W, Gm, A, S, i, margin):
-    """Areas of pair i, whose shapes are placed."""
-    a, b = Gm.pair[i, 0], Gm.pair[i, 1]
-    R1, R2, x1, x2 = turn_of(W, Gm, a), turn_of(W, Gm, b), vec3(S.x, a), vec3(S.x, b)
-    margin += S.margin[i]
-    if Gm.kind[a] == PLANE:
-        on_plane(Gm, A, S, i, b, R1, x1, R2, x2, margin)
-    elif Gm.kind[a] == FIELD:
-        if not above_field(Gm, a, b, R1, x2 - x1, margin):
-            on_field(Gm, A, S, i, a, b, R1, x1, R2, x2, margin)
-    elif not (beside_box(Gm, a, b, R1, R2, x2 - x1, margin) or beside_box(Gm, b, a, R2, R1, x1 - x2, margin)):
-        meet_convex(Gm, A, S, i, a, b, R1, x1, R2, x2, margin)
-
-
-@outlined
-def meet_convex(Gm, A, S, i, a, b, R1, x1, R2, x2, margin):
-    """Area of two convex shapes: the direction between them in the quickest way that knows it, then what they touch with."""
-    quick = Gm.kind[a] == BOX and Gm.kind[b] == BOX
-    for _ in range(2):  # boxes that are corner to corner have to be asked a second time
-        if quick:
-            way, n, p, gap = boxes(Gm, S, i, a, b, R1, x1, R2, x2, margin)
+    for k in range(near_pairs(T, W, Gm, S, margin)):
+        i = S.near[k]
+        a, b = Gm.pair[i, 0], Gm.pair[i, 1]
+        within = margin + S.margin[i]
+        if Gm.kind[a] == PLANE:
+            on_plane(Gm, A, S, i, b, turn_of(W, Gm, a), vec3(S.x, a), turn_of(W, Gm, b), vec3(S.x, b), within)
         elif Gm.kind[a] <= CAPSULE and Gm.kind[b] <= CAPSULE:
-            n, p, gap = rounds(Gm, a, b, R1, x1, R2, x2)
-            way = NEAR if gap < margin else APART
+            n, p, gap = rounds(Gm, S, a, b)
+            if gap < within:
+                put_meeting(S, n, p, gap, 0.0)
+                call_at(S.address[JOIN], key, held, within, i)
+        elif Gm.kind[a] == FIELD:
+            call_at(S.address[ON_FIELD], key, held, within, i)
         else:
-            near, n, p, gap = convex(Gm, S, a, b, R1, x1, R2, x2, margin)
-            way = NEAR if near else APART
-        if way == APART or (way == NEAR and join(Gm, A, S, i, a, b, R1, x1, R2, x2, n, p, gap, margin, quick)):
-            return
-        quick = False
+            call_at(S.address[MEET], key, held, within, i)
+
+
+@kernel
+def put_meeting(S, n, p, gap, doubtful):
+    """Remember how a pair meets."""
+    put_vec3_at(S.meeting, 0, n)
+    put_vec3_at(S.meeting, 3, p)
+    S.meeting[6], S.meeting[7] = gap, doubtful
+
+
+@kernel
+def placed(W, Gm, S, i):
+    """The shapes of pair i, and where they are."""
+    a, b = Gm.pair[i, 0], Gm.pair[i, 1]
+    return a, b, turn_of(W, Gm, a), vec3(S.x, a), turn_of(W, Gm, b), vec3(S.x, b)
+
+
+@far
+def meet(key, held, x, n):
+    """Area of pair n, two convex shapes: the direction between them in the quickest way that knows it, then what they touch with."""
+    _, W = open_rooms(key)
+    Gm, _, S = open_contact(held)
+    a, b, R1, x1, R2, x2 = placed(W, Gm, S, n)
+    if beside_box(Gm, a, b, R1, R2, x2 - x1, x) or beside_box(Gm, b, a, R2, R1, x1 - x2, x):
+        return OK
+    if Gm.kind[a] == BOX and Gm.kind[b] == BOX:
+        way, m, p, gap = boxes(Gm, S, n, a, b, R1, x1, R2, x2, x)
+        put_meeting(S, m, p, gap, 1.0)
+        if way == APART or (way == NEAR and call_at(S.address[JOIN], key, held, x, n) == 1):
+            return OK
+    call_at(S.address[CONVEX], key, held, x, n)
+    return OK
+
+
+@far
+def meet_convex(key, held, x, n):
+    """Area of pair n, two convex shapes."""
+    _, W = open_rooms(key)
+    Gm, _, S = open_contact(held)
+    a, b, R1, x1, R2, x2 = placed(W, Gm, S, n)
+    way, m, p, gap = convex(Gm, S, a, b, R1, x1, R2, x2, x)
+    if way == NEAR:
+        put_meeting(S, m, p, gap, 0.0)
+        call_at(S.address[JOIN], key, held, x, n)
+    return OK
+
+
+@far
+def join_pair(key, held, x, n):
+    """Area of pair n, whose S.meeting is known. Returns 1 if it is found, 0 if the direction was not the right one."""
+    _, W = open_rooms(key)
+    Gm, A, S = open_contact(held)
+    a, b, R1, x1, R2, x2 = placed(W, Gm, S, n)
+    return join(Gm, A, S, n, a, b, R1, x1, R2, x2, x)
+
+
+@far
+def meet_field(key, held, x, n):
+    """Areas of pair n, a height field and a convex shape."""
+    _, W = open_rooms(key)
+    Gm, A, S = open_contact(held)
+    a, b, R1, x1, R2, x2 = placed(W, Gm, S, n)
+    if not above_field(Gm, a, b, R1, x2 - x1, x):
+        on_field(Gm, A, S, n, a, b, R1, x1, R2, x2, x)
+    return OK
+
+
+#: What is called by address, in the order of Scratch.address.
+WAYS = (join_pair, meet, meet_convex, meet_field)
+JOIN, MEET, CONVEX, ON_FIELD = range(4)
 
 
 @far
 def seek(key, held, x, n):
-    """Contact areas at the poses of ``key`` in the rooms of ``held``, nearer than the margin x."""
-    T, W = open_rooms(key)
-    Gm, A, S = open_contact(held)
-    detect(T, W, Gm, A, S, x)
+    """Find the areas nearer than the margin x; see :func:`detect`."""
+    detect(key, held, x)
     return OK
 
 
@@ -72,6 +128,9 @@ def _find_contact(address, key, held, margin):
 
 
 def find(data: Data, contact: Handle, margin: float) -> int:
-    """Fill the areas of a contact handle (Geometry, Areas, Scratch) at poses already known. Returns how many are kept."""
+    """Find the areas nearer than the margin [m] at poses already known; ``contact`` holds Geometry, Areas and Scratch.
+
+    Returns how many are kept.
+    """
     _find_contact(seek.address, data.key, contact.key, float(margin))
     return int(contact.rooms[1][0][0])

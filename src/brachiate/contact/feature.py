@@ -152,18 +152,6 @@ def affine(a, m, o, R):
 
 
 @kernel
-def lowest(S, at, count, d):
-    """Keep of a feature the corner farthest along d."""
-    most, best = -math.inf, at
-    for k in range(at, at + count):
-        s = vec3(S.point, k) @ d
-        if s > most:
-            most, best = s, k
-    put_vec3(S.point, at, vec3(S.point, best))
-    return 1
-
-
-@kernel
 def edge_of(S, at, count, d):
     """Keep of a face the edge that is farthest along d, if it is level, or else its farthest corner. Returns how many corners."""
     most, best = -math.inf, at

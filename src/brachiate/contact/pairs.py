@@ -17,7 +17,7 @@ from brachiate.model.model import Model
 Group = int | str  # a body, or the first of the links that are fixed together in the inertial frame
 
 
-def pairs_of(model: Model, links: Sequence[str], shapes: Geometry, rooms: Callable[[Geometry], Handle]) -> Array:
+def pairs_of(model: Model, links: Sequence[str], shapes: Geometry, rooms: Callable[..., Handle]) -> Array:
     """Pairs of shapes that may touch: (np, 2), in each the one that carries first.
 
     No pairs: shapes of one body, two that are fixed in the inertial frame, shapes of bodies that a joint holds together (across
@@ -61,8 +61,8 @@ def _joined(model: Model, groups: dict[str, Group], solid: set[Group]) -> dict[G
         next_to.setdefault(groups[first], set()).add(groups[second])
         next_to.setdefault(groups[second], set()).add(groups[first])
     joined: dict[Group, set[Group]] = {}
-    for group in next_to:
-        seen, ahead = {group}, list(next_to[group])
+    for group, beside in next_to.items():
+        seen, ahead = {group}, list(beside)
         while ahead:
             other = ahead.pop()
             if other not in seen:
@@ -82,28 +82,23 @@ def _in_order(shapes: Geometry, a: int, b: int) -> tuple[int, int]:
     return (b, a) if rank(b) > rank(a) else (a, b)
 
 
-def _overlapping(model: Model, links: Sequence[str], shapes: Geometry, rooms: Callable[[Geometry], Handle]) -> Array:
+def _overlapping(model: Model, links: Sequence[str], shapes: Geometry, rooms: Callable[..., Handle]) -> Array:
     """Which pairs are of one figure, and overlap in a posture it is drawn in: they always do."""
     root: dict[str, str] = {}
     for link in model.links.values():
         root[link.name] = root[link.parent] if link.parent is not None else link.name
-    same = np.array([root[links[a]] == root[links[b]] for a, b in shapes.pair], bool)
+    roots = np.array([root[link] for link in links], str)
+    same = roots[shapes.pair[:, 0]] == roots[shapes.pair[:, 1]]
     found = np.zeros(len(same), bool)
     chosen = np.flatnonzero(same)
     if not len(chosen):
         return found
     data = Data(model)
-    contact = rooms(shapes._replace(pair=shapes.pair[chosen], pair_on=np.ones(len(chosen), np.int64)))
-    postures = [model.neutral] + [q for name, q in model.poses.items() if name.split("/")[-1] == "reference"]
-    for q in postures:
+    contact = rooms(shapes._replace(pair=shapes.pair[chosen], pair_on=np.ones(len(chosen), np.int64)), 4 * len(chosen))
+    areas = contact.rooms[1]
+    for q in (model.neutral, *(q for name, q in model.poses.items() if name.split("/")[-1] == "reference")):
         data.assign(q=q)
         locate(data.key)
-        # One pair at a time needs no more places than it has areas.
-        _, areas, scratch = contact.rooms
-        for k, pair in enumerate(chosen):
-            if not found[pair]:
-                contact.rooms[0].pair_on[:] = 0
-                contact.rooms[0].pair_on[k] = 1
-                found[pair] = find(data, contact, 0.0) > 0
-                scratch.last[:] = -1
+        count = find(data, contact, 0.0)
+        found[chosen[areas.pair[:count]]] = True  # pyright: ignore[reportAttributeAccessIssue]
     return found

@@ -24,6 +24,10 @@ CORNERS = 8  # at most so many of one area
 SPHERE, CAPSULE, CYLINDER, ELLIPSOID, BOX, HULL, PLANE, FIELD = range(8)
 
 
+# How a pair is found: the last one must be looked at in another way.
+APART, NEAR, UNSURE = range(3)
+
+
 class Geometry(NamedTuple):
     """Shapes that can touch. Sizes: ng shapes, nc corners, nf faces, np pairs."""
 
@@ -63,14 +67,16 @@ class Scratch(NamedTuple):
     """Where areas are looked for, and what is remembered until the next time. Size: nk places for the corners of a face."""
 
     x: Rows3  # (ng, 3) [m] place of every shape, along world axes from the world's origin
+    z: Rows3  # (ng, 3) its z axis
     near: Ints  # (np,) pairs whose bounding balls are near each other
     margin: Floats  # (np,) [m] how much farther than others a pair is looked for; zero, if nobody says so
     last: Ints  # (np,) which face bore the last time, for ties; -1 for none
     point: Rows3  # (2 nk, 3) [m] features of the first and of the second shape, world axes
     flat: Rows3  # (4 nk, 3) [m] corners in the plane of contact: u, v, and the gap where it is no affine one
     simplex: Rows6  # (4, 6) [m] corners of a simplex: first less second shape, then the corner of the first
-    cluster: Rows6  # (nl, 6) of a field: normal, and the smallest gap so far with its place in the sums
-    member: Ints  # (nk,) which cluster a point on a field belongs to
+    member: Ints  # (nk,) which bundle a point on a field belongs to
+    meeting: Floats  # (8,) of the pair in hand: normal, nearest point of the first [m], gap [m], 1 if the direction is doubtful
+    address: Ints  # (4,) where the machine code for pairs is: see detect.py
 
 
 class Problem(NamedTuple):

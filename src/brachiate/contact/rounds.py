@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
-from brachiate.compiled import kernel, outlined
+from brachiate.compiled import kernel
 from brachiate.contact.rooms import CAPSULE
 from brachiate.spatial import Vec3, cross, norm, vec3
 
@@ -40,7 +38,7 @@ def any_across(a, b):
     """A unit vector across both, or across whichever has a length."""
     c = cross(a, b)
     u = a if a @ a >= b @ b else b
-    if c @ c < 1e-12 * (u @ u) * (u @ u):
+    if c @ c <= 1e-12 * (u @ u) * (u @ u):
         # z, if it may be: things that lie in each other part upwards
         c = Vec3(0.0, 0.0, 1.0)
         c = c - (c @ u / max(u @ u, 1e-300)) * u
@@ -50,18 +48,19 @@ def any_across(a, b):
 
 
 @kernel
-def half_of(Gm, g, R):
+def half_axis(Gm, S, g):
     """Half the axis of a capsule; nothing for a sphere."""
-    return (Gm.size[g, 1] if Gm.kind[g] == CAPSULE else 0.0) * R.z
+    return (Gm.size[g, 1] if Gm.kind[g] == CAPSULE else 0.0) * vec3(S.z, g)
 
 
-@outlined
-def rounds(Gm, g1, g2, R1, x1, R2, x2):
-    """Normal, nearest point of the first and gap of two spheres or capsules."""
-    a, b, d = half_of(Gm, g1, R1), half_of(Gm, g2, R2), x2 - x1
+@kernel
+def rounds(Gm, S, g1, g2):
+    """Normal, nearest point of the first and gap of two spheres or capsules that are placed."""
+    a, b, x1 = half_axis(Gm, S, g1), half_axis(Gm, S, g2), vec3(S.x, g1)
+    d = vec3(S.x, g2) - x1
     s, t = nearest_places(d, a, b)
     apart = d + t * b - s * a
     length = norm(apart)
     n = (1.0 / length) * apart if length > 1e-9 else any_across(a, b)
-    r1, r2 = vec3(Gm.size, g1).x, vec3(Gm.size, g2).x
-    return n, x1 + s * a + r1 * n, (length if math.isfinite(length) else math.inf) - r1 - r2
+    r1, r2 = Gm.size[g1, 0], Gm.size[g2, 0]
+    return n, x1 + s * a + r1 * n, length - r1 - r2

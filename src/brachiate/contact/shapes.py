@@ -8,6 +8,7 @@ import numpy as np
 
 from brachiate import doors
 from brachiate.compiled import Handle
+from brachiate.contact.detect import WAYS
 from brachiate.contact.pairs import pairs_of
 from brachiate.contact.rooms import BOX, CAPSULE, CYLINDER, ELLIPSOID, FIELD, HULL, PLANE, SPHERE, Areas, Geometry, Scratch
 from brachiate.doors import Array
@@ -16,7 +17,6 @@ from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Hull, Mesh, Plane, Shape, Sphere
 
 COPLANAR = 1e-6  # of a hull's size: triangles whose planes differ less are one face
-CLUSTERS = 4  # areas of a shape on a height field
 ON_FIELD = 64  # points at least that one area on a field is made of
 
 
@@ -92,19 +92,30 @@ def geometry(model: Model, *, pairs: bool = True) -> Geometry:
 
 def rooms(shapes: Geometry, capacity: int | None = None) -> Handle:
     """Return a handle of (Geometry, Areas, Scratch), with places for so many areas; by default for two of every pair, up to 256."""
+    most = min(max(2 * len(shapes.pair), 8), 256) if capacity is None else doors.whole(capacity, "capacity", least=1)
+    return Handle(shapes, areas_for(most), scratch_for(shapes))
+
+
+def areas_for(count: int) -> Areas:
+    """Return room for so many areas."""
+    f, i = np.zeros, lambda k: np.zeros(k, np.int64)
+    return Areas(
+        count=i(2), pair=i(count), feature=i(count), corners=i(count), P=f((count, 3)), R=f((count, 3, 3)), V=f((count, 8, 2)),
+        gap=f((count, 3)),
+    )  # fmt: skip
+
+
+def scratch_for(shapes: Geometry) -> Scratch:
+    """Return room to find areas in. A handle that begins with Geometry, Areas and Scratch may go on with other rooms."""
     count = len(shapes.pair)
-    n = min(max(2 * count, 8), 256) if capacity is None else doors.whole(capacity, "capacity", least=1)
     corners = int(np.diff(shapes.face_start).max(initial=8)) + int(np.diff(shapes.corner_at).max(initial=8))
     places = max(2 * corners, ON_FIELD) + 16
     f, i = np.zeros, lambda k: np.zeros(k, np.int64)
-    areas = Areas(
-        count=i(2), pair=i(n), feature=i(n), corners=i(n), P=f((n, 3)), R=f((n, 3, 3)), V=f((n, 8, 2)), gap=f((n, 3)),
+    return Scratch(
+        x=f((len(shapes.kind), 3)), z=f((len(shapes.kind), 3)), near=i(count), margin=f(count), last=np.full(count, -1, np.int64),
+        point=f((2 * places, 3)), flat=f((4 * places, 3)), simplex=f((4, 6)), member=i(places), meeting=f(8),
+        address=np.array([way.address for way in WAYS], np.int64),
     )  # fmt: skip
-    scratch = Scratch(
-        x=f((len(shapes.kind), 3)), near=i(count), margin=f(count), last=np.full(count, -1, np.int64), point=f((2 * places, 3)),
-        flat=f((4 * places, 3)), simplex=f((4, 6)), cluster=f((CLUSTERS, 6)), member=i(places),
-    )  # fmt: skip
-    return Handle(shapes, areas, scratch)
 
 
 def solid(shape: Shape) -> Solid:
@@ -124,9 +135,9 @@ def solid(shape: Shape) -> Solid:
     if isinstance(shape, Plane):
         return Solid(PLANE, (0.0, 0.0, 0.0), np.inf)
     if isinstance(shape, HeightField):
-        half = (np.array(shape.heights.shape[::-1]) - 1) / 2 * shape.spacing
-        # Below the surface it has no end, so no ball holds it.
-        return Solid(FIELD, (*_two(shape.spacing), float(shape.heights.max())), np.inf if half.any() else 0.0, heights=shape.heights)
+        # Below its surface it has no end, so no ball holds it.
+        x, y = shape.spacing
+        return Solid(FIELD, (float(x), float(y), float(shape.heights.max())), np.inf, heights=shape.heights)
     raise ArgumentError(f"A {shape.kind} cannot touch anything: nobody knows its surface. Give it collides=False.")
 
 
@@ -134,20 +145,16 @@ def _three(v: Array) -> tuple[float, float, float]:
     return float(v[0]), float(v[1]), float(v[2])
 
 
-def _two(v: Array) -> tuple[float, float]:
-    return float(v[0]), float(v[1])
-
-
 def _hull(shape: Mesh) -> Solid:
     """Convex hull of a mesh about its centroid, coplanar triangles joined to faces."""
     try:
         hull = shape if isinstance(shape, Hull) else Hull(vertices=shape.vertices)
     except ArgumentError:
-        raise ArgumentError(f"The {shape.kind} {shape.name!r} is flat: it has no inside, so it cannot touch. Give it collides=False.") from None
+        raise ArgumentError(f"The {shape.kind} {shape.name!r} is flat, so it cannot touch. Give it collides=False.") from None
     center = hull.centroid()
     corners = hull.vertices - center
     faces, normals = _faces(corners, hull.triangles)
-    inner = min(float((corners[face[0]] @ n)) for face, n in zip(faces, normals, strict=True))
+    inner = min(float(corners[face[0]] @ n) for face, n in zip(faces, normals, strict=True))
     return Solid(HULL, (inner, 0.0, 0.0), float(np.linalg.norm(corners, axis=1).max()), center, corners, faces, normals)
 
 

@@ -13,15 +13,15 @@ from brachiate.figures.human import human16, human28, human40
 from brachiate.figures.machines import fivebar, scissor_lift, stewart
 from brachiate.figures.mechanisms import andrews, bricard, fourbar
 from brachiate.figures.monkey import monkey16
-from brachiate.figures.things import bar, box, ground, plate, swing
+from brachiate.figures.things import bar, box, ground, plate, slope, steps, swing, terrain
 from brachiate.model.model import Model
 
 #: Every figure and thing by name. All can be called without arguments but ``chain``, which needs a number of links.
 FIGURES: Mapping[str, Callable[..., Model]] = MappingProxyType({
     f.__name__: f
     for f in (
-        human16, human28, human40, monkey16, arm2, chain, inchworm, bar, swing, plate, box, ground,
-        fourbar, andrews, bricard, fivebar, stewart, scissor_lift,
+        human16, human28, human40, monkey16, arm2, chain, inchworm, bar, swing, plate, box, ground, slope,
+        steps, terrain, fourbar, andrews, bricard, fivebar, stewart, scissor_lift,
     )
 })  # fmt: skip
 
@@ -30,5 +30,5 @@ names: tuple[str, ...] = tuple(FIGURES)
 
 __all__ = [
     "FIGURES", "andrews", "arm2", "bar", "box", "bricard", "chain", "fivebar", "fourbar", "ground", "human16", "human28", "human40",
-    "inchworm", "monkey16", "names", "plate", "scissor_lift", "stewart", "swing",
+    "inchworm", "monkey16", "names", "plate", "scissor_lift", "slope", "steps", "stewart", "swing", "terrain",
 ]  # fmt: skip

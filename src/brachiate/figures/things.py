@@ -11,7 +11,7 @@ from brachiate.errors import ArgumentError
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Free, Revolute, Spherical
 from brachiate.model.model import Model
-from brachiate.model.shapes import Box, Capsule, Cylinder, Plane, frame_along
+from brachiate.model.shapes import Box, Capsule, Cylinder, HeightField, Plane, frame_along
 
 BAR_HEIGHT = 2.6  # [m], the gymnasts' 2.8 m less their mat of 0.2 m
 
@@ -99,6 +99,60 @@ def ground(size: float = 6.0) -> Model:
     """Flat ground at z = 0 without end: the fixed link ``ground``, drawn as a square of this size [m]."""
     b = ModelBuilder("ground")
     b.link("ground", shapes=Plane(size=size, color=FLOOR))
+    return b.build()
+
+
+def slope(degrees: float = 15.0, size: float = 6.0) -> Model:
+    """Slope without end that rises along x from the origin: the fixed link ``slope``, drawn from there as a square of this size.
+
+    Args:
+        degrees: How steep it is, less than 90.
+        size: Edge of the square that is drawn [m].
+    """
+    angle = np.radians(doors.number(degrees, "degrees of the slope", least=0.0, most=89.9))
+    size = doors.number(size, "size of the slope", above=0.0)
+    c, s = float(np.cos(angle)), float(np.sin(angle))
+    up = np.array([(c, 0, -s), (0, 1, 0), (s, 0, c)])
+    b = ModelBuilder("slope")
+    b.link("slope", shapes=Plane(size=size, position=size / 2 * up[:, 0], rotation=up, color=FLOOR))
+    return b.build()
+
+
+def steps(count: int = 5, rise: float = 0.17, tread: float = 0.29, width: float = 1.2) -> Model:
+    """Stairs that rise along x from the origin: the fixed link ``steps``, a solid box for every step.
+
+    Args:
+        count: How many steps there are.
+        rise: Height of one [m].
+        tread: Depth of one [m].
+        width: Of all of them, along y [m].
+    """
+    count = doors.whole(count, "count of the steps", least=1)
+    rise = doors.number(rise, "rise of the steps", above=0.0)
+    tread = doors.number(tread, "tread of the steps", above=0.0)
+    width = doors.number(width, "width of the steps", above=0.0)
+    heights = rise * np.arange(1, count + 1)
+    boxes = [
+        Box(size=np.array((tread, width, h)), position=np.array(((k + 0.5) * tread, 0, h / 2)), color=PALE) for k, h in enumerate(heights)
+    ]
+    b = ModelBuilder("steps")
+    b.link("steps", shapes=boxes)
+    b.site("top", "steps", ((count - 0.5) * tread, 0, heights[-1]))
+    return b.build()
+
+
+def terrain(heights: ArrayLike | None = None, spacing: float | ArrayLike = 0.1) -> Model:
+    """Uneven ground about the origin: the fixed link ``terrain``.
+
+    Args:
+        heights: Of a grid [m], ``heights[j, i]`` with i along x and j along y; by default 5 x 5 m of gentle bumps.
+        spacing: Of the grid [m]: one number, or two along x and y.
+    """
+    if heights is None:
+        x = np.linspace(-2.5, 2.5, 51)
+        heights = 0.03 * (1 - np.cos(2.5 * x)) * (1 - np.cos(2.1 * x))[:, None]
+    b = ModelBuilder("terrain")
+    b.link("terrain", shapes=HeightField(heights=heights, spacing=spacing, color=FLOOR))
     return b.build()
 
 

@@ -327,7 +327,7 @@ class HeightField(Shape):
     """
 
     kind: ClassVar[str] = "height field"
-    heights: Array
+    heights: Any
     spacing: Any = 0.1
 
     def _check(self) -> None:
