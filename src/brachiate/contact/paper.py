@@ -82,7 +82,7 @@ def change(P, X, i, check, edges):
     """Put a pair into the next state of Table II that it has not been in."""
     now, state = X.state[i], C7
     table = 1 if edges else 0
-    for n in range(4):
+    for n in range(NEXT.shape[3]):
         s = NEXT[table, now, check, n]
         if s >= 0 and ALLOWED[table, kind_of(P, i), s] == 1 and X.tried[i] & (1 << s) == 0:
             state = s

@@ -54,11 +54,12 @@ TABLE_II = {
 
 # Our correction. A face whose centre of pressure leaves over an edge rocks about that edge, not about the one spot where it left: C2
 # and C6 free ω_x and ω_y there and turn the edge into the ground. So 2 becomes "sticking, one size smaller" (the line on that edge,
-# then the point at its end) and 6 "slipping, one size smaller". A face may therefore be a line or a point, and a line a point.
+# then the point at its end) and 6 "slipping, one size smaller"; a face may therefore be a line or a point, and a line a point. What
+# has become smaller while it stuck and then slips is first tried as large as it can be, as from C2 in the table that is printed.
 TABLE_II_BY_EDGES = {
     C0: ("1457", "1457", "4157", "4157"),
-    C1: ("3567", "3567", "5367", "5367"),
-    C3: ("67", None, "67", None),
+    C1: ("34567", "34567", "45367", "45367"),
+    C3: ("4567", None, "4567", None),
     C4: ("157", "157", None, None),
     C5: ("367", "367", None, None),
     C6: ("7", None, None, None),
@@ -84,7 +85,7 @@ def _allowed() -> np.ndarray:
 
 
 def _next() -> np.ndarray:
-    table = np.full((2, 8, 5, 4), -1, np.int64)
+    table = np.full((2, 8, 5, 5), -1, np.int64)
     for n, rows in enumerate((TABLE_II, TABLE_II_BY_EDGES)):
         for state, row in rows.items():
             for check, states in enumerate(row, 1):
@@ -95,4 +96,4 @@ def _next() -> np.ndarray:
 # The same as arrays, which compiled code takes for constants.
 HOLDS = _holds()  # (8, 6)
 ALLOWED = _allowed()  # (2, 3, 8): as printed or by edges; face, line, point; state
-NEXT = _next()  # (2, 8, 5, 4): as printed or by edges; state; check; in this order, -1 for no more
+NEXT = _next()  # (2, 8, 5, 5): as printed or by edges; state; check; in this order, -1 for no more
