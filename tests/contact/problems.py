@@ -6,15 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.compiled import Handle, fields_of
+from brachiate.compiled import Handle
 from brachiate.contact.paper import solve_by_trial
+from brachiate.contact.problems import packed_problem, unpacked
 from brachiate.contact.rooms import Problem
 from brachiate.contact.trial import Trial, trial_for
 from brachiate.doors import Array
 
-#: Which of the six rows a point, a segment and a polygon have.
-ROWS = {1: [0, 1, 2], 2: [0, 1, 2, 4, 5]}
-ALL = [0, 1, 2, 3, 4, 5]
 SOLE = np.array([(-0.1, -0.05), (0.15, -0.05), (0.15, 0.05), (-0.1, 0.05)])  # P is not in its middle
 LINE = np.array([(-0.2, 0.0), (0.1, 0.0)])
 SPOT = np.array([(0.0, 0.0)])
@@ -35,20 +33,13 @@ class Solved(NamedTuple):
 
 
 def problem(areas: list[Array], G: Array, u0: Array, friction: Array | float = 0.6, grip: Array | float | None = None) -> Problem:
-    """A problem from G and u0 with six rows for each pair."""
-    m = len(areas)
-    keep = np.concatenate([6 * i + np.array(ROWS.get(len(area), ALL)) for i, area in enumerate(areas)])
-    at = np.concatenate([[0], np.cumsum([len(ROWS.get(len(area), ALL)) for area in areas])])
-    n, stride = len(keep), len(keep) + 1  # wider than need be: a stride that is taken for the number of rows shows
-    length = {"count": 4, "at": m + 1, "G": n * stride, "residual": 1, "path": 8} | dict.fromkeys(("u0", "u", "w"), n)
-    P = Problem(**{name: np.zeros((length.get(name, m), *field.row), field.dtype) for name, field in fields_of(Problem).items()})
-    P.count[:3], P.at[:], P.u0[:], P.spin[:] = (m, n, stride), at, u0[keep], 1.0
-    P.G.reshape(n, stride)[:, :n] = G[np.ix_(keep, keep)]
-    P.corners[:] = [len(area) for area in areas]
-    for i, area in enumerate(areas):
-        P.V[i, : len(area)] = area
-    P.friction[:], P.grip[:] = friction, friction if grip is None else grip
-    return P
+    """A problem whose rows of G are further apart than need be: a stride that is taken for the number of rows shows."""
+    P = packed_problem(areas, G, u0, friction, grip)
+    n = len(P.u0)
+    wide = np.full((n, n + 1), np.nan)
+    wide[:, :n] = P.G.reshape(n, n)
+    P.count[2] = n + 1
+    return P._replace(G=wide.ravel())
 
 
 def solve(P: Problem, *, edges: bool = True, collide: bool = True, motion: Array | None = None) -> Solved:
@@ -59,13 +50,6 @@ def solve(P: Problem, *, edges: bool = True, collide: bool = True, motion: Array
     handle = Handle(P, X)
     solves = solve_by_trial(handle.key, True, collide, edges)
     return Solved(P, X, unpacked(P, P.w), unpacked(P, P.u), solves)
-
-
-def unpacked(P: Problem, x: Array) -> Array:
-    out = np.zeros((len(P.corners), 6))
-    for i, corners in enumerate(P.corners):
-        out[i, ROWS.get(int(corners), ALL)] = x[P.at[i] : P.at[i + 1]]
-    return out
 
 
 def body_answer(mass: float, inertia: Array, places: list[Array], turns: list[Array] | None = None) -> tuple[Array, Array]:
