@@ -259,6 +259,18 @@ def assert_possible(s: Solved) -> None:
             assert abs(twist) <= 2 * most + 10 * slack
 
 
+def assert_full_friction(s: Solved) -> None:
+    """What slips has all the friction there is, as a force at the centre of pressure and a moment about it, against its slip."""
+    for i in np.flatnonzero((s.X.state >= C4) & (s.X.state < C7)):
+        fx, fy, fz, nx, ny, nz = s.w[i]
+        slip, long = s.X.slip[i], s.X.frame[i, 5]
+        if fz > 1e-6 and np.abs(slip[: 3 if long else 2]).max() > 1e-9:
+            twist = nz - (-ny / fz) * fy + (nx / fz) * fx
+            direction = np.array((slip[0], slip[1], long * slip[2]))
+            expected = -s.P.friction[i] * fz * direction / np.linalg.norm(direction)
+            assert (fx, fy, twist) == pytest.approx((expected[0], expected[1], long * expected[2]), abs=1e-7 * max(1, fz))
+
+
 @pytest.mark.parametrize("edges", [True, False])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_single_contact_ends_with_a_possible_force(edges: bool, seed: int) -> None:
@@ -268,6 +280,7 @@ def test_a_single_contact_ends_with_a_possible_force(edges: bool, seed: int) -> 
     assert np.isfinite(s.w).all()
     assert np.isfinite(s.u).all()
     assert_possible(s)
+    assert_full_friction(s)
     assert s.residual == pytest.approx(max(0.0, -corner_speeds(s.P, s.u)[0].min()), abs=1e-9)
     held = {C0: [2, 3, 4], C4: [2, 3, 4]}.get(int(s.X.state[0]))
     if held:
@@ -281,6 +294,7 @@ def test_several_contacts_end_too(edges: bool, seed: int, pairs: int) -> None:
     assert 1 <= s.solves <= 6 * pairs + 1
     assert np.isfinite(s.u).all()
     assert_possible(s)
+    assert_full_friction(s)
 
 
 def test_by_edges_fewer_single_contacts_go_into_the_ground() -> None:

@@ -47,44 +47,52 @@ def hold_pair(P, X, i, k):
     """Write rows and columns of one pair from place k on; returns the next place.
 
     A force acts at the origin of the pair's frame, and there its velocity is held. The paper holds v_z of a spot at P, where the force
-    is not: the contact would do work. Friction of what slips is part of the column of f_z, and its moment about P follows the centre
-    of pressure, which n_x and n_y move, so they have their part of it; the paper leaves that out.
+    is not: the contact would do work.
     """
-    state = X.state[i]
-    x, y, along_x, along_y = X.frame[i, 0], X.frame[i, 1], X.frame[i, 2], X.frame[i, 3]
-    mu, sx, sy, sz = 0.0, 0.0, 0.0, 0.0
-    if state in (C4, C5, C6):
-        mu = P.friction[i]
-        sx, sy, sz = slip_direction(X, i)
-    start = k
+    state, start = X.state[i], k
     for d in range(6):
-        if HOLDS[state, d] == 0:
-            continue
-        X.pair[k] = i
-        if d == 0:
-            put_packed(P, X.row, k, i, 1.0, 0.0, 0.0, 0.0, 0.0, -y)
-        elif d == 1:
-            put_packed(P, X.row, k, i, 0.0, 1.0, 0.0, 0.0, 0.0, x)
-        elif d == 2:
-            put_packed(P, X.row, k, i, 0.0, 0.0, 1.0, y, -x, 0.0)
-        elif d == 3:
-            put_packed(P, X.row, k, i, 0.0, 0.0, 0.0, along_x, along_y, 0.0)
-        elif d == 4:
-            put_packed(P, X.row, k, i, 0.0, 0.0, 0.0, -along_y, along_x, 0.0)
-        else:
-            put_packed(P, X.row, k, i, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
-        k += 1
-    for h in range(start, k):
-        for c in range(6):
-            X.column[h, c] = X.row[h, c]
-    if mu > 0.0:
-        # [DF] eq. 27-30 with n_z = c_x f_y - c_y f_x + n̂_z, c the centre of pressure.
-        put_packed(P, X.column, start, i, -mu * sx, -mu * sy, 1.0, y, -x, mu * (y * sx - x * sy - X.frame[i, 5] * sz))
-        for h in range(start + 1, k):
-            last = P.at[i + 1] - P.at[i] - 1
-            about_x = X.row[h, 3] if P.corners[i] > 2 else 0.0
-            X.column[h, last] = mu * (sx * about_x + sy * X.row[h, last - 1])
+        if HOLDS[state, d] == 1:
+            X.pair[k] = i
+            put_direction(P, X, i, d, X.row, k)
+            put_direction(P, X, i, d, X.column, k)
+            k += 1
+    if state in (C4, C5, C6):
+        add_friction(P, X, i, start, k)
     return k
+
+
+@kernel
+def put_direction(P, X, i, d, A, k):
+    """Write direction d of a pair's frame, as a velocity of its rows or a wrench about P: these are the same six numbers."""
+    x, y, along_x, along_y = X.frame[i, 0], X.frame[i, 1], X.frame[i, 2], X.frame[i, 3]
+    if d == 0:
+        put_packed(P, A, k, i, 1.0, 0.0, 0.0, 0.0, 0.0, -y)
+    elif d == 1:
+        put_packed(P, A, k, i, 0.0, 1.0, 0.0, 0.0, 0.0, x)
+    elif d == 2:
+        put_packed(P, A, k, i, 0.0, 0.0, 1.0, y, -x, 0.0)
+    elif d == 3:
+        put_packed(P, A, k, i, 0.0, 0.0, 0.0, along_x, along_y, 0.0)
+    elif d == 4:
+        put_packed(P, A, k, i, 0.0, 0.0, 0.0, -along_y, along_x, 0.0)
+    else:
+        put_packed(P, A, k, i, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+
+
+@kernel
+def add_friction(P, X, i, start, end):
+    """Add the friction of what slips to the column of f_z, the first of the pair, and its moment to all [DF] eq. 23, 27-30.
+
+    n_z = c_x f_y - c_y f_x + n̂_z with c the centre of pressure. In a face or line n_x and n_y move c, so that they have their part of
+    n_z: μ (s_x n_x + s_y n_y). The paper leaves that out.
+    """
+    mu, x, y = P.friction[i], X.frame[i, 0], X.frame[i, 1]
+    sx, sy, sz = slip_direction(X, i)
+    put_packed(P, X.column, start, i, -mu * sx, -mu * sy, 1.0, y, -x, mu * (y * sx - x * sy - X.frame[i, 5] * sz))
+    last = P.at[i + 1] - P.at[i] - 1
+    for k in range(start + 1, end):
+        about_x = X.row[k, 3] if P.corners[i] > 2 else 0.0
+        X.column[k, last] = mu * (sx * about_x + sy * X.row[k, last - 1])
 
 
 @kernel
