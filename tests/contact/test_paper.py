@@ -168,6 +168,25 @@ def test_too_much_twist_breaks_free() -> None:
     assert s.u[0, 5] == pytest.approx(0.5 * most / INERTIA[2, 2])
 
 
+def test_twist_is_about_the_pressure_and_friction_leaves_little_for_it() -> None:
+    """Pushed sideways with 98 % of friction, the pressure ahead of P: sticks if the push is above the pressure, else it turns."""
+    push, ahead = 0.98 * FRICTION * WEIGHT, 0.08
+    above_pressure = block(force=(0, push, 0), moment=(0, ahead * WEIGHT, ahead * push), area=2 * SOLE)
+    above_p = block(force=(0, push, 0), moment=(0, ahead * WEIGHT, 0), area=2 * SOLE)
+    assert solve(above_pressure, collide=False).X.state[0] == C0
+    assert solve(above_p, collide=False).X.state[0] == C4
+
+
+def test_what_spins_about_the_edge_it_rocks_on_has_no_friction_along() -> None:
+    """Rocking about x onto its edge y = -0.05, and spinning about the middle of that edge: its friction is a moment, of half the edge."""
+    spin, x, y = 2.0, 0.025, -0.05
+    s = solve(block(), collide=False, motion=np.array([(spin * y, -spin * x, 0, 1.0, 0, spin)]))
+    assert s.X.state[0] == C5
+    assert center(s)[1] == pytest.approx(y)
+    assert s.w[0, :2] == pytest.approx((0, 0), abs=SMALL)
+    assert s.w[0, 5] == pytest.approx(-FRICTION * s.w[0, 2] * 0.125)
+
+
 @pytest.mark.parametrize(("edges", "state"), [(True, C1), (False, C2)])
 def test_what_rocks_is_not_held_against_it(edges: bool, state: int) -> None:
     """Turning about y with the front going down: by edges it is held on its front."""
