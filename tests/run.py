@@ -9,7 +9,14 @@ ROOT = Path(__file__).parent.parent
 #: What runs again with array bounds checked: everything that touches compiled code, on small models.
 CHECKED = ["tests/contact", "tests/laws", "tests/world", "tests/simulate", "tests/test_manifold.py", "tests/test_spatial.py"]
 #: What runs again uncompiled: the same sources as plain Python.
-UNCOMPILED = ["tests/test_spatial.py", "tests/test_manifold.py", "tests/world/test_world.py", "tests/contact/test_detect.py"]
+UNCOMPILED = [
+    "tests/test_spatial.py",
+    "tests/test_manifold.py",
+    "tests/world/test_world.py",
+    "tests/contact/test_detect.py",
+    "tests/contact/test_paper.py",
+    "tests/contact/test_least.py",
+]
 
 
 def run(mode: str, paths: list[str], *options: str) -> int:
