@@ -13,12 +13,22 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from brachiate.compiled import Floats, IntRows2, Ints, Rows3, Rows33, Rows82, opener
+import numpy as np
+
+from brachiate.compiled import Floats, IntRows2, Ints, Rows3, Rows33, Rows82, fields_of, opener
 
 CORNERS = 8  # at most so many of one area
 
 # Kinds of shapes. Those from PLANE on have no inside that could be turned over: they only carry.
 SPHERE, CAPSULE, CYLINDER, ELLIPSOID, BOX, HULL, PLANE, FIELD = range(8)
+
+# Places of Problem.count.
+PAIRS, ROWS, STRIDE, FROZEN = range(4)
+
+# Places of Problem.path: how solutions were found. The first six say how each one ended, the others what it took.
+WARM, STATES, SWEPT, AS_FROZEN, CONVEX, UNSOLVED, SWEEPS, FACTORS = range(8)
+
+BLOCK = 36  # numbers of one pair's own matrix
 
 
 class Geometry(NamedTuple):
@@ -57,23 +67,59 @@ class Areas(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """One coupled problem u = u0 + G w with the law of contact for every pair. Sizes: m pairs, n rows, all packed."""
+    """One coupled problem u = u0 + G w with the law of contact for every pair. Sizes: m pairs, n rows, all packed.
 
-    count: Ints  # (4,) pairs, rows, numbers from one row of G to the next, and a spare place
+    Arrays of rows have room for whole fours: n is rounded up in their size, and what is behind the last row does not matter.
+    """
+
+    count: Ints  # (4,) pairs, rows, numbers from one row of G to the next (a multiple of 4), whether centres are frozen
     at: Ints  # (m+1,) where the rows of a pair start
     corners: Ints  # (m,)
     V: Rows82  # (m, 8, 2)
     friction: Floats  # (m,) of sliding
     grip: Floats  # (m,) of sticking: not below sliding
     spin: Floats  # (m,) factor of the length that friction against spinning has
-    G: Floats  # (n·stride,) what the rows answer to forces
+    G: Floats  # (n·stride,) what the rows answer to forces: symmetric
     u0: Floats  # (n,) what they do without forces
     u: Floats  # (n,) what they do
     w: Floats  # (n,) forces; before the solution those to start from
-    area: Ints  # (m,) what of the area bears: see law.py; before the solution the state to start from
+    area: Ints  # (m,) what of the area bears: see law.py; before the solution the state to start from, NEW if there is none
     slip: Ints  # (m,) whether it sticks or slips, likewise
     residual: Floats  # (1,) how far the law is from being held, as a speed
-    path: Ints  # (8,) how often every way to the solution was taken
+    path: Ints  # (8,) how often every way to the solution was taken: WARM ...
+    # what the solution works with
+    held: Ints  # (m,) 1 if the pair stuck before and may hold up to its grip
+    centre: Rows3  # (m, 3) [m] where friction acts, and the length l it has against spinning
+    first: Ints  # (m+1,) where the unknowns of a pair start
+    plain: Ints  # (m,) 1 if its unknowns are its rows as they are
+    basis: Floats  # (36 m,) columns: forces of a pair for its unknowns
+    test: Floats  # (36 m,) rows: what of its velocities is to vanish
+    own: Floats  # (36 m,) rows: what its unknowns add to that themselves
+    z: Floats  # (n,) unknowns
+    answer: Floats  # (n·stride,) velocities for each unknown
+    factor: Floats  # (n·stride,) the factor that is kept
+    kept: Ints  # (m+1,) how many unknowns the factor has, and the states it was made for
+    best: Floats  # (n,) the best forces so far
+    best_area: Ints  # (m,) and their states
+    best_slip: Ints  # (m,)
+    start: Floats  # (n,) forces to start from
+    swept: Floats  # (n,) forces after sweeps
+    push: Rows3  # (24 m, 3) forces at corners in the last resort: these, those before, and those ahead
+
+
+def new_problem(pairs: int) -> Problem:
+    """Room for so many pairs of any kind."""
+    m = max(pairs, 1)
+    n = (6 * m + 3) // 4 * 4
+    squares, blocks = ("G", "answer", "factor"), ("basis", "test", "own")
+    size = {"count": 4, "path": 8, "residual": 1, "push": 3 * CORNERS * m}
+    size.update(
+        dict.fromkeys(squares, n * n),
+        **dict.fromkeys(blocks, BLOCK * m),
+        **dict.fromkeys(("u0", "u", "w", "z", "best", "start", "swept"), n),
+    )
+    size.update(at=m + 1, first=m + 1, kept=m + 1)
+    return Problem(*(np.zeros((size.get(name, m), *kind.row), kind.dtype) for name, kind in fields_of(Problem).items()))
 
 
 open_geometry = opener(Geometry)

@@ -1,0 +1,340 @@
+"""Forces for given states: what bears rests, what sticks does not slip, what slips is rubbed against its slipping.
+
+That is a set of equations, linear but for directions of slipping and centres of pressure: a few Newton steps. The unknowns of
+a pair are pushes of what bears and, along the plane, forces of what sticks or the part of friction across its direction (the
+part along it is friction times the push). Bodies that rest on many places have forces that no equation tells apart, so
+every step is proximal: the diagonal is raised a little, and forces stay close to those before where nothing decides.
+
+The factor is kept from one solution to the next. While states and nearly everything else stay the same it serves again.
+"""
+
+from __future__ import annotations
+
+import math
+
+from brachiate.compiled import index, kernel, outlined
+from brachiate.contact.factor import factor, solve_transposed
+from brachiate.contact.law import (
+    CORNER,
+    EDGE,
+    FACE,
+    NO_LENGTH,
+    NONE,
+    SLIPS,
+    STICKS,
+    TOLERANCE,
+    Parts,
+    corner,
+    from_centre,
+    full,
+    next_corner,
+    parts,
+    put_parts,
+    residual,
+    rubbing,
+    settle_centre,
+    sliding_ease,
+    slipping,
+)
+from brachiate.contact.rooms import BLOCK, FACTORS, PAIRS, ROWS, STRIDE
+from brachiate.spatial import Vec3, cross, four, norm, put_four
+
+LOOSE, TIGHT = 1e-3, 1e-7  # how much diagonals are raised: loosely a kept factor serves, tightly fewer steps do
+NOTHING = Vec3(0.0, 0.0, 0.0)
+KEEPS = 0.1  # a kept factor is made anew if a step leaves more than this of the residual
+HOPELESS = 0.7  # states are given up if a step leaves more than this
+ABSURD = 1e6  # [m/s]
+
+
+@kernel
+def place(p, c):
+    """Where column or row c of pair p is in its blocks."""
+    return BLOCK * p + 6 * c
+
+
+@kernel
+def bearing(P, p):
+    """How many pushes are unknown."""
+    return 0 if P.area[p] == NONE else 3 if P.area[p] == FACE else 2 if P.area[p] < CORNER else 1
+
+
+@kernel
+def push_of(P, p, c):
+    """Normal forces of the pair's unknown push c."""
+    area = P.area[p]
+    if area == FACE:
+        return Vec3(1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
+    if area >= CORNER:
+        return corner(P, p, area - CORNER)
+    return corner(P, p, area - EDGE if c == 0 else next_corner(P, p, area - EDGE))
+
+
+@kernel
+def describe_sticking(P, p):
+    """Forces and velocities of the unknowns of a pair that sticks; returns how many."""
+    rows, n = P.at[p + 1] - P.at[p], bearing(P, p)
+    for c in range(n):
+        put_parts(P.basis, place(p, c), rows, Parts(NOTHING, push_of(P, p, c)))
+    on_point = P.area[p] >= CORNER
+    x, y = (P.V[p, P.area[p] - CORNER, 0], P.V[p, P.area[p] - CORNER, 1]) if on_point else (0.0, 0.0)
+    put_parts(P.basis, place(p, n), rows, Parts(Vec3(1.0, 0.0, -y), NOTHING))
+    put_parts(P.basis, place(p, n + 1), rows, Parts(Vec3(0.0, 1.0, x), NOTHING))
+    n += 2
+    if not on_point:
+        put_parts(P.basis, place(p, n), rows, Parts(Vec3(0.0, 0.0, 1.0), NOTHING))
+        n += 1
+    for i in range(place(p, 0), place(p, n)):
+        P.test[i], P.own[i] = P.basis[i], 0.0
+    return n
+
+
+@kernel
+def across(h, third):
+    """Two unit vectors across h, or one if there is no third direction."""
+    if not third:
+        return Vec3(-h.y, h.x, 0.0), NOTHING
+    x, y, z = abs(h.x), abs(h.y), abs(h.z)
+    axis = Vec3(1.0, 0.0, 0.0) if x <= y and x <= z else Vec3(0.0, 1.0, 0.0) if y <= z else Vec3(0.0, 0.0, 1.0)
+    one = cross(h, axis)
+    one = (1.0 / norm(one)) * one
+    return one, cross(h, one)
+
+
+@kernel
+def describe_slipping(P, p):
+    """Forces and velocities of the unknowns of a pair that slips; returns how many.
+
+    Friction is f' = R a/|a| with a = f' - s'/g and R = friction times push. A push takes friction with it, against
+    the slipping; it also moves the centre of pressure, so friction's moment and what is called slipping change. Across a,
+    δs + g (|a|/R - 1) δf = -g |a|/R f: the right-hand side is left in z.
+    """
+    rows, n = P.at[p + 1] - P.at[p], bearing(P, p)
+    u, w = parts(P, P.u, p), parts(P, P.w, p)
+    push, limit, g = w.normal.x, P.friction[p] * w.normal.x, sliding_ease(P, p)
+    x, y, third = P.centre[p, 0], P.centre[p, 1], P.centre[p, 2] > NO_LENGTH
+    f, s = rubbing(P, p, w.along), slipping(P, p, u.along)
+    a = g * f - s
+    size = norm(a)
+    h = (1.0 / size) * a if size > 0.0 else Vec3(1.0, 0.0, 0.0)
+    one, other = across(h, third)
+    ratio = size / (g * limit) if limit > 0.0 else 1.0
+    rubbed = limit > 0.0
+    across_count = 0 if not rubbed else 2 if third else 1
+    for c in range(n):
+        d = push_of(P, p, c)
+        cx, cy = -(d.z + x * d.x) / push, (d.y - y * d.x) / push
+        along = from_centre(P, p, (P.friction[p] * d.x) * h)
+        put_parts(P.basis, place(p, c), rows, Parts(along + Vec3(0.0, 0.0, cx * f.y - cy * f.x), d))
+        put_parts(P.test, place(p, c), rows, Parts(NOTHING, d))
+        for r in range(n):
+            P.own[place(p, r) + c] = 0.0
+        drift = u.along.z * Vec3(-cy, cx, 0.0)
+        P.own[place(p, n) + c], P.own[place(p, n + 1) + c] = one @ drift, other @ drift
+    for c in range(across_count):
+        t = one if c == 0 else other
+        side = Parts(from_centre(P, p, t), NOTHING)
+        put_parts(P.basis, place(p, n + c), rows, side)
+        put_parts(P.test, place(p, n + c), rows, side)
+        for r in range(n + 2):
+            P.own[place(p, r) + n + c] = 0.0
+        P.own[place(p, n + c) + n + c] = g * max(ratio - 1.0, 0.0)
+        P.z[P.first[p] + n + c] = -g * max(ratio, 1.0) * (t @ f)
+    return n + across_count
+
+
+@kernel
+def describe(P):
+    """Unknowns of all pairs at the present forces and velocities; returns how many there are."""
+    unknowns = 0
+    for p in range(P.count[PAIRS]):
+        P.first[p], P.plain[p] = unknowns, 0
+        if P.area[p] == NONE:
+            continue
+        if P.slip[p] == SLIPS:
+            unknowns += describe_slipping(P, p)
+        elif P.area[p] == full(P, p):
+            P.plain[p] = 1
+            unknowns += P.at[p + 1] - P.at[p]
+        else:
+            unknowns += describe_sticking(P, p)
+    P.first[P.count[PAIRS]] = unknowns
+    return unknowns
+
+
+@kernel
+def answer_of(P, p, c):
+    """Velocities of all rows for unknown c of pair p."""
+    n, stride = P.count[ROWS], P.count[STRIDE]
+    to, at = (P.first[p] + c) * stride, P.at[p] * stride
+    if P.plain[p]:
+        for i in range(0, n, 4):
+            put_four(P.answer, to + i, four(P.G, at + c * stride + i))
+        return
+    for i in range(0, n, 4):
+        put_four(P.answer, to + i, P.basis[place(p, c)] * four(P.G, at + i))
+    for q in range(1, P.at[p + 1] - P.at[p]):
+        x = P.basis[place(p, c) + q]
+        if x != 0.0:
+            for i in range(0, n, 4):
+                put_four(P.answer, to + i, four(P.answer, to + i) + x * four(P.G, at + q * stride + i))
+
+
+@kernel
+def assemble(P, unknowns, raised):
+    """The transposed matrix of the equations: row c says what unknown c does to all of them. Padded to whole fours."""
+    stride, padded = P.count[STRIDE], (unknowns + 3) // 4 * 4
+    for p in range(P.count[PAIRS]):
+        for c in range(P.first[p + 1] - P.first[p]):
+            answer_of(P, p, c)
+    for q in range(P.count[PAIRS]):
+        count, at, rows = P.first[q + 1] - P.first[q], P.at[q], P.at[q + 1] - P.at[q]
+        for r in range(count):
+            to, test = P.first[q] + r, place(q, r)
+            for c in range(unknowns):
+                if P.plain[q]:
+                    P.factor[index(c * stride + to)] = P.answer[index(c * stride + at + r)]
+                else:
+                    x = 0.0
+                    for i in range(rows):
+                        x += P.test[index(test + i)] * P.answer[index(c * stride + at + i)]
+                    P.factor[index(c * stride + to)] = x
+            if not P.plain[q]:
+                for c in range(count):
+                    P.factor[(P.first[q] + c) * stride + to] += P.own[test + c]
+            P.factor[to * stride + to] *= 1.0 + raised
+    for c in range(unknowns):
+        for r in range(unknowns, padded):
+            P.factor[c * stride + r] = 0.0
+    for c in range(unknowns, padded):
+        for r in range(padded):
+            P.factor[c * stride + r] = 1.0 if r == c else 0.0
+
+
+@kernel
+def state_of(P, p):
+    """One number for the state of a pair."""
+    return 256 * P.corners[p] + 4 * P.area[p] + P.slip[p]
+
+
+@kernel
+def is_kept(P, unknowns):
+    """Whether the factor is one for these states."""
+    if P.kept[0] != unknowns:
+        return False
+    for p in range(P.count[PAIRS]):
+        if P.kept[p + 1] != state_of(P, p):
+            return False
+    return True
+
+
+@kernel
+def keep(P, unknowns):
+    """Note what states the factor is for."""
+    P.kept[0] = unknowns
+    for p in range(P.count[PAIRS]):
+        P.kept[p + 1] = state_of(P, p)
+
+
+@kernel
+def open_equations(P, unknowns):
+    """How far the equations are from being held, with the other sign, in z."""
+    for p in range(P.count[PAIRS]):
+        count, at, first = P.first[p + 1] - P.first[p], P.at[p], P.first[p]
+        if P.plain[p]:
+            for r in range(count):
+                P.z[first + r] = -P.u[at + r]
+        else:
+            for r in range(count if P.slip[p] == STICKS else bearing(P, p)):
+                x = 0.0
+                for i in range(P.at[p + 1] - at):
+                    x -= P.test[place(p, r) + i] * P.u[at + i]
+                P.z[first + r] = x
+    for r in range(unknowns, (unknowns + 3) // 4 * 4):
+        P.z[r] = 0.0
+
+
+@kernel
+def add_forces(P):
+    """Forces of the unknowns, added to those that are; friction of what slips is then as large as it has to be."""
+    for p in range(P.count[PAIRS]):
+        at, rows, first = P.at[p], P.at[p + 1] - P.at[p], P.first[p]
+        if P.area[p] == NONE:
+            for r in range(rows):
+                P.w[at + r] = 0.0
+        elif P.plain[p]:
+            for r in range(rows):
+                P.w[at + r] += P.z[first + r]
+        else:
+            for c in range(P.first[p + 1] - first):
+                for r in range(rows):
+                    P.w[at + r] += P.basis[place(p, c) + r] * P.z[first + c]
+            if P.slip[p] == SLIPS:
+                rub(P, p)
+
+
+@kernel
+def rub(P, p):
+    """Bring friction of a pair that slips to its size, at the centre of pressure that it has now."""
+    w = parts(P, P.w, p)
+    push, before = w.normal.x, rubbing(P, p, w.along)
+    settle_centre(P, p, w)
+    size = norm(before)
+    limit = P.friction[p] * max(push, 0.0)
+    f = (limit / size) * before if size > 0.0 else NOTHING
+    put_parts(P.w, P.at[p], P.at[p + 1] - P.at[p], Parts(from_centre(P, p, f), w.normal))
+
+
+@kernel
+def lean(P):
+    """Bring forces onto what bears: centres of pressure onto edges and corners, friction of what slips to its size."""
+    for p in range(P.count[PAIRS]):
+        at, rows = P.at[p], P.at[p + 1] - P.at[p]
+        w = parts(P, P.w, p)
+        push, normal, along = w.normal.x, w.normal, w.along
+        if P.area[p] == NONE:
+            normal, along = NOTHING, NOTHING
+        elif P.area[p] >= CORNER:
+            normal = push * corner(P, p, P.area[p] - CORNER)
+        elif P.area[p] >= EDGE and P.corners[p] > 2:
+            d, e = push_of(P, p, 0), push_of(P, p, 1)
+            x, y = d.z - e.z, e.y - d.y  # along the edge
+            part = ((push * d.z - normal.z) * x + (normal.y - push * d.y) * y) / (x * x + y * y)
+            normal = push * d + part * (e - d)
+        put_parts(P.w, at, rows, Parts(along, normal))
+        if P.area[p] != NONE and P.slip[p] == SLIPS:
+            rub(P, p)
+
+
+@outlined
+def newton(P, off, most, raised):
+    """Newton steps with the states as they are, from forces whose residual is ``off``; returns the residual then.
+
+    Stops when the law holds, or when steps do not help: then the states are wrong.
+    """
+    last = off
+    for step in range(most):
+        unknowns = describe(P)
+        for p in range(P.count[PAIRS]):
+            if P.slip[p] == SLIPS and P.area[p] != NONE and not P.w[P.at[p] + 2] > 0.0:
+                return last
+        old = is_kept(P, unknowns)
+        if not old:
+            assemble(P, unknowns, raised)
+            factor(P.factor, P.count[STRIDE], (unknowns + 3) // 4 * 4)
+            keep(P, unknowns)
+            P.path[FACTORS] += 1
+        open_equations(P, unknowns)
+        solve_transposed(P.factor, P.count[STRIDE], (unknowns + 3) // 4 * 4, P.z)
+        add_forces(P)
+        off = residual(P)
+        if off <= TOLERANCE:
+            return off
+        if not off < ABSURD:
+            P.kept[0] = -1
+            return math.inf
+        if old and off > KEEPS * last:
+            P.kept[0] = -1
+        elif not old and step > 0 and off > HOPELESS * last:
+            return off
+        last = off
+    return last
