@@ -9,8 +9,8 @@ import numpy as np
 
 from brachiate.compiled import Handle
 from brachiate.contact.law import NEW
-from brachiate.contact.rooms import FROZEN, PAIRS, ROWS, STRIDE, Problem, new_problem
-from brachiate.contact.solve import solve_problem
+from brachiate.contact.rooms import FROZEN, PAIRS, ROWS, STRIDE, Problem
+from brachiate.contact.solve import new_problem, solve_problem
 from brachiate.doors import Array
 
 #: Which of (f_x, f_y, f_z, n_x, n_y, n_z) a point, a segment and a polygon have.
@@ -122,7 +122,9 @@ def skew(r: Array) -> Array:
     return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
 
 
-def together(bodies: Sequence[Body], touches: Sequence[Touch], friction: float | Array, more: Array | None = None, **options: float) -> Case:
+def together(
+    bodies: Sequence[Body], touches: Sequence[Touch], friction: float | Array, more: Array | None = None, **options: float
+) -> Case:
     """The problem of free bodies; ``more`` is added to their velocities."""
     n = 6 * len(bodies)
     weights, v = np.zeros((n, n)), np.concatenate([b.velocity for b in bodies])

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 
-from brachiate.compiled import kernel, outlined
+from brachiate.compiled import far, kernel
 from brachiate.contact.law import Parts, corner, diagonal, move, parts, put_parts
-from brachiate.contact.rooms import CORNERS, PAIRS, ROWS
+from brachiate.contact.rooms import CORNERS, PAIRS, ROWS, open_problem
+from brachiate.model.rooms import OK
 from brachiate.spatial import Vec3, put_vec3, vec3
 
 ENOUGH = 1e-6  # [m/s]
@@ -118,9 +119,10 @@ def shrink(P):
     move(P)
 
 
-@outlined
-def dissipate_most(P):
-    """Forces w and velocities u of the convex problem; returns how far they are from its solution, as a speed."""
+@far
+def dissipate_most(key, held, x, n):
+    """Forces w and velocities u of the convex problem; the residual is how far they are from its solution, as a speed."""
+    (P,) = open_problem(held)
     for i in range(P.push.shape[0]):
         P.push[i, 0] = P.push[i, 1] = P.push[i, 2] = 0.0
     steepness, theta, off = 1.0, 1.0, math.inf
@@ -137,4 +139,5 @@ def dissipate_most(P):
         go_ahead(P, (theta - 1.0) / after)
         theta = after
     shrink(P)
-    return off
+    P.residual[0] = off
+    return OK

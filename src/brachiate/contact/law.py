@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from brachiate.compiled import kernel, outlined
+from brachiate.compiled import kernel
 from brachiate.contact.rooms import CORNERS, FROZEN, PAIRS, ROWS, STRIDE
 from brachiate.spatial import Vec3, four, norm, put_four
 
@@ -248,7 +248,7 @@ def add_row(P, r, f):
         put_four(P.u, i, four(P.u, i) + f * four(P.G, at + i))
 
 
-@outlined
+@kernel
 def residual(P):
     """The largest violation of any part of the law, as a speed; u is computed from the forces."""
     move(P)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from brachiate.compiled import kernel, outlined
+from brachiate.compiled import far, kernel
 from brachiate.contact.law import (
     CORNER,
     EDGE,
@@ -18,13 +18,15 @@ from brachiate.contact.law import (
     add_row,
     corner,
     from_centre,
+    move,
     next_corner,
     outside,
     parts,
     put_parts,
     settle_centre,
 )
-from brachiate.contact.rooms import PAIRS, STRIDE
+from brachiate.contact.rooms import PAIRS, STRIDE, SWEEPS, open_problem
+from brachiate.model.rooms import OK
 from brachiate.spatial import Sym3, Vec3, cross, norm, trace
 
 ROUND_OFF = 1e-12  # of the largest corner speed: not seen as moving into each other
@@ -211,20 +213,24 @@ def solve_pair(P, p):
 
 
 @kernel
-def sweep(P):
-    """Solve pair after pair; velocities follow."""
+def sweep(P, forces):
+    """Solve pair after pair; with ``forces`` these and velocities follow, otherwise only states."""
     for p in range(P.count[PAIRS]):
         at, rows = P.at[p], P.at[p + 1] - P.at[p]
         put_parts(P.z, at, rows, solve_pair(P, p))
         for r in range(at, at + rows):
             change = P.z[r] - P.w[r]
-            if change != 0.0:
+            if forces and change != 0.0:
                 P.w[r] = P.z[r]
                 add_row(P, r, change)
 
 
-@outlined
-def sweeps(P, times):
-    """Sweep so many times. The velocities u are those of the forces w before and after."""
-    for _ in range(times):
-        sweep(P)
+@far
+def sweeps(key, held, x, times):
+    """Sweep so many times; not once: only see which states fit the forces."""
+    (P,) = open_problem(held)
+    P.path[SWEEPS] += times
+    move(P)
+    for _ in range(max(times, 1)):
+        sweep(P, times > 0)
+    return OK

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
-from brachiate.compiled import Floats, IntRows2, Ints, Rows3, Rows33, Rows82, fields_of, opener
+from brachiate.compiled import Floats, IntRows2, Ints, Rows3, Rows33, Rows82, opener
 
 CORNERS = 8  # at most so many of one area
 
@@ -27,6 +25,9 @@ PAIRS, ROWS, STRIDE, FROZEN = range(4)
 
 # Places of Problem.path: how solutions were found. The first six say how each one ended, the others what it took.
 WARM, STATES, SWEPT, AS_FROZEN, CONVEX, UNSOLVED, SWEEPS, FACTORS = range(8)
+
+# Places of Problem.far.
+NEWTON, SWEEP, DISSIPATE, SOLVE = range(4)
 
 BLOCK = 36  # numbers of one pair's own matrix
 
@@ -102,24 +103,9 @@ class Problem(NamedTuple):
     best: Floats  # (n,) the best forces so far
     best_area: Ints  # (m,) and their states
     best_slip: Ints  # (m,)
-    start: Floats  # (n,) forces to start from
     swept: Floats  # (n,) forces after sweeps
+    far: Ints  # (4,) addresses of pieces that are called by them: NEWTON ...
     push: Rows3  # (24 m, 3) forces at corners in the last resort: these, those before, and those ahead
-
-
-def new_problem(pairs: int) -> Problem:
-    """Room for so many pairs of any kind."""
-    m = max(pairs, 1)
-    n = (6 * m + 3) // 4 * 4
-    squares, blocks = ("G", "answer", "factor"), ("basis", "test", "own")
-    size = {"count": 4, "path": 8, "residual": 1, "push": 3 * CORNERS * m}
-    size.update(
-        dict.fromkeys(squares, n * n),
-        **dict.fromkeys(blocks, BLOCK * m),
-        **dict.fromkeys(("u0", "u", "w", "z", "best", "start", "swept"), n),
-    )
-    size.update(at=m + 1, first=m + 1, kept=m + 1)
-    return Problem(*(np.zeros((size.get(name, m), *kind.row), kind.dtype) for name, kind in fields_of(Problem).items()))
 
 
 open_geometry = opener(Geometry)

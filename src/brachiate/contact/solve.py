@@ -10,12 +10,33 @@ from __future__ import annotations
 
 import math
 
-from brachiate.compiled import entry, kernel, outlined
+import numpy as np
+
+from brachiate.compiled import call_at, entry, far, fields_of, kernel
 from brachiate.contact.convex import dissipate_most
-from brachiate.contact.law import NEW, NONE, STICKS, TOLERANCE, full, residual
-from brachiate.contact.local import solve_pair, sweeps
-from brachiate.contact.rooms import AS_FROZEN, CONVEX, FROZEN, PAIRS, ROWS, STATES, SWEEPS, SWEPT, UNSOLVED, WARM, open_problem
-from brachiate.contact.states import LOOSE, TIGHT, newton
+from brachiate.contact.law import NEW, NONE, STICKS, TOLERANCE, full, move, parts, residual, settle_centre
+from brachiate.contact.local import sweeps
+from brachiate.contact.rooms import (
+    AS_FROZEN,
+    BLOCK,
+    CONVEX,
+    CORNERS,
+    DISSIPATE,
+    FROZEN,
+    NEWTON,
+    PAIRS,
+    ROWS,
+    SOLVE,
+    STATES,
+    SWEEP,
+    SWEPT,
+    UNSOLVED,
+    WARM,
+    Problem,
+    open_problem,
+)
+from brachiate.contact.states import LOOSE, TIGHT, lean, newton
+from brachiate.model.rooms import OK
 
 ROUNDS, FREEZE, MOST_SWEEPS = 9, 4, 64
 TRUSTED = 1.0  # [m/s] residual up to which forces that failed are worth going on from
@@ -24,24 +45,20 @@ HARMLESS = 1e-4  # [m/s] residual up to which forces are taken that do not quite
 
 @kernel
 def begin(P):
-    """See who may grip, and how many pairs are new; these start without forces."""
+    """See who may grip and who is new: new ones have no forces, and if all are new, all shall stick. Returns how many are new."""
     P.count[FROZEN] = 0
-    new = 0
-    for p in range(P.count[PAIRS]):
+    pairs, new = P.count[PAIRS], 0
+    for p in range(pairs):
         P.held[p] = int(P.area[p] > NONE and P.slip[p] == STICKS)
         P.centre[p, 0] = P.centre[p, 1] = P.centre[p, 2] = 0.0
         if P.area[p] == NEW:
             new += 1
             for r in range(P.at[p], P.at[p + 1]):
                 P.w[r] = 0.0
+    if new == pairs:
+        for p in range(pairs):
+            P.area[p], P.slip[p] = full(P, p), STICKS
     return new
-
-
-@kernel
-def all_stick(P):
-    """Let everything bear and stick."""
-    for p in range(P.count[PAIRS]):
-        P.area[p], P.slip[p] = full(P, p), STICKS
 
 
 @kernel
@@ -68,90 +85,102 @@ def recall(P):
 
 
 @kernel
+def freeze(P):
+    """From now on friction acts at the centres of pressure of the best forces so far: convergent, and friction still only brakes."""
+    recall(P)
+    for p in range(P.count[PAIRS]):
+        settle_centre(P, p, parts(P, P.w, p))
+    P.count[FROZEN] = 1
+
+
+@kernel
 def done(P, way, off):
     """Count the way that was taken."""
     P.path[way] += 1
     P.residual[0] = off
-    return off
+    return OK
 
 
 @kernel
-def look_at_states(P):
-    """States that fit the forces, pair by pair."""
-    for p in range(P.count[PAIRS]):
-        solve_pair(P, p)
+def try_states(P, key, off, steps, loose, tight):
+    """Newton with states as they are: loosely, then tightly. Returns the residual."""
+    P.residual[0] = off
+    for n in range(2):
+        wanted = loose if n == 0 else tight
+        if wanted and not P.residual[0] <= TOLERANCE:
+            if n:
+                P.kept[0] = -1
+            call_at(P.far[NEWTON], key, key, LOOSE if n == 0 else TIGHT, steps)
+    if tight:
+        P.kept[0] = -1  # too tight to serve again
+    return P.residual[0]
 
 
 @kernel
-def first_try(P, new):
-    """With the states before, or if there are none with everything sticking. Returns the residual."""
-    if 0 < new < P.count[PAIRS]:
-        return residual(P)
-    if new:
-        all_stick(P)
-        return newton(P, residual(P), 3, TIGHT)
-    off = residual(P)
-    return off if off <= TOLERANCE else newton(P, off, 5, LOOSE)
-
-
-@kernel
-def one_round(P, times, both):
-    """Some sweeps, and Newton with the states found. Returns the residual."""
-    sweeps(P, times)
-    P.path[SWEEPS] += times
-    swept = residual(P)
-    if swept <= TOLERANCE:
-        return swept
-    copy(P, P.swept, P.w)
-    off = newton(P, swept, 3, LOOSE)
-    if off > TOLERANCE and both:
-        P.kept[0] = -1
-        off = newton(P, off, 3, TIGHT)
-        P.kept[0] = -1
-    if not off < swept:
-        copy(P, P.w, P.swept)
-        off = residual(P)
-    return off
-
-
-@outlined
-def solve(P):
-    """Find forces w, velocities u and states that hold the law. Returns the residual, as a speed.
-
-    Before, w, area and slip are those to start from; a pair whose area is NEW has none.
-    """
-    new = begin(P)
-    copy(P, P.start, P.w)
-    off = first_try(P, new)
-    if off <= TOLERANCE:
-        return done(P, STATES if new else WARM, off)
-    if not off < TRUSTED or new == P.count[PAIRS]:
-        copy(P, P.w, P.start)
-        residual(P)
-    best, times = math.inf, 1
-    for n in range(ROUNDS):
-        if n == FREEZE:
-            recall(P)
-            residual(P)
-            P.count[FROZEN] = 1
-        off = one_round(P, times, n % 2 == 1)
-        if off <= TOLERANCE:
-            return done(P, AS_FROZEN if P.count[FROZEN] else SWEPT, off)
-        if not P.count[FROZEN] and off < best:
-            best = off
-            remember(P)
-        times = min(2 * times, MOST_SWEEPS)
+def last_resort(P, key, best):
+    """The best forces so far if they do no harm, otherwise those of the convex problem."""
     P.count[FROZEN] = 0
     if best <= HARMLESS:
         recall(P)
-        return done(P, UNSOLVED, residual(P))
-    off = dissipate_most(P)
-    look_at_states(P)
-    return done(P, CONVEX, off)
+        move(P)
+        return done(P, UNSOLVED, best)
+    call_at(P.far[DISSIPATE], key, key, 0.0, 0)
+    call_at(P.far[SWEEP], key, key, 0.0, 0)
+    return done(P, CONVEX, P.residual[0])
+
+
+@far
+def solve(key, held, x, n):
+    """Find forces w, velocities u and states that hold the law, for the problem of the key ``held``.
+
+    Before, w, area and slip are those to start from; a pair whose area is NEW has none.
+    """
+    (P,) = open_problem(held)
+    new = begin(P)
+    fresh, warm = new == P.count[PAIRS], new == 0
+    if warm:
+        lean(P)
+    best, times = math.inf, 1
+    for k in range(ROUNDS + 1):
+        if k > 0:
+            call_at(P.far[SWEEP], held, held, 0.0, times)
+            times = min(2 * times, MOST_SWEEPS)
+        swept = residual(P)
+        copy(P, P.swept, P.w)
+        off = try_states(P, held, swept, 5 if k == 0 else 3, warm or k > 0, fresh if k == 0 else k % 2 == 0)
+        if off <= TOLERANCE:
+            return done(P, AS_FROZEN if P.count[FROZEN] else SWEPT if k > 0 else WARM if warm else STATES, off)
+        if not off < (swept if k > 0 else 0.0 if fresh else TRUSTED):
+            copy(P, P.w, P.swept)
+            off = swept
+        if k > 0 and not P.count[FROZEN] and off < best:
+            best = off
+            remember(P)
+        if k == FREEZE:
+            freeze(P)
+    return last_resort(P, held, best)
 
 
 @entry
 def solve_problem(key):
-    """Solve one problem from Python."""
+    """Solve one problem from Python. Returns what is left of the law, as a speed."""
     (P,) = open_problem(key)
-    return solve(P)
+    call_at(P.far[SOLVE], key, key, 0.0, 0)
+    return P.residual[0]
+
+
+def new_problem(pairs: int) -> Problem:
+    """Room for so many pairs of any kind."""
+    m = max(pairs, 1)
+    n = (6 * m + 3) // 4 * 4
+    squares, blocks = ("G", "answer", "factor"), ("basis", "test", "own")
+    size = {"count": 4, "path": 8, "far": 4, "residual": 1, "push": 3 * CORNERS * m}
+    size.update(
+        dict.fromkeys(squares, n * n),
+        **dict.fromkeys(blocks, BLOCK * m),
+        **dict.fromkeys(("u0", "u", "w", "z", "best", "swept"), n),
+    )
+    size.update(at=m + 1, first=m + 1, kept=m + 1)
+    P = Problem(*(np.zeros((size.get(name, m), *kind.row), kind.dtype) for name, kind in fields_of(Problem).items()))
+    P.far[:] = [piece.address for piece in (newton, sweeps, dissipate_most, solve)]
+    return P

@@ -10,9 +10,7 @@ The factor is kept from one solution to the next. While states and nearly everyt
 
 from __future__ import annotations
 
-import math
-
-from brachiate.compiled import index, kernel, outlined
+from brachiate.compiled import far, index, kernel
 from brachiate.contact.factor import factor, solve_transposed
 from brachiate.contact.law import (
     CORNER,
@@ -36,7 +34,8 @@ from brachiate.contact.law import (
     sliding_ease,
     slipping,
 )
-from brachiate.contact.rooms import BLOCK, FACTORS, PAIRS, ROWS, STRIDE
+from brachiate.contact.rooms import BLOCK, FACTORS, PAIRS, ROWS, STRIDE, open_problem
+from brachiate.model.rooms import OK
 from brachiate.spatial import Vec3, cross, four, norm, put_four
 
 LOOSE, TIGHT = 1e-3, 1e-7  # how much diagonals are raised: loosely a kept factor serves, tightly fewer steps do
@@ -219,12 +218,10 @@ def state_of(P, p):
 @kernel
 def is_kept(P, unknowns):
     """Whether the factor is one for these states."""
-    if P.kept[0] != unknowns:
-        return False
+    same = P.kept[0] == unknowns
     for p in range(P.count[PAIRS]):
-        if P.kept[p + 1] != state_of(P, p):
-            return False
-    return True
+        same = same and P.kept[p + 1] == state_of(P, p)
+    return same
 
 
 @kernel
@@ -294,7 +291,8 @@ def lean(P):
         if P.area[p] == NONE:
             normal, along = NOTHING, NOTHING
         elif P.area[p] >= CORNER:
-            normal = push * corner(P, p, P.area[p] - CORNER)
+            d = corner(P, p, P.area[p] - CORNER)
+            normal, along = push * d, Vec3(along.x, along.y, -d.z * along.y - d.y * along.x)
         elif P.area[p] >= EDGE and P.corners[p] > 2:
             d, e = push_of(P, p, 0), push_of(P, p, 1)
             x, y = d.z - e.z, e.y - d.y  # along the edge
@@ -305,36 +303,54 @@ def lean(P):
             rub(P, p)
 
 
-@outlined
-def newton(P, off, most, raised):
-    """Newton steps with the states as they are, from forces whose residual is ``off``; returns the residual then.
+@kernel
+def step_once(P, raised):
+    """One Newton step. Returns whether the factor was an old one."""
+    unknowns = describe(P)
+    padded = (unknowns + 3) // 4 * 4
+    old = is_kept(P, unknowns)
+    if not old:
+        assemble(P, unknowns, raised)
+        factor(P.factor, P.count[STRIDE], padded)
+        keep(P, unknowns)
+        P.path[FACTORS] += 1
+    open_equations(P, unknowns)
+    solve_transposed(P.factor, P.count[STRIDE], padded, P.z)
+    add_forces(P)
+    return old
 
-    Stops when the law holds, or when steps do not help: then the states are wrong.
+
+@kernel
+def pulls(P):
+    """Whether a pair that slips has lost its push: then its friction has no direction."""
+    lost = False
+    for p in range(P.count[PAIRS]):
+        lost = lost or (P.slip[p] == SLIPS and P.area[p] != NONE and not P.w[P.at[p] + 2] > 0.0)
+    return lost
+
+
+@far
+def newton(key, held, raised, most):
+    """Newton steps with the states as they are, from forces whose residual and velocities are known, until the law holds.
+
+    They end early if they do not help: then the states are wrong. ``raised`` is how much diagonals are.
     """
-    last = off
-    for step in range(most):
-        unknowns = describe(P)
-        for p in range(P.count[PAIRS]):
-            if P.slip[p] == SLIPS and P.area[p] != NONE and not P.w[P.at[p] + 2] > 0.0:
-                return last
-        old = is_kept(P, unknowns)
-        if not old:
-            assemble(P, unknowns, raised)
-            factor(P.factor, P.count[STRIDE], (unknowns + 3) // 4 * 4)
-            keep(P, unknowns)
-            P.path[FACTORS] += 1
-        open_equations(P, unknowns)
-        solve_transposed(P.factor, P.count[STRIDE], (unknowns + 3) // 4 * 4, P.z)
-        add_forces(P)
+    (P,) = open_problem(held)
+    last = P.residual[0]
+    for n in range(most):
+        if pulls(P):
+            break
+        old = step_once(P, raised)
         off = residual(P)
+        P.residual[0] = off
         if off <= TOLERANCE:
-            return off
+            break
         if not off < ABSURD:
             P.kept[0] = -1
-            return math.inf
+            break
         if old and off > KEEPS * last:
             P.kept[0] = -1
-        elif not old and step > 0 and off > HOPELESS * last:
-            return off
+        elif not old and n > 0 and off > HOPELESS * last:
+            break
         last = off
-    return last
+    return OK
