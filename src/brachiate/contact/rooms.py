@@ -97,6 +97,7 @@ class Problem(NamedTuple):
     test: Floats  # (36 m,) rows: what of its velocities is to vanish
     own: Floats  # (36 m,) rows: what its unknowns add to that themselves
     z: Floats  # (n,) unknowns
+    live: Ints  # (n,) where fours of rows are that have unknowns
     answer: Floats  # (n·stride,) velocities for each unknown
     factor: Floats  # (n·stride,) the factor that is kept
     kept: Ints  # (m+1,) how many unknowns the factor has, and the states it was made for

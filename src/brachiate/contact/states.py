@@ -161,49 +161,78 @@ def describe(P):
 
 
 @kernel
-def answer_of(P, p, c):
-    """Velocities of all rows for unknown c of pair p."""
-    n, stride = P.count[ROWS], P.count[STRIDE]
-    to, at = (P.first[p] + c) * stride, P.at[p] * stride
+def note_live(P):
+    """List the fours of rows in which some pair has unknowns; returns how many."""
+    live, end = 0, 0
+    for p in range(P.count[PAIRS]):
+        if P.area[p] != NONE:
+            for i in range(max(P.at[p] // 4 * 4, end), P.at[p + 1], 4):
+                P.live[live], end = i, i + 4
+                live += 1
+    return live
+
+
+@kernel
+def answer_of(P, p, c, live):
+    """Velocities of live rows for unknown c of pair p."""
+    stride, rows = P.count[STRIDE], P.at[p + 1] - P.at[p]
+    to, g, at = (P.first[p] + c) * stride, P.at[p] * stride, place(p, c)
     if P.plain[p]:
-        for i in range(0, n, 4):
-            put_four(P.answer, to + i, four(P.G, at + c * stride + i))
+        for n in range(live):
+            i = P.live[n]
+            put_four(P.answer, to + i, four(P.G, g + c * stride + i))
         return
-    for i in range(0, n, 4):
-        put_four(P.answer, to + i, P.basis[place(p, c)] * four(P.G, at + i))
-    for q in range(1, P.at[p + 1] - P.at[p]):
-        x = P.basis[place(p, c) + q]
-        if x != 0.0:
-            for i in range(0, n, 4):
-                put_four(P.answer, to + i, four(P.answer, to + i) + x * four(P.G, at + q * stride + i))
+    x, y, z = P.basis[at], P.basis[at + 1], P.basis[at + 2]
+    for n in range(live):
+        i = P.live[n]
+        put_four(P.answer, to + i, x * four(P.G, g + i) + y * four(P.G, g + stride + i) + z * four(P.G, g + 2 * stride + i))
+    if rows > 3:
+        g += 3 * stride
+        x, y, z = P.basis[at + 3], P.basis[at + 4], P.basis[at + 5] if rows > 5 else 0.0
+        last = 2 * stride if rows > 5 else 0
+        for n in range(live):
+            i = P.live[n]
+            more = x * four(P.G, g + i) + y * four(P.G, g + stride + i) + z * four(P.G, g + last + i)
+            put_four(P.answer, to + i, four(P.answer, to + i) + more)
+
+
+@kernel
+def meet(P, p, c, q):
+    """What unknown c of pair p does to the equations of pair q, into the matrix."""
+    stride, rows, count = P.count[STRIDE], P.at[q + 1] - P.at[q], P.first[q + 1] - P.first[q]
+    source = (P.first[p] + c) * stride + P.at[q]
+    to = (P.first[p] + c) * stride + P.first[q]
+    if P.plain[q]:
+        for r in range(count):
+            P.factor[index(to + r)] = P.answer[index(source + r)]
+        return
+    x, y, z = P.answer[index(source)], P.answer[index(source + 1)], P.answer[index(source + 2)]
+    for r in range(count):
+        at = place(q, r)
+        P.factor[index(to + r)] = P.test[index(at)] * x + P.test[index(at + 1)] * y + P.test[index(at + 2)] * z
+    if rows > 3:
+        x, y, z = P.answer[index(source + 3)], P.answer[index(source + 4)], P.answer[index(source + 5)] if rows > 5 else 0.0
+        for r in range(count):
+            at = place(q, r)
+            P.factor[index(to + r)] += P.test[index(at + 3)] * x + P.test[index(at + 4)] * y + P.test[index(at + 5)] * z
 
 
 @kernel
 def assemble(P, unknowns, raised):
     """The transposed matrix of the equations: row c says what unknown c does to all of them. Padded to whole fours."""
-    stride, padded = P.count[STRIDE], (unknowns + 3) // 4 * 4
+    stride, padded, live = P.count[STRIDE], (unknowns + 3) // 4 * 4, note_live(P)
     for p in range(P.count[PAIRS]):
         for c in range(P.first[p + 1] - P.first[p]):
-            answer_of(P, p, c)
-    for q in range(P.count[PAIRS]):
-        count, at, rows = P.first[q + 1] - P.first[q], P.at[q], P.at[q + 1] - P.at[q]
-        for r in range(count):
-            to, test = P.first[q] + r, place(q, r)
-            for c in range(unknowns):
-                if P.plain[q]:
-                    P.factor[index(c * stride + to)] = P.answer[index(c * stride + at + r)]
-                else:
-                    x = 0.0
-                    for i in range(rows):
-                        x += P.test[index(test + i)] * P.answer[index(c * stride + at + i)]
-                    P.factor[index(c * stride + to)] = x
-            if not P.plain[q]:
-                for c in range(count):
-                    P.factor[(P.first[q] + c) * stride + to] += P.own[test + c]
-            P.factor[to * stride + to] *= 1.0 + raised
-    for c in range(unknowns):
-        for r in range(unknowns, padded):
-            P.factor[c * stride + r] = 0.0
+            answer_of(P, p, c, live)
+            for q in range(P.count[PAIRS]):
+                meet(P, p, c, q)
+            row = P.first[p] + c
+            if not P.plain[p]:
+                for r in range(P.first[p + 1] - P.first[p]):
+                    P.factor[row * stride + P.first[p] + r] += P.own[place(p, r) + c]
+            P.factor[row * stride + row] *= 1.0 + raised
+            for r in range(unknowns, padded):
+                P.factor[row * stride + r] = 0.0
     for c in range(unknowns, padded):
         for r in range(padded):
             P.factor[c * stride + r] = 1.0 if r == c else 0.0
