@@ -191,7 +191,7 @@ def friction_forces(P, p, G, b, push):
 
 
 @kernel
-def solve_pair(P, p):
+def solve_pair(P, p, inner):
     """Forces of one pair that hold the law, those of all others given: normal and tangential parts in turn."""
     G = own_part(P, p)
     u, w = parts(P, P.u, p), parts(P, P.w, p)
@@ -200,7 +200,7 @@ def solve_pair(P, p):
     b = u.normal - G.normal @ n - t.x * G.x - t.y * G.y - t.z * G.turn
     c = u.along - G.along @ t - Vec3(G.x @ n, G.y @ n, G.turn @ n)
     area, slip = NONE, SLIPS
-    for _ in range(INNER):
+    for _ in range(inner):
         area, n = normal_forces(P, p, G.normal, b + t.x * G.x + t.y * G.y + t.z * G.turn)
         if area == NONE:
             t, slip = Vec3(0.0, 0.0, 0.0), SLIPS
@@ -213,15 +213,15 @@ def solve_pair(P, p):
 
 
 @kernel
-def sweep(P, forces):
+def sweep(P, part, inner):
     """Solve pair after pair; with ``forces`` these and velocities follow, otherwise only states."""
     for p in range(P.count[PAIRS]):
         at, rows = P.at[p], P.at[p + 1] - P.at[p]
-        put_parts(P.z, at, rows, solve_pair(P, p))
+        put_parts(P.z, at, rows, solve_pair(P, p, inner))
         for r in range(at, at + rows):
-            change = P.z[r] - P.w[r]
-            if forces and change != 0.0:
-                P.w[r] = P.z[r]
+            change = part * (P.z[r] - P.w[r])
+            if change != 0.0:
+                P.w[r] += change
                 add_row(P, r, change)
 
 
@@ -232,5 +232,5 @@ def sweeps(key, held, x, times):
     P.path[SWEEPS] += times
     move(P)
     for _ in range(max(times, 1)):
-        sweep(P, times > 0)
+        sweep(P, x, 2 if x == 1.0 else 1)
     return OK

@@ -14,7 +14,7 @@ import numpy as np
 
 from brachiate.compiled import call_at, entry, far, fields_of, kernel
 from brachiate.contact.convex import dissipate_most
-from brachiate.contact.law import NEW, NONE, STICKS, TOLERANCE, full, move, parts, residual, settle_centre
+from brachiate.contact.law import NEW, NONE, SLIPS, STICKS, TOLERANCE, full, move, parts, residual, settle_centre
 from brachiate.contact.local import sweeps
 from brachiate.contact.rooms import (
     AS_FROZEN,
@@ -38,7 +38,7 @@ from brachiate.contact.rooms import (
 from brachiate.contact.states import LOOSE, TIGHT, lean, newton
 from brachiate.model.rooms import OK
 
-ROUNDS, FREEZE, MOST_SWEEPS = 9, 4, 64
+ROUNDS, FREEZE, MOST_SWEEPS = 9, 6, 64
 TRUSTED = 1.0  # [m/s] residual up to which forces that failed are worth going on from
 HARMLESS = 1e-4  # [m/s] residual up to which forces are taken that do not quite hold the law
 
@@ -94,6 +94,14 @@ def freeze(P):
 
 
 @kernel
+def let_go(P):
+    """Who slips by now has lost its grip, so that it does not stick and slip in turn."""
+    for p in range(P.count[PAIRS]):
+        if P.slip[p] == SLIPS:
+            P.held[p] = 0
+
+
+@kernel
 def done(P, way, off):
     """Count the way that was taken."""
     P.path[way] += 1
@@ -143,7 +151,9 @@ def solve(key, held, x, n):
     best, times = math.inf, 1
     for k in range(ROUNDS + 1):
         if k > 0:
-            call_at(P.far[SWEEP], held, held, 0.0, times)
+            if k > 2:
+                let_go(P)
+            call_at(P.far[SWEEP], held, held, 1.0 if k < 3 else 0.5, times)
             times = min(2 * times, MOST_SWEEPS)
         swept = residual(P)
         copy(P, P.swept, P.w)
