@@ -35,7 +35,7 @@ from brachiate.contact.rooms import (
     Problem,
     open_problem,
 )
-from brachiate.contact.states import LOOSE, TIGHT, lean, newton
+from brachiate.contact.states import LOOSE, TIGHT, newton
 from brachiate.model.rooms import OK
 
 ROUNDS, FREEZE, MOST_SWEEPS = 9, 6, 64
@@ -94,10 +94,10 @@ def freeze(P):
 
 
 @kernel
-def let_go(P):
-    """Who slips by now has lost its grip, so that it does not stick and slip in turn."""
+def let_go(P, k):
+    """Who slips in a later round has lost its grip, so that it does not stick and slip in turn; in the end everyone has."""
     for p in range(P.count[PAIRS]):
-        if P.slip[p] == SLIPS:
+        if (k > 2 and P.slip[p] == SLIPS) or k > 4:
             P.held[p] = 0
 
 
@@ -146,13 +146,10 @@ def solve(key, held, x, n):
     (P,) = open_problem(held)
     new = begin(P)
     fresh, warm = new == P.count[PAIRS], new == 0
-    if warm:
-        lean(P)
     best, times = math.inf, 1
     for k in range(ROUNDS + 1):
         if k > 0:
-            if k > 2:
-                let_go(P)
+            let_go(P, k)
             call_at(P.far[SWEEP], held, held, 1.0 if k < 3 else 0.5, times)
             times = min(2 * times, MOST_SWEEPS)
         swept = residual(P)

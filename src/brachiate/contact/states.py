@@ -25,6 +25,8 @@ from brachiate.contact.law import (
     corner,
     from_centre,
     full,
+    length,
+    move,
     next_corner,
     parts,
     put_parts,
@@ -34,7 +36,7 @@ from brachiate.contact.law import (
     sliding_ease,
     slipping,
 )
-from brachiate.contact.rooms import BLOCK, FACTORS, PAIRS, ROWS, STRIDE, open_problem
+from brachiate.contact.rooms import BLOCK, FACTORS, FROZEN, PAIRS, STRIDE, open_problem
 from brachiate.model.rooms import OK
 from brachiate.spatial import Vec3, cross, four, norm, put_four
 
@@ -42,6 +44,7 @@ LOOSE, TIGHT = 1e-3, 1e-7  # how much diagonals are raised: loosely a kept facto
 NOTHING = Vec3(0.0, 0.0, 0.0)
 KEEPS = 0.1  # a kept factor is made anew if a step leaves more than this of the residual
 HOPELESS = 0.7  # states are given up if a step leaves more than this
+NUDGE = 1e-7  # [m]
 ABSURD = 1e6  # [m/s]
 
 
@@ -100,6 +103,13 @@ def across(h, third):
 
 
 @kernel
+def length_slope(P, p, x, y):
+    """How the length l changes with the centre of pressure."""
+    l = P.centre[p, 2]
+    return (length(P, p, x + NUDGE, y) - l) / NUDGE, (length(P, p, x, y + NUDGE) - l) / NUDGE
+
+
+@kernel
 def describe_slipping(P, p):
     """Forces and velocities of the unknowns of a pair that slips; returns how many.
 
@@ -112,6 +122,7 @@ def describe_slipping(P, p):
     push, limit, g = w.normal.x, P.friction[p] * w.normal.x, sliding_ease(P, p)
     x, y, third = P.centre[p, 0], P.centre[p, 1], P.centre[p, 2] > NO_LENGTH
     f, s = rubbing(P, p, w.along), slipping(P, p, u.along)
+    slope_x, slope_y = length_slope(P, p, x, y) if third and n > 1 and not P.count[FROZEN] else (0.0, 0.0)
     a = g * f - s
     size = norm(a)
     h = (1.0 / size) * a if size > 0.0 else Vec3(1.0, 0.0, 0.0)
@@ -122,12 +133,13 @@ def describe_slipping(P, p):
     for c in range(n):
         d = push_of(P, p, c)
         cx, cy = -(d.z + x * d.x) / push, (d.y - y * d.x) / push
+        longer = slope_x * cx + slope_y * cy
         along = from_centre(P, p, (P.friction[p] * d.x) * h)
-        put_parts(P.basis, place(p, c), rows, Parts(along + Vec3(0.0, 0.0, cx * f.y - cy * f.x), d))
+        put_parts(P.basis, place(p, c), rows, Parts(along + Vec3(0.0, 0.0, cx * f.y - cy * f.x + longer * f.z), d))
         put_parts(P.test, place(p, c), rows, Parts(NOTHING, d))
         for r in range(n):
             P.own[place(p, r) + c] = 0.0
-        drift = u.along.z * Vec3(-cy, cx, 0.0)
+        drift = u.along.z * Vec3(-cy, cx, longer)
         P.own[place(p, n) + c], P.own[place(p, n + 1) + c] = one @ drift, other @ drift
     for c in range(across_count):
         t = one if c == 0 else other
@@ -366,6 +378,8 @@ def newton(key, held, raised, most):
     """
     (P,) = open_problem(held)
     last = P.residual[0]
+    lean(P)
+    move(P)
     for n in range(most):
         if pulls(P):
             break
