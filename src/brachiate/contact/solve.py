@@ -154,7 +154,7 @@ def solve(key, held, x, n):
             times = min(2 * times, MOST_SWEEPS)
         swept = residual(P)
         copy(P, P.swept, P.w)
-        off = try_states(P, held, swept, 5 if k == 0 else 3, warm or k > 0, fresh if k == 0 else k % 2 == 0)
+        off = try_states(P, held, swept, 5 if k == 0 else 3 if k < 4 else 10, warm or k > 0, fresh if k == 0 else k % 2 == 0)
         if off <= TOLERANCE:
             return done(P, AS_FROZEN if P.count[FROZEN] else SWEPT if k > 0 else WARM if warm else STATES, off)
         if not off < (swept if k > 0 else 0.0 if fresh else TRUSTED):

@@ -45,6 +45,7 @@ NOTHING = Vec3(0.0, 0.0, 0.0)
 KEEPS = 0.1  # a kept factor is made anew if a step leaves more than this of the residual
 HOPELESS = 0.7  # states are given up if a step leaves more than this
 NUDGE = 1e-7  # [m]
+PATIENT = 8  # with so many steps nothing is given up before the last: residuals may rise on the way
 ABSURD = 1e6  # [m/s]
 
 
@@ -393,7 +394,9 @@ def newton(key, held, raised, most):
             break
         if old and off > KEEPS * last:
             P.kept[0] = -1
-        elif not old and n > 0 and off > HOPELESS * last:
+        elif not old and n > 0 and off > HOPELESS * last and most < PATIENT:
             break
+        elif most >= PATIENT:
+            P.kept[0] = -1  # nothing old
         last = off
     return OK
