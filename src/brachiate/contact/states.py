@@ -363,6 +363,19 @@ def step_once(P, raised):
 
 
 @kernel
+def choose_friction(P):
+    """Let those slip whose friction would have to be too large, going by forces and slipping as they are, and others stick."""
+    for p in range(P.count[PAIRS]):
+        w = parts(P, P.w, p)
+        if P.area[p] != NONE and w.normal.x > 0.0 and not P.held[p]:
+            g = sliding_ease(P, p)
+            a = g * rubbing(P, p, w.along) - slipping(P, p, parts(P, P.u, p).along)
+            P.slip[p] = SLIPS if norm(a) > g * P.friction[p] * w.normal.x else STICKS
+            if P.slip[p] == SLIPS:
+                rub(P, p)
+
+
+@kernel
 def pulls(P):
     """Whether a pair that slips has lost its push: then its friction has no direction."""
     lost = False
@@ -398,5 +411,6 @@ def newton(key, held, raised, most):
             break
         elif most >= PATIENT:
             P.kept[0] = -1  # nothing old
+            choose_friction(P)
         last = off
     return OK
