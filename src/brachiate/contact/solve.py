@@ -35,7 +35,7 @@ from brachiate.contact.rooms import (
     Problem,
     open_problem,
 )
-from brachiate.contact.states import LOOSE, TIGHT, newton
+from brachiate.contact.states import LOOSE, TIGHT, VERY_LOOSE, newton
 from brachiate.model.rooms import OK
 
 ROUNDS, FREEZE, MOST_SWEEPS = 9, 6, 64
@@ -118,7 +118,7 @@ def try_states(P, key, off, steps, loose, tight):
         if wanted and not P.residual[0] <= TOLERANCE:
             if n:
                 P.kept[0] = -1
-            call_at(P.far[NEWTON], key, key, LOOSE if n == 0 else TIGHT, steps)
+            call_at(P.far[NEWTON], key, key, TIGHT if n else VERY_LOOSE if steps > 8 else LOOSE, steps)
     if tight:
         P.kept[0] = -1  # too tight to serve again
     return P.residual[0]

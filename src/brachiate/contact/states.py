@@ -40,7 +40,7 @@ from brachiate.contact.rooms import BLOCK, FACTORS, FROZEN, PAIRS, STRIDE, open_
 from brachiate.model.rooms import OK
 from brachiate.spatial import Vec3, cross, four, norm, put_four
 
-LOOSE, TIGHT = 1e-3, 1e-7  # how much diagonals are raised: loosely a kept factor serves, tightly fewer steps do
+LOOSE, TIGHT, VERY_LOOSE = 1e-3, 1e-7, 3e-2  # how much diagonals are raised: loosely a kept factor serves, tightly fewer steps do
 NOTHING = Vec3(0.0, 0.0, 0.0)
 KEEPS = 0.1  # a kept factor is made anew if a step leaves more than this of the residual
 HOPELESS = 0.7  # states are given up if a step leaves more than this
