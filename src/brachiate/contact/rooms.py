@@ -29,7 +29,7 @@ WARM, STATES, SWEPT, AS_FROZEN, CONVEX, UNSOLVED, SWEEPS, FACTORS = range(8)
 # Places of Problem.far.
 NEWTON, SWEEP, DISSIPATE, SOLVE = range(4)
 
-BLOCK = 36  # numbers of one pair's own matrix
+WIDTH, BLOCK = 8, 48  # a pair's own matrices have six rows of so many numbers, so many altogether
 
 
 class Geometry(NamedTuple):
@@ -93,9 +93,9 @@ class Problem(NamedTuple):
     centre: Rows3  # (m, 3) [m] where friction acts, and the length l it has against spinning
     first: Ints  # (m+1,) where the unknowns of a pair start
     plain: Ints  # (m,) 1 if its unknowns are its rows as they are
-    basis: Floats  # (36 m,) columns: forces of a pair for its unknowns
-    test: Floats  # (36 m,) rows: what of its velocities is to vanish
-    own: Floats  # (36 m,) rows: what its unknowns add to that themselves
+    basis: Floats  # (48 m,) columns: forces of a pair for its unknowns
+    test: Floats  # (48 m,) columns: what of its velocities is to vanish, row by row of the velocities
+    own: Floats  # (48 m,) rows: what its unknowns add to that themselves
     z: Floats  # (n,) unknowns
     live: Ints  # (n,) where fours of rows are that have unknowns
     answer: Floats  # (n·stride,) velocities for each unknown

@@ -183,7 +183,7 @@ def new_problem(pairs: int) -> Problem:
     squares, blocks = ("G", "answer", "factor"), ("basis", "test", "own")
     size = {"count": 4, "path": 8, "far": 4, "residual": 1, "push": 3 * CORNERS * m}
     size.update(
-        dict.fromkeys(squares, n * n),
+        dict.fromkeys(squares, n * n + 4),  # fours may reach beyond the last row
         **dict.fromkeys(blocks, BLOCK * m),
         **dict.fromkeys(("u0", "u", "w", "z", "best", "swept", "live"), n),
     )

@@ -36,11 +36,11 @@ from brachiate.contact.law import (
     sliding_ease,
     slipping,
 )
-from brachiate.contact.rooms import BLOCK, FACTORS, FROZEN, PAIRS, STRIDE, open_problem
+from brachiate.contact.rooms import BLOCK, FACTORS, FROZEN, PAIRS, STRIDE, WIDTH, open_problem
 from brachiate.model.rooms import OK
 from brachiate.spatial import Vec3, cross, four, norm, put_four
 
-LOOSE, TIGHT, VERY_LOOSE = 1e-3, 1e-7, 3e-2  # how much diagonals are raised: loosely a kept factor serves, tightly fewer steps do
+LOOSE, TIGHT, VERY_LOOSE = 1e-4, 1e-7, 3e-2  # how much diagonals are raised: loosely a kept factor serves, tightly fewer steps do
 NOTHING = Vec3(0.0, 0.0, 0.0)
 KEEPS = 0.1  # a kept factor is made anew if a step leaves more than this of the residual
 HOPELESS = 0.7  # states are given up if a step leaves more than this
@@ -52,7 +52,37 @@ ABSURD = 1e6  # [m/s]
 @kernel
 def place(p, c):
     """Where column or row c of pair p is in its blocks."""
-    return BLOCK * p + 6 * c
+    return BLOCK * p + WIDTH * c
+
+
+@kernel
+def put_test(P, p, r, a):
+    """Note what of the velocities of pair p equation r is about."""
+    at, rows = BLOCK * p + r, P.at[p + 1] - P.at[p]
+    P.test[at], P.test[at + WIDTH], P.test[at + 2 * WIDTH] = a.along.x, a.along.y, a.normal.x
+    if rows == 5:
+        P.test[at + 3 * WIDTH], P.test[at + 4 * WIDTH] = a.normal.z, a.along.z
+    elif rows == 6:
+        P.test[at + 3 * WIDTH], P.test[at + 4 * WIDTH], P.test[at + 5 * WIDTH] = a.normal.y, a.normal.z, a.along.z
+
+
+@kernel
+def put_both(P, p, c, a):
+    """An unknown force of a sticking pair, and the velocity that it is to make vanish."""
+    put_parts(P.basis, place(p, c), P.at[p + 1] - P.at[p], a)
+    put_test(P, p, c, a)
+    for r in range(WIDTH):
+        P.own[place(p, c) + r] = 0.0
+
+
+@kernel
+def tested(P, p, x, at, low):
+    """Four equations of pair p from equation ``low`` on, with its velocities in x from that place on."""
+    test, rows = BLOCK * p + low, P.at[p + 1] - P.at[p]
+    a = x[index(at)] * four(P.test, test)
+    for i in range(1, rows):
+        a = a + x[index(at + i)] * four(P.test, test + WIDTH * i)
+    return a
 
 
 @kernel
@@ -75,20 +105,17 @@ def push_of(P, p, c):
 @kernel
 def describe_sticking(P, p):
     """Forces and velocities of the unknowns of a pair that sticks; returns how many."""
-    rows, n = P.at[p + 1] - P.at[p], bearing(P, p)
+    n = bearing(P, p)
     for c in range(n):
-        put_parts(P.basis, place(p, c), rows, Parts(NOTHING, push_of(P, p, c)))
+        put_both(P, p, c, Parts(NOTHING, push_of(P, p, c)))
     on_point = P.area[p] >= CORNER
-    x, y = (P.V[p, P.area[p] - CORNER, 0], P.V[p, P.area[p] - CORNER, 1]) if on_point else (0.0, 0.0)
-    put_parts(P.basis, place(p, n), rows, Parts(Vec3(1.0, 0.0, -y), NOTHING))
-    put_parts(P.basis, place(p, n + 1), rows, Parts(Vec3(0.0, 1.0, x), NOTHING))
-    n += 2
-    if not on_point:
-        put_parts(P.basis, place(p, n), rows, Parts(Vec3(0.0, 0.0, 1.0), NOTHING))
-        n += 1
-    for i in range(place(p, 0), place(p, n)):
-        P.test[i], P.own[i] = P.basis[i], 0.0
-    return n
+    d = push_of(P, p, 0) if on_point else NOTHING
+    put_both(P, p, n, Parts(Vec3(1.0, 0.0, -d.y), NOTHING))
+    put_both(P, p, n + 1, Parts(Vec3(0.0, 1.0, -d.z), NOTHING))
+    if on_point:
+        return n + 2
+    put_both(P, p, n + 2, Parts(Vec3(0.0, 0.0, 1.0), NOTHING))
+    return n + 3
 
 
 @kernel
@@ -137,7 +164,7 @@ def describe_slipping(P, p):
         longer = slope_x * cx + slope_y * cy
         along = from_centre(P, p, (P.friction[p] * d.x) * h)
         put_parts(P.basis, place(p, c), rows, Parts(along + Vec3(0.0, 0.0, cx * f.y - cy * f.x + longer * f.z), d))
-        put_parts(P.test, place(p, c), rows, Parts(NOTHING, d))
+        put_test(P, p, c, Parts(NOTHING, d))
         for r in range(n):
             P.own[place(p, r) + c] = 0.0
         drift = u.along.z * Vec3(-cy, cx, longer)
@@ -146,7 +173,7 @@ def describe_slipping(P, p):
         t = one if c == 0 else other
         side = Parts(from_centre(P, p, t), NOTHING)
         put_parts(P.basis, place(p, n + c), rows, side)
-        put_parts(P.test, place(p, n + c), rows, side)
+        put_test(P, p, n + c, side)
         for r in range(n + 2):
             P.own[place(p, r) + n + c] = 0.0
         P.own[place(p, n + c) + n + c] = g * max(ratio - 1.0, 0.0)
@@ -210,24 +237,14 @@ def answer_of(P, p, c, live):
 
 
 @kernel
-def meet(P, p, c, q):
-    """What unknown c of pair p does to the equations of pair q, into the matrix."""
-    stride, rows, count = P.count[STRIDE], P.at[q + 1] - P.at[q], P.first[q + 1] - P.first[q]
-    source = (P.first[p] + c) * stride + P.at[q]
-    to = (P.first[p] + c) * stride + P.first[q]
-    if P.plain[q]:
-        for r in range(count):
-            P.factor[index(to + r)] = P.answer[index(source + r)]
-        return
-    x, y, z = P.answer[index(source)], P.answer[index(source + 1)], P.answer[index(source + 2)]
-    for r in range(count):
-        at = place(q, r)
-        P.factor[index(to + r)] = P.test[index(at)] * x + P.test[index(at + 1)] * y + P.test[index(at + 2)] * z
-    if rows > 3:
-        x, y, z = P.answer[index(source + 3)], P.answer[index(source + 4)], P.answer[index(source + 5)] if rows > 5 else 0.0
-        for r in range(count):
-            at = place(q, r)
-            P.factor[index(to + r)] += P.test[index(at + 3)] * x + P.test[index(at + 4)] * y + P.test[index(at + 5)] * z
+def meet(P, q, row):
+    """What an unknown does to the equations of pair q, into its row of the matrix.
+
+    Four at a time: those beyond the last of the pair are overwritten by the next.
+    """
+    source, to, count = row + P.at[q], row + P.first[q], P.first[q + 1] - P.first[q]
+    for low in range(0, count, 4):
+        put_four(P.factor, to + low, four(P.answer, source + low) if P.plain[q] else tested(P, q, P.answer, source, low))
 
 
 @kernel
@@ -237,15 +254,15 @@ def assemble(P, unknowns, raised):
     for p in range(P.count[PAIRS]):
         for c in range(P.first[p + 1] - P.first[p]):
             answer_of(P, p, c, live)
+            row = (P.first[p] + c) * stride
             for q in range(P.count[PAIRS]):
-                meet(P, p, c, q)
-            row = P.first[p] + c
+                meet(P, q, row)
             if not P.plain[p]:
                 for r in range(P.first[p + 1] - P.first[p]):
-                    P.factor[row * stride + P.first[p] + r] += P.own[place(p, r) + c]
-            P.factor[row * stride + row] *= 1.0 + raised
+                    P.factor[row + P.first[p] + r] += P.own[place(p, r) + c]
+            P.factor[row + P.first[p] + c] *= 1.0 + raised
             for r in range(unknowns, padded):
-                P.factor[row * stride + r] = 0.0
+                P.factor[row + r] = 0.0
     for c in range(unknowns, padded):
         for r in range(padded):
             P.factor[c * stride + r] = 1.0 if r == c else 0.0
@@ -283,11 +300,17 @@ def open_equations(P, unknowns):
             for r in range(count):
                 P.z[first + r] = -P.u[at + r]
         else:
-            for r in range(count if P.slip[p] == STICKS else bearing(P, p)):
-                x = 0.0
-                for i in range(P.at[p + 1] - at):
-                    x -= P.test[place(p, r) + i] * P.u[at + i]
-                P.z[first + r] = x
+            a = tested(P, p, P.u, at, 0)
+            still = count if P.slip[p] == STICKS else bearing(P, p)
+            P.z[first] = -a.a
+            if still > 1:
+                P.z[first + 1] = -a.b
+            if still > 2:
+                P.z[first + 2] = -a.c
+            if still > 3:
+                P.z[first + 3] = -a.d
+            if still > 4:
+                P.z[first + 4] = -tested(P, p, P.u, at, 4).a
     for r in range(unknowns, (unknowns + 3) // 4 * 4):
         P.z[r] = 0.0
 
