@@ -7,9 +7,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 #: What runs again with array bounds checked: everything that touches compiled code, on small models.
-CHECKED = ["tests/laws", "tests/world", "tests/simulate", "tests/test_manifold.py", "tests/test_spatial.py"]
+CHECKED = ["tests/laws", "tests/contact", "tests/world", "tests/simulate", "tests/test_manifold.py", "tests/test_spatial.py"]
 #: What runs again uncompiled: the same sources as plain Python.
-UNCOMPILED = ["tests/test_spatial.py", "tests/test_manifold.py", "tests/world/test_world.py"]
+UNCOMPILED = ["tests/test_spatial.py", "tests/test_manifold.py", "tests/contact/test_law.py", "tests/world/test_world.py"]
 
 
 def run(mode: str, paths: list[str], *options: str) -> int:

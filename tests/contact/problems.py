@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ class Case(NamedTuple):
     @property
     def rows(self) -> list[slice]:
         ends = np.cumsum([0] + [len(kept(len(a))) for a in self.areas])
-        return [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return [slice(a, b) for a, b in pairwise(ends)]
 
     def wrench(self, x: Array, p: int) -> Array:
         full = np.zeros(6)

@@ -96,7 +96,7 @@ def length(P, p, x, y):
     for j in range(k):
         bx, by = P.V[p, j, 0] - x, P.V[p, j, 1] - y
         b = math.sqrt(bx * bx + by * by)
-        if b < NO_LENGTH:
+        if a < NO_LENGTH or b < NO_LENGTH:
             return 0.0
         ab = a * b
         t = (ab - (ax * bx + ay * by)) / max(ax * by - ay * bx, ON_EDGE * ab + 1e-300)
@@ -191,12 +191,11 @@ def shortened(a, most):
 
 @kernel
 def friction_violation(P, p, f, s, push):
-    """How far f' and s' are from the law of friction: the nearer of sticking within the grip and the natural map of slipping."""
+    """How far f' and s' are from the law of friction: its natural map, or for what sticks by its grip, grip and slipping."""
     ease = sliding_ease(P, p)
-    off = ease * norm(f - shortened(f - (1.0 / ease) * s, P.friction[p] * push))
-    if P.held[p] and P.grip[p] > P.friction[p]:
-        off = min(off, max(norm(s), ease * (norm(f) - P.grip[p] * push)))
-    return off
+    if P.held[p] and P.slip[p] == STICKS and P.grip[p] > P.friction[p]:
+        return max(norm(s), ease * (norm(f) - P.grip[p] * push))
+    return ease * norm(f - shortened(f - (1.0 / ease) * s, P.friction[p] * push))
 
 
 @kernel

@@ -103,7 +103,10 @@ def let_go(P, k):
 
 @kernel
 def done(P, way, off):
-    """Count the way that was taken."""
+    """Count the way that was taken. What is not pushed does not bear, whatever was tried."""
+    for p in range(P.count[PAIRS]):
+        if not P.w[P.at[p] + 2] > 0.0:
+            P.area[p], P.slip[p] = NONE, SLIPS
     P.path[way] += 1
     P.residual[0] = off
     return OK
