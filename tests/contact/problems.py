@@ -124,17 +124,16 @@ def skew(r: Array) -> Array:
 
 
 def together(
-    bodies: Sequence[Body], touches: Sequence[Touch], friction: float | Array, more: Array | None = None, **options: float
+    bodies: Sequence[Body], touches: Sequence[Touch], friction: float | Array, free: Sequence[int] = range(6), **options: float
 ) -> Case:
-    """The problem of free bodies; ``more`` is added to their velocities."""
+    """The problem of bodies that are free to move in those of their six directions."""
     n = 6 * len(bodies)
     weights, v = np.zeros((n, n)), np.concatenate([b.velocity for b in bodies])
-    if more is not None:
-        v = v + more
     for i, b in enumerate(bodies):
-        at = slice(6 * i, 6 * i + 3), slice(6 * i + 3, 6 * i + 6)
-        weights[at[0], at[0]] = np.eye(3) / b.mass
-        weights[at[1], at[1]] = np.linalg.inv(b.inertia)
+        inverse = np.zeros((6, 6))
+        inverse[:3, :3], inverse[3:, 3:] = np.eye(3) / b.mass, np.linalg.inv(b.inertia)
+        ways = 6 * i + np.array(free)
+        weights[np.ix_(ways, ways)] = inverse[np.ix_(free, free)]
     H = np.zeros((6 * len(touches), n))
     for p, t in enumerate(touches):
         for body, sign in ((t.first, -1.0), (t.second, 1.0)):

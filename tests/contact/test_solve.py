@@ -9,7 +9,7 @@ from tests.contact.falls import Fall, Warm
 from tests.contact.problems import Body, Case, Solver, Touch, box, energy_gain, penetration, random_area, random_pairs, rectangle, together
 
 from brachiate.compiled import MODE, call_at, entry
-from brachiate.contact.law import state_name
+from brachiate.contact.law import residual, state_name
 from brachiate.contact.rooms import AS_FROZEN, CONVEX, DISSIPATE, STATES, SWEEPS, UNSOLVED, WARM, open_problem
 from brachiate.contact.solve import solve_problem
 from brachiate.doors import Array
@@ -171,6 +171,29 @@ def test_two_feet_of_one_body() -> None:
         w, u, off = s.solve(c)
         good(s, c, w, u, off)
         assert {state_name(a, b) for a, b in zip(s.P.area, s.P.slip, strict=True)} <= states
+
+
+@pytest.mark.parametrize("ways", [[2], [0, 2], [0, 2, 4]])
+def test_bodies_that_cannot_move_every_way(ways: list[int]) -> None:
+    """On rails, or in a plane: rows that never move bear nothing, and what can move obeys the law."""
+    rng, s = np.random.default_rng(11), Solver(2)
+    for _ in range(FEW):
+        body = box([0.1, 0.1, 0.1], 2.0, velocity=np.isin(range(6), ways) * (rng.normal(size=6) - [0, 0, 1, 0, 0, 0]))
+        areas = rectangle(0.05, 0.1), np.array([[-0.02, 0.0], [0.02, 0.0]])
+        touches = [Touch(-1, 0, np.array([x, 0.0, -0.1]), np.eye(3), a) for x, a in zip((-0.05, 0.08), areas, strict=True)]
+        c = together([body], touches, 0.5, free=ways)
+        w, u, off = s.solve(c)
+        assert np.isfinite(w).all()
+        good(s, c, w, u, off)
+
+
+def test_numbers_that_are_none_are_seen() -> None:
+    s = Solver(2)
+    c = together(*stack([1.0, 3.0]), 0.5)
+    s.load(c)
+    s.P.area[:2], s.P.w[:12] = 1, 0.0
+    s.P.w[2] = np.nan
+    assert residual(s.P) == np.inf
 
 
 def test_what_is_unchanged_is_found_at_once() -> None:

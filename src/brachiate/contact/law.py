@@ -26,6 +26,7 @@ STICKS, SLIPS = 0, 1
 
 TOLERANCE = 1e-6  # [m/s] to which the law is held
 NO_LENGTH = 1e-6  # [m] below which friction has no moment
+STIFF = 1e-9  # of the normal ease: what is less cannot slide
 ON_EDGE = 1e-12  # sine of the angle of two corners, seen from a centre that is on the edge between them
 
 
@@ -135,8 +136,8 @@ def normal_ease(P, p):
 
 @kernel
 def sliding_ease(P, p):
-    """The speed along the plane that a unit force gives, on the average."""
-    return 0.5 * (diagonal(P, P.at[p]) + diagonal(P, P.at[p] + 1))
+    """The speed along the plane that a unit force gives, on the average; not zero where nothing can slide."""
+    return 0.5 * (diagonal(P, P.at[p]) + diagonal(P, P.at[p] + 1)) + STIFF * normal_ease(P, p)
 
 
 @kernel
@@ -203,6 +204,8 @@ def violation(P, p):
     """How far pair p is from the law, as a speed."""
     u, w = parts(P, P.u, p), parts(P, P.w, p)
     push, worst = w.normal.x, 0.0
+    if not u.along @ u.along + u.normal @ u.normal < math.inf:
+        return math.inf
     for j in range(P.corners[p]):
         worst = max(worst, -(corner(P, p, j) @ u.normal))
     if push <= 0.0:
@@ -253,9 +256,7 @@ def residual(P):
     move(P)
     worst = 0.0
     for p in range(P.count[PAIRS]):
-        off = violation(P, p)
-        if not off <= worst:  # not a number is worse than any
-            worst = off
+        worst = max(worst, violation(P, p))
     return worst
 
 

@@ -187,7 +187,7 @@ def friction_forces(P, p, G, b, push):
     H = Sym3(ax - y * az, ay + x * az, l * az, by + x * bz, l * bz, l * l * G.zz)
     if l == 0.0:
         H = Sym3(H.xx, H.xy, 0.0, H.yy, 0.0, 1.0)
-    return least_slip(raised(H, SINGULAR * trace(H)), Vec3(b.x - b.z * y, b.y + b.z * x, l * b.z), stick, slide)
+    return least_slip(raised(H, SINGULAR * trace(H) + 1e-200), Vec3(b.x - b.z * y, b.y + b.z * x, l * b.z), stick, slide)
 
 
 @kernel

@@ -22,6 +22,7 @@ from brachiate.contact.law import (
     corner,
     from_centre,
     move,
+    normal_ease,
     parts,
     put_parts,
     residual,
@@ -40,6 +41,7 @@ LOOSE, TIGHT, VERY_LOOSE = 1e-4, 1e-7, 3e-2
 KEEPS = 0.1  # a kept factor is made anew if a step leaves more than this of the residual
 HOPELESS = 0.7  # states are given up if a step leaves more than this
 PATIENT = 8  # with so many steps nothing is given up before the last: residuals may rise on the way
+IMMOVABLE = 1e-12  # of the normal ease, added to diagonals: some directions do not move at all
 ABSURD = 1e6  # [m/s]
 
 
@@ -103,7 +105,8 @@ def assemble(P, unknowns, raised):
             if not P.plain[p]:
                 for r in range(P.first[p + 1] - P.first[p]):
                     P.factor[row + P.first[p] + r] += P.own[place(p, r) + c]
-            P.factor[row + P.first[p] + c] *= 1.0 + raised
+            diagonal = P.factor[row + P.first[p] + c]
+            P.factor[row + P.first[p] + c] = diagonal + raised * diagonal + IMMOVABLE * normal_ease(P, p)
             for r in range(unknowns, padded):
                 P.factor[row + r] = 0.0
     for c in range(unknowns, padded):
