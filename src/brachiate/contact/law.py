@@ -84,7 +84,7 @@ def harmonic(r, q):
 
 @kernel
 def length(P, p, x, y):
-    """l(c) = spin Σ λ_j |p_j - c| with mean-value weights λ: sums over edges of t = tan of half the angle they are seen under."""
+    """l(c) = spin Σ λ_j |p_j - c| with mean-value weights λ [Floater 2003]: over edges, t = tan of half the angle they are seen under."""
     k = P.corners[p]
     if k == 1 or P.spin[p] == 0.0:
         return 0.0
