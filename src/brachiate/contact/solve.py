@@ -1,9 +1,9 @@
 """The coupled problem of all pairs: u = u0 + G w with the law of contact for every one of them.
 
 Mostly nothing changes: forces of the step before hold the law, or do after a Newton step or two with the same states
-(:mod:`.states`). Otherwise states are found by sweeps over the pairs (:mod:`.local`), and Newton tries them: after
+(:mod:`.newton`). Otherwise states are found by sweeps over the pairs (:mod:`.local`), and Newton tries them: after
 1, 2, 4 ... sweeps. Should that not settle, centres of pressure are frozen as far as friction goes, and as a last resort a convex
-problem is solved (:mod:`.convex`). Every way is counted in ``path``.
+problem is solved (:mod:`.relaxed`). Every way is counted in ``path``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from brachiate.compiled import call_at, entry, far, fields_of, kernel
-from brachiate.contact.convex import dissipate_most
+from brachiate.contact.relaxed import dissipate_most
 from brachiate.contact.law import NEW, NONE, SLIPS, STICKS, TOLERANCE, full, move, parts, residual, settle_centre
 from brachiate.contact.local import sweeps
 from brachiate.contact.rooms import (
@@ -35,7 +35,7 @@ from brachiate.contact.rooms import (
     Problem,
     open_problem,
 )
-from brachiate.contact.states import LOOSE, TIGHT, VERY_LOOSE, newton
+from brachiate.contact.newton import LOOSE, TIGHT, VERY_LOOSE, newton
 from brachiate.model.rooms import OK
 
 ROUNDS, FREEZE, MOST_SWEEPS = 9, 6, 64
