@@ -14,6 +14,7 @@ UNCOMPILED = [
     "tests/test_manifold.py",
     "tests/world/test_world.py",
     "tests/contact/test_detect.py",
+    "tests/contact/test_law.py",
     "tests/contact/test_paper.py",
     "tests/contact/test_least.py",
 ]

@@ -23,6 +23,17 @@ CORNERS = 8  # at most so many of one area
 # spacings along x and y and its greatest height.
 SPHERE, CAPSULE, CYLINDER, ELLIPSOID, BOX, HULL, PLANE, FIELD = range(8)
 
+# Places of Problem.count.
+PAIRS, ROWS, STRIDE, FROZEN = range(4)
+
+# Places of Problem.path: how solutions were found. The first six say how each one ended, the others what it took.
+WARM, STATES, SWEPT, AS_FROZEN, CONVEX, UNSOLVED, SWEEPS, FACTORS = range(8)
+
+# Places of Problem.far.
+NEWTON, SWEEP, DISSIPATE, SOLVE = range(4)
+
+WIDTH, BLOCK = 8, 48  # a pair's own matrices have six rows of so many numbers, so many altogether
+
 
 # How a pair is found: the last one must be looked at in another way.
 APART, NEAR, UNSURE = range(3)
@@ -80,23 +91,45 @@ class Scratch(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """One coupled problem u = u0 + G w with the law of contact for every pair. Sizes: m pairs, n rows, all packed."""
+    """One coupled problem u = u0 + G w with the law of contact for every pair. Sizes: m pairs, n rows, all packed.
 
-    count: Ints  # (4,) pairs, rows, numbers from one row of G to the next, and a spare place
+    Arrays of rows have room for whole fours: n is rounded up in their size, and what is behind the last row does not matter.
+    """
+
+    count: Ints  # (4,) pairs, rows, numbers from one row of G to the next (a multiple of 4), whether centres are frozen
     at: Ints  # (m+1,) where the rows of a pair start
     corners: Ints  # (m,)
     V: Rows82  # (m, 8, 2)
     friction: Floats  # (m,) of sliding
     grip: Floats  # (m,) of sticking: not below sliding
     spin: Floats  # (m,) factor of the length that friction against spinning has
-    G: Floats  # (n·stride,) what the rows answer to forces
+    G: Floats  # (n·stride,) what the rows answer to forces: symmetric
     u0: Floats  # (n,) what they do without forces
     u: Floats  # (n,) what they do
     w: Floats  # (n,) forces; before the solution those to start from
-    area: Ints  # (m,) what of the area bears: see law.py; before the solution the state to start from
+    area: Ints  # (m,) what of the area bears: see law.py; before the solution the state to start from, NEW if there is none
     slip: Ints  # (m,) whether it sticks or slips, likewise
     residual: Floats  # (1,) how far the law is from being held, as a speed
-    path: Ints  # (8,) how often every way to the solution was taken
+    path: Ints  # (8,) how often every way to the solution was taken: WARM ...
+    # what the solution works with
+    held: Ints  # (m,) 1 if the pair stuck before and may hold up to its grip
+    centre: Rows3  # (m, 3) [m] where friction acts, and the length l it has against spinning
+    first: Ints  # (m+1,) where the unknowns of a pair start
+    plain: Ints  # (m,) 1 if its unknowns are its rows as they are
+    basis: Floats  # (48 m,) columns: forces of a pair for its unknowns
+    test: Floats  # (48 m,) columns: what of its velocities is to vanish, row by row of the velocities
+    own: Floats  # (48 m,) rows: what its unknowns add to that themselves
+    z: Floats  # (n,) unknowns
+    live: Ints  # (n,) where fours of rows are that have unknowns
+    answer: Floats  # (n·stride,) velocities for each unknown
+    factor: Floats  # (n·stride,) the factor that is kept
+    kept: Ints  # (m+1,) how many unknowns the factor has, and the states it was made for
+    best: Floats  # (n,) the best forces so far
+    best_area: Ints  # (m,) and their states
+    best_slip: Ints  # (m,)
+    swept: Floats  # (n,) forces after sweeps
+    far: Ints  # (4,) addresses of pieces that are called by them: NEWTON ...
+    push: Rows3  # (24 m, 3) forces at corners in the last resort: these, those before, and those ahead
 
 
 open_geometry = opener(Geometry)

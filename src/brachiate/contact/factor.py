@@ -1,0 +1,93 @@
+"""A factor L U of a dense matrix, four rows and columns at a time, without pivoting; and solutions with its transpose.
+
+Rows are contiguous and padded to whole fours, with ones on the diagonal there. The transpose is what vector registers like:
+both substitutions add multiples of rows.
+"""
+
+from __future__ import annotations
+
+from brachiate.compiled import index, kernel
+from brachiate.spatial import Four, four, put_four
+
+
+@kernel
+def factor(A, stride, size):
+    """A ← L U in place, L with ones on its diagonal; diagonals of U are kept inverted. ``size`` is a multiple of four."""
+    for k in range(0, size, 4):
+        a = k * stride
+        b, c, d = a + stride, a + 2 * stride, a + 3 * stride
+        factor_corner(A, a + k, b + k, c + k, d + k)
+        b0, (c0, c1), (d0, d1, d2) = (
+            A[index(b + k)],
+            (A[index(c + k)], A[index(c + k + 1)]),
+            (A[index(d + k)], A[index(d + k + 1)], A[index(d + k + 2)]),
+        )
+        for j in range(k + 4, size, 4):
+            x = four(A, a + j)
+            y = four(A, b + j) - b0 * x
+            z = four(A, c + j) - c0 * x - c1 * y
+            put_four(A, b + j, y)
+            put_four(A, c + j, z)
+            put_four(A, d + j, four(A, d + j) - d0 * x - d1 * y - d2 * z)
+        for r in range(k + 4, size):
+            eliminate(A, k, a, b, c, d, r * stride, size)
+
+
+@kernel
+def factor_corner(A, a, b, c, d):
+    """Factor a block of four by four that starts at those places of its rows."""
+    a, b, c, d = index(a), index(b), index(c), index(d)
+    _1, _2, _3 = index(1), index(2), index(3)
+    A[a] = 1.0 / A[a]
+    l = A[b] * A[a]
+    A[b], A[b + _1], A[b + _2], A[b + _3] = l, 1.0 / (A[b + _1] - l * A[a + _1]), A[b + _2] - l * A[a + _2], A[b + _3] - l * A[a + _3]
+    l = A[c] * A[a]
+    m = (A[c + _1] - l * A[a + _1]) * A[b + _1]
+    A[c], A[c + _1] = l, m
+    A[c + _2], A[c + _3] = 1.0 / (A[c + _2] - l * A[a + _2] - m * A[b + _2]), A[c + _3] - l * A[a + _3] - m * A[b + _3]
+    l = A[d] * A[a]
+    m = (A[d + _1] - l * A[a + _1]) * A[b + _1]
+    n = (A[d + _2] - l * A[a + _2] - m * A[b + _2]) * A[c + _2]
+    A[d], A[d + _1], A[d + _2], A[d + _3] = l, m, n, 1.0 / (A[d + _3] - l * A[a + _3] - m * A[b + _3] - n * A[c + _3])
+
+
+@kernel
+def eliminate(A, k, a, b, c, d, row, size):
+    """Free a row of what the four rows from column k on say."""
+    p, q, r, s = four(A, row + k)
+    ua, ub, uc, ud = four(A, a + k), four(A, b + k), four(A, c + k), four(A, d + k)
+    p = p * ua.a
+    q = (q - p * ua.b) * ub.b
+    r = (r - p * ua.c - q * ub.c) * uc.c
+    s = (s - p * ua.d - q * ub.d - r * uc.d) * ud.d
+    put_four(A, row + k, Four(p, q, r, s))
+    for j in range(k + 4, size, 4):
+        put_four(A, row + j, four(A, row + j) - p * four(A, a + j) - q * four(A, b + j) - r * four(A, c + j) - s * four(A, d + j))
+
+
+@kernel
+def solve_transposed(A, stride, size, x):
+    """x ← A⁻ᵀ x with the factor: Uᵀ first, then Lᵀ."""
+    for k in range(0, size, 4):
+        a = k * stride
+        b, c, d = a + stride, a + 2 * stride, a + 3 * stride
+        ua, ub, uc, ud = four(A, a + k), four(A, b + k), four(A, c + k), four(A, d + k)
+        p, q, r, s = four(x, k)
+        p = p * ua.a
+        q = (q - p * ua.b) * ub.b
+        r = (r - p * ua.c - q * ub.c) * uc.c
+        s = (s - p * ua.d - q * ub.d - r * uc.d) * ud.d
+        put_four(x, k, Four(p, q, r, s))
+        for j in range(k + 4, size, 4):
+            put_four(x, j, four(x, j) - p * four(A, a + j) - q * four(A, b + j) - r * four(A, c + j) - s * four(A, d + j))
+    for k in range(size - 4, -1, -4):
+        a = k * stride
+        b, c, d = a + stride, a + 2 * stride, a + 3 * stride
+        lb, lc, ld = four(A, b + k), four(A, c + k), four(A, d + k)
+        p, q, r, s = four(x, k)
+        r = r - ld.c * s
+        q = q - lc.b * r - ld.b * s
+        p = p - lb.a * q - lc.a * r - ld.a * s
+        put_four(x, k, Four(p, q, r, s))
+        for j in range(0, k, 4):
+            put_four(x, j, four(x, j) - p * four(A, a + j) - q * four(A, b + j) - r * four(A, c + j) - s * four(A, d + j))

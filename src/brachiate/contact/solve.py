@@ -1,0 +1,196 @@
+"""The coupled problem of all pairs: u = u0 + G w with the law of contact for every one of them.
+
+Mostly nothing changes: forces of the step before hold the law, or do after a Newton step or two with the same states
+(:mod:`.newton`). Otherwise states are found by sweeps over the pairs (:mod:`.local`), and Newton tries them: after
+1, 2, 4 ... sweeps. Should that not settle, centres of pressure are frozen as far as friction goes, and as a last resort a convex
+problem is solved (:mod:`.relaxed`). Every way is counted in ``path``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from brachiate.compiled import call_at, entry, far, fields_of, kernel
+from brachiate.contact.relaxed import dissipate_most
+from brachiate.contact.law import NEW, NONE, SLIPS, STICKS, TOLERANCE, full, move, parts, residual, settle_centre
+from brachiate.contact.local import sweeps
+from brachiate.contact.rooms import (
+    AS_FROZEN,
+    BLOCK,
+    CONVEX,
+    CORNERS,
+    DISSIPATE,
+    FROZEN,
+    NEWTON,
+    PAIRS,
+    ROWS,
+    SOLVE,
+    STATES,
+    SWEEP,
+    SWEPT,
+    UNSOLVED,
+    WARM,
+    Problem,
+    open_problem,
+)
+from brachiate.contact.newton import LOOSE, TIGHT, VERY_LOOSE, newton
+from brachiate.model.rooms import OK
+
+ROUNDS, FREEZE, MOST_SWEEPS = 9, 6, 64
+TRUSTED = 1.0  # [m/s] residual up to which forces that failed are worth going on from
+HARMLESS = 1e-4  # [m/s] residual up to which forces are taken that do not quite hold the law
+
+
+@kernel
+def begin(P):
+    """See who may grip and who is new: new ones have no forces, and if all are new, all shall stick. Returns how many are new."""
+    P.count[FROZEN] = 0
+    pairs, new = P.count[PAIRS], 0
+    for p in range(pairs):
+        P.held[p] = int(P.area[p] > NONE and P.slip[p] == STICKS)
+        P.centre[p, 0] = P.centre[p, 1] = P.centre[p, 2] = 0.0
+        if P.area[p] == NEW:
+            new += 1
+            for r in range(P.at[p], P.at[p + 1]):
+                P.w[r] = 0.0
+    if new == pairs:
+        for p in range(pairs):
+            P.area[p], P.slip[p] = full(P, p), STICKS
+    return new
+
+
+@kernel
+def copy(P, to, source):
+    """Copy numbers of rows."""
+    for r in range(P.count[ROWS]):
+        to[r] = source[r]
+
+
+@kernel
+def remember(P):
+    """Keep forces and states as the best so far."""
+    copy(P, P.best, P.w)
+    for p in range(P.count[PAIRS]):
+        P.best_area[p], P.best_slip[p] = P.area[p], P.slip[p]
+
+
+@kernel
+def recall(P):
+    """Go back to the best forces and states."""
+    copy(P, P.w, P.best)
+    for p in range(P.count[PAIRS]):
+        P.area[p], P.slip[p] = P.best_area[p], P.best_slip[p]
+
+
+@kernel
+def freeze(P):
+    """From now on friction acts at the centres of pressure of the best forces so far: convergent, and friction still only brakes."""
+    recall(P)
+    for p in range(P.count[PAIRS]):
+        settle_centre(P, p, parts(P, P.w, p))
+    P.count[FROZEN] = 1
+
+
+@kernel
+def let_go(P, k):
+    """Who slips in a later round has lost its grip, so that it does not stick and slip in turn; in the end everyone has."""
+    for p in range(P.count[PAIRS]):
+        if (k > 2 and P.slip[p] == SLIPS) or k > 4:
+            P.held[p] = 0
+
+
+@kernel
+def done(P, way, off):
+    """Count the way that was taken. What is not pushed does not bear, whatever was tried."""
+    for p in range(P.count[PAIRS]):
+        if not P.w[P.at[p] + 2] > 0.0:
+            P.area[p], P.slip[p] = NONE, SLIPS
+    P.path[way] += 1
+    P.residual[0] = off
+    return OK
+
+
+@kernel
+def try_states(P, key, off, steps, loose, tight):
+    """Newton with states as they are: loosely, then tightly. Returns the residual."""
+    P.residual[0] = off
+    for n in range(2):
+        wanted = loose if n == 0 else tight
+        if wanted and not P.residual[0] <= TOLERANCE:
+            if n:
+                P.kept[0] = -1
+            call_at(P.far[NEWTON], key, key, TIGHT if n else VERY_LOOSE if steps > 8 else LOOSE, steps)
+    if tight:
+        P.kept[0] = -1  # too tight to serve again
+    return P.residual[0]
+
+
+@kernel
+def last_resort(P, key, best):
+    """The best forces so far if they do no harm, otherwise those of the convex problem."""
+    P.count[FROZEN] = 0
+    if best <= HARMLESS:
+        recall(P)
+        move(P)
+        return done(P, UNSOLVED, best)
+    call_at(P.far[DISSIPATE], key, key, 0.0, 0)
+    call_at(P.far[SWEEP], key, key, 0.0, 0)
+    return done(P, CONVEX, P.residual[0])
+
+
+@far
+def solve(key, held, x, n):
+    """Find forces w, velocities u and states that hold the law, for the problem of the key ``held``.
+
+    Before, w, area and slip are those to start from; a pair whose area is NEW has none.
+    """
+    (P,) = open_problem(held)
+    new = begin(P)
+    fresh, warm = new == P.count[PAIRS], new == 0
+    best, times = math.inf, 1
+    for k in range(ROUNDS + 1):
+        if k > 0:
+            let_go(P, k)
+            call_at(P.far[SWEEP], held, held, 1.0 if k < 3 else 0.5, times)
+            times = min(2 * times, MOST_SWEEPS)
+        swept = residual(P)
+        copy(P, P.swept, P.w)
+        off = try_states(P, held, swept, 5 if k == 0 else 3 if k < 4 else 10, warm or k > 0, fresh if k == 0 else k % 2 == 0)
+        if off <= TOLERANCE:
+            return done(P, AS_FROZEN if P.count[FROZEN] else SWEPT if k > 0 else WARM if warm else STATES, off)
+        if not off < (swept if k > 0 else 0.0 if fresh else TRUSTED):
+            copy(P, P.w, P.swept)
+            off = swept
+        if k > 0 and not P.count[FROZEN] and off < best:
+            best = off
+            remember(P)
+        if k == FREEZE:
+            freeze(P)
+    return last_resort(P, held, best)
+
+
+@entry
+def solve_problem(key):
+    """Solve one problem from Python. Returns what is left of the law, as a speed."""
+    (P,) = open_problem(key)
+    call_at(P.far[SOLVE], key, key, 0.0, 0)
+    return P.residual[0]
+
+
+def new_problem(pairs: int) -> Problem:
+    """Room for so many pairs of any kind."""
+    m = max(pairs, 1)
+    n = (6 * m + 3) // 4 * 4
+    squares, blocks = ("G", "answer", "factor"), ("basis", "test", "own")
+    size = {"count": 4, "path": 8, "far": 4, "residual": 1, "push": 3 * CORNERS * m}
+    size.update(
+        dict.fromkeys(squares, n * n + 4),  # fours may reach beyond the last row
+        **dict.fromkeys(blocks, BLOCK * m),
+        **dict.fromkeys(("u0", "u", "w", "z", "best", "swept", "live"), n),
+    )
+    size.update(at=m + 1, first=m + 1, kept=m + 1)
+    P = Problem(*(np.zeros((size.get(name, m), *kind.row), kind.dtype) for name, kind in fields_of(Problem).items()))
+    P.far[:] = [piece.address for piece in (newton, sweeps, dissipate_most, solve)]
+    return P
