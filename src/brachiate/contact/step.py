@@ -11,13 +11,12 @@ from brachiate.constraints.motion import ACCELERATE, ARRIVE, GO_ON, weakness
 from brachiate.constraints.rooms import HOLD, RELATE, ROWS, TOUCHES, open_bonds
 from brachiate.constraints.solve import times
 from brachiate.constraints.structure import no_touches
-from brachiate.contact.detect import detect
-from brachiate.contact.solve import solve
-from brachiate.contact.rooms import PLANE
-from brachiate.contact.touch import PAIRS, PUSHED_OUT, SLACK, add_gap, keep_pairs, lay, lowest, open_touch, pose_problem, pushed
-from brachiate.manifold import integrate
+from brachiate.contact.law import NEW, STICKS
+from brachiate.contact.rooms import PAIRS, PLANE, SOLVE
+from brachiate.contact.touch import PUSHED_OUT, PUSHING, SLACK, add_gap, is_steady, keep_pairs, lay, lowest, open_touch, pose_problem, pushed
+from brachiate.manifold import coast, floats_freely, integrate
 from brachiate.model.rooms import OK, open_rooms
-from brachiate.spatial import motion, norm, rotation, vec3, velocity_at
+from brachiate.spatial import cross, motion, norm, put_vec3_at, rotation, vec3, vec3_at, velocity_at
 
 CROWDED = 13  # status: more touches than there is room for; Areas.count says how many
 
@@ -35,31 +34,43 @@ def fastest(T, W, Gm):
 
 
 @kernel
-def push_out(T, W, B, A, P, S, L):
+def push_out(key, problem, T, W, B, A, P, S, L, dt):
     """Move what is too deep inside each other apart, by the least motion, without a trace in velocities."""
     for a in range(P.count[PAIRS]):
         o = P.at[a]
         for r in range(o, P.at[a + 1]):
             P.u0[r], P.w[r] = 0.0, 0.0
-        P.friction[a], P.grip[a], P.area[a], P.slip[a] = 0.0, 0.0, -1, 0
+        P.friction[a], P.grip[a], P.area[a], P.slip[a] = 0.0, 0.0, NEW, STICKS
         if S.stop[a] >= 0:
             P.u0[o] = max(S.left[a], 0.0)
             continue
         least = lowest(A, a)
-        deep = least < -SLACK
-        share = PUSHED_OUT if deep else 1.0
+        deep = least < -SLACK and S.stiffness[A.pair[a]] == 0.0
+        share = min(PUSHED_OUT, PUSHING * dt / -least) if deep else 1.0
         add_gap(P, o, P.corners[a], share * (A.gap[a, 0] + (SLACK if deep else -min(least, 0.0))), share * A.gap[a, 1], share * A.gap[a, 2], 1.0)
-    solve(P)
+    call_at(P.far[SOLVE], key, problem, 0.0, 0)
     pushed(T, W, B, P, S, L, B.z)
     integrate(T, W.q, B.z, 1.0, W.q)
 
 
+@kernel
+def add_carried(T, v, part, a):
+    """a += ``part`` of what is seen of the velocities v of floating roots from axes that turn with them: ω × v."""
+    for e in range(T.kind.shape[0]):
+        if floats_freely(T, e):
+            k = T.v_at[e]
+            put_vec3_at(a, k, vec3_at(a, k) + part * cross(vec3_at(v, k + 3), vec3_at(v, k)))
+
+
 @outlined
-def touching_step(key, held, touch, dt):
-    """Advance the state (W.q, W.v) by dt under the torques W.tau, contact impulses included."""
+def touching_step(key, held, touch, problem, dt):
+    """Advance the state (W.q, W.v) by dt under the torques W.tau, contact impulses included.
+
+    Leaves accelerations W.a and the forces of what holds as they are on the average of the step.
+    """
     T, W = open_rooms(key)
     (B,) = open_bonds(held)
-    Gm, A, P, S, L = open_touch(touch)
+    Gm, A, _, P, S, L = open_touch(touch)
     nv = W.v.shape[0]
     if S.fresh[0]:
         no_touches(B)
@@ -67,44 +78,55 @@ def touching_step(key, held, touch, dt):
         if status != OK:
             return status
         for k in range(nv):
-            S.smooth[k] = W.a[k]
+            S.ahead[k] = W.a[k]
+        add_carried(T, W.v, 1.0, S.ahead)
         S.fresh[0], S.old_count[0] = 0, 0
-    for k in range(nv):
-        S.start[k] = W.v[k]
-    integrate(T, W.q, W.v, 0.5 * dt, W.q)
+    coast(T, W.q, W.v, 0.5 * dt)
     for k in range(nv):  # forces that grow with the square of velocities are those of the middle, too
-        W.v[k] += 0.5 * dt * S.smooth[k]
+        S.start[k] = W.v[k]
+        W.v[k] += 0.5 * dt * S.ahead[k]
+        S.middle[k] = W.v[k]
     status = call_at(B.far[HOLD], key, held, dt, ARRIVE)
     margin = S.margin[0] + 2.0 * dt * fastest(T, W, Gm)
     for k in range(nv):
         W.v[k] = S.start[k]
     if status != OK:
         return status
-    detect(T, W, Gm, A, margin)
+    call_at(S.far[0], key, touch, margin, 0)
     if A.count[1] > A.count[0] or lay(T, W, B, Gm, A, S, L, dt) != OK:
         return CROWDED
     call_at(B.far[RELATE], key, held, weakness(W, B), 1)
-    if B.count[ROWS] > 0:  # they were those of the middle
-        times(T, B, B.J, W.v, B.speed)
+    if B.count[ROWS] > 0:  # they were those of the middle, and going straight on is half as much bent as going along a screw
+        for k in range(nv):
+            S.free[k] = W.v[k]
+        add_carried(T, S.middle, 0.5 * dt, S.free)
+        times(T, B, B.J, S.free, B.speed)
     status = call_at(B.far[HOLD], key, held, dt, GO_ON)
     if status != OK:
         return status
     for k in range(nv):
-        S.smooth[k] = W.a[k]
-        S.free[k] = W.v[k] + dt * W.a[k]
+        S.ahead[k] = W.a[k]
+    add_carried(T, S.middle, 1.0, S.ahead)
+    for k in range(nv):
+        S.free[k] = W.v[k] + dt * S.ahead[k]
         W.v[k] = S.free[k]
     if B.count[TOUCHES] > 0:
         pose_problem(T, W, B, A, P, S, L, dt)
-        solve(P)
+        call_at(P.far[SOLVE], key, problem, 0.0, 0)
         S.worst[0] = max(S.worst[0], P.residual[0])
+        steady = is_steady(P, S)
         keep_pairs(P, S, dt)
         pushed(T, W, B, P, S, L, B.z)
         for k in range(nv):
             W.v[k] += B.z[k]
-            W.a[k] = (W.v[k] - S.start[k]) / dt
+            W.a[k] += B.z[k] / dt
+            if steady:
+                S.ahead[k] += B.z[k] / dt
+        for r in range(B.count[ROWS]):
+            B.force[r] += B.rhs[r] / dt
         if S.depth[0] > SLACK:
-            push_out(T, W, B, A, P, S, L)
+            push_out(key, problem, T, W, B, A, P, S, L, dt)
     else:
         S.old_count[0] = 0
-    integrate(T, W.q, W.v, 0.5 * dt, W.q)
+    coast(T, W.q, W.v, 0.5 * dt)
     return OK

@@ -16,26 +16,29 @@ from brachiate.constraints.rooms import ANY, LIMIT, ROWS, TOUCH, TOUCH_ROWS, TOU
 from brachiate.constraints.rows import cone_row
 from brachiate.constraints.solve import solve_rows, spread, spread_of, times, times_of
 from brachiate.constraints.structure import NEED_MORE, attach, no_touches
-from brachiate.contact.rooms import Areas, Geometry, Problem
+from brachiate.contact.law import NEW, STICKS
+from brachiate.contact.rooms import PAIRS, STRIDE, Areas, Geometry, Problem, Scratch
+from brachiate.contact.rooms import ROWS as ROWS_OF_ALL
 from brachiate.dynamics.factor import down
 from brachiate.kinematics import origin_of
 from brachiate.model.rooms import OK
 from brachiate.spatial import Vec3, norm, put_rotation, put_vec3, rotation, vec3, vec3_at
 
-PAIRS, ROWS_OF_ALL, STRIDE = range(3)  # places in Problem.count
 SLACK = 1e-4  # [m] inside each other by this much is not yet too much
 CREEP_IN = 20.0  # [m/s²] twice gravity: what meets a surface no faster than this times the step rests, and does not bounce
 NEAR = 0.01  # [rad or m] joints are stopped from this distance on to their limits, and farther if they are fast
-PUSHED_OUT = 0.2  # of what is too much, in one step
+PUSHED_OUT, PUSHING = 0.2, 0.5  # of what is too much, in one step; [m/s] but no faster than this
 
 
 class Touch(NamedTuple):
     """What contact keeps from step to step. Sizes: np pairs of shapes, na areas, n rows, nv velocities."""
 
+    far: Ints  # (1,) address of the code that looks for areas
     margin: Floats  # (1,) [m] areas are looked for from this distance on, and farther for what is fast
     fresh: Ints  # (1,) 1 if nothing is known of the step before
-    smooth: Floats  # (nv,) accelerations without contact forces, of the step before
-    start: Floats  # (nv,) velocities at the start of the step
+    ahead: Floats  # (nv,) accelerations that the next step is expected to begin with; those of floating roots as if their axes stood still
+    start: Floats  # (nv,) velocities at the start of the step, along the axes of its middle
+    middle: Floats  # (nv,) velocities expected in its middle
     free: Floats  # (nv,) velocities at its end, were there no contact forces
     friction: Floats  # (np,) of sliding
     grip: Floats  # (np,) of sticking
@@ -62,7 +65,7 @@ class Touch(NamedTuple):
     worst: Floats  # (1,) [m/s] largest residual of the law so far
 
 
-open_touch = opener(Geometry, Areas, Problem, Touch, Limits)
+open_touch = opener(Geometry, Areas, Scratch, Problem, Touch, Limits)
 
 
 @kernel
@@ -265,6 +268,9 @@ def pose_area(A, P, S, a, o, dt):
         P.V[a, j, 0], P.V[a, j, 1] = A.V[a, j, 0], A.V[a, j, 1]
     P.friction[a], P.grip[a], P.spin[a] = S.friction[pair], S.grip[pair], S.spin[pair]
     least = lowest(A, a)
+    if S.stiffness[pair] > 0.0:
+        soften(A, P, S, a, o, least, dt)
+        return
     S.depth[0] = max(S.depth[0], -least)
     if bounces(A, S, a, o, P.u, dt):
         e = S.bounce[pair]
@@ -278,9 +284,35 @@ def pose_area(A, P, S, a, o, dt):
 
 
 @kernel
+def soften(A, P, S, a, o, least, dt):
+    """Let area a give way as a bed of springs and dampers would, all of it at the end of the step: stable however stiff it is.
+
+    A force w/dt = -k (φ + dt u) - c u is u + w / (dt (k dt + c)) = -k φ / (k dt + c), so the bed adds to the diagonal of G. Moments
+    are those of the bed: it is as stiff under every corner.
+    """
+    pair, corners, stride = A.pair[a], A.corners[a], P.count[STRIDE]
+    k, c = S.stiffness[pair], S.damping[pair]
+    give = 1.0 / (dt * (k * dt + c))
+    share = dt * k / (k * dt + c) if least < 0.0 else 1.0  # dampers begin where the springs do
+    add_gap(P, o, corners, share * A.gap[a, 0], share * A.gap[a, 1], share * A.gap[a, 2], dt)
+    P.G[(o + 2) * stride + o + 2] += give
+    if corners == 1:
+        return
+    xx = yy = 0.0
+    for j in range(corners):
+        xx += A.V[a, j, 0] * A.V[a, j, 0] / corners
+        yy += A.V[a, j, 1] * A.V[a, j, 1] / corners
+    if corners == 2:
+        P.G[(o + 3) * stride + o + 3] += give / xx
+    else:
+        P.G[(o + 3) * stride + o + 3] += give / yy
+        P.G[(o + 4) * stride + o + 4] += give / xx
+
+
+@kernel
 def remember_pair(P, S, a, pair, feature, corners, rows, dt):
     """Start from the state and the impulse that the same pair had in the step before; keep its name for the next one."""
-    P.area[a], P.slip[a] = -1, 0
+    P.area[a], P.slip[a] = NEW, STICKS
     S.new_pair[a], S.new_feature[a], S.new_corners[a] = pair, feature, corners
     for b in range(S.old_count[0]):
         if S.old_pair[b] == pair and S.old_feature[b] == feature and S.old_corners[b] == corners:
@@ -288,6 +320,18 @@ def remember_pair(P, S, a, pair, feature, corners, rows, dt):
             for r in range(rows):
                 P.w[P.at[a] + r] = S.old_w[S.old_at[b] + r] * (dt / S.step[0])
             return
+
+
+@kernel
+def is_steady(P, S):
+    """Whether contact goes on as it was: the same pairs bear, and nothing hits anything. Then accelerations go on as well."""
+    if P.count[PAIRS] != S.old_count[0]:
+        return False
+    for a in range(P.count[PAIRS]):
+        same = S.old_pair[a] == S.new_pair[a] and S.old_feature[a] == S.new_feature[a] and S.old_corners[a] == S.new_corners[a]
+        if not same or (S.old_area[a] > 0) != (P.area[a] > 0):
+            return False
+    return True
 
 
 @kernel

@@ -6,51 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from brachiate.compiled import entry
 from brachiate.constraints.held import Held
 from brachiate.constraints.motion import NEEDS_CROSSING
-from brachiate.constraints.rooms import ROWS, open_bonds
-from brachiate.contact.log import STEPS, ContactLog, Lines, has_room, log_sample, open_log
-from brachiate.contact.step import CROWDED, touching_step
-from brachiate.contact.touch import open_touch
+from brachiate.contact.log import STEPS, ContactLog, Lines
+from brachiate.contact.run import FULL, run_touching
+from brachiate.contact.step import CROWDED
 from brachiate.contact.touches import Touches
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError, StateError
-from brachiate.kinematics import finite
 from brachiate.model.data import Data
-from brachiate.model.rooms import NOT_FINITE, OK, open_rooms
-from brachiate.simulate.integrators import finish, ready, record
+from brachiate.model.rooms import NOT_FINITE, OK
 
 _LOG_SAMPLES, _LOG_LINES = 512, 4096
-FULL = 14  # status: the log is full; Log.count says after how many steps
-
-
-@entry
-def _touching(key, held, touch, log, t, dt, n, every, done, Q, V):
-    T, W = open_rooms(key)
-    (B,) = open_bonds(held)
-    _, A, P, S, _ = open_touch(touch)
-    (L,) = open_log(log)
-    if not ready(T, W, held, dt):
-        return NOT_FINITE
-    for i in range(done, n):
-        if not has_room(A, L):
-            return FULL
-        B.clock[0] = t + (i + 0.5) * dt
-        status = touching_step(key, held, touch, dt)
-        last = (i + 1) % every == 0
-        if status == OK and (last or i + 1 == n) and B.count[ROWS] > 0:
-            status = finish(key, held, t + (i + 1) * dt)
-        if not (finite(W.v) and finite(W.q)):
-            return NOT_FINITE
-        if status != OK:
-            return status
-        if last:
-            record(W, (i + 1) // every - 1, Q, V)
-            log_sample(A, P, S, L)
-        L.count[STEPS] = i + 1
-    return OK
-
 
 class TouchingIntegrator:
     """Advances the state of one :class:`~brachiate.Data` in which things touch."""
@@ -83,7 +50,7 @@ class TouchingIntegrator:
         while status == FULL:
             if len(self._log.room.pair) < 2 * len(self.touches.areas.pair):
                 self._log = ContactLog(_LOG_SAMPLES, 16 * len(self.touches.areas.pair))
-            status = _touching(self.data.key, self.held.key, self.touches.key, self._log.key, time, dt, steps, every, done, Q, V)
+            status = run_touching(*self._keys(), time, dt, steps, every, done, Q, V)
             done = max(done, int(self._log.room.count[STEPS]))
             if status in (CROWDED, NEEDS_CROSSING):
                 self._again(status, start)
@@ -98,6 +65,9 @@ class TouchingIntegrator:
             self._refuse(status, steps * dt)
         self.lines = lines
         return Q, V
+
+    def _keys(self) -> tuple[Any, ...]:
+        return self.data.key, self.held.key, self.touches.key, self.touches.problem_key, self._log.key
 
     def _again(self, status: int, start: tuple[Array, Array, Array]) -> None:
         """Put the state back, with room for what was met on the way."""

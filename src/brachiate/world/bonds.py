@@ -255,7 +255,8 @@ class Connection(Bond):
     @property
     def wrench(self) -> Wrench:
         """Force and moment on ``link`` from ``to`` at the present state and torques."""
-        self._present().accelerations()
+        self._present()
+        self.world.accelerate()
         return self.read_wrench()
 
     def read_wrench(self) -> Wrench:
@@ -322,7 +323,8 @@ class Lock(Bond):
     @property
     def torque(self) -> Any:
         """Torque or force that holding takes at the present state [N·m or N]: one number, or three of a ball joint."""
-        self._present().accelerations()
+        self._present()
+        self.world.accelerate()
         return self.read_torque()
 
     def read_torque(self) -> Any:

@@ -10,7 +10,8 @@ import numpy as np
 
 from brachiate import doors
 from brachiate.contact.log import Lines
-from brachiate.contact.states import STATES, state_of
+from brachiate.contact.law import state_name
+from brachiate.contact.states import TABLE_I
 from brachiate.doors import Array
 from brachiate.errors import UnknownName
 
@@ -70,7 +71,7 @@ class Contact:
 
     def __str__(self) -> str:
         """Return the contact in one line."""
-        what = STATES[self.state].words
+        what = TABLE_I[int(self.state[1])].words
         return f"{self.link} on {self.on}: {self.state} ({what}), force {doors.shown(np.round(self.force, 2))} N"
 
 
@@ -115,7 +116,7 @@ class Contacts(Sequence[Contact]):
             on, link = pairs[pair]
             axes, k = lines.R[n], int(lines.corners[n])
             area = lines.P[n] + lines.V[n, :k] @ axes[:, :2].T
-            state = state_of(k, int(lines.area[n]), int(lines.slip[n]))
+            state = state_name(int(lines.area[n]), int(lines.slip[n]))
             found.append(Contact(link, on, state, lines.P[n], axes, area, lines.wrench[n], lines.twist[n]))
         return cls(found, lines.residual)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brachiate import doors
-from brachiate.contact.shapes import colliding, geometry
+from brachiate.contact.shapes import geometry, parts_of
 from brachiate.contact.touches import Touches
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError
@@ -65,7 +65,8 @@ class Surfaces:
         """See :attr:`World.contacts`."""
         if self.touches is None:
             return Contacts(())
-        return Contacts.of(self.touches.at_this_moment(self.world.time), self.pairs)
+        lines, _ = self.touches.at_this_moment(self.world.time)
+        return Contacts.of(lines, self.pairs)
 
     def memory(self) -> tuple[Array, ...] | None:
         """What contact knows of the step before."""
@@ -88,12 +89,12 @@ class Surfaces:
             return
         model = self.world.model
         found = geometry(model)
-        shapes = colliding(model)
-        self.pairs = [(shapes[a][0], shapes[b][0]) for a, b in found.pair]
+        shapes = parts_of(model)
+        self.pairs = [(shapes[a].link, shapes[b].link) for a, b in found.pair]
         materials = []
         for a, b in found.pair:
-            own = [shapes[i][1].material or self.material for i in (a, b)]
-            chosen = self._between.get(frozenset((shapes[a][0], shapes[b][0])))
+            own = [shapes[i].shape.material or self.material for i in (a, b)]
+            chosen = self._between.get(frozenset((shapes[a].link, shapes[b].link)))
             materials.append(chosen or own[0].with_other(own[1]))
         self.touches = Touches(self.world.data, self.world.held, found, materials)
         self.exclude()

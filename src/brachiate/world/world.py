@@ -564,7 +564,7 @@ class World:
         tau = held if torque is None else coordinate_values(self.model, torque, "torque")
         if doors.one_of(method, ("fast", "unit-vector"), "method") == "unit-vector":
             return mobility.unit_vector_dynamics(self, tau)
-        if self.bonds:
+        if self.bonds or self.surfaces.touches is not None:
             return self._held_accelerations(tau)
         try:
             return Named(dynamics.forward_dynamics(self.data, self.data.q, self.data.v, tau), self.model)
@@ -575,13 +575,19 @@ class World:
         """Accelerations of what is held, and the force at every connection."""
         own = self.data.tau.copy()
         self.data.tau[:] = torque
-        self.held.room.clock[0] = self.time
         try:
-            result = Named(self.held.accelerations(), self.model)
+            result = Named(self.accelerate(), self.model)
         finally:
             self.data.tau[:] = own
         result.connection = {name: bond.read_wrench() for name, bond in self.connections.items()}
         return result
+
+    def accelerate(self) -> Array:
+        """Accelerations at the present state and torques, under the forces that hold and those where things touch."""
+        if self.surfaces.touches is not None:
+            return self.surfaces.touches.at_this_moment(self.time)[1]
+        self.held.room.clock[0] = self.time
+        return self.held.accelerations()
 
     def solve_mass(self, force: ArrayLike) -> Array:
         """A⁻¹ f of the tree, whatever is held (nv,)."""
