@@ -24,7 +24,8 @@ NEW, NONE, FACE, EDGE = -1, 0, 1, 2
 CORNER = EDGE + CORNERS
 STICKS, SLIPS = 0, 1
 
-TOLERANCE = 1e-6  # [m/s] to which the law is held
+TOLERANCE = 1e-6  # [m/s] to which the law is held at least
+EXACT = 1e-12  # [m/s] and to which it is held wherever that takes a step more or two
 NO_LENGTH = 1e-6  # [m] below which friction has no moment
 STIFF = 1e-9  # of the normal ease: what is less cannot slide
 ON_EDGE = 1e-12  # sine of the angle of two corners, seen from a centre that is on the edge between them
@@ -43,6 +44,8 @@ def parts(P, x, p):
     at, rows = P.at[p], P.at[p + 1] - P.at[p]
     if rows == 3:
         return Parts(Vec3(x[at], x[at + 1], 0.0), Vec3(x[at + 2], 0.0, 0.0))
+    if rows == 1:
+        return Parts(Vec3(0.0, 0.0, 0.0), Vec3(x[at], 0.0, 0.0))
     if rows == 5:
         return Parts(Vec3(x[at], x[at + 1], x[at + 4]), Vec3(x[at + 2], 0.0, x[at + 3]))
     return Parts(Vec3(x[at], x[at + 1], x[at + 5]), Vec3(x[at + 2], x[at + 3], x[at + 4]))
@@ -51,6 +54,9 @@ def parts(P, x, p):
 @kernel
 def put_parts(x, at, rows, a):
     """Store a twist or a wrench in packed rows."""
+    if rows == 1:
+        x[at] = a.normal.x
+        return
     x[at], x[at + 1], x[at + 2] = a.along.x, a.along.y, a.normal.x
     if rows == 5:
         x[at + 3], x[at + 4] = a.normal.z, a.along.z
@@ -129,14 +135,22 @@ def diagonal(P, r):
 
 
 @kernel
+def push_row(P, p):
+    """The row of a pair's push: the third, or the only one of a joint that is stopped."""
+    return P.at[p] + 2 if P.at[p + 1] > P.at[p] + 1 else P.at[p]
+
+
+@kernel
 def normal_ease(P, p):
     """The normal speed that a unit push gives."""
-    return diagonal(P, P.at[p] + 2)
+    return diagonal(P, push_row(P, p))
 
 
 @kernel
 def sliding_ease(P, p):
     """The speed along the plane that a unit force gives, on the average; not zero where nothing can slide."""
+    if P.at[p + 1] == P.at[p] + 1:  # a joint that is stopped
+        return normal_ease(P, p)
     return 0.5 * (diagonal(P, P.at[p]) + diagonal(P, P.at[p] + 1)) + STIFF * normal_ease(P, p)
 
 

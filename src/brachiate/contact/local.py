@@ -51,6 +51,9 @@ def own_part(P, p):
     """The pair's own part of G; zero for what a segment or a point does not have."""
     stride, rows = P.count[STRIDE], P.at[p + 1] - P.at[p]
     a = P.at[p] * stride + P.at[p]
+    if rows == 1:
+        none, flat = Vec3(0.0, 0.0, 0.0), Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        return Own(Sym3(P.G[a], 0.0, 0.0, 0.0, 0.0, 0.0), flat, none, none, none)
     b, c = a + stride, a + 2 * stride
     G, none = P.G, Vec3(0.0, 0.0, 0.0)
     if rows == 3:

@@ -14,6 +14,7 @@ from brachiate.contact.factor import factor, solve_transposed
 from brachiate.contact.law import (
     CORNER,
     EDGE,
+    EXACT,
     NONE,
     SLIPS,
     STICKS,
@@ -250,7 +251,7 @@ def pulls(P):
     """Whether a pair that slips has lost its push: then its friction has no direction."""
     lost = False
     for p in range(P.count[PAIRS]):
-        lost = lost or (P.slip[p] == SLIPS and P.area[p] != NONE and not P.w[P.at[p] + 2] > 0.0)
+        lost = lost or (P.slip[p] == SLIPS and P.area[p] != NONE and not parts(P, P.w, p).normal.x > 0.0)
     return lost
 
 
@@ -270,7 +271,7 @@ def newton(key, held, raised, most):
         old = step_once(P, raised)
         off = residual(P)
         P.residual[0] = off
-        if off <= TOLERANCE:
+        if off <= EXACT or (off <= TOLERANCE and not off < KEEPS * last):
             break
         if not off < ABSURD:
             P.kept[0] = -1

@@ -48,6 +48,8 @@ def corner_ease(P, p, j):
     """An upper bound of the velocity that a unit force at a corner gives there, but for what rows have in common."""
     at, rows = P.at[p], P.at[p + 1] - P.at[p]
     x, y = P.V[p, j, 0], P.V[p, j, 1]
+    if rows == 1:
+        return diagonal(P, at)
     ease = diagonal(P, at) + diagonal(P, at + 1) + diagonal(P, at + 2)
     if rows == 5:
         return ease + x * x * (diagonal(P, at + 3) + diagonal(P, at + 4))
@@ -60,10 +62,10 @@ def corner_ease(P, p, j):
 def into_cone(f, friction):
     """The nearest force within the cone of friction."""
     along = math.sqrt(f.x * f.x + f.y * f.y)
+    if friction * along <= -f.z:  # first: without friction a pull is in the other cone's place, too
+        return Vec3(0.0, 0.0, 0.0)
     if along <= friction * f.z:
         return f
-    if friction * along <= -f.z:
-        return Vec3(0.0, 0.0, 0.0)
     z = (f.z + friction * along) / (1.0 + friction * friction)
     return Vec3(friction * z / along * f.x, friction * z / along * f.y, z)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from brachiate.compiled import call_at, entry, far, fields_of, kernel
 from brachiate.contact.relaxed import dissipate_most
-from brachiate.contact.law import NEW, NONE, SLIPS, STICKS, TOLERANCE, full, move, parts, residual, settle_centre
+from brachiate.contact.law import EXACT, NEW, NONE, SLIPS, STICKS, TOLERANCE, full, move, parts, push_row, residual, rubbing, settle_centre
 from brachiate.contact.local import sweeps
 from brachiate.contact.rooms import (
     AS_FROZEN,
@@ -37,8 +37,10 @@ from brachiate.contact.rooms import (
 )
 from brachiate.contact.newton import LOOSE, TIGHT, VERY_LOOSE, newton
 from brachiate.model.rooms import OK
+from brachiate.spatial import norm
 
 ROUNDS, FREEZE, MOST_SWEEPS = 9, 6, 64
+OVER = 1e-11  # of friction: more than round-off
 TRUSTED = 1.0  # [m/s] residual up to which forces that failed are worth going on from
 HARMLESS = 1e-4  # [m/s] residual up to which forces are taken that do not quite hold the law
 
@@ -105,7 +107,7 @@ def let_go(P, k):
 def done(P, way, off):
     """Count the way that was taken. What is not pushed does not bear, whatever was tried."""
     for p in range(P.count[PAIRS]):
-        if not P.w[P.at[p] + 2] > 0.0:
+        if not P.w[push_row(P, p)] > 0.0:
             P.area[p], P.slip[p] = NONE, SLIPS
     P.path[way] += 1
     P.residual[0] = off
@@ -118,13 +120,49 @@ def try_states(P, key, off, steps, loose, tight):
     P.residual[0] = off
     for n in range(2):
         wanted = loose if n == 0 else tight
-        if wanted and not P.residual[0] <= TOLERANCE:
+        if wanted and not P.residual[0] <= (TOLERANCE if n else EXACT):
             if n:
                 P.kept[0] = -1
             call_at(P.far[NEWTON], key, key, TIGHT if n else VERY_LOOSE if steps > 8 else LOOSE, steps)
     if tight:
         P.kept[0] = -1  # too tight to serve again
     return P.residual[0]
+
+
+@kernel
+def rubs_too_much(P, p):
+    """Whether a pair sticks by more friction than it has, be it ever so little."""
+    if P.area[p] == NONE or P.slip[p] == SLIPS:
+        return False
+    w = parts(P, P.w, p)
+    return norm(rubbing(P, p, w.along)) > (1.0 + OVER) * (P.grip[p] if P.held[p] else P.friction[p]) * w.normal.x
+
+
+@kernel
+def let_slip(P):
+    """Let such pairs slip; forces and states before are remembered. Says whether there are any."""
+    found = False
+    for p in range(P.count[PAIRS]):
+        found = found or rubs_too_much(P, p)
+    if found:
+        remember(P)
+        for p in range(P.count[PAIRS]):
+            if rubs_too_much(P, p):
+                P.slip[p] = SLIPS
+    return found
+
+
+@kernel
+def slipped(P, key, before):
+    """Newton with more that slips, if it holds the law better than before. Returns the residual."""
+    P.residual[0] = before
+    call_at(P.far[NEWTON], key, key, TIGHT, 3)
+    P.kept[0] = -1
+    if P.residual[0] < before:
+        return P.residual[0]
+    recall(P)
+    move(P)
+    return before
 
 
 @kernel
@@ -158,6 +196,8 @@ def solve(key, held, x, n):
         swept = residual(P)
         copy(P, P.swept, P.w)
         off = try_states(P, held, swept, 5 if k == 0 else 3 if k < 4 else 10, warm or k > 0, fresh if k == 0 else k % 2 == 0)
+        if k == 0 and EXACT < off <= TOLERANCE and let_slip(P):
+            off = slipped(P, held, off)
         if off <= TOLERANCE:
             return done(P, AS_FROZEN if P.count[FROZEN] else SWEPT if k > 0 else WARM if warm else STATES, off)
         if not off < (swept if k > 0 else 0.0 if fresh else TRUSTED):

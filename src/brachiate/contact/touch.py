@@ -36,6 +36,7 @@ class Touch(NamedTuple):
     far: Ints  # (1,) address of the code that looks for areas
     margin: Floats  # (1,) [m] areas are looked for from this distance on, and farther for what is fast
     fresh: Ints  # (1,) 1 if nothing is known of the step before
+    stopped: Ints  # (1,) whether joints stop at their limits
     ahead: Floats  # (nv,) accelerations that the next step is expected to begin with; those of floating roots as if their axes stood still
     start: Floats  # (nv,) velocities at the start of the step, along the axes of its middle
     middle: Floats  # (nv,) velocities expected in its middle
@@ -116,7 +117,7 @@ def lay(T, W, B, Gm, A, S, L, dt):
         same = lay_area(T, W, B, Gm, A, a, i) and same
         B.order[B.count[USED] + touches], S.stop[touches] = i, -1
         touches += 1
-    for n in range(L.kind.shape[0]):
+    for n in range(L.kind.shape[0] if S.stopped[0] else 0):
         left = room(W.q, L, n)
         if L.owner[n] < 0 and left < NEAR + 2.0 * dt * approach(W, L, n):
             if touches == S.stop.shape[0]:

@@ -36,6 +36,7 @@ class Touches:
         self.data, self.held, self.geometry = data, held, geometry
         self._materials = list(materials)
         self.limits = limits_of(data.model)
+        self.stopped = True  # whether joints stop at their limits
         self._make(_AREAS)
 
     def _make(self, areas: int) -> None:
@@ -43,14 +44,14 @@ class Touches:
         pairs, stops, nv = len(self.geometry.pair), len(self.limits.kind), self.data.model.nv
         rows = 6 * areas + stops
         length = dict.fromkeys(("friction", "grip", "bounce", "stiffness", "damping", "spin"), pairs)
-        length |= dict.fromkeys(("far", "margin", "fresh", "step", "old_count", "depth", "worst"), 1)
+        length |= dict.fromkeys(("far", "margin", "fresh", "stopped", "step", "old_count", "depth", "worst"), 1)
         length |= {"ahead": nv, "middle": nv, "start": nv, "free": nv, "old_w": rows, "old_u": rows}
         found = rooms(self.geometry, areas)
         self.areas = found.rooms[1]
         self.problem = new_problem(areas + stops)
         self.touch = Touch(**_arrays(Touch, areas + stops, length))
         S = self.touch
-        S.far[0], S.margin[0], S.fresh[0], S.step[0] = seek.address, MARGIN, 1, 1.0
+        S.far[0], S.margin[0], S.fresh[0], S.stopped[0], S.step[0] = seek.address, MARGIN, 1, int(self.stopped), 1.0
         S.spin[:] = FOUR_CORNERS
         for n, material in enumerate(self._materials):
             S.friction[n], S.grip[n], S.bounce[n] = material.friction, material.sticking, material.restitution
@@ -97,6 +98,11 @@ class Touches:
         if status != OK:
             self.data.refuse(status)
         return log.taken()[0], acceleration
+
+    def stop_joints(self, stop: bool) -> None:
+        """Let joints stop at their limits, or not."""
+        self.stopped = stop
+        self.touch.stopped[0] = int(stop)
 
     def forget(self) -> None:
         """Forget the step before: the state is another one now."""

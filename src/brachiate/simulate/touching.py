@@ -47,6 +47,7 @@ class TouchingIntegrator:
         start = work.q.copy(), work.v.copy(), self.held.room.state.copy()
         lines: list[Lines] = []
         done, status = 0, FULL
+        self.touches.stop_joints(self._limits)
         while status == FULL:
             if len(self._log.room.pair) < 2 * len(self.touches.areas.pair):
                 self._log = ContactLog(_LOG_SAMPLES, 16 * len(self.touches.areas.pair))
