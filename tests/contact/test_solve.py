@@ -194,6 +194,9 @@ def test_numbers_that_are_none_are_seen() -> None:
     s.P.area[:2], s.P.w[:12] = 1, 0.0
     s.P.w[2] = np.nan
     assert residual(s.P) == np.inf
+    _, _, off = s.solve(c, fresh=False)  # forces to start from are not taken if they are none
+    assert off <= 1e-6
+    assert s.solve(c._replace(u0=np.nan * c.u0))[2] == np.inf
 
 
 def test_what_is_unchanged_is_found_at_once() -> None:

@@ -31,7 +31,6 @@ from brachiate.spatial import Sym3, Vec3, cross, norm, trace
 
 ROUND_OFF = 1e-12  # of the largest corner speed: not seen as moving into each other
 ONE_LINE = 1e-13  # square of the sine at which two corners do the same
-INNER = 2  # how often normal and tangential part are solved in turn
 NEWTONS = 30
 SINGULAR = 1e-13  # added to what friction meets, of its trace
 
@@ -195,7 +194,7 @@ def friction_forces(P, p, G, b, push):
 
 @kernel
 def solve_pair(P, p, inner):
-    """Forces of one pair that hold the law, those of all others given: normal and tangential parts in turn."""
+    """Forces of one pair that hold the law, those of all others given: normal and tangential parts in turn, so many times."""
     G = own_part(P, p)
     u, w = parts(P, P.u, p), parts(P, P.w, p)
     n, t = w.normal, w.along
@@ -217,7 +216,7 @@ def solve_pair(P, p, inner):
 
 @kernel
 def sweep(P, part, inner):
-    """Solve pair after pair; with ``forces`` these and velocities follow, otherwise only states."""
+    """Solve pair after pair; that part of the change is made, and velocities follow."""
     for p in range(P.count[PAIRS]):
         at, rows = P.at[p], P.at[p + 1] - P.at[p]
         put_parts(P.z, at, rows, solve_pair(P, p, inner))
@@ -229,11 +228,15 @@ def sweep(P, part, inner):
 
 
 @far
-def sweeps(key, held, x, times):
-    """Sweep so many times; not once: only see which states fit the forces."""
+def sweeps(key, held, part, times):
+    """Sweep so many times, making that part of each change. With none, once: only states change, to those that fit the forces.
+
+    Whole changes are quick, and made with the parts of a pair solved twice in turn. Those may run in circles; partial ones with
+    parts solved once do not, for where they come to rest the law holds.
+    """
     (P,) = open_problem(held)
     P.path[SWEEPS] += times
     move(P)
     for _ in range(max(times, 1)):
-        sweep(P, x, 2 if x == 1.0 else 1)
+        sweep(P, part, 2 if part == 1.0 else 1)
     return OK

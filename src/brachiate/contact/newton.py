@@ -247,6 +247,23 @@ def choose_friction(P):
 
 
 @kernel
+def choose_stops(P):
+    """Let joints be stopped that would go on, and let go of those that would be pulled. Says whether any changed."""
+    changed = False
+    for p in range(P.count[PAIRS]):
+        r = P.at[p]
+        if P.at[p + 1] == r + 1:
+            bears = normal_ease(P, p) * P.w[r] > P.u[r]
+            changed = changed or bears != (P.area[p] > NONE)
+            P.area[p], P.slip[p] = CORNER if bears else NONE, STICKS
+            if not bears:
+                P.w[r] = 0.0
+    if changed:
+        move(P)
+    return changed
+
+
+@kernel
 def pulls(P):
     """Whether a pair that slips has lost its push: then its friction has no direction."""
     lost = False
@@ -276,7 +293,9 @@ def newton(key, held, raised, most):
         if not off < ABSURD:
             P.kept[0] = -1
             break
-        if old and off > KEEPS * last:
+        if choose_stops(P):
+            P.kept[0] = -1
+        elif old and off > KEEPS * last:
             P.kept[0] = -1
         elif not old and n > 0 and off > HOPELESS * last and most < PATIENT:
             break

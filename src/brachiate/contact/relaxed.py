@@ -110,15 +110,16 @@ def go_ahead(P, momentum):
 
 @kernel
 def shrink(P):
-    """Take as much of the forces as leaves the least energy: never more than there was."""
+    """Take as much of the forces as leaves the least energy: never more than there was. Says whether all are numbers."""
     gain = stiffness = 0.0
     for r in range(P.count[ROWS]):
         gain -= P.w[r] * P.u0[r]
         stiffness += P.w[r] * (P.u[r] - P.u0[r])
     part = gain / stiffness if gain > 0.0 and stiffness > 0.0 else 0.0
     for r in range(P.count[ROWS]):
-        P.w[r] *= part
+        P.w[r] = part * P.w[r] if part > 0.0 else 0.0
     move(P)
+    return abs(gain) + abs(stiffness) < math.inf
 
 
 @far
@@ -140,6 +141,5 @@ def dissipate_most(key, held, x, n):
         after = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * theta * theta))
         go_ahead(P, (theta - 1.0) / after)
         theta = after
-    shrink(P)
-    P.residual[0] = off
+    P.residual[0] = off if shrink(P) else math.inf
     return OK

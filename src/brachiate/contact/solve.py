@@ -35,11 +35,13 @@ from brachiate.contact.rooms import (
     Problem,
     open_problem,
 )
-from brachiate.contact.newton import LOOSE, TIGHT, VERY_LOOSE, newton
+from brachiate.contact.newton import LOOSE, PATIENT, TIGHT, VERY_LOOSE, newton
 from brachiate.model.rooms import OK
 from brachiate.spatial import norm
 
-ROUNDS, FREEZE, MOST_SWEEPS = 9, 6, 64
+ROUNDS, MOST_SWEEPS = 9, 64
+SLOW, FREEZE = 3, 6  # from this round on sweeps go half way, and after this one centres are frozen
+FIRST, LATER, STEPS, PATIENT_STEPS = 5, 4, 3, 10  # Newton steps of the first try, and of later rounds; from LATER on patient ones
 OVER = 1e-11  # of friction: more than round-off
 TRUSTED = 1.0  # [m/s] residual up to which forces that failed are worth going on from
 HARMLESS = 1e-4  # [m/s] residual up to which forces are taken that do not quite hold the law
@@ -53,9 +55,9 @@ def begin(P):
     for p in range(pairs):
         P.held[p] = int(P.area[p] > NONE and P.slip[p] == STICKS)
         P.centre[p, 0] = P.centre[p, 1] = P.centre[p, 2] = 0.0
-        if P.area[p] == NEW:
-            new += 1
-            for r in range(P.at[p], P.at[p + 1]):
+        new += int(P.area[p] == NEW)
+        for r in range(P.at[p], P.at[p + 1]):
+            if P.area[p] == NEW or not abs(P.w[r]) < math.inf:
                 P.w[r] = 0.0
     if new == pairs:
         for p in range(pairs):
@@ -123,7 +125,7 @@ def try_states(P, key, off, steps, loose, tight):
         if wanted and not P.residual[0] <= (TOLERANCE if n else EXACT):
             if n:
                 P.kept[0] = -1
-            call_at(P.far[NEWTON], key, key, TIGHT if n else VERY_LOOSE if steps > 8 else LOOSE, steps)
+            call_at(P.far[NEWTON], key, key, TIGHT if n else VERY_LOOSE if steps >= PATIENT else LOOSE, steps)
     if tight:
         P.kept[0] = -1  # too tight to serve again
     return P.residual[0]
@@ -191,11 +193,12 @@ def solve(key, held, x, n):
     for k in range(ROUNDS + 1):
         if k > 0:
             let_go(P, k)
-            call_at(P.far[SWEEP], held, held, 1.0 if k < 3 else 0.5, times)
+            call_at(P.far[SWEEP], held, held, 1.0 if k < SLOW else 0.5, times)
             times = min(2 * times, MOST_SWEEPS)
         swept = residual(P)
         copy(P, P.swept, P.w)
-        off = try_states(P, held, swept, 5 if k == 0 else 3 if k < 4 else 10, warm or k > 0, fresh if k == 0 else k % 2 == 0)
+        steps = FIRST if k == 0 else STEPS if k < LATER else PATIENT_STEPS
+        off = try_states(P, held, swept, steps, warm or k > 0, fresh if k == 0 else k % 2 == 0)
         if k == 0 and EXACT < off <= TOLERANCE and let_slip(P):
             off = slipped(P, held, off)
         if off <= TOLERANCE:
