@@ -8,7 +8,7 @@ import numpy as np
 
 from brachiate import doors
 from brachiate.compiled import Handle
-from brachiate.contact.detect import WAYS
+from brachiate.contact.detect import CONVEX, JOIN, MEET, ON_FIELD, WAYS
 from brachiate.contact.pairs import pairs_of
 from brachiate.contact.rooms import BOX, CAPSULE, CYLINDER, ELLIPSOID, FIELD, HULL, PLANE, SPHERE, Areas, Geometry, Scratch
 from brachiate.doors import Array
@@ -17,7 +17,7 @@ from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Hull, Mesh, Plane, Shape, Sphere
 
 COPLANAR = 1e-6  # of a hull's size: triangles whose planes differ less are one face
-ON_FIELD = 64  # points at least that one area on a field is made of
+FIELD_POINTS = 64  # so many at least are noted of a shape on a field
 
 
 class Solid(NamedTuple):
@@ -109,13 +109,24 @@ def scratch_for(shapes: Geometry) -> Scratch:
     """Return room to find areas in. A handle that begins with Geometry, Areas and Scratch may go on with other rooms."""
     count = len(shapes.pair)
     corners = int(np.diff(shapes.face_start).max(initial=8)) + int(np.diff(shapes.corner_at).max(initial=8))
-    places = max(2 * corners, ON_FIELD) + 16
+    places = max(2 * corners, FIELD_POINTS) + 16
     f, i = np.zeros, lambda k: np.zeros(k, np.int64)
     return Scratch(
         x=f((len(shapes.kind), 3)), z=f((len(shapes.kind), 3)), near=i(count), margin=f(count), last=np.full(count, -1, np.int64),
         point=f((2 * places, 3)), flat=f((4 * places, 3)), simplex=f((4, 6)), member=i(places), meeting=f(8),
-        address=np.array([way.address for way in WAYS], np.int64),
+        address=_addresses(shapes),
     )  # fmt: skip
+
+
+def _addresses(shapes: Geometry) -> Array:
+    """Where the machine code is that these pairs need; the rest need not be compiled."""
+    first, second = shapes.kind[shapes.pair[:, 0]], shapes.kind[shapes.pair[:, 1]]
+    solid = first < PLANE
+    needed = np.zeros(len(WAYS), bool)
+    needed[JOIN] = solid.any()
+    needed[[MEET, CONVEX]] = (solid & ((first > CAPSULE) | (second > CAPSULE))).any()
+    needed[ON_FIELD] = (first == FIELD).any()
+    return np.array([way.address if used else 0 for way, used in zip(WAYS, needed, strict=True)], np.int64)
 
 
 def solid(shape: Shape) -> Solid:
