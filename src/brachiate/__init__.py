@@ -20,6 +20,7 @@ from brachiate.model.joints import (
     Universal,
     cone,
 )
+from brachiate.model.material import Material
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Hull, Mesh, Plane, Shape, Sphere
 from brachiate.simulate.recording import Recording
@@ -31,7 +32,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Box", "BrachiateError", "Capsule", "Compound", "Connection", "Cylinder", "Cylindrical", "Data", "Ellipsoid", "Fixed", "Free",
-    "HeightField", "Hull", "Joint", "Mesh", "Model", "ModelBuilder", "Planar", "Plane", "Prismatic", "Recording", "Revolute", "Shape",
+    "HeightField", "Hull", "Joint", "Material", "Mesh", "Model", "ModelBuilder", "Planar", "Plane", "Prismatic", "Recording", "Revolute",
+    "Shape",
     "Simulation", "Soft", "Sphere", "Spherical", "Universal", "World", "cone", "dynamics", "figures", "kinematics", "manifold",
     "read_model", "scenes",
 ]  # fmt: skip

@@ -38,7 +38,7 @@ def on_slope(shape: Shape, height: float, degrees: float, friction: float, resti
     return world
 
 
-def place(world: br.World, name: str, position, rotation=np.eye(3)) -> None:
+def place(world: br.World, name: str, position, rotation=None) -> None:
     """Put a free body somewhere."""
     world.figure(name).place(position, rotation)
 

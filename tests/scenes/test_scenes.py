@@ -53,7 +53,8 @@ def test_limits_only_take_energy(name):
 COUNTS = {
     "highbar": (24, 12, 2), "swing": (36, 9, 5), "monkey-swing": (40, 22, 3), "trapeze": (74, 38, 6), "chain-of-people": (80, 44, 6),
     "fourbar": (7, 1, 2), "bricard": (6, 1, 1), "andrews": (13, 1, 4), "fivebar": (5, 2, 1), "stewart": (36, 6, 5),
-    "scissor-lift": (13, 1, 4),
+    "scissor-lift": (13, 1, 4), "fall": (34, 34, 0), "stairs-tumble": (34, 34, 0), "stand": (34, 34, 0), "catch-bar": (34, 34, 0),
+    "dominoes": (72, 72, 0), "box-slope": (30, 30, 0), "rocking-block": (6, 6, 0), "stack": (72, 72, 0), "spinning-top": (6, 6, 0),
 }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ FOUR_CORNERS = 1.0  # friction against spinning acts as if the load were at the 
 _AREAS = 16
 
 _MEMORY = ("fresh", "ahead", "step", "old_count", "old_pair", "old_feature", "old_corners", "old_at", "old_area", "old_slip", "old_w")
-_MOMENT = 1e-4  # [s] so short that nothing moves far, so long that gaps of round-off are closed gently
+_MOMENT = 1e-3  # [s] so short that nothing moves far, so long that gaps of round-off count for nothing beside a fall
 
 
 class Touches:

@@ -12,7 +12,10 @@ from typing import Any
 
 from brachiate import doors
 from brachiate.errors import UnknownName
+from brachiate.scenes.blocks import box_slope, dominoes, rocking_block, stack
+from brachiate.scenes.catch import catch_bar
 from brachiate.scenes.circus import trapeze
+from brachiate.scenes.falls import fall, stairs_tumble
 from brachiate.scenes.gym import highbar
 from brachiate.scenes.machines import fivebar, scissor_lift, stewart
 from brachiate.scenes.mechanisms import andrews, bricard, fourbar
@@ -20,13 +23,17 @@ from brachiate.scenes.monkey import monkey_swing
 from brachiate.scenes.people import chain_of_people
 from brachiate.scenes.playground import swing
 from brachiate.scenes.scene import Happening, Scene
+from brachiate.scenes.standing import stand
+from brachiate.scenes.tops import spinning_top
 from brachiate.show.draw import Look
 
-#: Every scene by name: functions whose parameters all have defaults, ``seconds``, ``dt`` and ``integrator`` among them.
+#: Every scene by name: functions whose parameters all have defaults, ``seconds`` and ``dt`` among them,
+#: and ``integrator`` where nothing touches.
 SCENES: Mapping[str, Callable[..., Scene]] = MappingProxyType({
     f.__name__.replace("_", "-"): f
     for f in (
         highbar, swing, monkey_swing, trapeze, chain_of_people, fourbar, bricard, andrews, fivebar, stewart, scissor_lift,
+        fall, stairs_tumble, stand, catch_bar, dominoes, box_slope, rocking_block, stack, spinning_top,
     )
 })  # fmt: skip
 

@@ -16,6 +16,7 @@ from brachiate.simulate.forces import Forces
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.bonds import Bond, Connection, Report
+from brachiate.world.contacts import ContactHistory
 from brachiate.world.world import World
 
 _LOOKS = 100  # how often in a run the loops are looked at, at least
@@ -108,4 +109,5 @@ def _joined(parts: list[Recording]) -> Recording:
         np.concatenate([getattr(first, what), *(getattr(part, what)[1:] for part in parts[1:])]) for what in ("time", "q", "v", "torque")
     ]
     forces = Forces.joined([part.forces for part in parts if isinstance(part.forces, Forces)])
-    return Recording(first.model, first.gravity, *columns, forces=forces)
+    contacts = ContactHistory.joined([part.contacts for part in parts])
+    return Recording(first.model, first.gravity, *columns, forces=forces, contacts=contacts)

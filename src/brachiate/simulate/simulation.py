@@ -25,6 +25,7 @@ from brachiate.world.state import State
 from brachiate.world.world import World
 
 _CHUNK = 500  # steps between two looks at the clock
+_NO_TIME = 1e-9  # of a step
 _LOCATE = 60  # halvings at most when an event is located in time
 
 
@@ -261,7 +262,7 @@ class Simulation:
 
     def _go(self, stop: float) -> None:
         span = stop - self.world.time
-        if span > 0:
+        if span > _NO_TIME * self.dt:  # what events leave of a step by round-off is none
             self._saturate()
             self._ready().advance(span, time=self.world.time)
         self.world.time = stop

@@ -125,9 +125,9 @@ class Contacts(Sequence[Contact]):
         return len(self._found)
 
     def __getitem__(self, which):  # type: ignore[override]
-        """Return one contact by number, or those of a link by its name."""
+        """Return one contact by number, or those of a link or figure by its name."""
         if isinstance(which, str):
-            return Contacts([c for c in self._found if which in (c.link, c.on)], self.residual)
+            return Contacts([c for c in self._found if _is_of(c.link, which) or _is_of(c.on, which)], self.residual)
         return self._found[which]
 
     def __iter__(self) -> Iterator[Contact]:
@@ -185,6 +185,11 @@ class ContactHistory(Mapping[str, "LinkHistory"]):
 
     def __init__(self, touched: Sequence[Touched | None]) -> None:
         self._touched = list(touched)
+
+    @classmethod
+    def joined(cls, parts: Sequence[ContactHistory]) -> ContactHistory:
+        """Those of runs that follow each other, each but the first without its first state, which is the last one before."""
+        return cls([found for n, part in enumerate(parts) for found in (part._touched if n == 0 else part._touched[1:])])
 
     @cached_property
     def _samples(self) -> list[Contacts]:
