@@ -78,7 +78,7 @@ def touching_step(key, held, touch, problem, dt):
         if status != OK:
             return status
         for k in range(nv):
-            S.ahead[k] = W.a[k]
+            S.ahead[k], S.contact[k] = W.a[k], 0.0
         add_carried(T, W.v, 1.0, S.ahead)
         S.fresh[0], S.old_count[0] = 0, 0
     coast(T, W.q, W.v, 0.5 * dt)
@@ -114,9 +114,9 @@ def touching_step(key, held, touch, problem, dt):
         pose_problem(T, W, B, A, P, S, L, dt)
         call_at(P.far[SOLVE], key, problem, 0.0, 0)
         S.worst[0] = max(S.worst[0], P.residual[0])
-        steady = is_steady(P, S)
         keep_pairs(P, S, dt)
         pushed(T, W, B, P, S, L, B.z)
+        steady = is_steady(S, B.z, dt)
         for k in range(nv):
             W.v[k] += B.z[k]
             W.a[k] += B.z[k] / dt
@@ -128,5 +128,7 @@ def touching_step(key, held, touch, problem, dt):
             push_out(key, problem, T, W, B, A, P, S, L, dt)
     else:
         S.old_count[0] = 0
+        for k in range(nv):
+            S.contact[k] = 0.0
     coast(T, W.q, W.v, 0.5 * dt)
     return OK

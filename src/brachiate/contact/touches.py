@@ -25,7 +25,7 @@ MARGIN = 0.002  # [m] areas are looked for from this distance on, and farther fo
 FOUR_CORNERS = 1.0  # friction against spinning acts as if the load were at the corners
 _AREAS = 16
 
-_MEMORY = ("fresh", "ahead", "step", "old_count", "old_pair", "old_feature", "old_corners", "old_at", "old_area", "old_slip", "old_w")
+_MEMORY = ("fresh", "ahead", "contact", "step", "old_count", "old_pair", "old_feature", "old_corners", "old_at", "old_area", "old_slip", "old_w")
 _MOMENT = 1e-3  # [s] so short that nothing moves far, so long that gaps of round-off count for nothing beside a fall
 
 
@@ -45,7 +45,7 @@ class Touches:
         rows = 6 * areas + stops
         length = dict.fromkeys(("friction", "grip", "bounce", "stiffness", "damping", "spin"), pairs)
         length |= dict.fromkeys(("far", "margin", "fresh", "stopped", "step", "old_count", "depth", "worst"), 1)
-        length |= {"ahead": nv, "middle": nv, "start": nv, "free": nv, "old_w": rows, "old_u": rows}
+        length |= {"ahead": nv, "contact": nv, "middle": nv, "start": nv, "free": nv, "old_w": rows, "old_u": rows}
         found = rooms(self.geometry, areas)
         self.areas = found.rooms[1]
         self.problem = new_problem(areas + stops)
