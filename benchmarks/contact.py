@@ -170,13 +170,14 @@ def touch_mujoco(spec: Any, world: World) -> None:
     for e in range(len(tree.kind)):
         k = tree.v_at[e]
         joint = next(j for j in spec.joints if j.name == f"joint{e}")
-        joint.stiffness, joint.damping = tree.stiffness[k], tree.damping[k]
+        joint.stiffness, joint.damping = np.array([tree.stiffness[k], 0.0, 0.0]), np.array([tree.damping[k], 0.0, 0.0])
     for g, kind in enumerate(shapes.kind):
         carrier = spec.worldbody if shapes.body[g] < 0 else spec.body(f"body{shapes.body[g]}")
         size = np.array([5.0, 5.0, 0.1]) if kind == PLANE else shapes.size[g]
         carrier.add_geom(
-            name=f"shape{g}", type=getattr(mujoco.mjtGeom, f"mjGEOM_{kinds[int(kind)]}"), pos=shapes.p[g], quat=convert.quaternion(shapes.R[g]),
-            size=size, friction=(FRICTION, 0.0, 0.0), condim=3, contype=0, conaffinity=0, mass=0.0, solref=(2 * DT, 1.0),
+            name=f"shape{g}", type=getattr(mujoco.mjtGeom, f"mjGEOM_{kinds[int(kind)]}"),
+            pos=shapes.p[g], quat=convert.quaternion(shapes.R[g]), size=size,
+            friction=(FRICTION, 0.0, 0.0), condim=3, contype=0, conaffinity=0, mass=0.0, solref=(2 * DT, 1.0),
             solimp=(0.99, 0.999, 0.001, 0.5, 2.0),
         )  # fmt: skip
     for a, b in shapes.pair:
@@ -220,4 +221,3 @@ def tail(one: Ours | MuJoCo) -> float:
         one.run(TENS)
         found.append((time.perf_counter() - start) / TENS)
     return float(np.percentile(found, 99))
-

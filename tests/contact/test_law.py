@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.contact.checks import mean_length, worst
 from tests.contact.cases import Body, Solver, Touch, box, case, energy_gain, random_area, random_pairs, rectangle, together, turned
+from tests.contact.checks import mean_length, worst
 
 from brachiate.compiled import MODE
 from brachiate.contact.law import CORNER, EDGE, FACE, NONE, SLIPS, STICKS, length, residual, state_name

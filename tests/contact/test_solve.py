@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.contact.cases import Body, Case, Solver, Touch, box, energy_gain, penetration, random_area, random_pairs, rectangle, together
 from tests.contact.checks import frictionless, worst
 from tests.contact.falls import Fall, Warm
-from tests.contact.cases import Body, Case, Solver, Touch, box, energy_gain, penetration, random_area, random_pairs, rectangle, together
 
 from brachiate.compiled import MODE, call_at, entry
 from brachiate.contact.law import residual, state_name

@@ -296,7 +296,7 @@ def hold(key, held, implicit, what):
     """
     T, W = open_rooms(key)
     (B,) = open_bonds(held)
-    closing = implicit if what == STEP or what == GO_ON else 0.0
+    closing = implicit if what in (STEP, GO_ON) else 0.0
     decide, status, woken = int(what != ACCELERATE and what != INSPECT), OK, what == TAKE_HOLD
     if what == SETTLE:
         if asleep(B):

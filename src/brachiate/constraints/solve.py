@@ -11,7 +11,20 @@ from __future__ import annotations
 
 from brachiate.compiled import far, index, kernel, outlined
 from brachiate.constraints.rank import judge
-from brachiate.constraints.rooms import DROPPED, HOLDING, NEW, REDUNDANT, REGULAR, ROWS, TOUCH_G, TOUCH_PAIRS, TOUCHES, USED, WEAK, open_bonds
+from brachiate.constraints.rooms import (
+    DROPPED,
+    HOLDING,
+    NEW,
+    REDUNDANT,
+    REGULAR,
+    ROWS,
+    TOUCH_G,
+    TOUCH_PAIRS,
+    TOUCHES,
+    USED,
+    WEAK,
+    open_bonds,
+)
 from brachiate.constraints.rows import fill
 from brachiate.constraints.structure import LANES, chain, fours
 from brachiate.dynamics.factor import chains_up

@@ -106,6 +106,6 @@ class ContactLog:
         found = []
         for s in range(n):
             lines = slice(int(L.start[s]), int(L.start[s + 1]))
-            found.append(Lines(*(column[lines] for column in columns), float(L.residual[s])))
+            found.append(Lines(*[column[lines] for column in columns], residual=float(L.residual[s])))
         L.count[:] = 0
         return found

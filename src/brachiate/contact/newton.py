@@ -293,9 +293,7 @@ def newton(key, held, raised, most):
         if not off < ABSURD:
             P.kept[0] = -1
             break
-        if choose_stops(P):
-            P.kept[0] = -1
-        elif old and off > KEEPS * last:
+        if choose_stops(P) or (old and off > KEEPS * last):
             P.kept[0] = -1
         elif not old and n > 0 and off > HOPELESS * last and most < PATIENT:
             break

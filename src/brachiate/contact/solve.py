@@ -13,9 +13,10 @@ import math
 import numpy as np
 
 from brachiate.compiled import call_at, entry, far, fields_of, kernel
-from brachiate.contact.relaxed import dissipate_most
 from brachiate.contact.law import EXACT, NEW, NONE, SLIPS, STICKS, TOLERANCE, full, move, parts, push_row, residual, rubbing, settle_centre
 from brachiate.contact.local import sweeps
+from brachiate.contact.newton import LOOSE, PATIENT, TIGHT, VERY_LOOSE, newton
+from brachiate.contact.relaxed import dissipate_most
 from brachiate.contact.rooms import (
     AS_FROZEN,
     BLOCK,
@@ -35,7 +36,6 @@ from brachiate.contact.rooms import (
     Problem,
     open_problem,
 )
-from brachiate.contact.newton import LOOSE, PATIENT, TIGHT, VERY_LOOSE, newton
 from brachiate.model.rooms import OK
 from brachiate.spatial import norm
 

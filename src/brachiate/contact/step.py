@@ -13,7 +13,19 @@ from brachiate.constraints.solve import times
 from brachiate.constraints.structure import no_touches
 from brachiate.contact.law import NEW, STICKS
 from brachiate.contact.rooms import PAIRS, PLANE, SOLVE
-from brachiate.contact.touch import PUSHED_OUT, PUSHING, SLACK, add_gap, is_steady, keep_pairs, lay, lowest, open_touch, pose_problem, pushed
+from brachiate.contact.touch import (
+    PUSHED_OUT,
+    PUSHING,
+    SLACK,
+    add_gap,
+    keep_pairs,
+    lay,
+    look_ahead,
+    lowest,
+    open_touch,
+    pose_problem,
+    pushed,
+)
 from brachiate.manifold import coast, floats_freely, integrate
 from brachiate.model.rooms import OK, open_rooms
 from brachiate.spatial import cross, motion, norm, put_vec3_at, rotation, vec3, vec3_at, velocity_at
@@ -47,7 +59,8 @@ def push_out(key, problem, T, W, B, A, P, S, L, dt):
         least = lowest(A, a)
         deep = least < -SLACK and S.stiffness[A.pair[a]] == 0.0
         share = min(PUSHED_OUT, PUSHING * dt / -least) if deep else 1.0
-        add_gap(P, o, P.corners[a], share * (A.gap[a, 0] + (SLACK if deep else -min(least, 0.0))), share * A.gap[a, 1], share * A.gap[a, 2], 1.0)
+        gap = share * (A.gap[a, 0] + (SLACK if deep else -min(least, 0.0)))
+        add_gap(P, o, P.corners[a], gap, share * A.gap[a, 1], share * A.gap[a, 2], 1.0)
     call_at(P.far[SOLVE], key, problem, 0.0, 0)
     pushed(T, W, B, P, S, L, B.z)
     integrate(T, W.q, B.z, 1.0, W.q)
@@ -116,12 +129,10 @@ def touching_step(key, held, touch, problem, dt):
         S.worst[0] = max(S.worst[0], P.residual[0])
         keep_pairs(P, S, dt)
         pushed(T, W, B, P, S, L, B.z)
-        steady = is_steady(S, B.z, dt)
+        look_ahead(S, B.z, dt)
         for k in range(nv):
             W.v[k] += B.z[k]
             W.a[k] += B.z[k] / dt
-            if steady:
-                S.ahead[k] += B.z[k] / dt
         for r in range(B.count[ROWS]):
             B.force[r] += B.rhs[r] / dt
         if S.depth[0] > SLACK:

@@ -27,7 +27,7 @@ from brachiate.spatial import Vec3, norm, put_rotation, put_vec3, rotation, vec3
 SLACK = 1e-4  # [m] inside each other by this much is not yet too much
 CREEP_IN = 20.0  # [m/s²] twice gravity: what meets a surface no faster than this times the step rests, and does not bounce
 NEAR = 0.01  # [rad or m] joints are stopped from this distance on to their limits, and farther if they are fast
-STEADY = 0.2  # of its accelerations: contact that changes more from step to step is not steady
+STEADY = 0.5  # of its accelerations: contact that changes more from step to step is not steady
 PUSHED_OUT, PUSHING = 0.2, 0.5  # of what is too much, in one step; [m/s] but no faster than this
 
 
@@ -326,13 +326,19 @@ def remember_pair(P, S, a, pair, feature, corners, rows, dt):
 
 
 @kernel
-def is_steady(S, z, dt):
-    """Whether contact does about the same as in the step before: then it goes on, and nothing has hit anything. Keeps what it does."""
-    change = size = 0.0
+def look_ahead(S, z, dt):
+    """Accelerations to expect of the next step: those of this one with what contact does, where that is about what it did before.
+
+    Where it is not, something has hit something: nothing is expected then. Without contact, forces that it withstands would
+    be expected to move light limbs at any speed.
+    """
+    size = 0.0
     for k in range(z.shape[0]):
-        change, size = max(change, abs(z[k] / dt - S.contact[k])), max(size, abs(S.contact[k]))
-        S.contact[k] = z[k] / dt
-    return change <= STEADY * size
+        size = max(size, abs(S.contact[k]))
+    for k in range(z.shape[0]):
+        now = z[k] / dt
+        S.ahead[k] = S.ahead[k] + now if abs(now - S.contact[k]) <= STEADY * size else 0.0
+        S.contact[k] = now
 
 
 @kernel

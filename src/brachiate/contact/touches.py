@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from brachiate.constraints.held import Held
 from brachiate.constraints.limits import limits_of
 from brachiate.contact.detect import seek
 from brachiate.contact.log import ContactLog, Lines
-from brachiate.contact.rooms import Geometry
+from brachiate.contact.rooms import Areas, Geometry
 from brachiate.contact.run import run_touching
 from brachiate.contact.shapes import rooms
 from brachiate.contact.solve import new_problem
@@ -25,7 +26,20 @@ MARGIN = 0.002  # [m] areas are looked for from this distance on, and farther fo
 FOUR_CORNERS = 1.0  # friction against spinning acts as if the load were at the corners
 _AREAS = 16
 
-_MEMORY = ("fresh", "ahead", "contact", "step", "old_count", "old_pair", "old_feature", "old_corners", "old_at", "old_area", "old_slip", "old_w")
+_MEMORY = (
+    "fresh",
+    "ahead",
+    "contact",
+    "step",
+    "old_count",
+    "old_pair",
+    "old_feature",
+    "old_corners",
+    "old_at",
+    "old_area",
+    "old_slip",
+    "old_w",
+)
 _MOMENT = 1e-3  # [s] so short that nothing moves far, so long that gaps of round-off count for nothing beside a fall
 
 
@@ -47,7 +61,7 @@ class Touches:
         length |= dict.fromkeys(("far", "margin", "fresh", "stopped", "step", "old_count", "depth", "worst"), 1)
         length |= {"ahead": nv, "contact": nv, "middle": nv, "start": nv, "free": nv, "old_w": rows, "old_u": rows}
         found = rooms(self.geometry, areas)
-        self.areas = found.rooms[1]
+        self.areas = cast(Areas, found.rooms[1])
         self.problem = new_problem(areas + stops)
         self.touch = Touch(**_arrays(Touch, areas + stops, length))
         S = self.touch

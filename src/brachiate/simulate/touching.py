@@ -19,6 +19,7 @@ from brachiate.model.rooms import NOT_FINITE, OK
 
 _LOG_SAMPLES, _LOG_LINES = 512, 4096
 
+
 class TouchingIntegrator:
     """Advances the state of one :class:`~brachiate.Data` in which things touch."""
 
@@ -51,7 +52,7 @@ class TouchingIntegrator:
         while status == FULL:
             if len(self._log.room.pair) < 2 * len(self.touches.areas.pair):
                 self._log = ContactLog(_LOG_SAMPLES, 16 * len(self.touches.areas.pair))
-            status = run_touching(*self._keys(), time, dt, steps, every, done, Q, V)
+            status = self._run(time, dt, steps, every, done, Q, V)
             done = max(done, int(self._log.room.count[STEPS]))
             if status in (CROWDED, NEEDS_CROSSING):
                 self._again(status, start)
@@ -67,8 +68,10 @@ class TouchingIntegrator:
         self.lines = lines
         return Q, V
 
-    def _keys(self) -> tuple[Any, ...]:
-        return self.data.key, self.held.key, self.touches.key, self.touches.problem_key, self._log.key
+    def _run(self, time: float, dt: float, steps: int, every: int, done: int, Q: Array, V: Array) -> int:
+        touches = self.touches
+        rooms = self.data.key, self.held.key, touches.key, touches.problem_key, self._log.key
+        return run_touching(*rooms, time, dt, steps, every, done, Q, V)
 
     def _again(self, status: int, start: tuple[Array, Array, Array]) -> None:
         """Put the state back, with room for what was met on the way."""

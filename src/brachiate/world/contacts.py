@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from brachiate import doors
-from brachiate.contact.log import Lines
 from brachiate.contact.law import state_name
+from brachiate.contact.log import Lines
 from brachiate.contact.states import TABLE_I
 from brachiate.doors import Array
 from brachiate.errors import UnknownName
@@ -262,4 +262,3 @@ class LinkHistory:
 
     def _mine(self, c: Contact) -> bool:
         return _is_of(c.link, self._name) or _is_of(c.on, self._name)
-

@@ -118,5 +118,3 @@ def copied(surfaces: Surfaces, world: World) -> Surfaces:
     other = Surfaces(world)
     other.on, other.material, other._between = surfaces.on, surfaces.material, dict(surfaces._between)
     return other
-
-

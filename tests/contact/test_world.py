@@ -1,0 +1,130 @@
+"""Contact in worlds: materials, soft surfaces, joints that stop, holds and contact together, doors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.contact.test_motion import BOX, G, body, on_slope, place
+
+import brachiate as br
+from brachiate.errors import ArgumentError, UnknownName
+from brachiate.figures import things
+from brachiate.model.builder import ModelBuilder
+from brachiate.model.joints import Free, Revolute
+from brachiate.model.shapes import Box, Sphere
+
+
+def test_a_soft_surface_gives_way_as_its_springs_say():
+    world = on_slope(BOX, 0.1, 0.0, 0.5)
+    world.touch(material=br.Material(friction=0.5, stiffness=1e3, damping=50.0))
+    br.Simulation(world, dt=0.002).run(2.0, progress=False)
+    # Both surfaces are made of it: 500 N/m together.
+    assert world.q[2] == pytest.approx(0.1 - G / 500.0, abs=1e-6)
+    assert np.abs(world.v).max() < 1e-6
+
+
+def test_what_starts_inside_is_pushed_out_gently():
+    world = on_slope(BOX, 0.05, 0.0, 0.5)  # 5 cm inside
+    run = br.Simulation(world, dt=0.002).run(1.0, progress=False)
+    assert np.abs(run.v).max() < 1e-6
+    assert np.diff(run.q[:, 2]).max() <= 0.5 * 0.002 + 1e-9
+    assert 0 <= 0.1 - world.q[2] < 1.1e-4
+
+
+def test_a_pair_of_links_may_have_its_own_friction_or_none_at_all():
+    world = on_slope(BOX, 0.1, 20.0, 1.0)
+    world.touch("thing/body", "floor/ground", friction=0.1)
+    br.Simulation(world, dt=0.002).run(0.1, progress=False)
+    assert np.linalg.norm(world.v[:3]) > 0.1
+    world.pass_through("thing/body", "floor/ground")
+    br.Simulation(world, dt=0.002).run(0.5, progress=False)
+    assert len(world.contacts) == 0
+    assert np.linalg.norm(world.v[:3]) > 4.0  # it falls
+
+
+def test_a_joint_stops_at_its_limit_where_things_touch():
+    b = ModelBuilder("arm")
+    b.link("arm", joint=Revolute("y", limits=(-0.5, 0.5)), joint_name="hinge", mass=1.0, center=(0.3, 0, 0), inertia=0.01 * np.eye(3),
+           shapes=Sphere(radius=0.05, position=(0.6, 0, 0)))  # fmt: skip
+    world = br.World(G)
+    world.add(things.ground(), "floor")
+    world.add(b.build(), "it", at=(0, 0, 5.0))
+    world.touch()
+    run = br.Simulation(world, dt=0.002).run(2.0, progress=False)
+    assert run["it/hinge"].max() < 0.5 + 1e-3
+    assert world["it/hinge"] == pytest.approx(0.5, abs=1e-6)
+    assert abs(world.v[0]) < 1e-9
+
+
+def test_what_is_held_and_stands_is_borne_by_both():
+    world = on_slope(BOX, 0.1, 0.0, 0.5)
+    hold = world.connect("thing/body", "world", br.Spherical(), at=(0.2, 0, 0))
+    br.Simulation(world, dt=0.002).run(0.2, progress=False)
+    borne = world.contacts.reaction("thing").force + hold.force
+    np.testing.assert_allclose(borne, (0, 0, G), atol=1e-6)
+
+
+def test_contacts_tell_who_touches_what_and_where():
+    world = on_slope(BOX, 0.1, 0.0, 0.5)
+    br.Simulation(world, dt=0.002).run(0.1, progress=False)
+    (contact,) = world.contacts
+    assert (contact.link, contact.on, contact.state) == ("thing/body", "floor/ground", "C0")
+    assert "face, sticking" in str(contact)
+    assert len(contact.area) == 4
+    np.testing.assert_allclose(contact.cop, (0, 0, 0), atol=1e-9)
+    np.testing.assert_allclose(contact.force, (0, 0, G), atol=1e-6)
+    reaction = world.contacts.reaction("thing")
+    np.testing.assert_allclose(reaction.cop, (0, 0, 0), atol=1e-9)
+    assert len(reaction.support) == 4
+    assert reaction.free_moment == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_run_with_contact_goes_on_bit_for_bit_after_a_restored_state():
+    def fallen():
+        world = br.World(G)
+        world.add(things.ground(), "floor")
+        world.add(body(Box(size=(0.1, 0.2, 0.3))), "thing")
+        place(world, "thing", (0, 0, 0.4), None)
+        world.v[3:6] = (3.0, 2.0, 1.0)
+        world.touch()
+        return world
+
+    world = fallen()
+    simulation = br.Simulation(world, dt=0.002)
+    simulation.run(0.25, progress=False)
+    state = world.save()
+    first = simulation.run(0.3, progress=False)
+    world.restore(state)
+    second = simulation.run(0.3, progress=False)
+    assert np.array_equal(first.q, second.q)
+
+
+@pytest.mark.parametrize(("given", "said"), [
+    ({"friction": -0.1}, "friction of a material"),
+    ({"restitution": 1.5}, "restitution of a material"),
+    ({"friction": 0.5, "grip": 0.4}, "cannot stick with less"),
+    ({"damping": 3.0}, "only a soft surface"),
+    ({"stiffness": 0.0}, "stiffness of a material"),
+    ({"friction": float("nan")}, "friction of a material"),
+])  # fmt: skip
+def test_impossible_materials_are_refused(given, said):
+    with pytest.raises(ArgumentError, match=said):
+        br.Material(**given)
+
+
+def test_doors_of_touch():
+    world = on_slope(BOX, 0.1, 0.0, 0.5)
+    with pytest.raises(ArgumentError, match="name two links"):
+        world.touch("thing/body")
+    with pytest.raises(UnknownName, match="thing/bdy"):
+        world.touch("thing/bdy", "floor/ground", friction=0.1)
+    with pytest.raises(ArgumentError, match="not both"):
+        world.touch(material=br.Material(), friction=0.1)
+    with pytest.raises(ArgumentError, match="integrator is 'contact'"):
+        br.Simulation(world, integrator="rk4")
+    world.pass_through()
+    with pytest.raises(ArgumentError, match="call world.touch"):
+        br.Simulation(world, integrator="contact")
+    b = ModelBuilder("x")
+    with pytest.raises(ArgumentError, match="material of a box"):
+        b.link("x", joint=Free(), mass=1.0, inertia=np.eye(3), shapes=Box(size=(1, 1, 1), material=0.5))  # type: ignore[arg-type]
