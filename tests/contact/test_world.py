@@ -123,7 +123,7 @@ def test_doors_of_touch():
     with pytest.raises(ArgumentError, match="integrator is 'contact'"):
         br.Simulation(world, integrator="rk4")
     world.pass_through()
-    with pytest.raises(ArgumentError, match="call world.touch"):
+    with pytest.raises(ArgumentError, match=r"call world\.touch"):
         br.Simulation(world, integrator="contact")
     b = ModelBuilder("x")
     with pytest.raises(ArgumentError, match="material of a box"):
