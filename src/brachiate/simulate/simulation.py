@@ -25,7 +25,7 @@ from brachiate.world.state import State
 from brachiate.world.world import World
 
 _CHUNK = 500  # steps between two looks at the clock
-_NO_TIME = 1e-9  # of a step
+_NO_TIME = 1e-12  # of a step
 _LOCATE = 60  # halvings at most when an event is located in time
 
 

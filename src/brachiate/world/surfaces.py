@@ -103,14 +103,16 @@ class Surfaces:
         """Let bodies that are connected, and links that are told so, not touch."""
         if self.touches is None:
             return
-        model, G = self.world.model, self.touches.geometry
-        joined = set()
-        for bond in self.world.bonds:
-            if isinstance(bond, Connection):
-                joined.add(frozenset(model.placements[link].body if link in model.placements else -1 for link in (bond.link, bond.to)))
-        for n, (a, b) in enumerate(G.pair):
-            never = frozenset(self.pairs[n]) in self._between and self._between[frozenset(self.pairs[n])] is None
-            G.pair_on[n] = not never and frozenset((int(G.body[a]), int(G.body[b]))) not in joined
+        G = self.touches.geometry
+        joined = {frozenset(map(self._whose, (bond.link, bond.to))) for bond in self.world.bonds if isinstance(bond, Connection)}
+        for n, (one, other) in enumerate(self.pairs):
+            never = self._between.get(frozenset((one, other)), self.material) is None
+            G.pair_on[n] = not never and frozenset(map(self._whose, (one, other))) not in joined
+
+    def _whose(self, link: str) -> str | int:
+        """The body that a link belongs to; of what stands still, the link itself: holding a bar is not holding the floor."""
+        body = self.world.model.placements[link].body if link in self.world.model.placements else -1
+        return link if body < 0 else body
 
 
 def copied(surfaces: Surfaces, world: World) -> Surfaces:
