@@ -152,3 +152,17 @@ def test_a_capsule_falling_on_its_end_comes_to_lie():
     assert np.diff(energy).max() < 1e-5 * energy[0]  # second order in the step while it topples
     assert abs(world.q[2] - 0.05) < 1e-4
     assert np.abs(world.v).max() < 1e-2
+
+
+@pytest.mark.parametrize("shape", [Sphere(radius=0.03), Box(size=(0.1, 0.06, 0.03))])
+def test_nothing_fast_goes_through_a_thin_step(shape):
+    b = ModelBuilder("shelf")
+    b.link("board", shapes=Box(size=(1.0, 1.0, 0.01)))  # it would be passed within one step
+    world = br.World(G)
+    world.add(b.build(), "shelf", at=(0, 0, 1.0))
+    world.add(body(shape), "thing")
+    world.touch()
+    place(world, "thing", (0.1, 0.05, 1.5))
+    world.v[:6] = (0.5, 0.0, -10.0, 2.0, 3.0, 1.0)
+    run = br.Simulation(world, dt=0.002).run(0.3, progress=False)
+    assert run.q[:, 2].min() > 1.005

@@ -12,7 +12,7 @@ from brachiate.constraints.held import Held
 from brachiate.constraints.limits import limits_of
 from brachiate.contact.detect import seek
 from brachiate.contact.log import ContactLog, Lines
-from brachiate.contact.rooms import Areas, Geometry
+from brachiate.contact.rooms import Areas, Geometry, Scratch
 from brachiate.contact.run import run_touching
 from brachiate.contact.shapes import rooms
 from brachiate.contact.solve import new_problem
@@ -62,6 +62,7 @@ class Touches:
         length |= {"ahead": nv, "contact": nv, "middle": nv, "start": nv, "free": nv, "old_w": rows, "old_u": rows}
         found = rooms(self.geometry, areas)
         self.areas = cast(Areas, found.rooms[1])
+        self._scratch = cast(Scratch, found.rooms[2])
         self.problem = new_problem(areas + stops)
         self.touch = Touch(**_arrays(Touch, areas + stops, length))
         S = self.touch
@@ -80,17 +81,26 @@ class Touches:
         """Make room for more areas than there was room for; what was known of the step before is forgotten."""
         self._make(2 * max(len(self.areas.pair), int(self.areas.count[1])))
 
+    def _known(self) -> list[np.ndarray]:
+        """Everything that the next step depends on, beside the state."""
+        return [*(getattr(self.touch, name) for name in _MEMORY), self._scratch.last]
+
     def memory(self) -> tuple[np.ndarray, ...]:
         """What is known of the step before."""
-        return tuple(getattr(self.touch, name).copy() for name in _MEMORY)
+        return tuple(array.copy() for array in self._known())
 
     def recall(self, memory: tuple[np.ndarray, ...] | None) -> None:
         """Bring that back; what does not fit any more is forgotten."""
-        if memory is None or any(getattr(self.touch, n).shape != m.shape for n, m in zip(_MEMORY, memory, strict=True)):
+        known = self._known()
+        if memory is None or [m.shape for m in memory] != [k.shape for k in known]:
             self.forget()
             return
-        for name, values in zip(_MEMORY, memory, strict=True):
-            getattr(self.touch, name)[...] = values
+        for mine, values in zip(known, memory, strict=True):
+            mine[...] = values
+
+    def begin(self) -> None:
+        """Begin a run: without a factor of who knows when, it depends on nothing but the state and what is known of the step before."""
+        self.problem.kept[0] = -1
 
     def at_this_moment(self, time: float) -> tuple[Lines, np.ndarray]:
         """What touches now, and accelerations, by a very short step; the state stays as it is. Forces of what holds are in ``held``."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NoReturn
 
 import numpy as np
 
@@ -49,6 +49,7 @@ class TouchingIntegrator:
         lines: list[Lines] = []
         done, status = 0, FULL
         self.touches.stop_joints(self._limits)
+        self.touches.begin()
         while status == FULL:
             if len(self._log.room.pair) < 2 * len(self.touches.areas.pair):
                 self._log = ContactLog(_LOG_SAMPLES, 16 * len(self.touches.areas.pair))
@@ -83,7 +84,7 @@ class TouchingIntegrator:
             self.held.prepare_crossing(start[2])
         self.touches.forget()
 
-    def _refuse(self, status: int, seconds: float) -> Any:
+    def _refuse(self, status: int, seconds: float) -> NoReturn:
         if status == NOT_FINITE and all(np.isfinite(x).all() for x in (self.data.q, self.data.v, self.data.tau)):
             raise StateError(f"The state ran away to infinity within {seconds:g} s. Use a shorter step, or look at the torques.")
         self.data.refuse(status)
