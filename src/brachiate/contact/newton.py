@@ -1,4 +1,4 @@
-"""Forces for given states: what bears rests, what sticks does not slip, what slips is rubbed against its slipping.
+"""Forces for states: what bears rests, what sticks does not slip, what slips is rubbed against its slipping.
 
 That is a set of equations for the :mod:`.unknowns`, linear but for directions of slipping and centres of pressure: a few Newton
 steps. Bodies that rest on many places have forces that no equation tells apart, so every step is proximal: the diagonal is
@@ -29,19 +29,16 @@ from brachiate.contact.law import (
     residual,
     rubbing,
     settle_centre,
-    sliding_ease,
-    slipping,
 )
 from brachiate.contact.rooms import FACTORS, PAIRS, STRIDE, open_problem
+from brachiate.contact.split import meet_alone, metric
 from brachiate.contact.unknowns import NOTHING, bearing, describe, place, push_of, tested
 from brachiate.model.rooms import OK
 from brachiate.spatial import Vec3, four, norm, put_four
 
-# How much diagonals are raised: with a little a kept factor serves, with less fewer steps do, with much forces hardly change.
-LOOSE, TIGHT, VERY_LOOSE = 1e-4, 1e-7, 3e-2
-KEEPS = 0.1  # a kept factor is made anew if a step leaves more than this of the residual
-HOPELESS = 0.7  # states are given up if a step leaves more than this
-PATIENT = 8  # with so many steps nothing is given up before the last: residuals may rise on the way
+# How much diagonals are raised: with a little a kept factor serves and states are found, with less fewer steps do.
+LOOSE, TIGHT = 1e-3, 1e-7
+KEEPS = 0.1  # a step that leaves more than this of the residual has an old factor, or wrong states
 IMMOVABLE = 1e-12  # of the normal ease, added to diagonals: some directions do not move at all
 ABSURD = 1e6  # [m/s]
 
@@ -233,58 +230,25 @@ def step_once(P, raised):
 
 
 @kernel
-def choose_friction(P):
-    """Let those slip whose friction would have to be too large, going by forces and velocities as they are, and others stick."""
+def choose(P):
+    """States, and forces that have them, by the law of each pair alone: of what it would do if all others yielded as it does."""
     for p in range(P.count[PAIRS]):
-        w = parts(P, P.w, p)
-        if P.area[p] != NONE and w.normal.x > 0.0 and not P.held[p]:
-            g = sliding_ease(P, p)
-            a = g * rubbing(P, p, w.along) - slipping(P, p, parts(P, P.u, p).along)
-            P.slip[p] = SLIPS if norm(a) > g * P.friction[p] * w.normal.x else STICKS
-            if P.slip[p] == SLIPS:
-                rub(P, p)
+        R, u, w = metric(P, p, 1.0), parts(P, P.u, p), parts(P, P.w, p)
+        meet_alone(P, p, R, Parts(u.along - R.along @ w.along, u.normal - R.normal @ w.normal))
     move(P)
-
-
-@kernel
-def choose_stops(P):
-    """Let joints be stopped that would go on, and let go of those that would be pulled. Says whether any changed."""
-    changed = False
-    for p in range(P.count[PAIRS]):
-        r = P.at[p]
-        if P.at[p + 1] == r + 1:
-            bears = normal_ease(P, p) * P.w[r] > P.u[r]
-            changed = changed or bears != (P.area[p] > NONE)
-            P.area[p], P.slip[p] = CORNER if bears else NONE, STICKS
-            if not bears:
-                P.w[r] = 0.0
-    if changed:
-        move(P)
-    return changed
-
-
-@kernel
-def pulls(P):
-    """Whether a pair that slips has lost its push: then its friction has no direction."""
-    lost = False
-    for p in range(P.count[PAIRS]):
-        lost = lost or (P.slip[p] == SLIPS and P.area[p] != NONE and not parts(P, P.w, p).normal.x > 0.0)
-    return lost
 
 
 @far
 def newton(key, held, raised, most):
-    """Newton steps with the states as they are, from forces whose residual and velocities are known, until the law holds.
+    """Newton steps from forces whose residual is known, until the law holds: with the states as they are, as long as that helps.
 
-    They end early if they do not help: then the states are wrong. ``raised`` is how much diagonals are.
+    ``raised`` is how much diagonals are.
     """
     (P,) = open_problem(held)
     last = P.residual[0]
     lean(P)
     move(P)
     for n in range(most):
-        if pulls(P):
-            break
         old = step_once(P, raised)
         off = residual(P)
         P.residual[0] = off
@@ -293,13 +257,9 @@ def newton(key, held, raised, most):
         if not off < ABSURD:
             P.kept[0] = -1
             break
-        if choose_stops(P) or (old and off > KEEPS * last):
+        if off > KEEPS * last:
             P.kept[0] = -1
-        elif not old and n > 0 and off > HOPELESS * last and most < PATIENT:
-            break
-        elif most >= PATIENT:
-            P.kept[0] = -1  # patient steps are exact ones
-            if n + 1 < most:
-                choose_friction(P)
+            if not old and n + 1 < most:
+                choose(P)
         last = off
     return OK

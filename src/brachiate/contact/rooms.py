@@ -26,11 +26,11 @@ SPHERE, CAPSULE, CYLINDER, ELLIPSOID, BOX, HULL, PLANE, FIELD = range(8)
 # Places of Problem.count.
 PAIRS, ROWS, STRIDE, FROZEN = range(4)
 
-# Places of Problem.path: how solutions were found. The first six say how each one ended, the others what it took.
-WARM, STATES, SWEPT, AS_FROZEN, CONVEX, UNSOLVED, SWEEPS, FACTORS = range(8)
+# Places of Problem.path: how solutions were found. The first seven say how each one ended, the others what it took.
+WARM, STATES, SWEPT, PARTED, AS_FROZEN, CONVEX, UNSOLVED, SWEEPS, SPLITS, FACTORS = range(10)
 
 # Places of Problem.far.
-NEWTON, SWEEP, DISSIPATE, SOLVE = range(4)
+NEWTON, SWEEP, SPLIT, DISSIPATE, SOLVE = range(5)
 
 WIDTH, BLOCK = 8, 48  # a pair's own matrices have six rows of so many numbers, so many altogether
 
@@ -110,7 +110,7 @@ class Problem(NamedTuple):
     area: Ints  # (m,) what of the area bears: see law.py; before the solution the state to start from, NEW if there is none
     slip: Ints  # (m,) whether it sticks or slips, likewise
     residual: Floats  # (1,) how far the law is from being held, as a speed
-    path: Ints  # (8,) how often every way to the solution was taken: WARM ...
+    path: Ints  # (10,) how often every way to the solution was taken: WARM ...
     # what the solution works with
     held: Ints  # (m,) 1 if the pair stuck before and may hold up to its grip
     centre: Rows3  # (m, 3) [m] where friction acts, and the length l it has against spinning
@@ -127,8 +127,9 @@ class Problem(NamedTuple):
     best: Floats  # (n,) the best forces so far
     best_area: Ints  # (m,) and their states
     best_slip: Ints  # (m,)
-    swept: Floats  # (n,) forces after sweeps
-    far: Ints  # (4,) addresses of pieces that are called by them: NEWTON ...
+    swept: Floats  # (n,) forces before Newton tries their states
+    shadow: Floats  # (n,) forces that pairs see of all others: see split.py
+    far: Ints  # (5,) addresses of pieces that are called by them: NEWTON ...
     push: Rows3  # (24 m, 3) forces at corners in the last resort: these, those before, and those ahead
 
 

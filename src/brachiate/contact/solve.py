@@ -1,9 +1,10 @@
 """The coupled problem of all pairs: u = u0 + G w with the law of contact for every one of them.
 
 Mostly nothing changes: forces of the step before hold the law, or do after a Newton step or two with the same states
-(:mod:`.newton`). Otherwise states are found by sweeps over the pairs (:mod:`.local`), and Newton tries them: after
-1, 2, 4 ... sweeps. Should that not settle, centres of pressure are frozen as far as friction goes, and as a last resort a convex
-problem is solved (:mod:`.relaxed`). Every way is counted in ``path``.
+(:mod:`.newton`). Otherwise states are found in rounds, by sweeps over the pairs (:mod:`.local`) or by splitting the pairs from
+their coupling (:mod:`.split`), and Newton tries them after each. Where one runs in circles the other one mostly does not. Should
+that not settle, centres of pressure are frozen as far as friction goes, and as a last resort a convex problem is solved
+(:mod:`.relaxed`). Every way is counted in ``path``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from brachiate.compiled import call_at, entry, far, fields_of, kernel
 from brachiate.contact.law import EXACT, NEW, NONE, SLIPS, STICKS, TOLERANCE, full, move, parts, push_row, residual, rubbing, settle_centre
 from brachiate.contact.local import sweeps
-from brachiate.contact.newton import LOOSE, PATIENT, TIGHT, VERY_LOOSE, newton
+from brachiate.contact.newton import LOOSE, TIGHT, newton
 from brachiate.contact.relaxed import dissipate_most
 from brachiate.contact.rooms import (
     AS_FROZEN,
@@ -26,8 +27,10 @@ from brachiate.contact.rooms import (
     FROZEN,
     NEWTON,
     PAIRS,
+    PARTED,
     ROWS,
     SOLVE,
+    SPLIT,
     STATES,
     SWEEP,
     SWEPT,
@@ -36,12 +39,32 @@ from brachiate.contact.rooms import (
     Problem,
     open_problem,
 )
+from brachiate.contact.split import split
 from brachiate.model.rooms import OK
 from brachiate.spatial import norm
 
-ROUNDS, MOST_SWEEPS = 9, 64
-SLOW, FREEZE = 3, 6  # from this round on sweeps go half way, and after this one centres are frozen
-FIRST, LATER, STEPS, PATIENT_STEPS = 5, 4, 3, 10  # Newton steps of the first try, and of later rounds; from LATER on patient ones
+# What finds states, in turn: sweeps that make that part of each change, or splitting with that share of pairs' own answers as
+# its metric; so many times. A small share reaches far, a large one is quick.
+ROUNDS = (
+    (SWEEP, 1.0, 1),
+    (SWEEP, 1.0, 2),
+    (SWEEP, 1.0, 4),
+    (SPLIT, 0.1, 16),
+    (SPLIT, 0.01, 32),
+    (SWEEP, 0.5, 16),
+    (SPLIT, 0.1, 64),
+    (SPLIT, 0.01, 128),
+    (SWEEP, 0.5, 32),
+    (SPLIT, 1.0, 256),
+    (SPLIT, 0.1, 256),
+    (SPLIT, 0.01, 512),
+    (SWEEP, 0.5, 64),
+    (SPLIT, 1.0, 1024),
+    (SPLIT, 0.1, 1024),
+    (SPLIT, 0.003, 1024),
+    (SWEEP, 0.5, 64),  # with centres frozen
+)
+FIRST, STEPS = 5, 6  # Newton steps of the first try, and of later rounds
 OVER = 1e-11  # of friction: more than round-off
 TRUSTED = 1.0  # [m/s] residual up to which forces that failed are worth going on from
 HARMLESS = 1e-4  # [m/s] residual up to which forces are taken that do not quite hold the law
@@ -118,14 +141,14 @@ def done(P, way, off):
 
 @kernel
 def try_states(P, key, off, steps, loose, tight):
-    """Newton with states as they are: loosely, then tightly. Returns the residual."""
+    """Newton from the states that are: loosely, then tightly. Returns the residual."""
     P.residual[0] = off
     for n in range(2):
         wanted = loose if n == 0 else tight
         if wanted and not P.residual[0] <= (TOLERANCE if n else EXACT):
             if n:
                 P.kept[0] = -1
-            call_at(P.far[NEWTON], key, key, TIGHT if n else VERY_LOOSE if steps >= PATIENT else LOOSE, steps)
+            call_at(P.far[NEWTON], key, key, TIGHT if n else LOOSE, steps)
     if tight:
         P.kept[0] = -1  # too tight to serve again
     return P.residual[0]
@@ -180,6 +203,16 @@ def last_resort(P, key, best):
     return done(P, CONVEX, P.residual[0])
 
 
+@kernel
+def way_of(P, k, warm):
+    """How a solution of round k was found."""
+    if P.count[FROZEN]:
+        return AS_FROZEN
+    if k == 0:
+        return WARM if warm else STATES
+    return SWEPT if ROUNDS[k - 1][0] == SWEEP else PARTED
+
+
 @far
 def solve(key, held, x, n):
     """Find forces w, velocities u and states that hold the law, for the problem of the key ``held``.
@@ -189,28 +222,28 @@ def solve(key, held, x, n):
     (P,) = open_problem(held)
     new = begin(P)
     fresh, warm = new == P.count[PAIRS], new == 0
-    best, times = math.inf, 1
-    for k in range(ROUNDS + 1):
+    best = math.inf
+    for k in range(len(ROUNDS) + 1):
+        if k == len(ROUNDS):
+            freeze(P)
         if k > 0:
+            by, part, times = ROUNDS[k - 1]
             let_go(P, k)
-            call_at(P.far[SWEEP], held, held, 1.0 if k < SLOW else 0.5, times)
-            times = min(2 * times, MOST_SWEEPS)
-        swept = residual(P)
+            call_at(P.far[by], held, held, part, times)
+        found = residual(P)
         copy(P, P.swept, P.w)
-        steps = FIRST if k == 0 else STEPS if k < LATER else PATIENT_STEPS
-        off = try_states(P, held, swept, steps, warm or k > 0, fresh if k == 0 else k % 2 == 0)
+        off = try_states(P, held, found, STEPS if k > 0 else FIRST, warm or k > 0, fresh if k == 0 else k % 2 == 0)
         if k == 0 and EXACT < off <= TOLERANCE and let_slip(P):
             off = slipped(P, held, off)
-        if off <= TOLERANCE:
-            return done(P, AS_FROZEN if P.count[FROZEN] else SWEPT if k > 0 else WARM if warm else STATES, off)
-        if not off < (swept if k > 0 else 0.0 if fresh else TRUSTED):
+        if off > TOLERANCE and not off < (found if k > 0 else 0.0 if fresh else TRUSTED):
             copy(P, P.w, P.swept)
-            off = swept
-        if k > 0 and not P.count[FROZEN] and off < best:
+            move(P)
+            off = found
+        if off <= TOLERANCE:
+            return done(P, way_of(P, k, warm), off)
+        if 0 < k < len(ROUNDS) and off < best:
             best = off
             remember(P)
-        if k == FREEZE:
-            freeze(P)
     return last_resort(P, held, best)
 
 
@@ -227,13 +260,13 @@ def new_problem(pairs: int) -> Problem:
     m = max(pairs, 1)
     n = (6 * m + 3) // 4 * 4
     squares, blocks = ("G", "answer", "factor"), ("basis", "test", "own")
-    size = {"count": 4, "path": 8, "far": 4, "residual": 1, "push": 3 * CORNERS * m}
+    size = {"count": 4, "path": 10, "far": 5, "residual": 1, "push": 3 * CORNERS * m}
     size.update(
         dict.fromkeys(squares, n * n + 4),  # fours may reach beyond the last row
         **dict.fromkeys(blocks, BLOCK * m),
-        **dict.fromkeys(("u0", "u", "w", "z", "best", "swept", "live"), n),
+        **dict.fromkeys(("u0", "u", "w", "z", "best", "swept", "shadow", "live"), n),
     )
     size.update(at=m + 1, first=m + 1, kept=m + 1)
     P = Problem(*(np.zeros((size.get(name, m), *kind.row), kind.dtype) for name, kind in fields_of(Problem).items()))
-    P.far[:] = [piece.address for piece in (newton, sweeps, dissipate_most, solve)]
+    P.far[:] = [piece.address for piece in (newton, sweeps, split, dissipate_most, solve)]
     return P
