@@ -25,7 +25,8 @@ STEPS = 500  # of one turn
 TENS = 10  # steps that are timed together for the tail
 STAND, LIE = (600.0, 30.0), (5.0, 1.5)  # stiffness [N·m/rad] and damping [N·m·s/rad] of the joints
 PUSH = 0.8  # [m/s] forward, for who is to fall
-SETTLED = {"standing": 1.0, "lying": 4.0}  # [s] after which the race begins
+SETTLED = {"standing": 2.0, "lying": 20.0}  # [s] after which the race begins
+MORE = 10_000  # steps that MuJoCo has to settle once more from where ours has
 GOALS = {"standing": 3.0, "lying": 1.5}
 
 
@@ -86,8 +87,8 @@ class Ours:
     def force(self) -> float:
         """Vertical force on the figure at the end of a turn [N]."""
         self.reset()
-        self.run(STEPS)
-        return float(self.world.contacts.reaction("man").force[2])
+        run = Simulation(self.world, dt=DT, limits=False).run(STEPS * DT, progress=False)
+        return float(run.contacts.at(-1).reaction("man").force[2])
 
     def contacts(self) -> int:
         """How many areas bear."""
@@ -117,7 +118,7 @@ class MuJoCo:
     def settle(self) -> None:
         """Let it sink into its soft floor, and begin from there: as settled as ours."""
         self.reset()
-        self.mj.mj_step(self.model, self.data, STEPS)
+        self.mj.mj_step(self.model, self.data, MORE)
         self.q, self.v = self.data.qpos.copy(), self.data.qvel.copy()
         self.warm = self.data.qacc_warmstart.copy()
 

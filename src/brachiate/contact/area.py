@@ -138,7 +138,7 @@ def counter_clockwise(S, at, count):
 
 @kernel
 def same_way(d, R):
-    """1 or -1: a sign for a direction that does not change while it turns a little together with a shape."""
+    """1 or -1: a sign for a unit direction that does not change while it turns a little together with a shape."""
     z, x, y = d @ R.z, d @ R.x, d @ R.y
     s = z if abs(z) > 0.3 else x if abs(x) > 0.5 else y
     return 1.0 if s >= 0.0 else -1.0
@@ -218,10 +218,11 @@ def put_area(A, S, i, feature, at, count, o, R, gap, height, R2, margin):
     if count == 2:
         du, dv = S.flat[at + 1, 0] - S.flat[at, 0], S.flat[at + 1, 1] - S.flat[at, 1]
         length = math.sqrt(du * du + dv * dv)
-        s = same_way(du * R.x + dv * R.y, R2) / length
-        x = s * (du * R.x + dv * R.y)
+        u, v = du / length, dv / length
+        s = same_way(u * R.x + v * R.y, R2)
+        x = s * (u * R.x + v * R.y)
         put_rotation(A.R, j, Rotation(x, cross(R.z, x), R.z))
-        put_vec3(A.gap, j, Vec3(g, s * (gap.y * du + gap.z * dv), 0.0))
+        put_vec3(A.gap, j, Vec3(g, s * (gap.y * u + gap.z * v), 0.0))
         A.V[j, 0, 0], A.V[j, 0, 1], A.V[j, 1, 0], A.V[j, 1, 1] = -0.5 * length, 0.0, 0.5 * length, 0.0
         return 1
     counter_clockwise(S, at, count)
