@@ -26,7 +26,9 @@ class Log(NamedTuple):
     V: Rows82  # (nl, 8, 2) [m]
     wrench: Rows6  # (nl, 6) [N, N·m] on the second shape, contact axes, about P: the mean over the step before
     twist: Rows6  # (nl, 6) [m/s, rad/s] of the second shape against the first
-    residual: Floats  # (ns,) [m/s] how far the law was from being held
+    residual: Floats  # (ns,) [m/s] how far the law was from being held at most, since the sample before
+    depth: Floats  # (ns,) [m] how deep shapes were inside each other at most
+    way: Ints  # (ns,) how forces were found, where that was hardest: a place of Problem.path
 
 
 open_log = opener(Log)
@@ -53,7 +55,7 @@ def has_room(A, L):
 
 
 @kernel
-def log_sample(A, P, S, L):
+def log_sample(A, S, L):
     """Add a sample: every area of the step just made that bears something."""
     sample, n = L.count[SAMPLES], L.count[LINES]
     for a in range(S.old_count[0]):
@@ -70,7 +72,8 @@ def log_sample(A, P, S, L):
         unpack(S.old_w, o, A.corners[a], L.wrench, n, 1.0 / S.step[0])
         unpack(S.old_u, o, A.corners[a], L.twist, n, 1.0)
         n += 1
-    L.residual[sample] = P.residual[0] if S.old_count[0] else 0.0
+    L.residual[sample], L.depth[sample], L.way[sample] = S.worst[0], S.deepest[0], S.way[0]
+    S.worst[0], S.deepest[0], S.way[0] = 0.0, 0.0, 0
     L.count[SAMPLES], L.count[LINES], L.start[sample + 1] = sample + 1, n, n
 
 
@@ -87,13 +90,15 @@ class Lines(NamedTuple):
     wrench: np.ndarray
     twist: np.ndarray
     residual: float
+    depth: float
+    way: int
 
 
 class ContactLog:
     """Owns a log; ``log.key`` is what compiled entries take."""
 
     def __init__(self, samples: int, lines: int) -> None:
-        length = {"count": 3, "start": samples + 1, "residual": samples}
+        length = {"count": 3, "start": samples + 1, "residual": samples, "depth": samples, "way": samples}
         self.room = Log(**{name: np.zeros((length.get(name, lines), *f.row), f.dtype) for name, f in fields_of(Log).items()})
         self.handle = Handle(self.room)
         self.key = self.handle.key
@@ -102,10 +107,11 @@ class ContactLog:
         """Take the samples out: the log is empty then."""
         L = self.room
         n = int(L.count[SAMPLES])
-        columns = [getattr(L, name)[: L.count[LINES]].copy() for name in Lines._fields[:-1]]
+        columns = [getattr(L, name)[: L.count[LINES]].copy() for name in Lines._fields[:-3]]
         found = []
         for s in range(n):
             lines = slice(int(L.start[s]), int(L.start[s + 1]))
-            found.append(Lines(*[column[lines] for column in columns], residual=float(L.residual[s])))
+            of_all = float(L.residual[s]), float(L.depth[s]), int(L.way[s])
+            found.append(Lines(*[column[lines] for column in columns], *of_all))
         L.count[:] = 0
         return found

@@ -26,7 +26,7 @@ def packed_problem(areas: Sequence[Array], G: Array, u0: Array, friction: ArrayL
     rows = [rows_of(len(area)) for area in areas]
     keep = np.concatenate([6 * i + np.array(these) for i, these in enumerate(rows)])
     n = len(keep)
-    length = {"count": 4, "at": m + 1, "G": n * n, "residual": 1, "path": 10} | dict.fromkeys(("u0", "u", "w"), n)
+    length = {"count": 5, "at": m + 1, "G": n * n, "residual": 1, "path": 10} | dict.fromkeys(("u0", "u", "w"), n)
     P = Problem(**{name: np.zeros((length.get(name, m), *field.row), field.dtype) for name, field in fields_of(Problem).items()})
     P.count[:3], P.at[1:], P.u0[:], P.spin[:] = (m, n, n), np.cumsum([len(these) for these in rows]), u0[keep], 1.0
     P.G.reshape(n, n)[:] = G[np.ix_(keep, keep)]

@@ -24,10 +24,11 @@ CORNERS = 8  # at most so many of one area
 SPHERE, CAPSULE, CYLINDER, ELLIPSOID, BOX, HULL, PLANE, FIELD = range(8)
 
 # Places of Problem.count.
-PAIRS, ROWS, STRIDE, FROZEN = range(4)
+PAIRS, ROWS, STRIDE, FROZEN, WAY = range(5)
 
 # Places of Problem.path: how solutions were found. The first seven say how each one ended, the others what it took.
 WARM, STATES, SWEPT, PARTED, AS_FROZEN, CONVEX, UNSOLVED, SWEEPS, SPLITS, FACTORS = range(10)
+WAYS = ("warm", "states", "swept", "split", "frozen", "convex", "unsolved")
 
 # Places of Problem.far.
 NEWTON, SWEEP, SPLIT, DISSIPATE, SOLVE = range(5)
@@ -96,7 +97,7 @@ class Problem(NamedTuple):
     Arrays of rows have room for whole fours: n is rounded up in their size, and what is behind the last row does not matter.
     """
 
-    count: Ints  # (4,) pairs, rows, numbers from one row of G to the next (a multiple of 4), whether centres are frozen
+    count: Ints  # (5,) pairs, rows, numbers from one row of G to the next (a multiple of 4), whether centres are frozen, the way found
     at: Ints  # (m+1,) where the rows of a pair start
     corners: Ints  # (m,)
     V: Rows82  # (m, 8, 2)

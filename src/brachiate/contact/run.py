@@ -22,7 +22,7 @@ def run_touching(key, held, touch, problem, log, t, dt, n, every, done, Q, V):
     """
     T, W = open_rooms(key)
     (B,) = open_bonds(held)
-    _, A, _, P, S, _ = open_touch(touch)
+    _, A, _, _, S, _ = open_touch(touch)
     (L,) = open_log(log)
     if not (sound(T, W.q, W.v) and finite(W.tau)):
         return NOT_FINITE
@@ -45,6 +45,6 @@ def run_touching(key, held, touch, problem, log, t, dt, n, every, done, Q, V):
             copy_to(W.q, Q[row])
             copy_to(W.v, V[row])
         if last or n == 1:  # a trial
-            log_sample(A, P, S, L)
+            log_sample(A, S, L)
         L.count[STEPS] = i + 1
     return OK

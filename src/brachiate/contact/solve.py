@@ -36,6 +36,7 @@ from brachiate.contact.rooms import (
     SWEPT,
     UNSOLVED,
     WARM,
+    WAY,
     Problem,
     open_problem,
 )
@@ -135,6 +136,7 @@ def done(P, way, off):
         if not P.w[push_row(P, p)] > 0.0:
             P.area[p], P.slip[p] = NONE, SLIPS
     P.path[way] += 1
+    P.count[WAY] = way
     P.residual[0] = off
     return OK
 
@@ -260,7 +262,7 @@ def new_problem(pairs: int) -> Problem:
     m = max(pairs, 1)
     n = (6 * m + 3) // 4 * 4
     squares, blocks = ("G", "answer", "factor"), ("basis", "test", "own")
-    size = {"count": 4, "path": 10, "far": 5, "residual": 1, "push": 3 * CORNERS * m}
+    size = {"count": 5, "path": 10, "far": 5, "residual": 1, "push": 3 * CORNERS * m}
     size.update(
         dict.fromkeys(squares, n * n + 4),  # fours may reach beyond the last row
         **dict.fromkeys(blocks, BLOCK * m),

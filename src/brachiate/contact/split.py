@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from brachiate.compiled import far, kernel
+from brachiate.compiled import far, kernel, outlined
 from brachiate.contact.factor import factor, solve_transposed
 from brachiate.contact.law import NONE, SLIPS, Parts, from_centre, move, parts, put_parts, settle_centre
 from brachiate.contact.local import friction_forces, normal_forces, own_part, raised, solved
@@ -80,7 +80,7 @@ def prepare(P, share):
     factor(P.factor, stride, padded)
 
 
-@kernel
+@outlined
 def meet_alone(P, p, R, b):
     """Forces and states of pair p for the law with u = b + R w."""
     area, normal = normal_forces(P, p, R.normal, b.normal)

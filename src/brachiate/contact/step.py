@@ -12,7 +12,7 @@ from brachiate.constraints.rooms import HOLD, RELATE, ROWS, TOUCHES, open_bonds
 from brachiate.constraints.solve import times
 from brachiate.constraints.structure import no_touches
 from brachiate.contact.law import NEW, STICKS
-from brachiate.contact.rooms import PAIRS, PLANE, SOLVE
+from brachiate.contact.rooms import PAIRS, PLANE, SOLVE, WAY
 from brachiate.contact.touch import (
     PUSHED_OUT,
     PUSHING,
@@ -84,8 +84,8 @@ def touching_step(key, held, touch, problem, dt):
     T, W = open_rooms(key)
     (B,) = open_bonds(held)
     Gm, A, _, P, S, L = open_touch(touch)
-    nv = W.v.shape[0]
-    if S.fresh[0]:
+    nv, fresh = W.v.shape[0], S.fresh[0]
+    if fresh:
         no_touches(B)
         status = call_at(B.far[HOLD], key, held, 0.0, ACCELERATE)
         if status != OK:
@@ -95,19 +95,25 @@ def touching_step(key, held, touch, problem, dt):
         add_carried(T, W.v, 1.0, S.ahead)
         S.fresh[0], S.old_count[0] = 0, 0
     coast(T, W.q, W.v, 0.5 * dt)
-    for k in range(nv):  # forces that grow with the square of velocities are those of the middle, too
-        S.start[k] = W.v[k]
-        W.v[k] += 0.5 * dt * S.ahead[k]
-        S.middle[k] = W.v[k]
-    status = call_at(B.far[HOLD], key, held, dt, ARRIVE)
-    margin = S.margin[0] + 2.0 * dt * fastest(T, W, Gm)
     for k in range(nv):
-        W.v[k] = S.start[k]
-    if status != OK:
-        return status
-    call_at(S.far[0], key, touch, margin, 0)
-    if A.count[1] > A.count[0] or lay(T, W, B, Gm, A, S, L, dt) != OK:
-        return CROWDED
+        S.start[k] = W.v[k]
+    for _ in range(2):
+        for k in range(nv):  # forces that grow with velocities are those of the middle, too
+            W.v[k] = S.start[k] + 0.5 * dt * S.ahead[k]
+            S.middle[k] = W.v[k]
+        status = call_at(B.far[HOLD], key, held, dt, ARRIVE)
+        margin = S.margin[0] + 2.0 * dt * fastest(T, W, Gm)
+        for k in range(nv):
+            W.v[k] = S.start[k]
+        if status != OK:
+            return status
+        call_at(S.far[0], key, touch, margin, 0)
+        if A.count[1] > A.count[0] or lay(T, W, B, Gm, A, S, L, dt) != OK:
+            return CROWDED
+        if not fresh or B.count[TOUCHES] == 0:
+            break
+        for k in range(nv):  # what contact will do is not known yet, and without it limbs would fly
+            S.ahead[k] = 0.0
     call_at(B.far[RELATE], key, held, weakness(W, B), 1)
     if B.count[ROWS] > 0:  # they were those of the middle, and going straight on is half as much bent as going along a screw
         for k in range(nv):
@@ -126,7 +132,8 @@ def touching_step(key, held, touch, problem, dt):
     if B.count[TOUCHES] > 0:
         pose_problem(T, W, B, A, P, S, L, dt)
         call_at(P.far[SOLVE], key, problem, 0.0, 0)
-        S.worst[0] = max(S.worst[0], P.residual[0])
+        S.worst[0], S.deepest[0] = max(S.worst[0], P.residual[0]), max(S.deepest[0], S.depth[0])
+        S.way[0] = max(S.way[0], P.count[WAY])
         keep_pairs(P, S, dt)
         pushed(T, W, B, P, S, L, B.z)
         look_ahead(S, B.z, dt)

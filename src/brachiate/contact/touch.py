@@ -65,7 +65,10 @@ class Touch(NamedTuple):
     stop: Ints  # (na,) limit that a pair of the problem is, -1 for contact areas
     left: Floats  # (na,) [rad or m] room left before it
     depth: Floats  # (1,) [m] how deep shapes are inside each other at most
-    worst: Floats  # (1,) [m/s] largest residual of the law so far
+    # since the last sample of the log:
+    deepest: Floats  # (1,) [m] the same
+    worst: Floats  # (1,) [m/s] largest residual of the law
+    way: Ints  # (1,) how forces were found, where that was hardest: a place of Problem.path
 
 
 open_touch = opener(Geometry, Areas, Scratch, Problem, Touch, Limits)

@@ -90,5 +90,4 @@ class TouchingIntegrator:
         self.data.refuse(status)
 
     def restart(self) -> None:
-        """Forget the step before: the state or the structure has changed."""
-        self.touches.forget()
+        """Go on after an event: whatever it changed, what touched before is the best guess of what will."""

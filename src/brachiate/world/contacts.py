@@ -11,6 +11,7 @@ import numpy as np
 from brachiate import doors
 from brachiate.contact.law import state_name
 from brachiate.contact.log import Lines
+from brachiate.contact.rooms import WAYS
 from brachiate.contact.states import TABLE_I
 from brachiate.doors import Array
 from brachiate.errors import UnknownName
@@ -103,10 +104,15 @@ class Reaction:
 class Contacts(Sequence[Contact]):
     """Everything that touches at one moment."""
 
-    def __init__(self, found: Iterable[Contact], residual: float = 0.0) -> None:
+    def __init__(self, found: Iterable[Contact], residual: float = 0.0, depth: float = 0.0, way: str = WAYS[0]) -> None:
         self._found = tuple(found)
-        #: How far the law of contact is from being held, as a speed [m/s].
+        #: How far the law of contact is from being held, as a speed [m/s]. In a recording, this and the others are the worst since the
+        #: sample before.
         self.residual = residual
+        #: How deep shapes are inside each other [m].
+        self.depth = depth
+        #: How forces were found: see :data:`brachiate.contact.rooms.WAYS`, the hardest is last.
+        self.way = way
 
     @classmethod
     def of(cls, lines: Lines, pairs: Sequence[tuple[str, str]]) -> Contacts:
@@ -118,7 +124,7 @@ class Contacts(Sequence[Contact]):
             area = lines.P[n] + lines.V[n, :k] @ axes[:, :2].T
             state = state_name(int(lines.area[n]), int(lines.slip[n]))
             found.append(Contact(link, on, state, lines.P[n], axes, area, lines.wrench[n], lines.twist[n]))
-        return cls(found, lines.residual)
+        return cls(found, lines.residual, lines.depth, WAYS[lines.way])
 
     def __len__(self) -> int:
         """Return how many areas there are."""

@@ -1,0 +1,254 @@
+"""Random figures that fall: ``python benchmarks/falls.py --count 10000``.
+
+Half of them are people of any size, half creatures of four to twelve links of any shape, with balls and hinges that stop at their
+limits: fewer links may be a wheel, which rolls down a slope for ever.
+They are thrown at a slope without end, or at a tilted plate two centimetres thick, with any friction that lets things rest on it.
+Every step of 2 ms is looked at: are all numbers finite, how deep are shapes inside each other, does energy grow, how were contact
+forces found and how well do they hold the law; and at the end, is everything on the right side of the ground, and at rest?
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from brachiate import Capsule, Cylinder, Ellipsoid, Free, Model, ModelBuilder, Revolute, Simulation, Sphere, Spherical, World, figures
+from brachiate.contact.rooms import WAYS
+from brachiate.doors import Array
+from brachiate.errors import StateError
+from brachiate.model.shapes import Box, Shape
+
+DT = 0.002  # [s]
+LONGEST = 40.0  # [s] who has not come to rest by then does not
+RESTING, FOR = 2e-3, 0.5  # [rad/s, m/s] and [s]: who is no faster for so long is at rest
+PLATE = 0.02  # [m]
+SAFE = 0.8  # of friction, at most, is what the slope needs
+
+
+@dataclass
+class Fall:
+    """What became of one figure."""
+
+    seed: int
+    figure: str = ""
+    ground: str = ""
+    seconds: float = 0.0
+    failed: str = ""
+    depth: float = 0.0  # [m] deepest at the end of the fall's first second, and after
+    residual: float = 0.0  # [m/s]
+    gain: float = 0.0  # largest growth of energy, of all that was lost in the end
+    through: bool = False
+    rests: bool = False
+    speed: float = 0.0  # [m/s, rad/s] at the end
+    steps: int = 0
+    pairs: int = 0  # that bear, most
+    ways: dict[str, int] = field(default_factory=dict)
+
+
+def person(rng: np.random.Generator) -> Model:
+    """Someone of any size, who holds joints with hardly any tone."""
+    make = (figures.human16, figures.human28, figures.human28, figures.human40)[rng.integers(4)]
+    model = make(height=rng.uniform(1.3, 2.0), mass=rng.uniform(35, 110), sex=str(rng.choice(("male", "female"))))
+    return model.sprung(rng.uniform(0, 10), "stand", rng.uniform(0.5, 4.0))
+
+
+def creature(rng: np.random.Generator) -> Model:
+    """A tree of links of any shape, none of which is inside another to begin with."""
+    while True:
+        model = grown(rng)
+        world = World()
+        world.add(model, "one")
+        world.touch()
+        if world.contacts.depth == 0.0:
+            return model
+
+
+def grown(rng: np.random.Generator) -> Model:
+    """A tree of links of any shape, in any direction."""
+    links, size = int(rng.integers(4, 13)), rng.uniform(0.3, 1.5)
+    b = ModelBuilder(f"creature{links}")
+    tips: list[Array] = []
+    for i in range(links):
+        parent = int(rng.integers(max(i - 3, 0), i)) if i else None
+        length = size * rng.uniform(0.2, 0.5)
+        shape, tip = any_shape(rng, length)
+        mass = float(abs(1000 * shape.volume() * rng.uniform(0.3, 1.5)))
+        damping = 0.05 * mass * length**2 * np.sqrt(9.81 / length) * rng.uniform(1, 10)
+        joint = Free() if parent is None else any_joint(rng, damping)
+        at = np.zeros(3) if parent is None else tips[parent]
+        turn = rng.normal(size=4)
+        b.link(
+            f"link{i}", parent=None if parent is None else f"link{parent}", joint=joint, at=at, rotation=turn / np.linalg.norm(turn),
+            mass=mass, shapes=shape,
+        )  # fmt: skip
+        tips.append(tip)
+    return b.build()
+
+
+def any_shape(rng: np.random.Generator, length: float) -> tuple[Shape, Array]:
+    """A shape that begins at the origin and goes on along z, and where it ends."""
+    r, tip = length * rng.uniform(0.1, 0.4), np.array((0, 0, length))
+    kind, middle = int(rng.integers(5)), tip / 2
+    if kind == 0:
+        return Capsule(radius=r, length=length, position=middle), tip
+    if kind == 1:
+        return Box(size=(2 * r * rng.uniform(0.5, 1.5), 2 * r, length), position=middle), tip
+    if kind == 2:
+        return Cylinder(radius=r, length=length, position=middle), tip
+    if kind == 3:
+        return Ellipsoid(radii=(r, r * rng.uniform(0.7, 1.4), length / 2), position=middle), tip
+    return Sphere(radius=length / 2, position=middle), tip
+
+
+def any_joint(rng: np.random.Generator, damping: float) -> Revolute | Spherical:
+    """A hinge or a ball, mostly with limits."""
+    if rng.random() < 0.5:
+        limits = None if rng.random() < 0.3 else np.sort(rng.uniform(-2.0, 2.0, 2))
+        return Revolute(str(rng.choice(("x", "y"))), damping=damping, limits=None if limits is None else (min(limits[0], 0), max(limits[1], 0)))
+    return Spherical(damping=damping)
+
+
+def ground(rng: np.random.Generator, angle: float) -> tuple[Model, str]:
+    """A slope without end, or a plate."""
+    degrees = float(np.degrees(angle))
+    if rng.random() < 0.5:
+        return figures.slope(degrees), f"slope {degrees:.0f}°"
+    b = ModelBuilder("plate")
+    turn = np.array([(np.cos(angle), 0, -np.sin(angle)), (0, 1, 0), (np.sin(angle), 0, np.cos(angle))])
+    b.link("plate", shapes=Box(size=(200, 200, PLATE), position=-PLATE / 2 * turn[:, 2], rotation=turn))
+    return b.build(), f"plate {degrees:.0f}°"
+
+
+def thrown(seed: int) -> tuple[World, Fall, Array]:
+    """A world with a figure in the air, and the normal of the ground."""
+    rng = np.random.default_rng(seed)
+    model = person(rng) if seed % 2 else creature(rng)
+    friction = float(rng.uniform(0.15, 1.2))
+    angle = float(np.arctan(SAFE * friction * rng.uniform(0, 1) ** 2))
+    floor, kind = ground(rng, angle)
+    world = World()
+    world.add(floor, "floor")
+    world.add(model, "one")
+    q, v, x = world.q.copy(), rng.normal(size=world.model.nv) * rng.uniform(0.1, 3), rng.normal(size=4)
+    q[3:7] = x / np.linalg.norm(x)
+    q[:3] = 0.0
+    world.q = q
+    normal = np.array((-np.sin(angle), 0.0, np.cos(angle)))
+    q[:3] = normal * (0.02 - lowest(world, normal) + rng.uniform(0, 1.0))
+    v[:3] = rng.normal(size=3) * rng.uniform(0, 3)
+    world.q, world.v = q, v
+    world.touch(friction=friction)
+    return world, Fall(seed, model.name, f"{kind}, friction {friction:.2f}"), normal
+
+
+def lowest(world: World, normal: Array) -> float:
+    """How far below the origin the figure reaches, against the normal."""
+    least = np.inf
+    for name, link in world.model.links.items():
+        if name.startswith("one/"):
+            R, p = world.pose(name)
+            for shape in link.shapes:
+                least = min(least, float(((p + shape.surface()[0].reshape(-1, 3) @ R.T) @ normal).min()))
+    return least
+
+
+def fall(seed: int) -> Fall:
+    """Let one fall until it rests."""
+    world, result, normal = thrown(seed)
+    simulation = Simulation(world, dt=DT)
+    energies, slow, ways = [np.array([world.totals().energy])], 0, Counter[str]()
+    while result.seconds < LONGEST and slow * DT < FOR:
+        try:
+            run = simulation.run(FOR, progress=False)
+        except StateError as error:
+            result.failed = str(error)
+            return result
+        result.seconds = world.time
+        energies.append(run["energy"][1:])
+        for row in range(1, len(run)):
+            contacts = run.contacts.at(row)
+            result.depth, result.residual = max(result.depth, contacts.depth), max(result.residual, contacts.residual)
+            result.pairs = max(result.pairs, len(contacts))
+            if len(contacts):
+                ways[contacts.way] += 1
+        moving = abs(run.v[1:]).max(axis=1) > RESTING
+        slow = len(moving) if not moving.any() else 0
+    energy = np.concatenate(energies)
+    lost = float(energy[0] - energy.min())
+    result.gain = float((energy - np.minimum.accumulate(energy)).max() / lost) if lost > 0 else 0.0
+    result.steps, result.ways, result.rests, result.speed = len(energy) - 1, dict(ways), slow > 0, float(abs(world.v).max())
+    heights = [float(world.pose(name).position @ normal) for name in world.model.links if name.startswith("one/")]
+    result.through = min(heights) < -PLATE / 2
+    return result
+
+
+def falls(count: int, first: int, jobs: int) -> Iterator[Fall]:
+    """All of them."""
+    fall(first)  # compiles, once for everyone
+    with ProcessPoolExecutor(jobs) as pool:
+        yield from pool.map(fall, range(first, first + count), chunksize=4)
+
+
+def show(found: list[Fall], seconds: float) -> bool:
+    """Print what was found. Says whether all is as claimed."""
+    fell = [f for f in found if not f.failed]
+    ways, steps = Counter[str](), sum(f.steps for f in fell)
+    for f in fell:
+        ways.update(f.ways)
+    solved = sum(ways.values())
+    table = Table(title=f"{len(found)} random falls, {steps} steps, {seconds:.0f} s")
+    table.add_column("what")
+    table.add_column("falls", justify="right")
+    table.add_column("worst", justify="right")
+    depth, gain, residual = ([getattr(f, name) for f in fell] for name in ("depth", "gain", "residual"))
+    wrong = {
+        "failed": (sum(bool(f.failed) for f in found), ""),
+        "went through the ground": (sum(f.through for f in fell), ""),
+        "did not come to rest": (sum(not f.rests for f in fell), f"{max((f.speed for f in fell if not f.rests), default=0):.2g} m/s"),
+        "gained energy, 1 % of what was lost": (sum(g > 0.01 for g in gain), f"{100 * max(gain):.2g} %"),
+        "law not held to 1e-6 m/s": (sum(r > 1e-6 for r in residual), f"{max(residual):.1e} m/s"),
+        "deeper than 1 mm": (sum(d > 1e-3 for d in depth), f"{1e3 * max(depth):.2f} mm"),
+    }
+    for what, (number, worst) in wrong.items():
+        table.add_row(what, str(number), worst)
+    console = Console()
+    console.print(table)
+    table = Table(title=f"how forces were found, {solved} steps with contact")
+    table.add_column("way")
+    table.add_column("steps", justify="right")
+    table.add_column("share", justify="right")
+    for way in WAYS:
+        table.add_row(way, str(ways[way]), f"{ways[way] / max(solved, 1):.2g}")
+    console.print(table)
+    return not any(number for number, _ in list(wrong.values())[:3])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--json", type=Path, help="write every fall to this file")
+    given = parser.parse_args()
+    began = time.perf_counter()
+    found = list(track(falls(given.count, given.first, given.jobs), total=given.count, description="falling"))
+    if given.json:
+        given.json.write_text(json.dumps([asdict(f) for f in found], indent=0))
+    sys.exit(0 if show(found, time.perf_counter() - began) else 1)
+
+
+if __name__ == "__main__":
+    main()
