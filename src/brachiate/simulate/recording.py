@@ -17,7 +17,7 @@ from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.show import plots
 from brachiate.show.draw import Look, strobe
-from brachiate.world.contacts import ContactHistory
+from brachiate.world.history import ContactHistory
 
 FORMAT = "brachiate recording 1"
 _ARRAYS = {"time": 1, "q": 2, "v": 2, "torque": 2}
