@@ -35,7 +35,9 @@ def arrays_of(history: ContactHistory) -> dict[str, Array]:
     """Contacts as arrays of a file, none if nothing touched.
 
     ``contacts`` are links by name; ``contacts_pair`` says which of them rests, and on which. Lines ``contacts_at[n]`` to
-    ``contacts_at[n + 1]`` are those of state n.
+    ``contacts_at[n + 1]`` are those of state n. Each has the area's point P [m], contact axes R as columns, ``corners`` corners V from P
+    along them [m], and wrench [N, N·m] and twist [m/s, rad/s] along them; ``area`` says what of it bears (1 all of it, 2 + j the edge
+    from corner j on, 10 + j corner j), ``slip`` whether it slips.
     """
     if not len(history):
         return {}

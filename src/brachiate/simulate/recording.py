@@ -134,7 +134,8 @@ class Recording:
             found = self.contacts.at(min(1, len(self) - 1))
         weight = next(iter(self.totals())).mass * float(np.linalg.norm(self.gravity))
         at, force = (np.array([getattr(c, what) for c in found]).reshape(-1, 3) for what in ("cop", "force"))
-        force[force[:, 2] < 0] *= -1
+        up = -self.gravity if self.gravity.any() else np.array((0.0, 0.0, 1.0))
+        force[force @ up < 0] *= -1
         return Marks(at, force, [c.bearing for c in found], weight)
 
     def _unit(self, name: str) -> str:
@@ -162,7 +163,7 @@ class Recording:
         np.savez_compressed(
             path if path.suffix == ".npz" else path.with_name(path.name + ".npz"),
             format=np.array(FORMAT),
-            units=np.array("s, m, rad, kg; quaternions w x y z; free joints: position, quaternion"),
+            units=np.array("s, m, rad, kg, N; quaternions w x y z; free joints: position, quaternion"),
             coordinates=np.array(self.model.coordinates, dtype=str),
             joints=np.array(list(self.model.joints), dtype=str),
             joint_q=np.array([(j.q.start, j.q.stop) for j in self.model.joints.values()], np.int64).reshape(-1, 2),

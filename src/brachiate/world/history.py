@@ -56,9 +56,13 @@ class ContactHistory(Mapping[str, "LinkHistory"]):
 
     def __getitem__(self, name: str) -> LinkHistory:
         """Return what touched a link, or a figure, over time; or how the two links of a pair touched."""
-        if name not in self._names and name not in self.pairs:
+        if name not in self:
             raise UnknownName("link or figure that touched something", name, [*self._names, *self.pairs], "this recording")
         return LinkHistory(self._samples, name)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a link or figure of that name touched something, or the two links of a pair each other."""
+        return name in self._names or name in self.pairs
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
