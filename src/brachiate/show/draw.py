@@ -198,6 +198,6 @@ def _tell_scale(figure: Any, look: Look, scale: float, longest: float) -> None:
 
 
 def _round_below(x: float) -> float:
-    """The largest of 1, 2, 5, 10, 20, ... that is not above."""
+    """The largest of 1, 2, 5, 10, 20, ... that is not above, but for round-off."""
     power = 10.0 ** np.floor(np.log10(x))
-    return float(max(n * power for n in (1, 2, 5) if n * power <= x))
+    return float(max(n * power for n in (0.5, 1, 2, 5) if n * power <= x))
