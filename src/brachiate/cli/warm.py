@@ -8,7 +8,11 @@ import numpy as np
 from rich.console import Console
 
 import brachiate as br
-from brachiate.compiled import MODE, cache_folder, prune_cache
+from brachiate.compiled import MODE, Handle, cache_folder, prune_cache
+from brachiate.contact.paper import solve_by_trial
+from brachiate.contact.problems import packed_problem
+from brachiate.contact.solve import new_problem, solve_problem
+from brachiate.contact.trial import trial_for
 from brachiate.show.page import Page, View
 from brachiate.show.surface import Triangles
 from brachiate.simulate.integrators import METHODS
@@ -37,6 +41,7 @@ def warm(console: Console) -> None:
     for method in METHODS:
         br.Simulation(world, integrator=method).step()
     _warm_loops()
+    _warm_contact()
     corners = np.eye(3)[None]
     next(Page(View(), corners[0], 2).panels([Triangles(corners, corners, corners)], None))
     removed = prune_cache()
@@ -58,6 +63,28 @@ def _warm_loops() -> None:
         world = br.World()
         world.add(_lever(), name="lever")
         br.Simulation(world, integrator=method, dt=0.01).run(0.2, progress=False)
+
+
+def _warm_contact() -> None:
+    """The same for what touches: a box on a box on uneven ground, limbs of one figure, a joint that stops; and the ways of studies.
+
+    What only some shapes need is compiled with the first of them.
+    """
+    world = br.World()
+    world.add(br.figures.terrain(np.zeros((2, 2))), name="ground")
+    world.add(br.figures.box((0.2, 0.2, 0.2)), name="box").place((0, 0, 0.1))
+    world.add(br.figures.box((0.2, 0.2, 0.2)), name="other").place((0, 0, 0.3))
+    world.add(br.figures.chain(4), name="chain", at=(3, 0, 5))
+    world.add(_lever(), name="lever", at=(0, 0, 5))
+    world.connect("box/box", "world", br.Spherical())
+    world.touch(material=br.Material(stiffness=1e5, damping=100.0))
+    br.Simulation(world, dt=0.01).run(0.1, progress=False)
+    world.zmp("box")
+    square = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])
+    problem = packed_problem([square], np.eye(6), np.array([0.0, 0.0, -1.0, 0.0, 0.0, 0.0]), 0.5)
+    trial, none = Handle(problem, trial_for(1)), Handle(new_problem(1))
+    solve_by_trial(trial.key, True, True, True)
+    solve_problem(none.key)
 
 
 def _lever() -> br.Model:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -41,6 +41,16 @@ _MEMORY = (
     "old_w",
 )
 _MOMENT = 1e-3  # [s] so short that nothing moves far, so long that gaps of round-off count for nothing beside a fall
+
+
+class Moment(NamedTuple):
+    """What a very short step finds."""
+
+    lines: Lines  # what touches
+    acceleration: np.ndarray  # (nv,)
+    q: np.ndarray  # (nq,) the state after it
+    v: np.ndarray  # (nv,)
+    seconds: float  # how short it is
 
 
 class Touches:
@@ -102,7 +112,7 @@ class Touches:
         """Begin a run: without a factor of who knows when, it depends on nothing but the state and what is known of the step before."""
         self.problem.kept[0] = -1
 
-    def at_this_moment(self, time: float) -> tuple[Lines, np.ndarray]:
+    def at_this_moment(self, time: float) -> Moment:
         """What touches now, and accelerations, by a very short step; the state stays as it is. Forces of what holds are in ``held``."""
         work, before = self.data.work, self.memory()
         q, v, a, rows = work.q.copy(), work.v.copy(), work.a.copy(), self.held.room.state.copy()
@@ -111,7 +121,7 @@ class Touches:
         try:
             rooms = self.data.key, self.held.key, self.key, self.problem_key, log.key
             status = run_touching(*rooms, time, _MOMENT, 1, 2, 0, np.empty((0, len(q))), np.empty((0, len(v))))
-            acceleration = work.a.copy()
+            after = work.a.copy(), work.q.copy(), work.v.copy()
         finally:
             work.q[:], work.v[:], work.a[:] = q, v, a
             self.held.decided(rows)
@@ -121,7 +131,7 @@ class Touches:
             return self.at_this_moment(time)
         if status != OK:
             self.data.refuse(status)
-        return log.taken()[0], acceleration
+        return Moment(log.taken()[0], *after, _MOMENT)
 
     def stop_joints(self, stop: bool) -> None:
         """Let joints stop at their limits, or not."""

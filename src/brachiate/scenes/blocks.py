@@ -56,7 +56,7 @@ def dominoes(
     # About the edge in front: the middle is height / 2 above it, and thick / 2 behind.
     world.v = {"domino1/root": (push * height / 2, 0, push * thick / 2, 0, push, 0)}
     world.touch(friction=friction)
-    look = Look(View(around=-70, above=14), times=(0, 0.4, 0.8, 1.2, 1.6, seconds), columns=2)
+    look = Look(View(around=-70, above=14), times=(0, 0.4, 0.8, 1.2, 1.6, seconds), columns=2, weight_length=2.0)
     return Scene("dominoes", "Dominoes", DOMINOES, world, Simulation(world, dt=dt), seconds, look, passive=False)
 
 
@@ -84,7 +84,7 @@ def box_slope(
         y = (k - (len(friction) - 1) / 2) * width
         box.place(middle + turn @ (0.3 - length / 2, y, edge / 2), turn)
     world.touch()
-    look = Look(View(around=-40, above=24), times=(0, 0.6, 1.1, 1.6), columns=4)
+    look = Look(View(around=-40, above=24), times=(0, 0.6, 1.1, 1.6), columns=4, weight_length=2.0)
     return Scene("box-slope", "Boxes on a slope", SLOPE, world, Simulation(world, dt=dt), seconds, look, passive=False)
 
 
@@ -104,7 +104,7 @@ def rocking_block(tilt: float = 8.0, seconds: float = 4.0, friction: float = 1.0
     turn, edge = about_y(tilt), np.array((wide / 2, 0, 0))
     tower.place(edge + turn @ (-wide / 2, 0, tall / 2), turn)
     world.touch(friction=friction)
-    look = Look(View(around=-75, above=8), columns=8, times=(0, 0.35, 0.62, 0.88, 1.09, 1.30, 1.48, seconds))
+    look = Look(View(around=-75, above=8), columns=8, times=(0, 0.35, 0.62, 0.88, 1.09, 1.30, 1.48, seconds), weight_length=0.4)
     return Scene("rocking-block", "A block rocks on its edges", ROCKING, world, Simulation(world, dt=dt), seconds, look, passive=False)
 
 
@@ -127,5 +127,5 @@ def stack(count: int = 12, ratio: float = 100.0, seconds: float = 2.0, friction:
         box = world.add(block(size, ratio**part, mixed(SAND, RUST, part)), name=f"box{k + 1}")
         box.place((0.012 * (-1) ** k, 0, (k + 0.5) * size[2]), about((0, 0, 1), 7.0 * k))
     world.touch(friction=friction)
-    look = Look(View(around=-55, above=12), times=(0, seconds / 2, seconds), columns=3, tallest=4.0)
+    look = Look(View(around=-55, above=12), times=(0, seconds / 2, seconds), columns=3, tallest=4.0, weight_length=0.14)
     return Scene("stack", "The heaviest on top", STACK, world, Simulation(world, dt=dt), seconds, look, passive=False)

@@ -43,7 +43,7 @@ def fall(
     put(world, man, [f"{side}_sole" for side in SIDES], (0, 0, 0), np.eye(3))
     world.v = {"man/root": turning(world, "man/pelvis", (0, 0, 0), (0.3 * push, push, 0))}
     world.touch(friction=friction)
-    look = Look(View(around=-60, above=14), times=(0, 0.3, 0.45, 0.6, 0.75, 3.0), columns=6)
+    look = Look(View(around=-60, above=14), times=(0, 0.3, 0.45, 0.6, 0.75, 3.0), columns=6, weight_length=1.2)
     return Scene("fall", "A figure falls", FALL, world, Simulation(world, dt=dt), seconds, look, passive=False)
 
 

@@ -16,7 +16,7 @@ from brachiate.simulate.forces import Forces
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.bonds import Bond, Connection, Report
-from brachiate.world.contacts import ContactHistory
+from brachiate.world.history import ContactHistory
 from brachiate.world.world import World
 
 _LOOKS = 100  # how often in a run the loops are looked at, at least

@@ -48,7 +48,9 @@ def stand(
     pushes = []
     simulation.at(at, lambda: pushes.append(world.push("man/chest", (push, 0, 0), at=(0, 0, 0.25))))
     simulation.at(at + lasting, lambda: world.remove(pushes.pop()))
-    look = Look(View(around=-85, above=6), times=(0, at + 0.15, at + 0.35, at + 0.6, at + 1.0, seconds), columns=6, tallest=3.2)
+    look = Look(
+        View(around=-85, above=6), times=(0, at + 0.15, at + 0.35, at + 0.6, at + 1.0, seconds), columns=6, tallest=3.2, weight_length=1.2
+    )
     return Scene("stand", "Standing, and pushed", ABOUT, world, simulation, seconds, look, passive=False)
 
 

@@ -37,7 +37,7 @@ def spinning_top(spin: float = 120.0, lean: float = 18.0, seconds: float = 5.0, 
     across = np.sin(np.radians(lean)) * rate
     world.v = {"top/root": (0, 0, 0, -across, 0, spin)}
     world.touch(friction=friction)
-    look = Look(View(around=-60, above=22), times=tuple(np.arange(8) * 2 * np.pi / rate / 8), columns=4)
+    look = Look(View(around=-60, above=22), times=tuple(np.arange(8) * 2 * np.pi / rate / 8), columns=4, weight_length=0.15)
     return Scene("spinning-top", "A top spins and goes around", ABOUT, world, Simulation(world, dt=dt), seconds, look, passive=False)
 
 

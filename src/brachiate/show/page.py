@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +17,8 @@ from brachiate.show.surface import PAPER, Triangles
 
 _FINE = 2  # pixels are first so many times finer either way
 _MARGIN = 0.02  # around everything, as a part of its size
+_THROUGH = 0.6  # strength of what shows through
+_BEHIND = 3.0  # [pixels] what is not farther behind a surface lies on it
 _FLOOR, _LINES, _SHADOW = np.array((0.955, 0.955, 0.95)), np.array((0.90, 0.90, 0.895)), np.array((0.875, 0.875, 0.87))
 EDGE_ON = 1e-3  # [pixels²] what is seen from the side covers nothing
 CLOSE = 1e-9  # [pixels] so that no pixel is lost between two triangles
@@ -35,6 +39,13 @@ class View:
         return np.stack([right, np.cross(towards, right), towards])
 
 
+class Flat(NamedTuple):
+    """Triangles that face the eye and know no light: corners [m] and colours there, each (n, 3, 3)."""
+
+    corners: Array
+    colors: Array
+
+
 class Page:
     """A panel that shows some points of the world and everything between them, so many pixels wide, or less if it gets too high."""
 
@@ -49,24 +60,38 @@ class Page:
         self.shape = int(np.ceil(tall * self.scale)), _FINE * self.across
         self.high = -(-self.shape[0] // _FINE)  # pixels
 
-    def panels(self, moments: Sequence[Triangles], floor: Floor | None) -> Iterator[Array]:
-        """Images (high, across, 3) of moments, one after the other, on the same ground if there is one."""
+    @property
+    def pixel(self) -> float:
+        """Size of a pixel [m]."""
+        return _FINE / self.scale
+
+    def panels(self, moments: Sequence[Triangles], floor: Floor | None, over: Sequence[Flat] = ()) -> Iterator[Array]:
+        """Images (high, across, 3) of moments, one after the other, on the same ground if there is one; ``over`` is drawn over each."""
         empty = np.empty((*self.shape, 3), np.float32)
         empty[:] = PAPER
         if floor is not None:
             floor.paint(self, empty)
-        for moment in moments:
-            yield self._downsized(self._panel(empty.copy(), moment, floor is not None))
+        for moment, flat in zip_longest(moments, over):
+            yield self._downsized(self._panel(empty.copy(), moment, floor is not None, flat))
 
-    def _panel(self, image: Array, moment: Triangles, ground: bool) -> Array:
+    def _panel(self, image: Array, moment: Triangles, ground: bool, over: Flat | None) -> Array:
         """One moment on an empty panel: shadows of light from straight above, then everything that looks this way."""
         if ground:
             above = (moment.normals[..., 2] > 1e-6).any(axis=1) & (moment.corners[..., 2] > 0).any(axis=1)
             fallen = moment.corners[above] * (1.0, 1.0, 0.0)
             self.paint(image, fallen, np.tile(_SHADOW, (len(fallen), 3, 1)))
         seen = (moment.normals @ self.axes[2] > 0.0).any(axis=1)
-        self.paint(image, moment.corners[seen], moment.colors[seen])
+        depth = self.paint(image, moment.corners[seen], moment.colors[seen])
+        if over is not None and len(over.corners):
+            self._lay_over(image, depth, over)
         return image[::-1]  # rows of a picture go down
+
+    def _lay_over(self, image: Array, depth: Array, over: Flat) -> None:
+        """Paint something that shows through all that hides it."""
+        laid = image.copy()
+        near = self.paint(laid, over.corners, over.colors)
+        hidden = near < depth - _BEHIND * self.pixel
+        image[...] = np.where(hidden[..., None], (1 - _THROUGH) * image + _THROUGH * laid, laid)
 
     def _downsized(self, image: Array) -> Array:
         full = np.empty((self.high * _FINE, self.across * _FINE, 3), np.float32)
@@ -74,11 +99,16 @@ class Page:
         full[-image.shape[0] :] = image
         return np.mean([full[i::_FINE, j::_FINE] for i in range(_FINE) for j in range(_FINE)], axis=0)
 
-    def paint(self, image: Array, corners: Array, colors: Array) -> None:
-        """Paint triangles, colours given at their corners; at every pixel the one nearest to the eye shows, of equals the last."""
+    def paint(self, image: Array, corners: Array, colors: Array) -> Array:
+        """Paint triangles, colours given at their corners; at every pixel the one nearest to the eye shows, of equals the last.
+
+        Returns how near that is, -inf where none is.
+        """
         seen = corners @ self.axes.T
         seen[..., :2] = (seen[..., :2] - self.low) * self.scale
-        _paint(seen, colors, image, np.full(image.shape[:2], -np.inf))
+        depth = np.full(image.shape[:2], -np.inf)
+        _paint(seen, colors, image, depth)
+        return depth
 
 
 @entry

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError, BrachiateError
 
+_ROW = 0.18  # [inch]
+_MANY = 9  # lines, whose names would hide them
 COLORS = ("#1f6f8b", "#d1495b", "#66a182", "#edae49", "#5d4a66", "#8c7051")
 
 
@@ -22,21 +26,67 @@ def pyplot() -> Any:
     return plt
 
 
-def lines(time: Array, panels: Mapping[str, Mapping[str, Array]], path: str | Path | None = None) -> Any:
-    """One panel below the other, each with named lines over time. Write the picture to ``path`` or return the figure."""
+class Strips(NamedTuple):
+    """A panel of strips, one for each name, coloured by states: whole numbers over time (n,), each that of the step that led there.
+
+    ``states`` are the numbers that have a colour, with words for it.
+    """
+
+    rows: dict[str, Array]
+    states: Mapping[int, tuple[str, str]]
+
+
+def lines(time: Array, panels: Mapping[str, Mapping[str, Array] | Strips], path: str | Path | None = None) -> Any:
+    """One panel below the other, each with named lines over time, or strips. Write the picture to ``path`` or return the figure."""
     plt = pyplot()
-    figure, axes = plt.subplots(len(panels), 1, figsize=(8, 1.2 + 2.2 * len(panels)), sharex=True, squeeze=False, layout="constrained")
-    for axis, (label, series) in zip(axes[:, 0], panels.items(), strict=True):
-        for i, (name, values) in enumerate(series.items()):
-            axis.plot(time, values, label=name, color=COLORS[i % len(COLORS)], linewidth=1.6)
+    tall = [_height(panel) for panel in panels.values()]
+    shape = {"figsize": (8, 1.2 + sum(tall)), "height_ratios": tall}
+    figure, axes = plt.subplots(len(panels), 1, **shape, sharex=True, squeeze=False, layout="constrained")
+    for axis, (label, panel) in zip(axes[:, 0], panels.items(), strict=True):
         axis.set_ylabel(label)
         plain(axis)
-        axis.legend(frameon=False, fontsize=8, ncols=3, loc="best")
+        if isinstance(panel, Strips):
+            _strips(axis, time, panel)
+            continue
+        for i, (name, values) in enumerate(panel.items()):
+            axis.plot(time, values, label=name, color=COLORS[i % len(COLORS)], linewidth=1.6)
+        _legend(axis, len(panel))
     axes[-1, 0].set_xlabel("time [s]")
     if path is None:
         return figure
     save(figure, path, dpi=150)
     return path
+
+
+def _height(panel: Mapping[str, Array] | Strips) -> float:
+    """Of a panel [inch]: there is a line for each strip, and for each name in a legend beside it."""
+    if isinstance(panel, Strips):
+        return 0.6 + _ROW * len(panel.rows)
+    return 2.2 if len(panel) <= _MANY else max(2.2, _ROW * len(panel))
+
+
+def _strips(axis: Any, time: Array, panel: Strips) -> None:
+    """Bars from the first step of a state to its last."""
+    used = sorted({int(n) for values in panel.rows.values() for n in values[1:]} & set(panel.states))
+    for y, values in enumerate(panel.rows.values()):
+        starts = np.flatnonzero(np.diff(values[1:], prepend=-1)) + 1  # rows at which another state begins
+        for start, end in zip(starts, [*starts[1:], len(values)], strict=True):
+            if values[start] in panel.states:
+                axis.broken_barh([(time[start - 1], time[end - 1] - time[start - 1])], (y - 0.4, 0.8), color=panel.states[values[start]][1])
+    axis.set_yticks(range(len(panel.rows)), [name.rpartition(".")[0] for name in panel.rows], fontsize=8)
+    axis.set_ylim(len(panel.rows) - 0.5, -0.5)
+    axis.grid(visible=False, axis="y")
+    for n in used:
+        words, color = panel.states[n]
+        axis.plot([], [], color=color, linewidth=6, label=words)
+    if used:
+        axis.legend(frameon=False, fontsize=8, ncols=3, loc="lower left", bbox_to_anchor=(0, 1))
+
+
+def _legend(axis: Any, count: int) -> None:
+    """Names of lines: over the panel while they are few, beside it else."""
+    place = {"ncols": 3, "loc": "best"} if count <= _MANY else {"loc": "upper left", "bbox_to_anchor": (1, 1)}
+    axis.legend(frameon=False, fontsize=8, **place)
 
 
 def save(figure: Any, path: str | PathLike[str], **options: Any) -> None:

@@ -17,7 +17,10 @@ from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.show import plots
 from brachiate.show.draw import Look, strobe
-from brachiate.world.contacts import ContactHistory
+from brachiate.show.marks import Marks
+from brachiate.simulate import contact_names
+from brachiate.simulate.contact_file import arrays_of, history_from
+from brachiate.world.history import ContactHistory
 
 FORMAT = "brachiate recording 1"
 _ARRAYS = {"time": 1, "q": 2, "v": 2, "torque": 2}
@@ -67,16 +70,24 @@ class Recording:
         A joint's values (``man/left_knee``), one of the totals (``energy``), the force or moment on the link of a connection (``left
         hand.force``, ``left hand.moment``: world axes), or the torque that a lock or course takes (``man/left_knee.torque``); NaN while
         nothing of that name held.
+
+        Of what touched, a link, a figure, or a pair such as ``man/left_foot on floor/ground``: its ``.reaction`` (the force on it),
+        ``.cop``, ``.free moment``, ``.slip``, ``.area`` and ``.state`` (0 ... 6 for C0 ... C6, 7 where nothing touches), of a figure also
+        its ``.zmp``: see :class:`~brachiate.world.history.LinkHistory` for ``man.cop`` and the others, and :meth:`World.zmp`.
         """
         if name in _QUANTITIES:
             pick = _QUANTITIES[name][1]
             return np.array([pick(total) for total in self.totals()])
         if name in self.forces:
             return self.forces[name]
+        if (touched := contact_names.find(self, name)) is not None:
+            quantity, who = touched
+            return quantity.of(self, who)
         try:
             values = self.q[:, self.model.q_slice(name)]
         except UnknownName as unknown:
-            raise UnknownName("quantity", name, [*_QUANTITIES, *self.forces, *unknown.valid], "this recording") from None
+            valid = [*_QUANTITIES, *self.forces, *unknown.valid, *contact_names.names(self)]
+            raise UnknownName("quantity", name, valid, "this recording") from None
         return values[:, 0] if values.shape[1] == 1 else values
 
     def totals(self) -> Iterable[dynamics.Totals]:
@@ -87,30 +98,60 @@ class Recording:
             yield dynamics.totals(data)
 
     def plot(self, *names: str, path: str | Path | None = None) -> Any:
-        """Plot quantities over time, those of one unit in one panel; return the figure, or write it to a file."""
+        """Plot quantities over time, those of one unit in one panel; return the figure, or write it to a file.
+
+        ``man.contact`` is short for the reaction, centre of pressure and states of a link or figure, and ``contacts`` for those of all
+        that touched.
+        """
         if not names:
-            raise ArgumentError(f"Name what to plot: a joint, or one of {', '.join([*_QUANTITIES, *self.forces])}.")
-        panels: dict[str, dict[str, Array]] = {}
-        for name in names:
+            short = [contact_names.EVERYTHING] if len(self.contacts) else []
+            raise ArgumentError(f"Name what to plot: a joint, or one of {', '.join([*_QUANTITIES, *self.forces, *short])}.")
+        panels: dict[str, dict[str, Array] | plots.Strips] = {}
+        for name in dict.fromkeys(contact_names.spelled_out(self, names)):
             values = self[name]
-            label = self._unit(name)
+            panel = panels.setdefault(self._unit(name), contact_names.strips() if self._is_state(name) else {})
+            if isinstance(panel, plots.Strips):
+                panel.rows[name] = values
+                continue
             columns = values[:, None] if values.ndim == 1 else values.reshape(len(values), -1)
-            panels.setdefault(label, {}).update(zip(self._labels(name, columns.shape[1]), columns.T, strict=True))
+            panel.update(zip(self._labels(name, columns.shape[1]), columns.T, strict=True))
         return plots.lines(self.time, panels, path=path)
 
     def picture(self, path: str | Path, look: Look | None = None, times: ArrayLike | None = None) -> None:
-        """Draw a few moments side by side: those nearest to ``times`` [s], or as ``look`` says, or six from first to last."""
-        strobe(self.model, self.time, self.q, path, look, times)
+        """Draw a few moments side by side: those nearest to ``times`` [s], or as ``look`` says, or six from first to last.
+
+        Where things touch, their areas and forces are drawn too, unless ``look`` says otherwise.
+        """
+        strobe(self.model, self.time, self.q, path, look, times, self._marks if len(self.contacts) else None)
+
+    def _marks(self, row: int) -> Marks:
+        """What to draw over a state: of the two opposite forces of each contact, the one that points up.
+
+        Of the first state nothing may be known yet: then it is what touched in the step that follows.
+        """
+        found = self.contacts.at(row)
+        if row == 0 and not found:
+            found = self.contacts.at(min(1, len(self) - 1))
+        weight = next(iter(self.totals())).mass * float(np.linalg.norm(self.gravity))
+        at, force = (np.array([getattr(c, what) for c in found]).reshape(-1, 3) for what in ("cop", "force"))
+        up = -self.gravity if self.gravity.any() else np.array((0.0, 0.0, 1.0))
+        force[force @ up < 0] *= -1
+        return Marks(at, force, [c.bearing for c in found], weight)
 
     def _unit(self, name: str) -> str:
         if name in self.forces:
             return _FORCES[name.rpartition(".")[2]]
+        if (touched := contact_names.find(self, name)) is not None:
+            return touched[0].label
         return _QUANTITIES[name][0] if name in _QUANTITIES else "joints [rad or m]"
+
+    def _is_state(self, name: str) -> bool:
+        return self._unit(name) == contact_names.STATE
 
     def _labels(self, name: str, columns: int) -> list[str]:
         if columns == 1:
             return [name]
-        if name in _QUANTITIES or name in self.forces:
+        if name not in self.model.joints:
             return [f"{name} {axis}" for axis in "xyz"]
         return self.model.links[self.model.joints[name].link].joint.number_names(name)
 
@@ -122,7 +163,7 @@ class Recording:
         np.savez_compressed(
             path if path.suffix == ".npz" else path.with_name(path.name + ".npz"),
             format=np.array(FORMAT),
-            units=np.array("s, m, rad, kg; quaternions w x y z; free joints: position, quaternion"),
+            units=np.array("s, m, rad, kg, N; quaternions w x y z; free joints: position, quaternion"),
             coordinates=np.array(self.model.coordinates, dtype=str),
             joints=np.array(list(self.model.joints), dtype=str),
             joint_q=np.array([(j.q.start, j.q.stop) for j in self.model.joints.values()], np.int64).reshape(-1, 2),
@@ -130,6 +171,7 @@ class Recording:
             forces=np.array(list(forces), dtype=str),
             forces_at=np.stack([ends[:-1], ends[1:]], axis=1),
             force=np.concatenate([np.zeros((len(self), 0)), *forces.values()], axis=1),
+            **arrays_of(self.contacts),
             **{name: getattr(self, name) for name in _ARRAYS},
         )
 
@@ -163,7 +205,8 @@ class Recording:
             array = content[name]
             if array.shape != right or array.dtype != np.float64 or not np.isfinite(array).all():
                 raise FileFormatError(f"{path}: {name} must be {right} finite numbers, but is {array.shape} {array.dtype}.")
-        return cls(model, content["gravity"], *(content[name] for name in _ARRAYS), forces=_forces(content, n, path))
+        contacts = history_from(content, n, model, path)
+        return cls(model, content["gravity"], *(content[name] for name in _ARRAYS), forces=_forces(content, n, path), contacts=contacts)
 
 
 def _forces(content: dict[str, Any], rows: int, path: Path) -> dict[str, Array]:

@@ -20,7 +20,7 @@ from brachiate.simulate.forces import Forces, Stretch
 from brachiate.simulate.integrators import METHODS, Integrator
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.touching import TouchingIntegrator
-from brachiate.world.contacts import ContactHistory, Touched
+from brachiate.world.history import ContactHistory, Touched
 from brachiate.world.state import State
 from brachiate.world.world import World
 

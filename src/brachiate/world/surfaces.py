@@ -65,8 +65,7 @@ class Surfaces:
         """See :attr:`World.contacts`."""
         if self.touches is None:
             return Contacts(())
-        lines, _ = self.touches.at_this_moment(self.world.time)
-        return Contacts.of(lines, self.pairs)
+        return Contacts.of(self.touches.at_this_moment(self.world.time).lines, self.pairs)
 
     def memory(self) -> tuple[Array, ...] | None:
         """What contact knows of the step before."""

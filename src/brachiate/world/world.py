@@ -24,7 +24,7 @@ from brachiate.model.flatten import Placement
 from brachiate.model.joints import Joint
 from brachiate.model.material import Material
 from brachiate.model.model import Model
-from brachiate.world import links, mobility, structure, surfaces
+from brachiate.world import balance, links, mobility, structure, surfaces
 from brachiate.world.bonds import Bond, Connection, Follow, Lock, Report, Soft
 from brachiate.world.contacts import Contacts
 from brachiate.world.figure import Figure
@@ -108,10 +108,7 @@ class World:
                     data.q[new.q], data.v[new.v], data.tau[new.v] = before.q[place.q], before.v[place.v], before.torque[place.v]
         self.model, self.data = model, data
         self._frames = _frames(model)
-        self._members = {
-            figure: np.array([int(model.links[link].name.startswith(figure + "/")) for link in _body_links(model)], np.int64)
-            for figure in self.parts
-        }
+        self._members = {figure: balance.members(model, figure) for figure in self.parts}
         self._load_pushes()
         self.held = Held(data)
         for bond in self.bonds:
@@ -172,6 +169,18 @@ class World:
     def contacts(self) -> Contacts:
         """What touches at this moment, with forces: those of a very short step from here."""
         return self.surfaces.contacts()
+
+    def zmp(self, figure: str, height: float | None = None) -> Array:
+        """Zero-moment point of a figure (3,) [m]: where a level floor has to press for it to move as it does now; NaN in the air.
+
+        It follows from the rates of momentum alone, not from forces of contact. Where the floor is all that acts it is the centre of
+        pressure, ``world.contacts.reaction(figure).cop``; what else pushes or holds moves it away, even out of the support polygon.
+
+        Args:
+            figure: Whose.
+            height: Of the floor [m]; by default where the figure touches something, or zero.
+        """
+        return balance.zmp(self, figure, height)
 
     # --- structure ------------------------------------------------------------------------------
 
@@ -585,7 +594,7 @@ class World:
     def accelerate(self) -> Array:
         """Accelerations at the present state and torques, under the forces that hold and those where things touch."""
         if self.surfaces.touches is not None:
-            return self.surfaces.touches.at_this_moment(self.time)[1]
+            return self.surfaces.touches.at_this_moment(self.time).acceleration
         self.held.room.clock[0] = self.time
         return self.held.accelerations()
 
@@ -617,8 +626,3 @@ def _frames(model: Model) -> dict[str, Placement]:
         link = model.placements[site.link]
         frames[site.name] = Placement(link.body, link.rotation @ site.rotation, link.position + link.rotation @ site.position)
     return frames
-
-
-def _body_links(model: Model) -> list[str]:
-    """Name of the link that makes each body."""
-    return [name for name, link in model.links.items() if link.joint.nv]
