@@ -1,0 +1,123 @@
+"""Laws that hold in every step of every scene in which things touch, from what a run records."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.contact.steps import Step, Watched, outside, rubbing
+
+from brachiate import scenes
+from brachiate.contact.law import NO_LENGTH, TOLERANCE
+
+G = 9.81
+#: How long each is run [s]: what is left out is like what is there.
+SCENES = {
+    "fall": 3.0, "stairs-tumble": 4.0, "stand": 2.5, "dominoes": 2.0, "box-slope": 1.6, "rocking-block": 4.0, "spinning-top": 3.0,
+    "stack": 0.5, "catch-bar": 2.5,
+}  # fmt: skip
+ROUND_OFF = 1e-9  # relative, of sums of thousands of numbers each of which has 1e-16; measured: 1e-11 at most
+#: Where some steps are not solved exactly. Sweeps that do not settle end in one of three ways: forces are taken that are off by up to
+#: 1e-4 m/s; or centres of pressure are frozen, and forces do not hold the law at the true ones; or those of a convex problem are taken.
+#: Of the last two the recorded residual is that of the other problem. Looked at once more they are off by up to 0.3 m/s.
+INEXACT = ("fall", "stairs-tumble", "dominoes")
+
+
+@pytest.fixture(scope="module", params=SCENES)
+def watched(request: pytest.FixtureRequest) -> Watched:
+    return Watched(scenes.make(request.param), SCENES[request.param])
+
+
+def figures(contact) -> tuple[str, str]:
+    return contact.link.partition("/")[0], contact.on.partition("/")[0]
+
+
+def loads(watched: Watched, step: Step) -> dict[str, float]:
+    """Weight of every figure, or what it bears altogether, if that is more [N]."""
+    sizes = {figure: mass * G for figure, mass in watched.mass.items()}
+    for contact in step.contacts:
+        for figure in set(figures(contact)) & sizes.keys():
+            sizes[figure] += float(np.linalg.norm(contact.force))
+    return sizes
+
+
+def test_recorded_forces_are_what_the_motion_takes(watched):
+    # Newton and Euler for every figure: its momentum changes by gravity, what touches it and what pushes it, and by nothing else.
+    # Moments are about the root, and lever arms below 2 m.
+    worst = 0.0
+    for step in watched.steps:
+        if not step.held:
+            load = loads(watched, step)
+            worst = max(worst, *(np.abs(wrench).max() / load[figure] for figure, wrench in watched.missing(step).items()))
+    assert worst < ROUND_OFF
+
+
+def test_nothing_pulls(watched):
+    assert min(contact.wrench[2] for step in watched.steps for contact in step.contacts) > 0
+
+
+def test_centres_of_pressure_are_inside_their_areas(watched):
+    for step in watched.steps:
+        # Forces are known to round-off of the whole load; where less than that bears, there is no centre.
+        known = 1e-15 * sum(loads(watched, step).values())
+        assert max((outside(c) for c in step.contacts if c.wrench[2] > known), default=0.0) < 1e-9, step.row
+
+
+def test_friction_stays_in_its_cone(watched):
+    over = np.array([rubbing(c) - watched.friction(c) for step in watched.steps for c in step.contacts])
+    off = over > 1e-9
+    # Measured of the inexact: 6 contacts of 12029 in a fall, 113 of 15181 on stairs, 195 of 15162 of dominoes; some of them in steps whose
+    # residual is 1e-13, and by more than all the friction they have.
+    assert off.mean() <= (0.02 if watched.scene.name in INEXACT else 0.0), f"{off.sum()} of {off.size} contacts, by up to {over.max():.1e}"
+
+
+def test_nothing_is_deep_inside_anything(watched):
+    depth = [watched.depth(step.row, step.touchable) for step in watched.steps]
+    assert max(depth) < 1e-3  # at 2 ms; measured: 0.28 mm at first, where the figure on the stairs begins, 0.14 mm later
+
+
+def test_contact_takes_energy(watched):
+    # Impulses w = dt f bring the kinetic energy w·(u + u⁺)/2 = w·u⁺ - ½ wᵀ G w, with u what would be without them.
+    inexact = 1e-4 if watched.scene.name in INEXACT else 0.0
+    for step in watched.steps:
+        power = 0.0
+        for contact, twist in zip(step.contacts, watched.twists(step), strict=True):
+            # Not one drives what it touches, w·u⁺ ≤ 0. A force that holds the law to a residual r does so by 2 r per newton at most: r of
+            # coming out, and r of slipping; and where an area is so small that its friction has no moment, some may be left.
+            # Measured of the inexact: 1.1e-4 m/s.
+            off = 2 * max(step.contacts.residual, inexact, 1e-12) + NO_LENGTH * np.linalg.norm(twist[3:])
+            driving = float(contact.wrench @ twist)
+            assert driving <= off * contact.wrench[2], (step.row, str(contact), driving / contact.wrench[2], step.contacts.residual)
+            power += driving
+        if power > 0:
+            assert power < 0.5 * step.dt * watched.answer(step), step.row
+
+
+def test_slip_is_what_the_figures_do(watched):
+    # Along the surface; round-off of velocities of some 10 m/s.
+    for step in watched.steps:
+        for contact, twist in zip(step.contacts, watched.twists(step), strict=True):
+            assert np.abs(twist[:2] - contact.twist[:2]).max() < 1e-12, (step.row, str(contact))
+
+
+def test_the_law_of_contact_is_held(watched):
+    # By what a run says of itself, and by looking at the forces once more.
+    told = watched.run.contacts.residual
+    true = np.array([step.violation for step in watched.steps if not np.isnan(step.violation)])
+    said = " and ".join(
+        f"{(r > TOLERANCE).mean():.2%} of steps by up to {r.max():.1e} m/s ({what})" for what, r in (("told", told), ("true", true))
+    )
+    assert max(told.max(), true.max()) <= TOLERANCE, f"off: {said}"
+
+
+def test_hands_that_hold_a_bar_bear_what_the_motion_takes():
+    # Forces of connections are those of each moment, of a step of 1 ms from there; dampers of the light forearms change them by percents
+    # within that. Measured: 0.6 % of the weight in the median, 6 % at most, and the same with shorter steps of the run.
+    scene = scenes.make("catch-bar")
+    run = scene.run(1.24)
+    weight = scene.world.totals("man").mass * G
+    held = run["left hand.force"] + run["right hand.force"]
+    rows = np.flatnonzero(run.time > scene.happened[0].time + 0.004)[1:]
+    needed = np.diff(run["momentum"], axis=0)[rows - 1] / 0.002 - weight / G * run.gravity
+    off = np.abs(needed - 0.5 * (held[rows] + held[rows - 1])).max(axis=1) / weight
+    assert np.median(off) < 0.01
+    assert off.max() < 0.1
