@@ -437,7 +437,9 @@ def test_a_pile_that_rests_stays_where_it_is(pile):
     assert np.abs(run.q - run.q[0]).max() < SLACK  # measured: 1.5e-9 m after a minute, of cylinders
     assert np.abs(run.v).max() < 1e-6  # to which the law is held
     weight = world.totals().mass * G
-    assert sum(c.force[2] for c in run.contacts.at(-1) if c.on == "floor/ground") == pytest.approx(weight, rel=1e-6)
+    # Walls may carry some of it, or press things down, as friction lets them: no law says how much.
+    carried = sum(c.force[2] for c in run.contacts.at(-1) if c.on in ("floor/ground", "walls/walls"))
+    assert carried == pytest.approx(weight, rel=1e-6)
 
 
 # --- starting inside of something -------------------------------------------------------------------

@@ -70,7 +70,7 @@ def log_sample(A, S, L):
         for j in range(A.corners[a]):
             L.V[n, j, 0], L.V[n, j, 1] = A.V[a, j, 0], A.V[a, j, 1]
         unpack(S.old_w, o, A.corners[a], L.wrench, n, 1.0 / S.step[0])
-        unpack(S.old_u, o, A.corners[a], L.twist, n, 1.0)
+        unpack(S.speed, o, A.corners[a], L.twist, n, 1.0)
         n += 1
     L.residual[sample], L.depth[sample], L.way[sample] = S.worst[0], S.deepest[0], S.way[0]
     S.worst[0], S.deepest[0], S.way[0] = 0.0, 0.0, 0

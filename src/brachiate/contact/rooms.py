@@ -113,7 +113,8 @@ class Problem(NamedTuple):
     residual: Floats  # (1,) how far the law is from being held, as a speed
     path: Ints  # (10,) how often every way to the solution was taken: WARM ...
     # what the solution works with
-    held: Ints  # (m,) 1 if the pair stuck before and may hold up to its grip
+    stuck: Ints  # (m,) 1 if the pair stuck before
+    held: Ints  # (m,) 1 if it did and may hold up to its grip
     centre: Rows3  # (m, 3) [m] where friction acts, and the length l it has against spinning
     first: Ints  # (m+1,) where the unknowns of a pair start
     plain: Ints  # (m,) 1 if its unknowns are its rows as they are

@@ -32,8 +32,8 @@ def run_touching(key, held, touch, problem, log, t, dt, n, every, done, Q, V):
             return FULL
         B.clock[0] = t + (i + 0.5) * dt
         status = touching_step(key, held, touch, problem, dt)
-        last = (i + 1) % every == 0
-        if status == OK and (last or (i + 1 == n and n > 1)) and B.count[ROWS] > 0:
+        last, trial = (i + 1) % every == 0, n == 1 and every > 1
+        if status == OK and B.count[ROWS] > 0 and (last or i + 1 == n) and not trial:
             B.clock[0] = t + (i + 1) * dt
             status = call_at(B.far[HOLD], key, held, 0.0, SETTLE)
         if not (finite(W.v) and finite(W.q)):
@@ -44,7 +44,7 @@ def run_touching(key, held, touch, problem, log, t, dt, n, every, done, Q, V):
             row = (i + 1) // every - 1
             copy_to(W.q, Q[row])
             copy_to(W.v, V[row])
-        if last or n == 1:  # a trial
+        if last or trial:
             log_sample(A, S, L)
         L.count[STEPS] = i + 1
     return OK

@@ -63,7 +63,8 @@ ROUNDS = (
     (SPLIT, 1.0, 1024),
     (SPLIT, 0.1, 1024),
     (SPLIT, 0.003, 1024),
-    (SWEEP, 0.5, 64),  # with centres frozen
+    (SPLIT, 1.0, 8192),
+    (SWEEP, 0.5, 64),  # with centres frozen, if nothing has come near
 )
 FIRST, STEPS = 5, 6  # Newton steps of the first try, and of later rounds
 OVER = 1e-11  # of friction: more than round-off
@@ -72,12 +73,17 @@ HARMLESS = 1e-4  # [m/s] residual up to which forces are taken that do not quite
 
 
 @kernel
-def begin(P):
-    """See who may grip and who is new: new ones have no forces, and if all are new, all shall stick. Returns how many are new."""
+def begin(P, again):
+    """See who may grip and who is new: new ones have no forces, and if all are new, all shall stick. Returns how many are new.
+
+    ``again``: who may grip is known from the first time.
+    """
     P.count[FROZEN] = 0
     pairs, new = P.count[PAIRS], 0
     for p in range(pairs):
-        P.held[p] = int(P.area[p] > NONE and P.slip[p] == STICKS)
+        if not again:
+            P.stuck[p] = int(P.area[p] > NONE and P.slip[p] == STICKS)
+        P.held[p] = P.stuck[p]
         P.centre[p, 0] = P.centre[p, 1] = P.centre[p, 2] = 0.0
         new += int(P.area[p] == NEW)
         for r in range(P.at[p], P.at[p + 1]):
@@ -131,13 +137,14 @@ def let_go(P, k):
 
 @kernel
 def done(P, way, off):
-    """Count the way that was taken. What is not pushed does not bear, whatever was tried."""
+    """Count the way that was taken. What is not pushed does not bear, whatever was tried. The residual is the law's, whatever was."""
     for p in range(P.count[PAIRS]):
         if not P.w[push_row(P, p)] > 0.0:
             P.area[p], P.slip[p] = NONE, SLIPS
     P.path[way] += 1
     P.count[WAY] = way
-    P.residual[0] = off
+    P.count[FROZEN] = 0
+    P.residual[0] = off if way != AS_FROZEN and way != CONVEX else residual(P)  # of the law itself
     return OK
 
 
@@ -219,14 +226,17 @@ def way_of(P, k, warm):
 def solve(key, held, x, n):
     """Find forces w, velocities u and states that hold the law, for the problem of the key ``held``.
 
-    Before, w, area and slip are those to start from; a pair whose area is NEW has none.
+    Before, w, area and slip are those to start from; a pair whose area is NEW has none. ``n`` is 1 if the same problem but for
+    u0 was just solved.
     """
     (P,) = open_problem(held)
-    new = begin(P)
+    new = begin(P, n)
     fresh, warm = new == P.count[PAIRS], new == 0
     best = math.inf
     for k in range(len(ROUNDS) + 1):
         if k == len(ROUNDS):
+            if best <= HARMLESS:
+                break
             freeze(P)
         if k > 0:
             by, part, times = ROUNDS[k - 1]

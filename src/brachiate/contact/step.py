@@ -18,10 +18,12 @@ from brachiate.contact.touch import (
     PUSHING,
     SLACK,
     add_gap,
+    hits,
     keep_pairs,
     lay,
     look_ahead,
     lowest,
+    note_speeds,
     open_touch,
     pose_problem,
     pushed,
@@ -75,6 +77,44 @@ def add_carried(T, v, part, a):
             put_vec3_at(a, k, vec3_at(a, k) + part * cross(vec3_at(v, k + 3), vec3_at(v, k)))
 
 
+@kernel
+def arrive(key, held, W, B, S, dt):
+    """Forces and the factor in the middle of the step, with the velocities expected there: some forces grow with them."""
+    for k in range(W.v.shape[0]):
+        W.v[k] = S.start[k] + 0.5 * dt * S.ahead[k]
+        S.middle[k] = W.v[k]
+    return call_at(B.far[HOLD], key, held, dt, ARRIVE)
+
+
+@kernel
+def go_on(key, held, T, W, B, S, dt):
+    """Accelerations, and velocities S.free at the end of the step without contact forces, everything that holds being held."""
+    nv = W.v.shape[0]
+    for k in range(nv):
+        W.v[k] = S.start[k]
+    call_at(B.far[RELATE], key, held, weakness(W, B), 1)
+    if B.count[ROWS] > 0:  # they were those of the middle, and going straight on is half as much bent as going along a screw
+        for k in range(nv):
+            S.free[k] = W.v[k]
+        add_carried(T, S.middle, 0.5 * dt, S.free)
+        times(T, B, B.J, S.free, B.speed)
+    status = call_at(B.far[HOLD], key, held, dt, GO_ON)
+    for k in range(nv):
+        S.ahead[k] = W.a[k]
+    add_carried(T, S.middle, 1.0, S.ahead)
+    for k in range(nv):
+        S.free[k] = W.v[k] + dt * S.ahead[k]
+    return status
+
+
+@outlined
+def meet(key, problem, T, W, B, A, P, S, L, dt, again):
+    """Contact forces, and what they do to velocities, in B.z; ``again`` with other forces than those of contact in the same step."""
+    pose_problem(T, W, B, A, P, S, L, dt, again)
+    call_at(P.far[SOLVE], key, problem, 0.0, again)
+    pushed(T, W, B, P, S, L, B.z)
+
+
 @outlined
 def touching_step(key, held, touch, problem, dt):
     """Advance the state (W.q, W.v) by dt under the torques W.tau, contact impulses included.
@@ -97,49 +137,44 @@ def touching_step(key, held, touch, problem, dt):
     coast(T, W.q, W.v, 0.5 * dt)
     for k in range(nv):
         S.start[k] = W.v[k]
-    for _ in range(2):
-        for k in range(nv):  # forces that grow with velocities are those of the middle, too
-            W.v[k] = S.start[k] + 0.5 * dt * S.ahead[k]
-            S.middle[k] = W.v[k]
-        status = call_at(B.far[HOLD], key, held, dt, ARRIVE)
-        margin = S.margin[0] + 2.0 * dt * fastest(T, W, Gm)
+    status = arrive(key, held, W, B, S, dt)
+    if status == OK:
+        call_at(S.far[0], key, touch, S.margin[0] + 2.0 * dt * fastest(T, W, Gm), 0)
         for k in range(nv):
             W.v[k] = S.start[k]
-        if status != OK:
-            return status
-        call_at(S.far[0], key, touch, margin, 0)
         if A.count[1] > A.count[0] or lay(T, W, B, Gm, A, S, L, dt) != OK:
             return CROWDED
-        if not fresh or B.count[TOUCHES] == 0:
-            break
-        for k in range(nv):  # what contact will do is not known yet, and without it limbs would fly
-            S.ahead[k] = 0.0
-    call_at(B.far[RELATE], key, held, weakness(W, B), 1)
-    if B.count[ROWS] > 0:  # they were those of the middle, and going straight on is half as much bent as going along a screw
-        for k in range(nv):
-            S.free[k] = W.v[k]
-        add_carried(T, S.middle, 0.5 * dt, S.free)
-        times(T, B, B.J, S.free, B.speed)
-    status = call_at(B.far[HOLD], key, held, dt, GO_ON)
+        if fresh and B.count[TOUCHES] > 0:  # what contact will do is not known yet, and without it limbs would fly
+            for k in range(nv):
+                S.ahead[k] = 0.0
+            status = arrive(key, held, W, B, S, dt)
+    if status == OK:
+        status = go_on(key, held, T, W, B, S, dt)
+    touches = B.count[TOUCHES] > 0
+    if status == OK and touches:
+        meet(key, problem, T, W, B, A, P, S, L, dt, 0)
+        if hits(S, B.z, dt):  # then velocities in the middle are others than expected
+            for k in range(nv):
+                S.ahead[k] = (S.free[k] + B.z[k] - S.start[k]) / dt
+            status = arrive(key, held, W, B, S, dt)
+            if status == OK:
+                status = go_on(key, held, T, W, B, S, dt)
+                meet(key, problem, T, W, B, A, P, S, L, dt, 1)
     if status != OK:
+        for k in range(nv):
+            W.v[k] = S.start[k]
         return status
     for k in range(nv):
-        S.ahead[k] = W.a[k]
-    add_carried(T, S.middle, 1.0, S.ahead)
-    for k in range(nv):
-        S.free[k] = W.v[k] + dt * S.ahead[k]
         W.v[k] = S.free[k]
-    if B.count[TOUCHES] > 0:
-        pose_problem(T, W, B, A, P, S, L, dt)
-        call_at(P.far[SOLVE], key, problem, 0.0, 0)
+    if touches:
         S.worst[0], S.deepest[0] = max(S.worst[0], P.residual[0]), max(S.deepest[0], S.depth[0])
         S.way[0] = max(S.way[0], P.count[WAY])
         keep_pairs(P, S, dt)
-        pushed(T, W, B, P, S, L, B.z)
         look_ahead(S, B.z, dt)
         for k in range(nv):
             W.v[k] += B.z[k]
             W.a[k] += B.z[k] / dt
+        note_speeds(T, W, B, S)
         for r in range(B.count[ROWS]):
             B.force[r] += B.rhs[r] / dt
         if S.depth[0] > SLACK:

@@ -61,7 +61,7 @@ class Touch(NamedTuple):
     old_area: Ints  # (na,)
     old_slip: Ints  # (na,)
     old_w: Floats  # (n,)
-    old_u: Floats  # (n,) and speeds
+    speed: Floats  # (n,) [m/s, rad/s] of its rows, in the middle of the step with the velocities of its end
     stop: Ints  # (na,) limit that a pair of the problem is, -1 for contact areas
     left: Floats  # (na,) [rad or m] room left before it
     depth: Floats  # (1,) [m] how deep shapes are inside each other at most
@@ -237,22 +237,26 @@ def bounces(A, S, a, o, before, dt):
 
 
 @kernel
-def pose_problem(T, W, B, A, P, S, L, dt):
-    """Fill the coupled problem: G, speeds without contact forces, gaps, friction; to start from, what the step before found."""
+def pose_problem(T, W, B, A, P, S, L, dt, again):
+    """Fill the coupled problem: G, speeds without contact forces, gaps, friction; to start from, what the step before found.
+
+    ``again``: what this step found already.
+    """
     holds, used, touches = B.count[ROWS], B.count[USED], B.count[TOUCHES]
     P.count[PAIRS] = touches
     condense(B, P)
     times_of(T, B, used, used + touches, B.J, S.free, B.rhs)
     times_of(T, B, used, used + touches, B.J, S.start, B.goal)
     for r in range(P.count[ROWS_OF_ALL]):
-        P.u0[r], P.u[r], P.w[r] = B.rhs[holds + r], B.goal[holds + r], 0.0
+        P.u0[r], P.u[r] = B.rhs[holds + r], B.goal[holds + r]
     S.depth[0] = 0.0
     o = 0
     for a in range(touches):
         P.at[a] = o
         if S.stop[a] < 0:
             pose_area(A, P, S, a, o, dt)
-            remember_pair(P, S, a, A.pair[a], A.feature[a], A.corners[a], rows_of(A.corners[a]), dt)
+            if not again:
+                remember_pair(P, S, a, A.pair[a], A.feature[a], A.corners[a], rows_of(A.corners[a]), dt)
             o += rows_of(A.corners[a])
         else:
             if L.side[S.stop[a]] < 0:
@@ -260,7 +264,8 @@ def pose_problem(T, W, B, A, P, S, L, dt):
             P.corners[a], P.V[a, 0, 0], P.V[a, 0, 1] = 1, 0.0, 0.0
             P.friction[a], P.grip[a], P.spin[a] = 0.0, 0.0, 0.0
             P.u0[o] += max(S.left[a], 0.0) / dt
-            remember_pair(P, S, a, -1 - S.stop[a], 0, 0, 1, dt)
+            if not again:
+                remember_pair(P, S, a, -1 - S.stop[a], 0, 0, 1, dt)
             o += 1
     P.at[touches] = o
 
@@ -319,6 +324,8 @@ def soften(A, P, S, a, o, least, dt):
 def remember_pair(P, S, a, pair, feature, corners, rows, dt):
     """Start from the state and the impulse that the same pair had in the step before; keep its name for the next one."""
     P.area[a], P.slip[a] = NEW, STICKS
+    for r in range(P.at[a], P.at[a] + rows):
+        P.w[r] = 0.0
     S.new_pair[a], S.new_feature[a], S.new_corners[a] = pair, feature, corners
     for b in range(S.old_count[0]):
         if S.old_pair[b] == pair and S.old_feature[b] == feature and S.old_corners[b] == corners:
@@ -329,15 +336,31 @@ def remember_pair(P, S, a, pair, feature, corners, rows, dt):
 
 
 @kernel
+def strength(S):
+    """The largest acceleration that contact gave in the step before."""
+    size = 0.0
+    for k in range(S.contact.shape[0]):
+        size = max(size, abs(S.contact[k]))
+    return size
+
+
+@kernel
+def hits(S, z, dt):
+    """Whether contact does something else than before: something has hit something."""
+    size, found = strength(S), False
+    for k in range(z.shape[0]):
+        found = found or abs(z[k] / dt - S.contact[k]) > STEADY * size
+    return found
+
+
+@kernel
 def look_ahead(S, z, dt):
     """Accelerations to expect of the next step: those of this one with what contact does, where that is about what it did before.
 
-    Where it is not, something has hit something: nothing is expected then. Without contact, forces that it withstands would
-    be expected to move light limbs at any speed.
+    Where it is not, nothing is expected. Without contact, forces that it withstands would be expected to move light limbs at any
+    speed.
     """
-    size = 0.0
-    for k in range(z.shape[0]):
-        size = max(size, abs(S.contact[k]))
+    size = strength(S)
     for k in range(z.shape[0]):
         now = z[k] / dt
         S.ahead[k] = S.ahead[k] + now if abs(now - S.contact[k]) <= STEADY * size else 0.0
@@ -353,7 +376,16 @@ def keep_pairs(P, S, dt):
         S.old_pair[a], S.old_feature[a], S.old_corners[a] = S.new_pair[a], S.new_feature[a], S.new_corners[a]
         S.old_area[a], S.old_slip[a], S.old_at[a] = P.area[a], P.slip[a], P.at[a]
     for r in range(P.at[m]):
-        S.old_w[r], S.old_u[r] = P.w[r], P.u[r]
+        S.old_w[r] = P.w[r]
+
+
+@kernel
+def note_speeds(T, W, B, S):
+    """Keep how areas move against each other: not what the problem calls speeds, where gaps and rebounds are counted in."""
+    holds, used = B.count[ROWS], B.count[USED]
+    times_of(T, B, used, used + B.count[TOUCHES], B.J, W.v, B.goal)
+    for r in range(B.count[TOUCH_ROWS] - holds):
+        S.speed[r] = B.goal[holds + r]
 
 
 @kernel
