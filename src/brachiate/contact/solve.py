@@ -14,7 +14,27 @@ import math
 import numpy as np
 
 from brachiate.compiled import call_at, entry, far, fields_of, kernel
-from brachiate.contact.law import EXACT, NEW, NONE, SLIPS, STICKS, TOLERANCE, full, move, parts, push_row, residual, rubbing, settle_centre
+from brachiate.contact.law import (
+    EXACT,
+    NEW,
+    NO_LENGTH,
+    NONE,
+    SLIPS,
+    STICKS,
+    TOLERANCE,
+    Parts,
+    from_centre,
+    full,
+    moment_at_centre,
+    move,
+    parts,
+    push_row,
+    put_parts,
+    residual,
+    rubbing,
+    settle_centre,
+    shortened,
+)
 from brachiate.contact.local import sweeps
 from brachiate.contact.newton import LOOSE, TIGHT, newton
 from brachiate.contact.relaxed import dissipate_most
@@ -67,7 +87,7 @@ ROUNDS = (
     (SWEEP, 0.5, 64),  # with centres frozen, if nothing has come near
 )
 FIRST, STEPS = 5, 6  # Newton steps of the first try, and of later rounds
-OVER = 1e-11  # of friction: more than round-off
+OVER, ROUND_OFF = 1e-11, 1e-14  # of friction: more than round-off, and what is
 TRUSTED = 1.0  # [m/s] residual up to which forces that failed are worth going on from
 HARMLESS = 1e-4  # [m/s] residual up to which forces are taken that do not quite hold the law
 
@@ -136,6 +156,24 @@ def let_go(P, k):
 
 
 @kernel
+def into_cones(P):
+    """Take away what friction is too much, by a hair within the tolerance, or turns where it has no length. Says whether anything was."""
+    found = False
+    for p in range(P.count[PAIRS]):
+        w = parts(P, P.w, p)
+        if P.at[p + 1] - P.at[p] == 1 or not w.normal.x > 0.0:
+            continue
+        settle_centre(P, p, w)
+        f = rubbing(P, p, w.along)
+        most = (P.grip[p] if P.held[p] and P.slip[p] == STICKS else P.friction[p]) * w.normal.x
+        turns = P.centre[p, 2] <= NO_LENGTH and moment_at_centre(P, p, w.along) != 0.0 and P.corners[p] > 1
+        if turns or norm(f) > (1.0 + ROUND_OFF) * most:
+            put_parts(P.w, P.at[p], P.at[p + 1] - P.at[p], Parts(from_centre(P, p, shortened(f, most)), w.normal))
+            found = True
+    return found
+
+
+@kernel
 def done(P, way, off):
     """Count the way that was taken. What is not pushed does not bear, whatever was tried. The residual is the law's, whatever was."""
     for p in range(P.count[PAIRS]):
@@ -144,7 +182,8 @@ def done(P, way, off):
     P.path[way] += 1
     P.count[WAY] = way
     P.count[FROZEN] = 0
-    P.residual[0] = off if way != AS_FROZEN and way != CONVEX else residual(P)  # of the law itself
+    changed = into_cones(P)
+    P.residual[0] = residual(P) if changed or way in (AS_FROZEN, CONVEX) else off
     return OK
 
 
