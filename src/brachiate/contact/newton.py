@@ -9,7 +9,7 @@ The factor is kept from one solution to the next. While states and nearly everyt
 
 from __future__ import annotations
 
-from brachiate.compiled import far, kernel
+from brachiate.compiled import call_at, far, kernel
 from brachiate.contact.factor import factor, solve_transposed
 from brachiate.contact.law import (
     CORNER,
@@ -30,8 +30,7 @@ from brachiate.contact.law import (
     rubbing,
     settle_centre,
 )
-from brachiate.contact.rooms import FACTORS, PAIRS, STRIDE, open_problem
-from brachiate.contact.split import meet_alone, metric
+from brachiate.contact.rooms import CHOOSE, FACTORS, PAIRS, STRIDE, open_problem
 from brachiate.contact.unknowns import NOTHING, bearing, describe, place, push_of, tested
 from brachiate.model.rooms import OK
 from brachiate.spatial import Vec3, four, norm, put_four
@@ -229,15 +228,6 @@ def step_once(P, raised):
     return old
 
 
-@kernel
-def choose(P):
-    """States, and forces that have them, by the law of each pair alone: of what it would do if all others yielded as it does."""
-    for p in range(P.count[PAIRS]):
-        R, u, w = metric(P, p, 1.0), parts(P, P.u, p), parts(P, P.w, p)
-        meet_alone(P, p, R, Parts(u.along - R.along @ w.along, u.normal - R.normal @ w.normal))
-    move(P)
-
-
 @far
 def newton(key, held, raised, most):
     """Newton steps from forces whose residual is known, until the law holds: with the states as they are, as long as that helps.
@@ -260,6 +250,6 @@ def newton(key, held, raised, most):
         if off > KEEPS * last:
             P.kept[0] = -1
             if not old and n + 1 < most:
-                choose(P)
+                call_at(P.far[CHOOSE], held, held, 0.0, 0)
         last = off
     return OK

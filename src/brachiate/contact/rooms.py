@@ -31,7 +31,7 @@ WARM, STATES, SWEPT, PARTED, AS_FROZEN, CONVEX, UNSOLVED, SWEEPS, SPLITS, FACTOR
 WAYS = ("warm", "states", "swept", "split", "frozen", "convex", "unsolved")
 
 # Places of Problem.far.
-NEWTON, SWEEP, SPLIT, DISSIPATE, SOLVE = range(5)
+NEWTON, SWEEP, SPLIT, CHOOSE, DISSIPATE, SOLVE = range(6)
 
 WIDTH, BLOCK = 8, 48  # a pair's own matrices have six rows of so many numbers, so many altogether
 
@@ -131,7 +131,7 @@ class Problem(NamedTuple):
     best_slip: Ints  # (m,)
     swept: Floats  # (n,) forces before Newton tries their states
     shadow: Floats  # (n,) forces that pairs see of all others: see split.py
-    far: Ints  # (5,) addresses of pieces that are called by them: NEWTON ...
+    far: Ints  # (6,) addresses of pieces that are called by them: NEWTON ...
     push: Rows3  # (24 m, 3) forces at corners in the last resort: these, those before, and those ahead
 
 

@@ -60,7 +60,7 @@ from brachiate.contact.rooms import (
     Problem,
     open_problem,
 )
-from brachiate.contact.split import split
+from brachiate.contact.split import choose, split
 from brachiate.model.rooms import OK
 from brachiate.spatial import norm
 
@@ -311,7 +311,7 @@ def new_problem(pairs: int) -> Problem:
     m = max(pairs, 1)
     n = (6 * m + 3) // 4 * 4
     squares, blocks = ("G", "answer", "factor"), ("basis", "test", "own")
-    size = {"count": 5, "path": 10, "far": 5, "residual": 1, "push": 3 * CORNERS * m}
+    size = {"count": 5, "path": 10, "far": 6, "residual": 1, "push": 3 * CORNERS * m}
     size.update(
         dict.fromkeys(squares, n * n + 4),  # fours may reach beyond the last row
         **dict.fromkeys(blocks, BLOCK * m),
@@ -319,5 +319,5 @@ def new_problem(pairs: int) -> Problem:
     )
     size.update(at=m + 1, first=m + 1, kept=m + 1)
     P = Problem(*(np.zeros((size.get(name, m), *kind.row), kind.dtype) for name, kind in fields_of(Problem).items()))
-    P.far[:] = [piece.address for piece in (newton, sweeps, split, dissipate_most, solve)]
+    P.far[:] = [piece.address for piece in (newton, sweeps, split, choose, dissipate_most, solve)]
     return P

@@ -120,3 +120,14 @@ def split(key, held, share, times):
         for r in range(n):
             P.shadow[r] += relaxed * (P.z[r] - P.w[r])
     return OK
+
+
+@far
+def choose(key, held, x, n):
+    """States, and forces that have them, by the law of each pair alone: of what it would do if all others yielded as it does."""
+    (P,) = open_problem(held)
+    for p in range(P.count[PAIRS]):
+        R, u, w = metric(P, p, 1.0), parts(P, P.u, p), parts(P, P.w, p)
+        meet_alone(P, p, R, Parts(u.along - R.along @ w.along, u.normal - R.normal @ w.normal))
+    move(P)
+    return OK

@@ -107,7 +107,7 @@ def go_on(key, held, T, W, B, S, dt):
     return status
 
 
-@outlined
+@kernel
 def meet(key, problem, T, W, B, A, P, S, L, dt, again):
     """Contact forces, and what they do to velocities, in B.z; ``again`` with other forces than those of contact in the same step."""
     pose_problem(T, W, B, A, P, S, L, dt, again)
@@ -137,36 +137,38 @@ def touching_step(key, held, touch, problem, dt):
     coast(T, W.q, W.v, 0.5 * dt)
     for k in range(nv):
         S.start[k] = W.v[k]
-    status = arrive(key, held, W, B, S, dt)
-    if status == OK:
-        call_at(S.far[0], key, touch, S.margin[0] + 2.0 * dt * fastest(T, W, Gm), 0)
-        for k in range(nv):
-            W.v[k] = S.start[k]
-        if A.count[1] > A.count[0] or lay(T, W, B, Gm, A, S, L, dt) != OK:
-            return CROWDED
-        if fresh and B.count[TOUCHES] > 0:  # what contact will do is not known yet, and without it limbs would fly
+    found = expected = 0  # whether areas are, and whether velocities in the middle are as found with contact
+    while True:
+        status = arrive(key, held, W, B, S, dt)
+        if status != OK:
+            break
+        if not found:
+            call_at(S.far[0], key, touch, S.margin[0] + 2.0 * dt * fastest(T, W, Gm), 0)
             for k in range(nv):
-                S.ahead[k] = 0.0
-            status = arrive(key, held, W, B, S, dt)
-    if status == OK:
+                W.v[k] = S.start[k]
+            if A.count[1] > A.count[0] or lay(T, W, B, Gm, A, S, L, dt) != OK:
+                return CROWDED
+            found = 1
+            if fresh and B.count[TOUCHES] > 0:  # what contact will do is not known yet, and without it limbs would fly
+                for k in range(nv):
+                    S.ahead[k] = 0.0
+                continue
         status = go_on(key, held, T, W, B, S, dt)
-    touches = B.count[TOUCHES] > 0
-    if status == OK and touches:
-        meet(key, problem, T, W, B, A, P, S, L, dt, 0)
-        if hits(S, B.z, dt):  # then velocities in the middle are others than expected
-            for k in range(nv):
-                S.ahead[k] = (S.free[k] + B.z[k] - S.start[k]) / dt
-            status = arrive(key, held, W, B, S, dt)
-            if status == OK:
-                status = go_on(key, held, T, W, B, S, dt)
-                meet(key, problem, T, W, B, A, P, S, L, dt, 1)
+        if status != OK or B.count[TOUCHES] == 0:
+            break
+        meet(key, problem, T, W, B, A, P, S, L, dt, expected)
+        if expected or not hits(S, B.z, dt):
+            break
+        expected = 1  # now, for something has hit something
+        for k in range(nv):
+            S.ahead[k] = (S.free[k] + B.z[k] - S.start[k]) / dt
     if status != OK:
         for k in range(nv):
             W.v[k] = S.start[k]
         return status
     for k in range(nv):
         W.v[k] = S.free[k]
-    if touches:
+    if B.count[TOUCHES] > 0:
         S.worst[0], S.deepest[0] = max(S.worst[0], P.residual[0]), max(S.deepest[0], S.depth[0])
         S.way[0] = max(S.way[0], P.count[WAY])
         keep_pairs(P, S, dt)
