@@ -12,7 +12,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -141,7 +141,7 @@ def standing() -> list[Found]:
     world.add(figures.ground(), "floor")
     man = world.add(figures.human28().sprung(600.0, "stand", 30.0), "one")
     world.touch(friction=FRICTION)
-    man.place(world.position("one/pelvis") + (0, 0, DROP))
+    man.place(world.position("one/pelvis") + np.array((0, 0, DROP)))
     twin = Twin(world)
     twin.run(3.0)
     weight = world.totals().mass * GRAVITY
@@ -160,7 +160,7 @@ def limp(seed: int) -> list[Found]:
     world.add(figures.ground(), "floor")
     man = world.add(figures.human28().sprung(5.0, "stand", 1.5), "one")
     world.touch(friction=FRICTION)
-    man.place(world.position("one/pelvis") + (0, 0, DROP))
+    man.place(world.position("one/pelvis") + np.array((0, 0, DROP)))
     v = np.zeros(world.model.nv)
     v[:6] = rng.normal(size=6) * 0.5
     world.v = v

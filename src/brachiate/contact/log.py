@@ -111,7 +111,7 @@ class ContactLog:
         found = []
         for s in range(n):
             lines = slice(int(L.start[s]), int(L.start[s + 1]))
-            of_all = float(L.residual[s]), float(L.depth[s]), int(L.way[s])
-            found.append(Lines(*[column[lines] for column in columns], *of_all))
+            of_all = {"residual": float(L.residual[s]), "depth": float(L.depth[s]), "way": int(L.way[s])}
+            found.append(Lines(*[column[lines] for column in columns], **of_all))
         L.count[:] = 0
         return found

@@ -79,8 +79,11 @@ def history_from(content: Mapping[str, Any], rows: int, model: Model, path: Path
     pairs = [(names[on], names[link]) for link, on in met]
     columns = [which.reshape(-1), *(lines[name] for name in Lines._fields[1:-3])]
     parts = [slice(at[n], at[n + 1]) for n in range(rows)]
-    of_all = [(float(residual[n]), float(depth[n]), int(way[n])) for n in range(rows)]
-    return ContactHistory([(Lines(*(c[part] for c in columns), *of_all[n]), pairs) for n, part in enumerate(parts)])
+    touched = []
+    for n, part in enumerate(parts):
+        of_all = {"residual": float(residual[n]), "depth": float(depth[n]), "way": int(way[n])}
+        touched.append((Lines(*(c[part] for c in columns), **of_all), pairs))
+    return ContactHistory(touched)
 
 
 def _names(given: Array, model: Model, path: Path) -> list[str]:
