@@ -32,7 +32,7 @@ from brachiate.errors import StateError
 from brachiate.model.shapes import Box, Shape
 
 DT = 0.002  # [s]
-LONGEST = 40.0  # [s] who has not come to rest by then does not
+LONGEST = 30.0  # [s] who has not come to rest by then does not
 RESTING, FOR = 2e-3, 0.5  # [rad/s, m/s] and [s]: who is no faster for so long is at rest
 PLATE = 0.02  # [m]
 SAFE, STEEPEST = 0.8, np.radians(20)  # of friction, at most, is what a slope needs
@@ -47,7 +47,7 @@ class Fall:
     ground: str = ""
     seconds: float = 0.0
     failed: str = ""
-    depth: float = 0.0  # [m] deepest at the end of the fall's first second, and after
+    depth: float = 0.0  # [m]
     residual: float = 0.0  # [m/s]
     gain: float = 0.0  # largest growth of energy, of all that was lost in the end
     through: bool = False
@@ -165,12 +165,11 @@ def fall(seed: int) -> Fall:
             return result
         result.seconds = world.time
         energies.append(run["energy"][1:])
-        for row in range(1, len(run)):
-            contacts = run.contacts.at(row)
-            result.depth, result.residual = max(result.depth, contacts.depth), max(result.residual, contacts.residual)
-            result.pairs = max(result.pairs, len(contacts))
-            if len(contacts):
-                ways[contacts.way] += 1
+        history = run.contacts
+        bearing = [len(found[0].pair) if found else 0 for found in history.touched[1:]]
+        result.depth, result.residual = max(result.depth, history.depth.max()), max(result.residual, history.residual.max())
+        result.pairs = max(result.pairs, *bearing)
+        ways.update(way for way, count in zip(history.way[1:], bearing, strict=True) if count)
         moving = abs(run.v[1:]).max(axis=1) > RESTING
         slow = len(moving) if not moving.any() else 0
     energy = np.concatenate(energies)

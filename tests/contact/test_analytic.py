@@ -435,7 +435,8 @@ def test_a_pile_that_rests_stays_where_it_is(pile):
     world.touch(friction=0.6)
     run = br.Simulation(world, dt=0.002, every=50).run(REST, progress=False)
     assert np.abs(run.q - run.q[0]).max() < SLACK  # measured: 1.5e-9 m after a minute, of cylinders
-    assert np.abs(run.v).max() < 1e-6  # to which the law is held
+    # The law is held to 1e-6 m/s: that turns what is 0.1 m large by 1e-5 rad/s, once for each of the four places where it may touch.
+    assert np.abs(run.v).max() < 4e-5
     weight = world.totals().mass * G
     # Walls may carry some of it, or press things down, as friction lets them: no law says how much.
     carried = sum(c.force[2] for c in run.contacts.at(-1) if c.on in ("floor/ground", "walls/walls"))

@@ -129,3 +129,24 @@ def test_doors_of_touch():
     b = ModelBuilder("x")
     with pytest.raises(ArgumentError, match="material of a box"):
         b.link("x", joint=Free(), mass=1.0, inertia=np.eye(3), shapes=Box(size=(1, 1, 1), material=0.5))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("joint", [br.Revolute("y", limits=(-0.5, 0.5)), br.Spherical(cone=br.cone("z", 0.5))])
+def test_joints_that_close_loops_stop_at_their_limits_too(joint):
+    b = br.ModelBuilder("rod")
+    b.link("rod", joint=br.Free(), joint_name="root", mass=1.0, shapes=br.Capsule(radius=0.03, length=1.0))
+    world = br.World()
+    world.add(br.figures.ground(), name="floor")
+    world.add(b.build(), name="rod").place((0, 0, 2.0))
+    world.touch()
+    world.connect("rod/rod", "floor/ground", joint, name="hinge")
+    world.v = {"rod/root": (0, 0, 0, 0, 3.0, 0)}
+    simulation = br.Simulation(world, dt=0.002)
+    run = simulation.run(0.4, progress=False)
+    tilt = np.arccos(world.pose("rod/rod").rotation[2, 2])
+    assert tilt == pytest.approx(0.5, abs=1e-6)
+    assert abs(world.v).max() < 1e-6  # nothing rebounds, and about its middle nothing pulls it back
+    assert run.contacts.residual.max() <= 1e-6
+    world.cut("hinge")
+    simulation.run(0.1, progress=False)
+    assert world.totals("rod").velocity[2] == pytest.approx(-9.81 * 0.1)  # it falls

@@ -102,7 +102,7 @@ class Watch:
     def __init__(self, model: Model, held: Held) -> None:
         self.held = held
         self.limited = dict(held.limited)
-        rows = [*_rows(model), *(row for place, (name, joint) in held.limited.items() for row in _loop_rows(held, place, name, joint))]
+        rows = _all_rows(model, held)
         self.names = [row[0] for row in rows]
         n = len(rows)
         self.room = _room_of(rows)
@@ -164,9 +164,13 @@ class Watch:
 _Row = tuple[str, int, int, int, float, int, Array, int]
 
 
-def limits_of(model: Model) -> Limits:
-    """Every limit of the joints of a tree."""
-    return _room_of(_rows(model))
+def limits_of(model: Model, held: Held) -> Limits:
+    """Every limit of the joints of a tree, and of those that close loops."""
+    return _room_of(_all_rows(model, held))
+
+
+def _all_rows(model: Model, held: Held) -> list[_Row]:
+    return [*_rows(model), *(row for place, (name, joint) in held.limited.items() for row in _loop_rows(held, place, name, joint))]
 
 
 def _room_of(rows: list[_Row]) -> Limits:

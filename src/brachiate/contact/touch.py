@@ -13,7 +13,7 @@ from typing import NamedTuple
 from brachiate.compiled import Floats, Ints, index, kernel, opener, outlined
 from brachiate.constraints.limits import Limits, room
 from brachiate.constraints.rooms import ANY, LIMIT, ROWS, TOUCH, TOUCH_ROWS, TOUCHES, USED
-from brachiate.constraints.rows import cone_row
+from brachiate.constraints.rows import cone_row, loop_limit
 from brachiate.constraints.solve import solve_rows, spread, spread_of, times, times_of
 from brachiate.constraints.structure import NEED_MORE, attach, no_touches
 from brachiate.contact.law import NEW, STICKS
@@ -98,8 +98,12 @@ def lay_area(T, W, B, Gm, A, a, i):
 @kernel
 def lay_stop(B, L, n, i):
     """Make limit n bond i; says whether it is on the same coordinate as what was there before."""
-    same = B.kind[i] == L.kind[n] and B.coordinate[i] == L.coordinate[n]
-    B.kind[i], B.form[i], B.owner[i], B.other[i] = L.kind[n], ANY, -1, -1
+    j = L.owner[n]
+    same = B.kind[i] == L.kind[n] and B.coordinate[i] == L.coordinate[n] and B.owner[i] == j
+    B.kind[i], B.form[i], B.owner[i], B.other[i] = L.kind[n], ANY, j, -1
+    if j >= 0:
+        same = same and B.first[i] == B.first[j] and B.second[i] == B.second[j]
+        B.first[i], B.second[i] = B.first[j], B.second[j]
     B.coordinate[i], B.number[i], B.course[i, 0] = L.coordinate[n], L.number[n], L.bound[n]
     B.target[i, 0], B.target[i, 1], B.target[i, 2] = L.axis[n, 0], L.axis[n, 1], L.axis[n, 2]
     return same
@@ -107,7 +111,12 @@ def lay_stop(B, L, n, i):
 
 @kernel
 def approach(W, L, n):
-    """How fast limit n may be coming nearer."""
+    """How fast limit n may be coming nearer; a joint that closes a loop no faster than twice all others together."""
+    if L.owner[n] >= 0:
+        speed = 0.0
+        for k in range(W.v.shape[0]):
+            speed += 2.0 * abs(W.v[k])
+        return speed
     k = L.coordinate[n]
     return max(-L.side[n] * W.v[k], 0.0) if L.kind[n] == LIMIT else norm(vec3_at(W.v, k))
 
@@ -123,8 +132,8 @@ def lay(T, W, B, Gm, A, S, L, dt):
         B.order[B.count[USED] + touches], S.stop[touches] = i, -1
         touches += 1
     for n in range(L.kind.shape[0] if S.stopped[0] else 0):
-        left = room(W.q, L, n)
-        if L.owner[n] < 0 and left < NEAR + 2.0 * dt * approach(W, L, n):
+        left = room(W.q if L.owner[n] < 0 else B.q, L, n)
+        if left < NEAR + 2.0 * dt * approach(W, L, n):
             if touches == S.stop.shape[0]:
                 return NEED_MORE
             i = first_place + touches
@@ -139,7 +148,9 @@ def lay(T, W, B, Gm, A, S, L, dt):
     if status == OK:
         for a in range(areas, touches):
             i = first_place + a
-            if B.kind[i] != LIMIT:
+            if B.owner[i] >= 0:
+                loop_limit(B, i)
+            elif B.kind[i] != LIMIT:
                 cone_row(W, B, i, B.row[i])
     return status
 

@@ -59,7 +59,7 @@ class Touches:
     def __init__(self, data: Data, held: Held, geometry: Geometry, materials: Sequence[Material]) -> None:
         self.data, self.held, self.geometry = data, held, geometry
         self._materials = list(materials)
-        self.limits = limits_of(data.model)
+        self._see_limits()
         self.stopped = True  # whether joints stop at their limits
         self._make(_AREAS)
 
@@ -87,6 +87,11 @@ class Touches:
         self.problem_key = self._problem_handle.key
         self.held.make_room(areas + stops)
 
+    def _see_limits(self) -> None:
+        """Note the limits there are: those of joints that close loops come and go."""
+        self._limited = dict(self.held.limited)
+        self.limits = limits_of(self.data.model, self.held)
+
     def enlarge(self) -> None:
         """Make room for more areas than there was room for; what was known of the step before is forgotten."""
         self._make(2 * max(len(self.areas.pair), int(self.areas.count[1])))
@@ -110,10 +115,14 @@ class Touches:
 
     def begin(self) -> None:
         """Begin a run: without a factor of who knows when, it depends on nothing but the state and what is known of the step before."""
+        if self.held.limited != self._limited:
+            self._see_limits()
+            self._make(len(self.areas.pair))
         self.problem.kept[0] = -1
 
     def at_this_moment(self, time: float) -> Moment:
         """What touches now, and accelerations, by a very short step; the state stays as it is. Forces of what holds are in ``held``."""
+        self.begin()
         work, before = self.data.work, self.memory()
         q, v, a, rows = work.q.copy(), work.v.copy(), work.a.copy(), self.held.room.state.copy()
         log = ContactLog(1, len(self.areas.pair))
