@@ -32,8 +32,8 @@ from brachiate.errors import StateError
 from brachiate.model.shapes import Box, Shape
 
 DT = 0.002  # [s]
-LONGEST = 30.0  # [s] who has not come to rest by then does not
-RESTING, FOR = 2e-3, 0.5  # [rad/s, m/s] and [s]: who is no faster for so long is at rest
+LONGEST = 100.0  # [s] who has not come to rest by then does not
+RESTING, FOR = 5e-3, 0.5  # [rad/s, m/s] and [s]: who is no faster for so long is at rest
 PLATE = 0.02  # [m]
 SAFE, STEEPEST = 0.8, np.radians(20)  # of friction, at most, is what a slope needs
 
@@ -77,7 +77,7 @@ def creature(rng: np.random.Generator) -> Model:
         carried[parents[i]] += carried[i]
     b = ModelBuilder(f"creature{links}")
     for i, parent in enumerate(parents):
-        damping = carried[i] * lengths[i] ** 1.5 * np.sqrt(9.81) * rng.uniform(0.1, 1.0)
+        damping = carried[i] * lengths[i] ** 1.5 * np.sqrt(9.81) * rng.uniform(0.05, 0.3)
         turn = rng.normal(size=4)
         held = {} if parent is None else {"parent": f"link{parent}", "at": (0, 0, lengths[parent]), "rotation": turn / np.linalg.norm(turn)}
         joint = Free() if parent is None else any_joint(rng, damping)

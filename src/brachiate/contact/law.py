@@ -25,6 +25,7 @@ CORNER = EDGE + CORNERS
 STICKS, SLIPS = 0, 1
 
 TOLERANCE = 1e-6  # [m/s] to which the law is held at least
+AIM = 2e-7  # [m/s] to which solutions hold it, so that there is room for friction to be brought into its cone to round-off
 EXACT = 1e-12  # [m/s] and to which it is held wherever that takes a step more or two
 NO_LENGTH = 1e-6  # [m] below which friction has no moment
 STIFF = 1e-9  # of the normal ease: what is less cannot slide

@@ -12,13 +12,13 @@ from __future__ import annotations
 from brachiate.compiled import call_at, far, kernel
 from brachiate.contact.factor import factor, solve_transposed
 from brachiate.contact.law import (
+    AIM,
     CORNER,
     EDGE,
     EXACT,
     NONE,
     SLIPS,
     STICKS,
-    TOLERANCE,
     Parts,
     corner,
     from_centre,
@@ -242,7 +242,7 @@ def newton(key, held, raised, most):
         old = step_once(P, raised)
         off = residual(P)
         P.residual[0] = off
-        if off <= EXACT or (off <= TOLERANCE and not off < KEEPS * last):
+        if off <= EXACT or (off <= AIM and not off < KEEPS * last):
             break
         if not off < ABSURD:
             P.kept[0] = -1

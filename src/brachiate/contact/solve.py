@@ -15,6 +15,7 @@ import numpy as np
 
 from brachiate.compiled import call_at, entry, far, fields_of, kernel
 from brachiate.contact.law import (
+    AIM,
     EXACT,
     NEW,
     NO_LENGTH,
@@ -193,7 +194,7 @@ def try_states(P, key, off, steps, loose, tight):
     P.residual[0] = off
     for n in range(2):
         wanted = loose if n == 0 else tight
-        if wanted and not P.residual[0] <= (TOLERANCE if n else EXACT):
+        if wanted and not P.residual[0] <= (AIM if n else EXACT):
             if n:
                 P.kept[0] = -1
             call_at(P.far[NEWTON], key, key, TIGHT if n else LOOSE, steps)
@@ -245,7 +246,7 @@ def last_resort(P, key, best):
     if best <= HARMLESS:
         recall(P)
         move(P)
-        return done(P, UNSOLVED, best)
+        return done(P, UNSOLVED if best > TOLERANCE else PARTED, best)
     call_at(P.far[DISSIPATE], key, key, 0.0, 0)
     call_at(P.far[SWEEP], key, key, 0.0, 0)
     return done(P, CONVEX, P.residual[0])
@@ -284,13 +285,13 @@ def solve(key, held, x, n):
         found = residual(P)
         copy(P, P.swept, P.w)
         off = try_states(P, held, found, STEPS if k > 0 else FIRST, warm or k > 0, fresh if k == 0 else k % 2 == 0)
-        if k == 0 and EXACT < off <= TOLERANCE and let_slip(P):
+        if k == 0 and EXACT < off <= AIM and let_slip(P):
             off = slipped(P, held, off)
-        if off > TOLERANCE and not off < (found if k > 0 else 0.0 if fresh else TRUSTED):
+        if off > AIM and not off < (found if k > 0 else 0.0 if fresh else TRUSTED):
             copy(P, P.w, P.swept)
             move(P)
             off = found
-        if off <= TOLERANCE:
+        if off <= AIM:
             return done(P, way_of(P, k, warm), off)
         if 0 < k < len(ROUNDS) and off < best:
             best = off

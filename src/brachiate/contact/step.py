@@ -28,6 +28,7 @@ from brachiate.contact.touch import (
     pose_problem,
     pushed,
 )
+from brachiate.dynamics.inverse import braking
 from brachiate.manifold import coast, floats_freely, integrate
 from brachiate.model.rooms import OK, open_rooms
 from brachiate.spatial import cross, motion, norm, put_vec3_at, rotation, vec3, vec3_at, velocity_at
@@ -78,12 +79,20 @@ def add_carried(T, v, part, a):
 
 
 @kernel
-def arrive(key, held, W, B, S, dt):
-    """Forces and the factor in the middle of the step, with the velocities expected there: some forces grow with them."""
+def arrive(key, held, T, W, B, S, dt):
+    """Forces and the factor in the middle of the step, with the velocities expected there: some forces grow with them.
+
+    Dampers do not expect anything. The factor takes them as they are at the end of the step, however strong, if they start from
+    its start.
+    """
     for k in range(W.v.shape[0]):
         W.v[k] = S.start[k] + 0.5 * dt * S.ahead[k]
         S.middle[k] = W.v[k]
-    return call_at(B.far[HOLD], key, held, dt, ARRIVE)
+    status = call_at(B.far[HOLD], key, held, dt, ARRIVE)
+    if T.passive[0]:
+        for k in range(W.v.shape[0]):
+            W.bias[k] += braking(T, k, S.start[k]) - braking(T, k, S.middle[k])
+    return status
 
 
 @kernel
@@ -139,7 +148,7 @@ def touching_step(key, held, touch, problem, dt):
         S.start[k] = W.v[k]
     found = expected = 0  # whether areas are, and whether velocities in the middle are as found with contact
     while True:
-        status = arrive(key, held, W, B, S, dt)
+        status = arrive(key, held, T, W, B, S, dt)
         if status != OK:
             break
         if not found:

@@ -115,13 +115,18 @@ def external_forces(T, W):
 
 
 @kernel
+def braking(T, k, v):
+    """What dampers and dry friction of coordinate k take at that speed."""
+    return T.damping[k] * v + T.friction[k] * v / (v * v + CREEP * CREEP) ** 0.5
+
+
+@kernel
 def passive_forces(T, W, tau):
     """Take springs, dampers and dry friction off the torques that motors must bring."""
     if T.passive[0] == 0:
         return
     for k in range(tau.shape[0]):
-        v = W.v[k]
-        tau[k] += T.damping[k] * v + T.friction[k] * v / (v * v + CREEP * CREEP) ** 0.5
+        tau[k] += braking(T, k, W.v[k])
     for e in range(T.kind.shape[0]):
         k, q = T.v_at[e], T.q_at[e]
         if T.kind[e] < BALL:
