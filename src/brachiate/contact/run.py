@@ -31,8 +31,9 @@ def run_touching(key, held, touch, problem, log, t, dt, n, every, done, Q, V):
         if not has_room(A, L):
             return FULL
         B.clock[0] = t + (i + 0.5) * dt
-        status = touching_step(key, held, touch, problem, dt)
         last, trial = (i + 1) % every == 0, n == 1 and every > 1
+        S.noted[0] = int(last or trial)
+        status = touching_step(key, held, touch, problem, dt)
         if status == OK and B.count[ROWS] > 0 and (last or i + 1 == n) and not trial:
             B.clock[0] = t + (i + 1) * dt
             status = call_at(B.far[HOLD], key, held, 0.0, SETTLE)

@@ -27,7 +27,6 @@ from brachiate.contact.law import (
     from_centre,
     full,
     moment_at_centre,
-    move,
     parts,
     push_row,
     put_parts,
@@ -158,13 +157,15 @@ def let_go(P, k):
 
 @kernel
 def into_cones(P):
-    """Take away what friction is too much, by a hair within the tolerance, or turns where it has no length. Says whether anything was."""
+    """Take away what friction is too much, by a hair within the tolerance, or turns where it has no length. Says whether anything was.
+
+    Centres of pressure are known: the residual was the last that was looked at.
+    """
     found = False
     for p in range(P.count[PAIRS]):
         w = parts(P, P.w, p)
         if P.at[p + 1] - P.at[p] == 1 or not w.normal.x > 0.0:
             continue
-        settle_centre(P, p, w)
         f = rubbing(P, p, w.along)
         most = (P.grip[p] if P.held[p] and P.slip[p] == STICKS else P.friction[p]) * w.normal.x
         turns = P.centre[p, 2] <= NO_LENGTH and moment_at_centre(P, p, w.along) != 0.0 and P.corners[p] > 1
@@ -183,8 +184,9 @@ def done(P, way, off):
     P.path[way] += 1
     P.count[WAY] = way
     P.count[FROZEN] = 0
-    changed = into_cones(P)
-    P.residual[0] = residual(P) if changed or way in (AS_FROZEN, CONVEX) else off
+    if way in (AS_FROZEN, CONVEX):
+        off = residual(P)
+    P.residual[0] = residual(P) if into_cones(P) else off
     return OK
 
 
@@ -235,8 +237,7 @@ def slipped(P, key, before):
     if P.residual[0] < before:
         return P.residual[0]
     recall(P)
-    move(P)
-    return before
+    return residual(P)
 
 
 @kernel
@@ -245,8 +246,7 @@ def last_resort(P, key, best):
     P.count[FROZEN] = 0
     if best <= HARMLESS:
         recall(P)
-        move(P)
-        return done(P, UNSOLVED if best > TOLERANCE else PARTED, best)
+        return done(P, UNSOLVED if best > TOLERANCE else PARTED, residual(P))
     call_at(P.far[DISSIPATE], key, key, 0.0, 0)
     call_at(P.far[SWEEP], key, key, 0.0, 0)
     return done(P, CONVEX, P.residual[0])
@@ -289,8 +289,7 @@ def solve(key, held, x, n):
             off = slipped(P, held, off)
         if off > AIM and not off < (found if k > 0 else 0.0 if fresh else TRUSTED):
             copy(P, P.w, P.swept)
-            move(P)
-            off = found
+            off = residual(P)
         if off <= AIM:
             return done(P, way_of(P, k, warm), off)
         if 0 < k < len(ROUNDS) and off < best:

@@ -185,7 +185,8 @@ def touching_step(key, held, touch, problem, dt):
         for k in range(nv):
             W.v[k] += B.z[k]
             W.a[k] += B.z[k] / dt
-        note_speeds(T, W, B, S)
+        if S.noted[0]:
+            note_speeds(T, W, B, S)
         for r in range(B.count[ROWS]):
             B.force[r] += B.rhs[r] / dt
         if S.depth[0] > SLACK:

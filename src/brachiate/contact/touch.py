@@ -61,6 +61,7 @@ class Touch(NamedTuple):
     old_area: Ints  # (na,)
     old_slip: Ints  # (na,)
     old_w: Floats  # (n,)
+    noted: Ints  # (1,) whether somebody will ask for
     speed: Floats  # (n,) [m/s, rad/s] of its rows, in the middle of the step with the velocities of its end
     stop: Ints  # (na,) limit that a pair of the problem is, -1 for contact areas
     left: Floats  # (na,) [rad or m] room left before it

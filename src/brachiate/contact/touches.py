@@ -68,7 +68,7 @@ class Touches:
         pairs, stops, nv = len(self.geometry.pair), len(self.limits.kind), self.data.model.nv
         rows = 6 * areas + stops
         length = dict.fromkeys(("friction", "grip", "bounce", "stiffness", "damping", "spin"), pairs)
-        length |= dict.fromkeys(("far", "margin", "fresh", "stopped", "step", "old_count", "depth", "deepest", "worst", "way"), 1)
+        length |= dict.fromkeys(("far", "margin", "fresh", "stopped", "step", "old_count", "depth", "deepest", "worst", "way", "noted"), 1)
         length |= {"ahead": nv, "contact": nv, "middle": nv, "start": nv, "free": nv, "old_w": rows, "speed": rows}
         found = rooms(self.geometry, areas)
         self.areas = cast(Areas, found.rooms[1])
