@@ -87,6 +87,7 @@ ROUNDS = (
     (SWEEP, 0.5, 64),  # with centres frozen, if nothing has come near
 )
 FIRST, STEPS = 5, 6  # Newton steps of the first try, and of later rounds
+PATIENT = 5  # so many rounds aim as high as they can
 OVER, ROUND_OFF = 1e-11, 1e-14  # of friction: more than round-off, and what is
 TRUSTED = 1.0  # [m/s] residual up to which forces that failed are worth going on from
 HARMLESS = 1e-4  # [m/s] residual up to which forces are taken that do not quite hold the law
@@ -290,7 +291,7 @@ def solve(key, held, x, n):
         if off > AIM and not off < (found if k > 0 else 0.0 if fresh else TRUSTED):
             copy(P, P.w, P.swept)
             off = residual(P)
-        if off <= AIM:
+        if off <= (AIM if k < PATIENT else 0.5 * TOLERANCE):
             return done(P, way_of(P, k, warm), off)
         if 0 < k < len(ROUNDS) and off < best:
             best = off
