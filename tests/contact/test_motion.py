@@ -136,8 +136,9 @@ def test_momentum_is_kept_when_bodies_meet_in_the_air():
     after = world.totals()
     assert np.abs(world.v[:3]).max() > 0.1  # they did meet
     np.testing.assert_allclose(after.momentum, before.momentum, atol=1e-12)
-    # The gyroscopic torque of the step in which they meet is that of the velocity before: dt ω L of it may be missing.
-    np.testing.assert_allclose(after.angular_momentum, before.angular_momentum, atol=0.002 * 3.7 * 0.2)
+    # The gyroscopic torque of the step in which they meet is that of the mean of the velocities before and after, while it may meet at any
+    # time in it: of the turning dt ω L of that step some is missing. Measured: 2.9e-5, a fiftieth.
+    np.testing.assert_allclose(after.angular_momentum, before.angular_momentum, atol=0.002 * 3.7 * 0.2 / 10)
     assert after.kinetic < before.kinetic
 
 

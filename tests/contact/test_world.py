@@ -7,6 +7,7 @@ import pytest
 from tests.contact.test_motion import BOX, G, body, on_slope, place
 
 import brachiate as br
+from brachiate import scenes
 from brachiate.errors import ArgumentError, UnknownName
 from brachiate.figures import things
 from brachiate.model.builder import ModelBuilder
@@ -150,3 +151,30 @@ def test_joints_that_close_loops_stop_at_their_limits_too(joint):
     world.cut("hinge")
     simulation.run(0.1, progress=False)
     assert world.totals("rod").velocity[2] == pytest.approx(-9.81 * 0.1)  # it falls
+
+
+def test_an_event_that_does_nothing_changes_nothing():
+    forces = []
+    for event in (False, True):
+        scene = scenes.make("stand")
+        if event:
+            scene.simulation.at(1.3, lambda: None)
+        run = scene.run(1.36)
+        forces.append(run.contacts["man"].force[:, 2])
+    assert np.ptp(forces[0][620:]) > 1.0  # it sways after it was pushed
+    assert np.abs(forces[1] - forces[0]).max() < 0.1  # [N] of 687; without what it knew of contact, the step after took 1249
+
+
+def test_strong_dampers_take_energy():
+    # So strong that what moves is stopped within a step: a light link on a heavy one, in the air.
+    b = ModelBuilder("pair")
+    b.link("heavy", joint=Free(), joint_name="root", mass=10.0, shapes=Sphere(radius=0.2))
+    b.link("light", parent="heavy", at=(0, 0, 0.2), joint=Revolute("y", damping=30.0), mass=0.5, shapes=Box(size=(0.1, 0.1, 0.2)))
+    world = br.World(0.0)
+    world.add(things.ground(), "floor")
+    world.add(b.build(), "pair").place((0, 0, 3.0))
+    world.touch()
+    world.v = {"pair/light": 8.0}
+    run = br.Simulation(world, dt=0.002).run(0.05, progress=False)
+    assert np.diff(run["kinetic energy"]).max() < 1e-12
+    assert abs(world.v[6]) < 1e-2
