@@ -14,10 +14,10 @@ def mean_length(area: Array, c: Array, spin: float) -> float:
     if len(area) == 1:
         return 0.0
     r = np.linalg.norm(area - c, axis=1)
-    if r.min() < 1e-6:
-        return 0.0
     if len(area) == 2:
         return spin * 2 * r[0] * r[1] / r.sum()
+    if r.min() < 1e-6:
+        return 0.0
     k = len(area)
     for j in range(k):  # on an edge
         a, b = area[j] - c, area[(j + 1) % k] - c

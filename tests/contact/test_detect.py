@@ -67,11 +67,15 @@ def test_box_on_a_plane():
     assert a.flat == pytest.approx(np.array([(-0.2, -0.1), (0.2, -0.1), (0.2, 0.1), (-0.2, 0.1)]))
     assert a.gap == pytest.approx([0.001, 0, 0])
     c.place(1, (0, 0, 0.06), about((0, 1, 0), 0.1))
-    (a,) = c.find()
+    (a,) = c.find(0.05)
     check_area(a)
     R = rotation(about((0, 1, 0), 0.1))
     true = [0.06 + (R @ (x, y, -0.05))[2] for x, y in ((-0.2, -0.1), (0.2, -0.1), (0.2, 0.1), (-0.2, 0.1))]
     assert a.gaps == pytest.approx(true, abs=1e-12)  # exactly affine
+    (a,) = c.find()  # two of the corners are too far to touch
+    check_area(a)
+    assert a.gaps == pytest.approx(true[1:3], abs=1e-12)
+    assert a.corners[:, 0] == pytest.approx(2 * [(R @ (0.2, 0, -0.05))[0]])
     c.place(1, (0, 0, 0.08))
     assert c.find() == []
 
@@ -115,11 +119,11 @@ def test_capsule_on_a_plane():
     assert a.flat == pytest.approx(np.array([(-0.2, 0), (0.2, 0)]))
     assert a.axes[:, 0] == pytest.approx([-1, 0, 0])  # along the capsule's own axis
     c.place(1, (0, 0, 0.07), about((0, 1, 0), np.pi / 2 + 0.1))
-    (a,) = c.find()
+    (a,) = c.find(0.05)
     check_area(a)
     assert np.sort(a.gaps) == pytest.approx([0.02 - 0.2 * np.sin(0.1), 0.02 + 0.2 * np.sin(0.1)], abs=1e-12)
-    c.place(1, (0, 0, 0.08), about((0, 1, 0), np.pi / 2 + 0.13))  # the far end is more than 5 cm higher
-    (a,) = c.find()
+    c.place(1, (0, 0, 0.08), about((0, 1, 0), np.pi / 2 + 0.13))
+    (a,) = c.find()  # the far end is too far to touch
     assert len(a.flat) == 1
     assert a.least == pytest.approx(0.03 - 0.2 * np.sin(0.13))
     assert a.point == pytest.approx([0.2 * np.cos(0.13), 0, 0])
@@ -218,7 +222,7 @@ def test_everything_lies_flat_on_a_box(kind):
         (a,) = plane.find(1.0)
         for gap in (0.004, 1e-7, -1e-7, -0.004):
             box.place(1, (0, 0, 0.1 + 0.25 - a.least + gap), way)
-            (b,) = box.find()
+            (b,) = box.find(1.0)
             assert len(a.flat) == len(b.flat)
             assert b.gaps == pytest.approx(a.gaps - a.least + gap, abs=1e-9)
 
@@ -313,6 +317,30 @@ def test_depth_is_about_the_least(one, two):
             excess.append(depth / -true - 1)
             assert -a.least > 0.4 * depth
     assert np.mean(excess) < 0.1
+
+
+@every_pair
+def test_places_do_not_jump_where_shapes_begin_to_overlap(one, two):
+    # From just touching to a hair inside each other. Lines and faces that lie on each other have no one place.
+    c = Couple(SHAPES[one](), SHAPES[two]())
+    random = np.random.default_rng(11)
+    jumps = []
+    for _ in range(TRIALS):
+        c.place(0, (0, 0, 0))
+        c.place(1, *random_pose(random, 0.3))
+        found = c.find(1.0)
+        if not found or found[0].least < 1e-3:
+            continue
+        n, x = found[0].normal, c.data.q[c.model.joints["link1"].q][:3].copy()
+        places = []
+        for gap in (2e-6, -2e-6):
+            c.data.q[c.model.joints["link1"].q][:3] = x - (found[0].least - gap) * n
+            now = c.find()
+            if len(now) == 1 and len(now[0].corners) == 1:
+                places.append(now[0].point)
+        if len(places) == 2:
+            jumps.append(np.linalg.norm(places[1] - places[0]))
+    assert max(jumps, default=0.0) < 2e-3
 
 
 @every_pair

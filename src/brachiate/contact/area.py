@@ -10,7 +10,6 @@ from brachiate.spatial import Rotation, Vec3, cross, norm, put_rotation, put_vec
 
 MERGE = 1e-4  # [m] corners closer than this are one, a polygon narrower than this is a segment
 LINE = 1e-6  # [m] a corner nearer than this to the line of its neighbours is none
-RISE = 0.05  # [m] a segment whose far end is this much higher than the near one is a point
 
 
 @kernel
@@ -123,6 +122,17 @@ def straightened(S, at, count):
 
 
 @kernel
+def near_corners(S, at, count, gap, margin):
+    """Leave out corners that are too far to touch: what is between one of them and one that touches does not, either."""
+    near = 0
+    for j in range(at, at + count):
+        if at_corner(gap, S, j) < margin:
+            copy_corner(S, j, at + near)
+            near += 1
+    return near
+
+
+@kernel
 def counter_clockwise(S, at, count):
     """Turn a polygon round if it is clockwise; its first corner stays the first."""
     area = 0.0
@@ -192,18 +202,12 @@ def put_area(A, S, i, feature, at, count, o, R, gap, height, R2, margin):
         count = thinned(S, at, count)
     if count > 2:
         count = straightened(S, at, count)
-    least, lowest = math.inf, at
-    for j in range(at, at + count):
-        g = at_corner(gap, S, j)
-        if g < least:
-            least, lowest = g, j
-    if not least < margin:
+    count = near_corners(S, at, count, gap, margin)
+    if count == 0:
         return 0
-    if count == 2 and abs(gap.y * (S.flat[at, 0] - S.flat[at + 1, 0]) + gap.z * (S.flat[at, 1] - S.flat[at + 1, 1])) > RISE:
-        count = 1
     if count == 1:
-        u, v, t = S.flat[lowest, 0], S.flat[lowest, 1], at_corner(height, S, lowest)
-        put_point(A, i, feature, o + u * R.x + v * R.y + t * R.z, R, least)
+        u, v, t = S.flat[at, 0], S.flat[at, 1], at_corner(height, S, at)
+        put_point(A, i, feature, o + u * R.x + v * R.y + t * R.z, R, at_corner(gap, S, at))
         return 1
     u = v = 0.0
     for j in range(at, at + count):

@@ -11,14 +11,16 @@ import math
 
 from brachiate.compiled import kernel, outlined
 from brachiate.constraints.rows import across
-from brachiate.contact.feature import ellipsoid_point
+from brachiate.contact.area import variable
+from brachiate.contact.feature import edge_of, ellipsoid_point, put_feature
 from brachiate.contact.rooms import APART, BOX, CAPSULE, CYLINDER, ELLIPSOID, HULL, NEAR
+from brachiate.contact.rounds import nearest_places
 from brachiate.spatial import Vec3, cross, norm, unrotate, vec3
 
 ROUNDS = 64  # at most so many corners are tried; five are the rule, more for round shapes that are near each other
 PRECISE = 1e-10  # of the squared distance
 SEARCH = 16  # steps to a better direction where shapes lie in each other
-INSETS = 5  # times that shapes are made smaller before the line between their middles must do
+INSETS = 6  # times that shapes are made smaller before the line between their middles must do
 TOUCH = 1e-6  # [m] nearer than this a distance has no direction
 ABOUT = -0.5  # cosine beyond which a face is on the wrong side
 PREFER = 1e-5  # [m] by so much less deep a direction between faces must be
@@ -271,6 +273,30 @@ def smallest(Gm, g):
 
 
 @kernel
+def edge_or_corner(Gm, S, at, g, R, x, d):
+    """What a shape that lies in another has farthest along d, to S.point from ``at``: one corner, or two of a line. Returns how many."""
+    count, _ = put_feature(Gm, S, at, g, R, x, d)
+    return edge_of(S, at, count, d) if count > 1 else count
+
+
+@kernel
+def deepest_point(Gm, S, g1, g2, R1, x1, R2, x2, n, gap):
+    """Where shapes are deepest in each other, on the surface of the first.
+
+    It is where corners are, if there are any. The farthest point of a line that lies across n is either of its ends, and would jump.
+    """
+    second = S.member.shape[0]
+    k1 = edge_or_corner(Gm, S, variable(0), g1, R1, x1, n)
+    k2 = edge_or_corner(Gm, S, second, g2, R2, x2, -n)
+    a, b = vec3(S.point, 0), vec3(S.point, second) - gap * n
+    if k1 == 2 and k2 == 2:
+        u, v = 0.5 * (vec3(S.point, 1) - a), 0.5 * (vec3(S.point, second + 1) - vec3(S.point, second))
+        s, _ = nearest_places(b + v - a - u, u, v)
+        return a + (1.0 + s) * u
+    return 0.5 * (a + b) if k1 == k2 else a if k1 == 1 else b
+
+
+@kernel
 def convex(Gm, S, g1, g2, R1, x1, R2, x2, margin):
     """Whether two convex shapes are NEAR or APART; normal, nearest point of the first, and gap."""
     d = x2 - x1
@@ -282,12 +308,11 @@ def convex(Gm, S, g1, g2, R1, x1, R2, x2, margin):
         length, n, a = gjk(Gm, S, g1, g2, R1, R2, d, inset * small1, inset * small2, limit)
         if length > 0.0:
             break
-        limit, inset = math.inf, 0.01 if k == 0 else 4.0 * inset
+        limit, inset = math.inf, 0.001 if k == 0 else 5.0 * inset
     if inset == 0.0:
         return NEAR if length < limit else APART, n, x1 + a + r1 * n, length - r1 - r2
     if not length > 0.0:
         n = (1.0 / norm(d)) * d if d @ d > 1e-18 else Vec3(0.0, 0.0, 1.0)
     n, length = least_deep(Gm, g1, g2, R1, R2, d, n)
-    # The middle of the deepest points, on the surface of the first
-    a, b = support(Gm, g1, R1, zero, n, 0.0), support(Gm, g2, R2, d, -n, 0.0)
-    return NEAR, n, x1 + 0.5 * (a + b - length * n) + r1 * n, length - r1 - r2
+    gap = length - r1 - r2
+    return NEAR, n, deepest_point(Gm, S, g1, g2, R1, x1, R2, x2, n, gap), gap

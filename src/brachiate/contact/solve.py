@@ -64,27 +64,35 @@ from brachiate.contact.split import choose, split
 from brachiate.model.rooms import OK
 from brachiate.spatial import norm
 
+ON, ANEW = range(2)
+
 # What finds states, in turn: sweeps that make that part of each change, or splitting with that share of pairs' own answers as
-# its metric; so many times. A small share reaches far, a large one is quick.
+# its metric; so many times; and whether on from the forces of the round before, or anew from none: some that sweeps lead to are
+# too far off. A small share reaches far, a large one is sure. Newton is tried after each, so short rounds find more than long ones.
 ROUNDS = (
-    (SWEEP, 1.0, 1),
-    (SWEEP, 1.0, 2),
-    (SWEEP, 1.0, 4),
-    (SPLIT, 0.1, 16),
-    (SPLIT, 0.01, 32),
-    (SWEEP, 0.5, 16),
-    (SPLIT, 0.1, 64),
-    (SPLIT, 0.01, 128),
-    (SWEEP, 0.5, 32),
-    (SPLIT, 1.0, 256),
-    (SPLIT, 0.1, 256),
-    (SPLIT, 0.01, 512),
-    (SWEEP, 0.5, 64),
-    (SPLIT, 1.0, 1024),
-    (SPLIT, 0.1, 1024),
-    (SPLIT, 0.003, 1024),
-    (SPLIT, 1.0, 8192),
-    (SWEEP, 0.5, 64),  # with centres frozen, if nothing has come near
+    (SWEEP, 1.0, 1, ON),
+    (SWEEP, 1.0, 2, ON),
+    (SWEEP, 1.0, 4, ON),
+    (SPLIT, 0.1, 16, ON),
+    (SPLIT, 0.01, 32, ON),
+    (SWEEP, 0.5, 16, ON),
+    (SPLIT, 0.1, 64, ON),
+    (SPLIT, 0.01, 128, ON),
+    (SWEEP, 0.5, 32, ON),
+    (SPLIT, 1.0, 256, ON),
+    (SPLIT, 0.1, 256, ON),
+    (SPLIT, 0.01, 512, ON),
+    (SWEEP, 0.5, 64, ON),
+    (SPLIT, 1.0, 64, ANEW),
+    *(((SPLIT, 1.0, 64, ON),) * 7),
+    *(((SPLIT, 0.5, 64, ON),) * 16),
+    (SPLIT, 1.0, 1024, ON),
+    (SPLIT, 0.1, 1024, ON),
+    (SPLIT, 0.003, 1024, ON),
+    (SPLIT, 3.0, 64, ANEW),
+    *(((SPLIT, 3.0, 64, ON),) * 63),
+    (SPLIT, 1.0, 4096, ON),
+    (SWEEP, 0.5, 64, ON),  # with centres frozen, if nothing has come near
 )
 FIRST, STEPS = 5, 6  # Newton steps of the first try, and of later rounds
 PATIENT = 5  # so many rounds aim as high as they can
@@ -137,6 +145,13 @@ def recall(P):
     copy(P, P.w, P.best)
     for p in range(P.count[PAIRS]):
         P.area[p], P.slip[p] = P.best_area[p], P.best_slip[p]
+
+
+@kernel
+def forget(P):
+    """Go back to no forces."""
+    for r in range(P.count[ROWS]):
+        P.w[r] = 0.0
 
 
 @kernel
@@ -273,15 +288,19 @@ def solve(key, held, x, n):
     (P,) = open_problem(held)
     new = begin(P, n)
     fresh, warm = new == P.count[PAIRS], new == 0
-    best = math.inf
+    best = off = math.inf
     for k in range(len(ROUNDS) + 1):
         if k == len(ROUNDS):
             if best <= HARMLESS:
                 break
             freeze(P)
         if k > 0:
-            by, part, times = ROUNDS[k - 1]
+            by, part, times, anew = ROUNDS[k - 1]
             let_go(P, k)
+            if anew:
+                forget(P)
+            elif best < off and off > TRUSTED:
+                recall(P)
             call_at(P.far[by], held, held, part, times)
         found = residual(P)
         copy(P, P.swept, P.w)
