@@ -32,7 +32,7 @@ from brachiate.errors import StateError
 from brachiate.model.shapes import Box, Shape
 
 DT = 0.002  # [s]
-LONGEST = 100.0  # [s] who has not come to rest by then does not
+LONGEST = 600.0  # [s] who has not come to rest by then does not; some sink against their dampers for minutes
 RESTING, FOR = 5e-3, 0.5  # [rad/s, m/s] and [s]: who is no faster for so long is at rest
 PLATE = 0.02  # [m]
 SAFE, STEEPEST = 0.8, np.radians(20)  # of friction, at most, is what a slope needs

@@ -51,6 +51,14 @@ class OverconstrainedError(BrachiateError, ValueError):
     """A connection that adds nothing, or that contradicts what is held already."""
 
 
+class MotionError(BrachiateError, ValueError):
+    """A motion that cannot be: times that do not grow, joints that do not match, frames that are missing."""
+
+
+class MotionFileError(MotionError):
+    """A motion file that is missing, broken, or leaves open what must be known."""
+
+
 class FileFormatError(BrachiateError, ValueError):
     """A file of ours that is damaged, of another version, or not ours at all."""
 

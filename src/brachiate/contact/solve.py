@@ -64,11 +64,11 @@ from brachiate.contact.split import choose, split
 from brachiate.model.rooms import OK
 from brachiate.spatial import norm
 
-ON, ANEW = range(2)
+ON, ANEW, BEST = range(3)
 
 # What finds states, in turn: sweeps that make that part of each change, or splitting with that share of pairs' own answers as
-# its metric; so many times; and whether on from the forces of the round before, or anew from none: some that sweeps lead to are
-# too far off. A small share reaches far, a large one is sure. Newton is tried after each, so short rounds find more than long ones.
+# its metric; so many times; and whether on from the forces of the round before, anew from none (some that sweeps lead to are too far
+# off), or from the best so far. A small share reaches far, a large one is sure. Newton is tried after each, so short rounds find more than long ones.
 ROUNDS = (
     (SWEEP, 1.0, 1, ON),
     (SWEEP, 1.0, 2, ON),
@@ -83,6 +83,8 @@ ROUNDS = (
     (SPLIT, 0.1, 256, ON),
     (SPLIT, 0.01, 512, ON),
     (SWEEP, 0.5, 64, ON),
+    (SPLIT, 0.03, 128, BEST),
+    *(((SPLIT, 0.03, 128, ON),) * 15),
     (SPLIT, 1.0, 64, ANEW),
     *(((SPLIT, 1.0, 64, ON),) * 7),
     *(((SPLIT, 0.5, 64, ON),) * 16),
@@ -91,11 +93,13 @@ ROUNDS = (
     (SPLIT, 0.003, 1024, ON),
     (SPLIT, 3.0, 64, ANEW),
     *(((SPLIT, 3.0, 64, ON),) * 63),
-    (SPLIT, 1.0, 4096, ON),
+    (SPLIT, 0.03, 128, BEST),
+    *(((SPLIT, 0.03, 128, ON),) * 31),
+    (SPLIT, 1.0, 4096, BEST),
     (SWEEP, 0.5, 64, ON),  # with centres frozen, if nothing has come near
 )
 FIRST, STEPS = 5, 6  # Newton steps of the first try, and of later rounds
-PATIENT = 5  # so many rounds aim as high as they can
+PATIENT, MODEST = 5, 5e-7  # so many rounds aim as high as they can; [m/s] what later ones are content with
 OVER, ROUND_OFF = 1e-11, 1e-14  # of friction: more than round-off, and what is
 TRUSTED = 1.0  # [m/s] residual up to which forces that failed are worth going on from
 HARMLESS = 1e-4  # [m/s] residual up to which forces are taken that do not quite hold the law
@@ -295,11 +299,11 @@ def solve(key, held, x, n):
                 break
             freeze(P)
         if k > 0:
-            by, part, times, anew = ROUNDS[k - 1]
+            by, part, times, start = ROUNDS[k - 1]
             let_go(P, k)
-            if anew:
+            if start == ANEW:
                 forget(P)
-            elif best < off and off > TRUSTED:
+            elif start == BEST or (best < off and off > TRUSTED):
                 recall(P)
             call_at(P.far[by], held, held, part, times)
         found = residual(P)
@@ -310,7 +314,7 @@ def solve(key, held, x, n):
         if off > AIM and not off < (found if k > 0 else 0.0 if fresh else TRUSTED):
             copy(P, P.w, P.swept)
             off = residual(P)
-        if off <= (AIM if k < PATIENT else 0.5 * TOLERANCE):
+        if off <= (AIM if k < PATIENT else MODEST):
             return done(P, way_of(P, k, warm), off)
         if 0 < k < len(ROUNDS) and off < best:
             best = off

@@ -7,10 +7,9 @@ stay closed, and sliding, rolling and bouncing come out exactly.
 from __future__ import annotations
 
 from brachiate.compiled import call_at, kernel, outlined
-from brachiate.constraints.motion import ACCELERATE, ARRIVE, GO_ON, weakness
+from brachiate.constraints.motion import ARRIVE, GO_ON, weakness
 from brachiate.constraints.rooms import HOLD, RELATE, ROWS, TOUCHES, open_bonds
 from brachiate.constraints.solve import times
-from brachiate.constraints.structure import no_touches
 from brachiate.contact.law import NEW, STICKS
 from brachiate.contact.rooms import PAIRS, PLANE, SOLVE, WAY
 from brachiate.contact.touch import (
@@ -18,7 +17,6 @@ from brachiate.contact.touch import (
     PUSHING,
     SLACK,
     add_gap,
-    hits,
     keep_pairs,
     lay,
     look_ahead,
@@ -27,6 +25,7 @@ from brachiate.contact.touch import (
     open_touch,
     pose_problem,
     pushed,
+    surprises,
 )
 from brachiate.dynamics.inverse import braking
 from brachiate.manifold import coast, floats_freely, integrate
@@ -134,18 +133,13 @@ def touching_step(key, held, touch, problem, dt):
     (B,) = open_bonds(held)
     Gm, A, _, P, S, L = open_touch(touch)
     nv, fresh = W.v.shape[0], S.fresh[0]
-    if fresh:
-        no_touches(B)
-        status = call_at(B.far[HOLD], key, held, 0.0, ACCELERATE)
-        if status != OK:
-            return status
-        for k in range(nv):
-            S.ahead[k], S.contact[k] = W.a[k], 0.0
-        add_carried(T, W.v, 1.0, S.ahead)
-        S.fresh[0], S.old_count[0] = 0, 0
     coast(T, W.q, W.v, 0.5 * dt)
     for k in range(nv):
         S.start[k] = W.v[k]
+    if fresh:
+        for k in range(nv):  # what accelerates stiff dampers and dangling limbs now will not do so for long
+            S.ahead[k], S.contact[k] = 0.0, 0.0
+        S.fresh[0], S.old_count[0] = 0, 0
     found = expected = 0  # whether areas are, and whether velocities in the middle are as found with contact
     while True:
         status = arrive(key, held, T, W, B, S, dt)
@@ -158,17 +152,17 @@ def touching_step(key, held, touch, problem, dt):
             if A.count[1] > A.count[0] or lay(T, W, B, Gm, A, S, L, dt) != OK:
                 return CROWDED
             found = 1
-            if fresh and B.count[TOUCHES] > 0:  # what contact will do is not known yet, and without it limbs would fly
-                for k in range(nv):
-                    S.ahead[k] = 0.0
-                continue
         status = go_on(key, held, T, W, B, S, dt)
-        if status != OK or B.count[TOUCHES] == 0:
+        if status != OK:
             break
-        meet(key, problem, T, W, B, A, P, S, L, dt, expected)
-        if expected or not hits(S, B.z, dt):
+        if B.count[TOUCHES] > 0:
+            meet(key, problem, T, W, B, A, P, S, L, dt, expected)
+        else:
+            for k in range(nv):
+                B.z[k] = 0.0
+        if expected or not (fresh or surprises(S, B.z, dt)):
             break
-        expected = 1  # now, for something has hit something
+        expected = 1
         for k in range(nv):
             S.ahead[k] = (S.free[k] + B.z[k] - S.start[k]) / dt
     if status != OK:

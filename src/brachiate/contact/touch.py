@@ -27,6 +27,7 @@ from brachiate.spatial import Vec3, norm, put_rotation, put_vec3, rotation, vec3
 SLACK = 1e-4  # [m] inside each other by this much is not yet too much
 CREEP_IN = 20.0  # [m/s²] twice gravity: what meets a surface no faster than this times the step rests, and does not bounce
 NEAR = 0.01  # [rad or m] joints are stopped from this distance on to their limits, and farther if they are fast
+QUICK, EXPECTED = 0.02, 0.005  # [rad or m in a step]; of the largest velocity: those that are quick and off by more are corrected
 STEADY = 0.5  # of its accelerations: contact that changes more from step to step is not steady
 PUSHED_OUT, PUSHING = 0.2, 0.5  # of what is too much, in one step; [m/s] but no faster than this
 
@@ -357,11 +358,14 @@ def strength(S):
 
 
 @kernel
-def hits(S, z, dt):
-    """Whether contact does something else than before: something has hit something."""
-    size, found = strength(S), False
+def surprises(S, z, dt):
+    """Whether contact does something else than before (something has hit something), or velocities are other ones than expected."""
+    size, most, found = strength(S), 0.0, False
     for k in range(z.shape[0]):
+        most = max(most, abs(S.middle[k]))
         found = found or abs(z[k] / dt - S.contact[k]) > STEADY * size
+    for k in range(z.shape[0]):
+        found = found or (most * dt > QUICK and abs(0.5 * (S.start[k] + S.free[k] + z[k]) - S.middle[k]) > EXPECTED * most)
     return found
 
 

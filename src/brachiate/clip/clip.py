@@ -1,0 +1,122 @@
+"""Clip: a skeleton that moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from brachiate import doors
+from brachiate.clip import turns
+from brachiate.clip.skeleton import Skeleton
+from brachiate.doors import Array
+from brachiate.errors import MotionError
+
+
+class Guess(NamedTuple):
+    """Something a file does not say, how it was taken, why, and the argument that decides otherwise."""
+
+    what: str
+    value: str
+    why: str
+    flag: str = ""
+
+    def __str__(self) -> str:
+        """Return one line."""
+        return f"{self.what}: {self.value} ({self.why})"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a clip was written in its file, so that it can be written back in the same way.
+
+    Args:
+        format: Such as ``"BVH"``.
+        unit: Length of one unit [m].
+        up: ``"x"``, ``"y"`` or ``"z"``.
+        channels: For each joint the letters of its channels, in order: capitals are positions.
+    """
+
+    format: str
+    unit: float = 1.0
+    up: str = "z"
+    channels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Clip:
+    """How every joint of a skeleton is turned and placed in its parent, frame by frame; in metres, z up.
+
+    Args:
+        skeleton: Whose motion.
+        times: Of each frame [s], growing: (f,).
+        turns: Unit quaternions (w, x, y, z): (f, n, 4).
+        places: Along the parent's axes, or the world's [m]: (f, n, 3).
+        name: What it shows.
+        guesses: What was assumed when it was read.
+        origin: How its file had it.
+    """
+
+    skeleton: Skeleton
+    times: Array
+    turns: Array
+    places: Array
+    name: str = "motion"
+    guesses: tuple[Guess, ...] = field(default=(), compare=False)
+    origin: Origin | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        f, n = len(self.times), len(self.skeleton)
+        if f < 1:
+            raise MotionError("A clip has one frame at least.")
+        for name, shape in (("times", (f,)), ("turns", (f, n, 4)), ("places", (f, n, 3))):
+            object.__setattr__(self, name, doors.frozen(doors.numbers(getattr(self, name), shape, name).copy()))
+        if f > 1 and not (np.diff(self.times) > 0).all():
+            raise MotionError(f"Times must grow from frame to frame; frame {int(np.argmin(np.diff(self.times))) + 1} does not.")
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def duration(self) -> float:
+        """From the first frame to the last [s]."""
+        return float(self.times[-1] - self.times[0])
+
+    @property
+    def rate(self) -> float:
+        """Frames a second, on the average; 0 for a single one."""
+        return (len(self) - 1) / self.duration if len(self) > 1 else 0.0
+
+    @cached_property
+    def _world(self) -> tuple[Array, Array]:
+        q, x = np.empty(self.turns.shape), np.empty(self.places.shape)
+        for j, p in enumerate(self.skeleton.parents):
+            if p < 0:
+                q[:, j], x[:, j] = self.turns[:, j], self.places[:, j]
+            else:
+                q[:, j] = turns.product(q[:, p], self.turns[:, j])
+                x[:, j] = x[:, p] + turns.turned(q[:, p], self.places[:, j])
+        return doors.frozen(q), doors.frozen(x)
+
+    @property
+    def orientations(self) -> Array:
+        """Of all joints in the world: (f, n, 4)."""
+        return self._world[0]
+
+    @property
+    def positions(self) -> Array:
+        """Of all joints in the world [m]: (f, n, 3)."""
+        return self._world[1]
+
+    @cached_property
+    def tips(self) -> Array:
+        """Ends of limbs in the world [m]: (f, k, 3)."""
+        q, x = self._world
+        places = [x[:, end.joint] + turns.turned(q[:, end.joint], end.offset) for end in self.skeleton.ends]
+        return np.stack(places, axis=1) if places else np.zeros((len(self), 0, 3))
+
+    def frames(self, which: slice) -> Clip:
+        """Some of the frames, at the times they have."""
+        return replace(self, times=self.times[which], turns=self.turns[which], places=self.places[which])
