@@ -234,8 +234,7 @@ def format_bvh(clip: Clip) -> str:
     for j, letters in enumerate(channels):
         order = "".join(letter for letter in letters if letter in "xyz")
         angles = _angles(order, q[:, j], skeleton.names[j])
-        for letter in letters:
-            columns.append(places[:, j, "XYZ".index(letter)] if letter in "XYZ" else angles[:, order.index(letter)])
+        columns += [places[:, j, "XYZ".index(x)] if x in "XYZ" else angles[:, order.index(x)] for x in letters]
     rate = clip.rate or 1.0
     lines = ["HIERARCHY", *_joint_lines(skeleton, offsets, channels, unit, up, 0, ""), "MOTION", f"Frames: {len(clip)}"]
     lines.append(f"Frame Time: {1.0 / rate:.10g}")
