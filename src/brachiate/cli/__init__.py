@@ -85,6 +85,34 @@ def play(
 
 
 @app.command()
+def info(
+    path: Annotated[Path, typer.Argument(help="A motion file: BVH, AMC (its ASF beside it) or DeepMimic's JSON.")],
+    unit: Annotated[str | None, typer.Option(help="Unit of lengths: m, cm, mm, in, ft, cmu, or metres as a number.")] = None,
+    up: Annotated[str | None, typer.Option(help="The axis of the file that points upwards: x, y or z.")] = None,
+    rest_frame: Annotated[bool | None, typer.Option(help="Whether the first frame is a T-pose to be dropped.")] = None,
+    rate: Annotated[float | None, typer.Option(help="Frames a second, where the file does not say it.")] = None,
+    skeleton: Annotated[Path | None, typer.Option(help="The ASF file of an AMC file.")] = None,
+    mass: Annotated[float | None, typer.Option(help="Of the body [kg].")] = None,
+    height: Annotated[float | None, typer.Option(help="Of the body [m].")] = None,
+    sex: Annotated[str, typer.Option(help="male or female: whose proportions of mass.")] = "male",
+    draw: Annotated[Path | None, typer.Option(help="Write a strip of poses to this file.")] = None,
+) -> None:
+    """Tell what a motion file holds, and what was assumed to read it."""
+    from brachiate.cli.motions import info as tell  # noqa: PLC0415
+
+    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton}
+    tell(path, reading, {"mass": mass, "height": height, "sex": sex}, draw, console)
+
+
+def _length(unit: str | None) -> str | float | None:
+    """A unit by name, or as a number of metres."""
+    try:
+        return float(unit) if unit is not None else None
+    except ValueError:
+        return unit
+
+
+@app.command()
 def warmup() -> None:
     """Compile everything now, so that nothing has to wait later."""
     from brachiate.cli.warm import warm  # noqa: PLC0415

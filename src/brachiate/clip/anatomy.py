@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from brachiate import doors
 from brachiate.clip.skeleton import Skeleton
@@ -165,9 +166,9 @@ def _check(skeleton: Skeleton, joints: Mapping[str, int]) -> None:
     for side in SIDES:
         for limb in (("hip", "knee", "ankle", "toe"), ("clavicle", "shoulder", "elbow", "wrist")):
             found = [(joint, joints[f"{side}_{joint}"]) for joint in limb if f"{side}_{joint}" in joints]
-            for (above, a), (below, b) in zip(found, found[1:], strict=False):
+            for (above, a), (below, b) in pairwise(found):
                 if a == b or a not in skeleton.chain(b):
                     raise MotionError(
-                        f"{skeleton.names[b]!r} cannot be the {side} {below}: it does not hang on {skeleton.names[a]!r}, the {side} {above}. "
-                        "Say which joints are which by a map of roles."
+                        f"{skeleton.names[b]!r} cannot be the {side} {below}: it does not hang on {skeleton.names[a]!r}, "
+                        f"the {side} {above}. Say which joints are which by a map of roles."
                     )

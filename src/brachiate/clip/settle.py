@@ -109,8 +109,8 @@ def _up(clip: Clip, names: Anatomy | None, given: str | None, guesses: list[Gues
         up, why = "xyz"[int(np.argmax(at_rest))], "the head is above the feet along it while the skeleton rests"
     else:
         raise MotionFileError(
-            f"{clip.name}: which axis is up cannot be told, as the figure does not stand: from feet to head it is {np.round(mean, 2)} on the "
-            "average. Say it: up='y' (most files) or up='z'."
+            f"{clip.name}: which axis is up cannot be told, as the figure does not stand: from feet to head it is {np.round(mean, 2)} "
+            "on the average. Say it: up='y' (most files) or up='z'."
         )
     guesses.append(Guess("up axis", up, why, "up"))
     return up

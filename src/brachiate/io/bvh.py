@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -20,11 +21,10 @@ from brachiate.clip.settle import permuted_back
 from brachiate.clip.skeleton import MOST_JOINTS, End, Skeleton
 from brachiate.doors import Array
 from brachiate.errors import MotionError, MotionFileError
-from brachiate.io.motion_text import read_text, table
+from brachiate.io.motion_text import LARGEST, LONGEST_NAME, MOST_DEPTH, read_text, stride, table
 
 LETTERS = {"xposition": "X", "yposition": "Y", "zposition": "Z", "xrotation": "x", "yrotation": "y", "zrotation": "z"}
 WORDS = {letter: f"{word[0].upper()}{word[1:]}" for word, letter in LETTERS.items()}
-MOST_DEPTH = 200
 SAME = 0.25  # of the bone: how near a joint's translations must be to its offset to be taken as being instead of it
 
 
@@ -49,14 +49,10 @@ def parse_bvh(text: str, where: str, frames: slice | None = None) -> Clip:
     found, at = _hierarchy(lines, where)
     count, dt, start = _header(lines, at, where)
     channels = sum(map(len, found.channels))
-    chosen = lines[start:]
-    while chosen and not chosen[-1].strip():
-        chosen.pop()
-    if frames is not None:
-        chosen = chosen[frames]
-        start += (frames.start or 0) if (frames.start or 0) >= 0 else 0
-    what = f"{len(found.names)} joints"
-    numbers = table(chosen, channels, where, start + 1, what)
+    if not channels:
+        raise MotionFileError(f"{where}: no joint has CHANNELS, so nothing moves. One at least must have some.")
+    step = stride(frames)
+    numbers = table(lines[start:], channels, where, start + 1, f"{len(found.names)} joints", frames)
     guesses = []
     if frames is None and len(numbers) != count:
         if len(numbers) < count:
@@ -71,21 +67,21 @@ def parse_bvh(text: str, where: str, frames: slice | None = None) -> Clip:
     if abs(rate - round(rate)) < 1e-3 * rate and round(rate) > 0:
         rate = float(round(rate))
     guesses.append(Guess("frame rate", f"{rate:.6g} frames/s", f"Frame Time is {dt:g} s"))
-    return _clip(found, numbers, rate, Path(where).stem, guesses)
+    return _clip(found, numbers, rate / step, Path(where).stem, guesses)
 
 
 def _hierarchy(lines: list[str], where: str) -> tuple[_Hierarchy, int]:
     """The joints, and the number of lines they take."""
     found, stack, at, waiting = _Hierarchy(), [], -1, None
+    taken: dict[str, int] = {}
 
     def refuse(message: str) -> MotionFileError:
         return MotionFileError(f"{where} line {at + 1}: {message}")
 
-    for at, line in enumerate(lines):
-        words = line.split()
-        if not words:
-            continue
+    for at, words in _statements(lines):
         word = words[0].upper()
+        if waiting is not None and word != "{":
+            raise refuse(f"a '{{' was expected after the line of {_told(found, waiting)}, not {words[0][:40]!r}.")
         if word == "MOTION":
             if stack or not found.names:
                 raise refuse("the motion begins before the hierarchy is complete: a '}' is missing.")
@@ -95,12 +91,14 @@ def _hierarchy(lines: list[str], where: str) -> tuple[_Hierarchy, int]:
                 raise refuse("a second ROOT. Files with several figures cannot be read; split the file.")
             if word == "JOINT" and not stack:
                 raise refuse("a JOINT outside of the braces of ROOT.")
+            if stack and stack[-1] < 0:
+                raise refuse("a JOINT within an End Site, beyond which there is nothing: a '}' is missing.")
             if len(found.names) >= MOST_JOINTS or len(stack) > MOST_DEPTH:
                 raise refuse(f"more than {MOST_JOINTS} joints, or {MOST_DEPTH} within each other.")
-            name = " ".join(words[1:]).rstrip("{").strip() or f"joint{len(found.names)}"
-            while name in found.names:
-                name += "'"
-            found.names.append(name)
+            name = " ".join(words[1:]) or f"joint{len(found.names)}"
+            if len(name) > LONGEST_NAME:
+                raise refuse(f"a name of {len(name)} letters; {LONGEST_NAME} are the most.")
+            found.names.append(_other(name, taken))
             found.parents.append(stack[-1] if stack else -1)
             found.offsets.append([0.0, 0.0, 0.0])
             found.channels.append("")
@@ -108,6 +106,8 @@ def _hierarchy(lines: list[str], where: str) -> tuple[_Hierarchy, int]:
         elif word == "END":
             if not stack or stack[-1] < 0:
                 raise refuse("an End Site outside of a joint.")
+            if len(found.ends) >= MOST_JOINTS:
+                raise refuse(f"more than {MOST_JOINTS} End Sites.")
             found.ends.append((stack[-1], [0.0, 0.0, 0.0]))
             waiting = -1 - len(found.ends)
         elif word == "OFFSET":
@@ -118,21 +118,42 @@ def _hierarchy(lines: list[str], where: str) -> tuple[_Hierarchy, int]:
             if not stack or stack[-1] < 0:
                 raise refuse("CHANNELS outside of a joint.")
             found.channels[stack[-1]] = _channels(words[1:], refuse)
-        elif word not in ("HIERARCHY", "{", "}"):
+        elif word == "{":
+            if waiting is None:
+                raise refuse("a '{' that belongs to no joint.")
+            stack.append(waiting)
+            waiting = None
+        elif word == "}":
+            if not stack:
+                raise refuse("a '}' too many.")
+            stack.pop()
+        elif word != "HIERARCHY":
             raise refuse(
                 f"{words[0][:40]!r} was not expected here: HIERARCHY, ROOT, JOINT, End Site, OFFSET, CHANNELS, braces or MOTION were."
             )
-        for brace in re.findall(r"[{}]", line):
-            if brace == "{":
-                if waiting is None:
-                    raise refuse("a '{' that belongs to no joint.")
-                stack.append(waiting)
-                waiting = None
-            elif not stack:
-                raise refuse("a '}' too many.")
-            else:
-                stack.pop()
     raise MotionFileError(f"{where} has no MOTION: the file was cut short, or is no BVH file.")
+
+
+def _statements(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """Words that belong together, and the place of their line: braces may stand beside others or alone."""
+    for at, line in enumerate(lines):
+        for piece in re.split(r"([{}])", line):
+            if words := piece.split():
+                yield at, words
+
+
+def _other(name: str, taken: dict[str, int]) -> str:
+    """A name that differs from all those taken: itself, or the next in a row of name', name'', ..."""
+    while name in taken:
+        taken[name] += 1
+        name += "'" * (taken[name] - 1)
+    taken[name] = 1
+    return name
+
+
+def _told(found: _Hierarchy, which: int) -> str:
+    """A joint or an End Site, for messages."""
+    return f"joint {found.names[which]!r}" if which >= 0 else f"the End Site of {found.names[found.ends[-which - 2][0]]!r}"
 
 
 def _put_offset(found: _Hierarchy, which: int, words: list[str], refuse) -> None:
@@ -140,8 +161,8 @@ def _put_offset(found: _Hierarchy, which: int, words: list[str], refuse) -> None
         offset = [float(word) for word in words]
     except ValueError:
         offset = []
-    if len(offset) != 3 or not np.isfinite(offset).all():
-        raise refuse("OFFSET needs three finite numbers.")
+    if len(offset) != 3 or not all(abs(x) <= LARGEST for x in offset):
+        raise refuse(f"OFFSET needs three finite numbers, none beyond {LARGEST:g}; found {' '.join(words)[:80]!r}.")
     if which >= 0:
         found.offsets[which] = offset
     else:
@@ -150,7 +171,8 @@ def _put_offset(found: _Hierarchy, which: int, words: list[str], refuse) -> None
 
 def _channels(words: list[str], refuse) -> str:
     letters = "".join(LETTERS.get(word.lower(), "?") for word in words[1:])
-    if not words or not words[0].isdigit() or int(words[0]) != len(letters) or "?" in letters:
+    # Not isdigit, which ² passes but int() does not; and int() refuses thousands of digits.
+    if not words or not words[0].isdecimal() or len(words[0]) > 9 or int(words[0]) != len(letters) or "?" in letters:
         raise refuse(f"CHANNELS needs a number and so many of {', '.join(WORDS.values())}; found {' '.join(words)[:80]!r}.")
     if len(set(letters)) < len(letters):
         raise refuse("a channel is there twice.")

@@ -1,0 +1,114 @@
+"""Motion: a figure, times, and its configuration at each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from brachiate import doors
+from brachiate.clip import turns
+from brachiate.clip.clip import Clip, Guess
+from brachiate.doors import Array
+from brachiate.errors import MotionError
+from brachiate.figures.skeletal import grow
+from brachiate.model.joints import Revolute, Spherical
+from brachiate.model.model import Model
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Configurations of a figure over time.
+
+    Args:
+        figure: Whose.
+        times: Growing [s]: (f,).
+        q: Configurations: (f, nq).
+        name: What it shows.
+        guesses: What was assumed when it was read.
+        clip: The clip it was made from, if it was: what its skeleton has beyond the figure (fingers, what a hinge leaves out) is
+            written back with it.
+    """
+
+    figure: Model
+    times: Array
+    q: Array
+    name: str = "motion"
+    guesses: tuple[Guess, ...] = field(default=(), compare=False)
+    clip: Clip | None = field(default=None, compare=False, repr=False)
+    links: Mapping[int, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        f = len(self.times)
+        if f < 1:
+            raise MotionError("A motion has one frame at least.")
+        for name, shape in (("times", (f,)), ("q", (f, self.figure.nq))):
+            object.__setattr__(self, name, doors.frozen(doors.numbers(getattr(self, name), shape, name).copy()))
+        if f > 1 and not (np.diff(self.times) > 0).all():
+            raise MotionError(f"Times must grow from frame to frame; frame {int(np.argmin(np.diff(self.times))) + 1} does not.")
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def duration(self) -> float:
+        """From the first frame to the last [s]."""
+        return float(self.times[-1] - self.times[0])
+
+    def frames(self, which: slice) -> Motion:
+        """Some of the frames."""
+        clip = self.clip.frames(which) if self.clip is not None else None
+        return replace(self, times=self.times[which], q=self.q[which], clip=clip)
+
+
+def motion_of(
+    clip: Clip,
+    *,
+    mass: float | None = None,
+    height: float | None = None,
+    sex: str = "male",
+    roles: Mapping[str, str] | None = None,
+) -> Motion:
+    """Build the body that goes with a clip, and move it as the clip does. See :func:`brachiate.figures.skeletal.grow`."""
+    grown = grow(clip, mass=mass, height=height, sex=sex, roles=roles, name=clip.name)
+    q = np.tile(grown.model.neutral, (len(clip), 1))
+    for j, name in grown.links.items():
+        link = grown.model.links[name]
+        if link.joint.nv == 0:
+            continue
+        place = grown.model.joints[link.joint_name].q
+        if j == 0:
+            q[:, place] = np.concatenate((clip.places[:, 0], turns.steady(clip.turns[:, 0])), axis=1)
+        elif isinstance(link.joint, Spherical):
+            q[:, place] = turns.steady(clip.turns[:, j])
+        elif isinstance(link.joint, Revolute):
+            q[:, place] = _angles(clip.turns[:, j], link.joint.elements[0].axis)[:, None]
+    return Motion(grown.model, clip.times, q, clip.name, (*clip.guesses, *grown.guesses), clip, grown.links)
+
+
+def _angles(q: Array, axis: Array) -> Array:
+    """Angles about an axis, without jumps."""
+    return np.unwrap(2.0 * np.arctan2(q[:, 1:] @ axis, q[:, 0]))
+
+
+def clip_of(motion: Motion) -> Clip:
+    """The motion as its skeleton has it: joints as the figure turns them, the rest as it was read."""
+    clip = motion.clip
+    if clip is None:
+        raise MotionError("This motion was not made from a clip, so it has no skeleton of its own.")
+    q, places = clip.turns.copy(), clip.places.copy()
+    for j, name in motion.links.items():
+        link = motion.figure.links[name]
+        if link.joint.nv == 0:
+            continue
+        values = motion.q[:, motion.figure.joints[link.joint_name].q]
+        if j == 0:
+            places[:, 0], q[:, 0] = values[:, :3], values[:, 3:]
+        elif isinstance(link.joint, Spherical):
+            q[:, j] = values
+        elif isinstance(link.joint, Revolute):
+            was = turns.from_vector(_angles(clip.turns[:, j], link.joint.elements[0].axis)[:, None] * link.joint.elements[0].axis)
+            beyond = turns.product(turns.inverse(was), clip.turns[:, j])
+            q[:, j] = turns.product(turns.from_vector(values * link.joint.elements[0].axis), beyond)
+    return replace(clip, turns=q, places=places, times=motion.times)

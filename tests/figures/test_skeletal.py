@@ -1,0 +1,117 @@
+"""A body for any skeleton."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.clip.people import DIALECTS, stepping
+
+import brachiate as br
+from brachiate.clip import turns
+from brachiate.clip.skeleton import Skeleton
+from brachiate.errors import MotionError
+from brachiate.figures.skeletal import grow
+from brachiate.motion.motion import clip_of, motion_of
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_mass_height_and_joints(dialect):
+    grown = grow(stepping(dialect), mass=65.0)
+    model = grown.model
+    assert model.mass == pytest.approx(65.0)
+    kinds = {name: type(link.joint).__name__ for name, link in model.links.items()}
+    for side in ("left", "right"):
+        assert kinds[f"{side}_shank"] == kinds[f"{side}_forearm"] == "Revolute"
+        assert kinds[f"{side}_thigh"] == kinds[f"{side}_upper_arm"] == kinds[f"{side}_foot"] == "Spherical"
+        assert kinds[f"{side}_toes"] == kinds[f"{side}_clavicle"] == "Fixed"  # they never turn
+    # As de Leva has it, whatever joints there are
+    assert model.links["left_thigh"].mass == pytest.approx(0.1416 * 65.0, rel=1e-3)
+    assert model.links["right_forearm"].mass == pytest.approx(0.0162 * 65.0, rel=1e-3)
+    trunk = sum(link.mass for name, link in model.links.items() if name == "pelvis" or name.startswith(("spine", "neck", "head")))
+    assert trunk == pytest.approx((0.4346 + 0.0694) * 65.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("size", [0.7, 1.0, 1.15])
+def test_every_link_that_turns_has_mass(size):
+    model = grow(stepping(size=size)).model
+    values = np.linalg.eigvalsh(br.dynamics.mass_matrix(br.Data(model), model.neutral))
+    assert values[0] > 1e-6 * values[-1]
+
+
+def test_collar_bones_that_turn_take_their_mass_from_the_trunk():
+    clip = stepping()
+    shrugged = clip.turns.copy()
+    for name in ("LeftShoulder", "RightShoulder"):
+        shrugged[:, clip.skeleton.index(name)] = turns.about(0, 0.1 * np.sin(clip.times))
+    model = grow(replace(clip, turns=shrugged), mass=80.0).model
+    assert type(model.links["left_clavicle"].joint).__name__ == "Spherical"
+    assert model.links["left_clavicle"].mass == pytest.approx(0.8)
+    assert model.mass == pytest.approx(80.0)
+
+
+def test_the_centre_of_mass_is_where_people_have_it():
+    # Standing, at 0.54 to 0.58 of the stature; the soles are where the legs of de Leva's body end.
+    clip = stepping()
+    motion = motion_of(clip.frames(slice(0, 1)))
+    data = br.Data(motion.figure)
+    data.assign(q=motion.q[0])
+    centre = br.dynamics.totals(data).center
+    height = float(next(g.value for g in motion.guesses if g.what == "height").split()[0])
+    assert 0.53 < centre[2] / height < 0.60
+    assert abs(centre[1]) < 0.03
+
+
+def test_soles_lie_on_the_ground_as_the_feet_stand():
+    clip = stepping()
+    motion = motion_of(clip)
+    data = br.Data(motion.figure)
+    data.assign(q=motion.q[0])
+    br.kinematics.update_poses(data)
+    poses = br.kinematics.link_poses(data)
+    for side in ("left", "right"):
+        box = motion.figure.links[f"{side}_foot"].shapes[-1]
+        R = poses[f"{side}_foot"].rotation @ box.rotation
+        assert R[2, 2] > np.cos(np.radians(5))
+        assert R[0, 0] > np.cos(np.radians(15))
+
+
+@pytest.mark.parametrize("dialect", ["motionbuilder", "asf", "smpl"])
+def test_the_figure_moves_as_the_skeleton_does(dialect):
+    clip = stepping(dialect)
+    motion = motion_of(clip)
+    data = br.Data(motion.figure)
+    for k in (0, 17, 59):
+        data.assign(q=motion.q[k])
+        br.kinematics.update_poses(data)
+        poses = br.kinematics.link_poses(data)
+        for j, name in motion.links.items():
+            assert poses[name].position == pytest.approx(clip.positions[k, j], abs=1e-9)
+
+
+def test_back_to_the_skeleton():
+    clip = stepping()
+    bent = clip.turns.copy()
+    finger = clip.skeleton.names.index("LeftHandIndex1")
+    bent[:, finger] = turns.about(0, np.linspace(0, 1, len(clip)))
+    knee = clip.skeleton.index("LeftLeg")
+    bent[:, knee] = turns.product(bent[:, knee], turns.about(0, np.full(len(clip), np.radians(0.05))))  # nearly a hinge
+    clip = replace(clip, turns=bent)
+    back = clip_of(motion_of(clip))
+    assert np.abs(np.einsum("...i,...i", back.turns, clip.turns)) == pytest.approx(1, abs=1e-14)
+    assert back.places == pytest.approx(clip.places)
+
+
+def test_doors():
+    clip = stepping()
+    skeleton = clip.skeleton
+    strange = Skeleton(tuple(f"b{k}" for k in range(len(skeleton))), skeleton.parents, skeleton.offsets, skeleton.ends)
+    with pytest.raises(MotionError, match=r"no joint is known to be the head, left_hip, .*so no body can be built.*roles="):
+        grow(replace(clip, skeleton=strange))
+    offsets = skeleton.offsets.copy()
+    offsets[skeleton.index("LeftLeg")] = 0
+    with pytest.raises(MotionError, match=r"the bone of 'LeftUpLeg' has no length, so no thigh fits it"):
+        grow(replace(clip, skeleton=Skeleton(skeleton.names, skeleton.parents, offsets, skeleton.ends)))
+    with pytest.raises(ValueError, match=r"mass"):
+        grow(clip, mass=-3.0)
