@@ -68,7 +68,8 @@ ON, ANEW, BEST = range(3)
 
 # What finds states, in turn: sweeps that make that part of each change, or splitting with that share of pairs' own answers as
 # its metric; so many times; and whether on from the forces of the round before, anew from none (some that sweeps lead to are too far
-# off), or from the best so far. A small share reaches far, a large one is sure. Newton is tried after each, so short rounds find more than long ones.
+# off), or from the best so far. A small share reaches far, a large one is sure. Newton is tried after each, so short rounds find
+# more than long ones.
 ROUNDS = (
     (SWEEP, 1.0, 1, ON),
     (SWEEP, 1.0, 2, ON),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike
 from brachiate import dynamics
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError, FileFormatError, UnknownName
+from brachiate.io.archive import read_archive, with_suffix
 from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.show import plots
@@ -24,7 +24,6 @@ from brachiate.world.history import ContactHistory
 
 FORMAT = "brachiate recording 1"
 _ARRAYS = {"time": 1, "q": 2, "v": 2, "torque": 2}
-_MOST_BYTES = 4 << 30
 _QUANTITIES = {
     "energy": ("energy [J]", lambda t: t.energy),
     "kinetic energy": ("energy [J]", lambda t: t.kinetic),
@@ -161,7 +160,7 @@ class Recording:
         forces = {name: values.reshape(len(self), -1) for name, values in self.forces.items()}
         ends = np.cumsum([0, *(values.shape[1] for values in forces.values())])
         np.savez_compressed(
-            path if path.suffix == ".npz" else path.with_name(path.name + ".npz"),
+            with_suffix(path),
             format=np.array(FORMAT),
             units=np.array("s, m, rad, kg, N; quaternions w x y z; free joints: position, quaternion"),
             coordinates=np.array(self.model.coordinates, dtype=str),
@@ -179,21 +178,7 @@ class Recording:
     def load(cls, path: str | Path, model: Model) -> Recording:
         """Read a recording of this model; anything else is refused."""
         path = Path(path)
-        if not path.exists() and path.suffix != ".npz":
-            path = path.with_name(path.name + ".npz")
-        try:
-            if sum(entry.file_size for entry in zipfile.ZipFile(path).infolist()) > _MOST_BYTES:
-                raise FileFormatError(f"{path} unpacks to more than 4 GB: it is not read.")
-            with np.load(path, allow_pickle=False) as file:
-                content = {name: file[name] for name in file.files}
-        except FileNotFoundError:
-            raise FileFormatError(f"There is no file {path}.") from None
-        except FileFormatError:
-            raise
-        except Exception as problem:  # a damaged archive can fail in any of its readers
-            raise FileFormatError(f"{path} is not a recording, or it is damaged ({problem}).") from None
-        if str(content.get("format", "")) != FORMAT:
-            raise FileFormatError(f"{path} is not a {FORMAT!r} file; it says {str(content.get('format', 'nothing'))!r}.")
+        content = read_archive(path, FORMAT, "a recording")
         missing = [name for name in (*_ARRAYS, "coordinates", "gravity") if name not in content]
         if missing:
             raise FileFormatError(f"{path} lacks {', '.join(missing)}.")

@@ -1,0 +1,117 @@
+"""Motions in files: an archive with names and units inside, and the plain tables robots are moved by."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from brachiate import doors
+from brachiate.clip.clip import Guess
+from brachiate.doors import Array
+from brachiate.errors import FileFormatError, MotionError, MotionFileError
+from brachiate.io.archive import read_archive, with_suffix
+from brachiate.io.motion_text import read_text, table
+from brachiate.model.joints import Free
+from brachiate.model.model import Model
+from brachiate.motion.motion import Motion
+
+FORMAT = "brachiate motion 1"
+UNITS = "s, m, rad; quaternions w x y z; free joints: position, quaternion"
+RATE = 30.0  # [frames/s] of tables that do not say it
+
+
+def save_motion(motion: Motion, path: str | PathLike[str]) -> None:
+    """Write a NumPy archive with names, units and version inside; nothing in it is code."""
+    model = motion.figure
+    np.savez_compressed(
+        with_suffix(path),
+        format=np.array(FORMAT),
+        units=np.array(UNITS),
+        name=np.array(motion.name),
+        figure=np.array(model.name),
+        coordinates=np.array(model.coordinates, dtype=str),
+        joints=np.array(list(model.joints), dtype=str),
+        joint_q=np.array([(j.q.start, j.q.stop) for j in model.joints.values()], np.int64).reshape(-1, 2),
+        times=motion.times,
+        q=motion.q,
+    )
+
+
+def load_motion(path: str | PathLike[str], figure: Model) -> Motion:
+    """Read a motion of this figure; one of another is refused, with the first name that differs."""
+    content = read_archive(path, FORMAT, "a motion")
+    missing = [name for name in ("coordinates", "times", "q") if name not in content]
+    if missing:
+        raise FileFormatError(f"{path} lacks {', '.join(missing)}.")
+    theirs = tuple(map(str, np.atleast_1d(content["coordinates"])))
+    if theirs != figure.coordinates:
+        differ = next((f"{a!r} instead of {b!r}" for a, b in zip(theirs, figure.coordinates, strict=False) if a != b), "other ones")
+        raise FileFormatError(
+            f"{path} has {len(theirs)} coordinates, figure {figure.name!r} {len(figure.coordinates)}, and there is {differ}: this is "
+            f"a motion of another figure ({content.get('figure', 'unknown')!s})."
+        )
+    for name, columns in (("times", None), ("q", figure.nq)):
+        array = content[name]
+        right = array.ndim == (1 if columns is None else 2) and array.dtype == np.float64 and np.isfinite(array).all()
+        if not right or (columns is not None and array.shape != (len(content["times"]), columns)):
+            raise FileFormatError(f"{path}: {name} is {array.shape} {array.dtype}; finite numbers for every frame were expected.")
+    return Motion(figure, content["times"], content["q"], str(content.get("name", Path(path).stem)))
+
+
+def _columns(figure: Model) -> tuple[slice, list[str], Array]:
+    """Root, names of the joints in order, and their places in q, for a table of robots."""
+    links = list(figure.links.values())
+    root = next((link for link in links if isinstance(link.joint, Free)), None)
+    if root is None:
+        raise MotionError(f"Figure {figure.name!r} has no free root; read it with floating=True to move it as a whole.")
+    names, places = [], []
+    for link in links:
+        if link is root or link.joint.nv == 0:
+            continue
+        if link.joint.nv != 1 or link.joint.nq != 1:
+            raise MotionError(f"Joint {link.joint_name!r} is no hinge or slide: tables of robots have one number for a joint.")
+        names.append(link.joint_name)
+        places.append(figure.joints[link.joint_name].q.start)
+    return figure.joints[root.joint_name].q, names, np.array(places, int)
+
+
+def read_csv(path: str | PathLike[str], figure: Model, *, rate: float | None = None) -> Motion:
+    """Read a table as Unitree's robots have it: x y z, qx qy qz qw, then one number a joint in the figure's order; no header.
+
+    Args:
+        path: The file.
+        figure: The robot, with a free root and hinges or slides.
+        rate: Frames a second; by default 30, as these files have.
+    """
+    root, names, places = _columns(figure)
+    text = read_text(Path(path)).replace(",", " ").replace(";", " ")
+    lines = text.splitlines()
+    values = table(lines, 7 + len(names), str(path), 1, f"7 of the root and {len(names)} joints of {figure.name!r}")
+    if not len(values):
+        raise MotionFileError(f"{path} has no frames.")
+    lengths = np.linalg.norm(values[:, 3:7], axis=1)
+    if np.abs(lengths - 1).max() > 0.02:
+        k = int(np.argmax(np.abs(lengths - 1)))
+        raise MotionFileError(f"{path} line {k + 1}: columns 4-7 are no unit quaternion (qx qy qz qw); they are {lengths[k]:.3g} long.")
+    guesses = [Guess("quaternions", "qx qy qz qw", "columns 4-7, as Unitree's tables have them"), Guess("angles", "radians", "the same")]
+    if rate is None:
+        rate = RATE
+        guesses.append(Guess("frame rate", f"{RATE:g} frames/s", "the file does not say it", "rate"))
+    rate = doors.number(rate, "rate", above=0.0)
+    q = np.tile(figure.neutral, (len(values), 1))
+    q[:, root] = np.concatenate((values[:, :3], (values[:, [6, 3, 4, 5]].T / lengths).T), axis=1)
+    q[:, places] = values[:, 7:]
+    return Motion(figure, np.arange(len(values)) / rate, q, Path(path).stem, tuple(guesses))
+
+
+def write_csv(motion: Motion, path: str | PathLike[str]) -> None:
+    """Write such a table, and beside it ``NAME.names.txt`` with the names of its columns and the frame rate."""
+    root, names, places = _columns(motion.figure)
+    values = np.concatenate((motion.q[:, root][:, [0, 1, 2, 4, 5, 6, 3]], motion.q[:, places]), axis=1)
+    path = Path(path)
+    path.write_text("\n".join(",".join(f"{x:.9g}" for x in row) for row in values + 0.0) + "\n")
+    rate = (len(motion) - 1) / motion.duration if len(motion) > 1 else RATE
+    told = [f"# {motion.figure.name}, {rate:.9g} frames/s, metres and radians, z up", "x", "y", "z", "qx", "qy", "qz", "qw", *names]
+    path.with_suffix(".names.txt").write_text("\n".join(told) + "\n")
