@@ -17,14 +17,13 @@ from brachiate.errors import MotionError, MotionFileError
 #: Lengths that files count in [m].
 UNITS: Mapping[str, float] = {
     "m": 1.0,
-    "dm": 0.1,
     "cm": 0.01,
     "mm": 0.001,
     "in": 0.0254,
     "ft": 0.3048,
     "cmu": 0.0254 / 0.45,  # CMU's skeletons and their BVH: inches over 0.45
 }
-TALLEST, SMALLEST = 2.3, 1.1  # [m] of those who are recorded
+TALLEST, SMALLEST = 2.3, 1.1  # [m] of those who are recorded: no two of the units have statures in common
 LEGS = 0.49  # hips above the ankles over stature, the mean of grown-ups
 STANDING = 0.7  # cosine: upright on the average
 JUMP = 8.0  # times the usual change: the first frame does not belong to the motion
@@ -131,7 +130,7 @@ def _unit(clip: Clip, names: Anatomy | None, up: str, given: str | float | None,
         near = ", ".join(f"unit={name!r} ({length * tall:.2f} m tall)" for name, length in UNITS.items() if 0.3 < length * tall < 6.0)
         raise MotionFileError(
             f"{clip.name}: the unit of lengths cannot be told. The skeleton is {tall:.4g} units tall, which is a person's stature "
-            f"({SMALLEST}-{TALLEST} m) in {'none' if not fitting else 'more than one'} of the units known. Say it"
+            f"({SMALLEST}-{TALLEST} m) in none of the units known. Say it"
             + (f": {near}." if near else ", as the length of a unit in metres: unit=0.01.")
         )
     ((name, length),) = fitting.items()

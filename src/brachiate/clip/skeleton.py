@@ -88,6 +88,16 @@ class Skeleton:
         """The same, larger or smaller."""
         return Skeleton(self.names, self.parents, factor * self.offsets, tuple(End(end.joint, factor * end.offset) for end in self.ends))
 
+    @cached_property
+    def depth_first(self) -> tuple[int, ...]:
+        """All joints in the order in which files nest them: each before its children, and those before its brothers."""
+        found, ahead = [], [0]
+        while ahead:
+            j = ahead.pop()
+            found.append(j)
+            ahead += reversed(self.children[j])
+        return tuple(found)
+
     def below(self, joint: int) -> Sequence[int]:
         """A joint and all that hang on it."""
         found = [joint]

@@ -143,10 +143,10 @@ def _statements(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def _other(name: str, taken: dict[str, int]) -> str:
-    """A name that differs from all those taken: itself, or the next in a row of name', name'', ..."""
+    """A name that differs from all those taken: itself, or the next in a row of name', name'3, name'4, ..."""
     while name in taken:
         taken[name] += 1
-        name += "'" * (taken[name] - 1)
+        name += f"'{taken[name]}" if taken[name] > 2 else "'"
     taken[name] = 1
     return name
 
@@ -252,11 +252,14 @@ def format_bvh(clip: Clip) -> str:
     offsets = permuted_back(skeleton.offsets, up) / unit
     places = permuted_back(clip.places, up) / unit
     q = np.concatenate((clip.turns[..., :1], permuted_back(clip.turns[..., 1:], up)), axis=-1)
-    columns = []
+    alike = defaultdict(list)
     for j, letters in enumerate(channels):
-        order = "".join(letter for letter in letters if letter in "xyz")
-        angles = _angles(order, q[:, j], skeleton.names[j])
-        columns += [places[:, j, "XYZ".index(x)] if x in "XYZ" else angles[:, order.index(x)] for x in letters]
+        alike["".join(letter for letter in letters if letter in "xyz")].append(j)
+    angles = {}
+    for order, which in alike.items():
+        found = _angles(order, q[:, which], [skeleton.names[j] for j in which])
+        angles |= {(j, x): found[:, k, order.index(x)] for k, j in enumerate(which) for x in order}
+    columns = [places[:, j, "XYZ".index(x)] if x in "XYZ" else angles[j, x] for j in skeleton.depth_first for x in channels[j]]
     rate = clip.rate or 1.0
     lines = ["HIERARCHY", *_joint_lines(skeleton, offsets, channels, unit, up, 0, ""), "MOTION", f"Frames: {len(clip)}"]
     lines.append(f"Frame Time: {1.0 / rate:.10g}")
@@ -265,16 +268,19 @@ def format_bvh(clip: Clip) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _angles(order: str, q: Array, name: str) -> Array:
-    """Angles [deg] of a joint's rotation channels; refuses what too few of them cannot say."""
+def _angles(order: str, q: Array, names: list[str]) -> Array:
+    """Angles [deg] of the rotation channels of joints that have the same; refuses what too few of them cannot say."""
     if len(order) == 3:
         return np.degrees(turns.to_euler(order, q))
     rest = "".join(letter for letter in "xyz" if letter not in order)
     angles = turns.to_euler(order + rest, q)
-    beyond = float(np.abs(angles[:, len(order) :]).max(initial=0.0))
-    if beyond > 1e-5:
-        raise MotionError(f"Joint {name!r} has only the channels {order!r} and turns by {np.degrees(beyond):.2g} degrees about others.")
-    return np.degrees(angles[:, : len(order)])
+    beyond = np.abs(angles[..., len(order) :]).max(axis=(0, 2))
+    if beyond.max() > 1e-5:
+        worst = int(np.argmax(beyond))
+        raise MotionError(
+            f"Joint {names[worst]!r} has only the channels {order!r} and turns by {np.degrees(beyond[worst]):.2g} degrees about others."
+        )
+    return np.degrees(angles[..., : len(order)])
 
 
 def _joint_lines(skeleton: Skeleton, offsets: Array, channels: tuple[str, ...], unit: float, up: str, j: int, indent: str) -> list[str]:

@@ -10,9 +10,9 @@ from typing import Any
 from brachiate.clip.clip import Clip
 from brachiate.clip.settle import settle
 from brachiate.errors import MotionFileError
-from brachiate.io.motion_text import read_bytes
+from brachiate.io.motion_text import decoded, read_bytes
 
-_HEAD = 4096  # bytes are enough to tell
+_HEAD = 8192  # bytes are enough to tell
 _READABLE = "BVH, AMC (with its ASF) and DeepMimic's JSON"
 
 
@@ -48,8 +48,7 @@ def read_clip(
 
 def format_of(path: Path) -> str:
     """Which format a motion file has: ``"BVH"``, ``"AMC"`` or ``"DeepMimic"``."""
-    head = read_bytes(path)[:_HEAD].lstrip(b"\xef\xbb\xbf \t\r\n")
-    text = head.decode("latin-1")
+    text = decoded(read_bytes(path, first=_HEAD), str(path)).lstrip()
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     first = lines[0].upper() if lines else ""
     if first.startswith("HIERARCHY") or first.startswith("ROOT "):

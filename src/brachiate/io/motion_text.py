@@ -18,8 +18,8 @@ LONGEST_NAME = 200  # letters
 LARGEST = 1e12  # of all numbers: what is computed from such ones is still finite
 
 
-def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
-    """Return what a motion file holds, or say why it cannot be read."""
+def read_bytes(path: Path, most: int = MOST_BYTES, first: int = -1) -> bytes:
+    """Return what a motion file holds, all of it or the first bytes, or say why it cannot be read."""
     try:
         if not path.exists():
             raise MotionFileError(f"{path}: there is no such file. Check the path; it is relative to {Path.cwd()}.")
@@ -28,21 +28,26 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
         size = path.stat().st_size
         if size > most:
             raise MotionFileError(f"{path}: {size / 2**20:.0f} MB is more than a motion file may have ({most / 2**20:.0f} MB).")
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(first)
     except OSError as error:
         raise MotionFileError(f"{path} cannot be read: {error.strerror}.") from None
 
 
 def read_text(path: Path, most: int = MOST_BYTES) -> str:
-    """Return the text of a motion file: UTF-8 with or without a mark, UTF-16 with one, or Latin-1."""
-    data = read_bytes(path, most)
+    """Return the text of a motion file, or say why it has none."""
+    return decoded(read_bytes(path, most), str(path))
+
+
+def decoded(data: bytes, where: str) -> str:
+    """Text of bytes: UTF-8 with or without a mark, UTF-16 with one, or Latin-1; ``where`` names the file in messages."""
     if not data.strip():
-        raise MotionFileError(f"{path} is empty.")
+        raise MotionFileError(f"{where} is empty.")
     try:
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             return data.decode("utf-16")
         if b"\0" in data[:4096]:
-            raise MotionFileError(f"{path} is no text: it has zero bytes. Is it the right file?")
+            raise MotionFileError(f"{where} is no text: it has zero bytes. Is it the right file?")
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return data.decode("latin-1")

@@ -1,0 +1,273 @@
+"""Motion files made wrong in every way that comes to mind, by seeds, so that each can be made again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from numpy.random import Generator
+
+from brachiate.clip.clip import Clip
+from brachiate.clip.settle import settle
+from brachiate.errors import MotionError
+from brachiate.io.asf import parse_amc, parse_asf
+from brachiate.io.bvh import format_bvh, parse_bvh
+from brachiate.io.deepmimic import parse_deepmimic
+from brachiate.io.motion_text import decoded
+
+FORMATS = ("BVH", "ASF", "AMC", "DeepMimic")
+FRAMES = 6
+LONGEST = 1000  # letters of a message
+MOST = 200_000  # bytes of a file: longer ones take longer, and show nothing more
+#: A small person [m], y up: name, what it hangs on, place.
+PERSON = (
+    ("Hips", "", (0.0, 0.0, 0.0)),
+    ("Spine", "Hips", (0.0, 0.2, 0.0)),
+    ("Head", "Spine", (0.0, 0.4, 0.0)),
+    ("LeftUpLeg", "Hips", (0.1, 0.0, 0.0)),
+    ("LeftLeg", "LeftUpLeg", (0.0, -0.43, 0.0)),
+    ("LeftFoot", "LeftLeg", (0.0, -0.42, 0.0)),
+    ("RightUpLeg", "Hips", (-0.1, 0.0, 0.0)),
+    ("RightLeg", "RightUpLeg", (0.0, -0.43, 0.0)),
+    ("RightFoot", "RightLeg", (0.0, -0.42, 0.0)),
+    ("LeftArm", "Spine", (0.2, 0.35, 0.0)),
+    ("LeftForeArm", "LeftArm", (0.28, 0.0, 0.0)),
+    ("RightArm", "Spine", (-0.2, 0.35, 0.0)),
+    ("RightForeArm", "RightArm", (-0.28, 0.0, 0.0)),
+)
+#: Words for numbers that are none, or that are hard to bear.
+ODD = (
+    *("NaN", "nan", "inf", "-inf", "Infinity", "1e999", "-1e999", "1e308", "-1e308", "1e200", "1e12", "1e13", "-1e12", "1e-320", "-0", "0"),
+    *("-1", "0x1F", "1_000", "1,5", "1.2.3", "--1", "+", ".", "e", "²", "٣", "½", "", " ", '"', "null", "true", "[]", "{}", "9" * 5000),
+    *("1" * 400 + "e5", "99999999999999999999", "2147483648", "-2147483649", "4294967296", "1e9", "1000000000", "\x00", "\x1a", "\ufeff"),
+)
+#: What opens something in one format or another.
+OPENING = ("{\n", "}\n", "JOINT a\n{\n", "JOINT a\n", "End Site\n{\n", "[", "]", '{"a":', "begin\n", "end\n", ":root\n", ":bonedata\n", "(")
+OPENING = (
+    *OPENING,
+    "1\n",
+    "MOTION\n",
+    "ROOT a\n{\n",
+    "End Site\n{\n}\n",
+    "JOINT a\n{\n}\n",
+    "Hips Spine\n",
+    "[" * 50,
+    "\n",
+    "\r",
+    "\x0c",
+    " 0",
+)
+
+
+def _number(x: float) -> str:
+    return f"{x:.6g}"
+
+
+@cache
+def sample(form: str) -> bytes:
+    """A file as it should be."""
+    random = np.random.default_rng(FORMATS.index(form))
+    angles = random.uniform(-40, 40, (FRAMES, 3 * len(PERSON)))
+    if form == "DeepMimic":
+        rows = np.zeros((FRAMES, 44))
+        rows[:, [4, 8, 12, 16, 21, 25, 30, 35, 39]] = 1.0
+        rows[:, 0], rows[:, 2], rows[:, [20, 34]], rows[:, [29, 43]] = 0.03, 0.9, -0.4, 0.5
+        return json.dumps({"Loop": "wrap", "Frames": rows.tolist()}, indent=1 if random.random() < 0.5 else None).encode()
+    if form == "BVH":
+        lines = ["HIERARCHY", *_bvh_lines("Hips", PERSON[0][2], ""), "MOTION", f"Frames: {FRAMES}", "Frame Time: 0.01"]
+        return "\n".join((*lines, *("0 90 0 " + " ".join(map(_number, row)) for row in angles), "")).encode()
+    if form == "ASF":
+        return "\n".join(_asf_lines()).encode()
+    lines = [":FULLY-SPECIFIED", ":DEGREES"]
+    for k, row in enumerate(angles):
+        lines += [str(k + 1), "root 0 16 0 " + " ".join(map(_number, row[:3]))]
+        lines += [f"{name} " + " ".join(map(_number, row[3 * j : 3 * j + 3])) for j, (name, on, _) in enumerate(PERSON) if on]
+    return "\n".join(lines).encode()
+
+
+def _bvh_lines(name: str, place: tuple[float, ...], indent: str) -> list[str]:
+    inner = indent + " "
+    lines = [f"{indent}{'JOINT' if indent else 'ROOT'} {name}", indent + "{", f"{inner}OFFSET " + " ".join(_number(100 * x) for x in place)]
+    lines.append(f"{inner}CHANNELS {3 if indent else 6} {'' if indent else 'Xposition Yposition Zposition '}Zrotation Xrotation Yrotation")
+    below = [(child, at) for child, on, at in PERSON if on == name]
+    for child, at in below:
+        lines += _bvh_lines(child, at, inner)
+    return [*lines, *([] if below else [inner + "End Site", inner + "{", inner + " OFFSET 0 10 0", inner + "}"]), indent + "}"]
+
+
+def _asf_lines() -> list[str]:
+    lines = [":version 1.10", ":units", " mass 1", " length 0.45", " angle deg", ":root", " order TX TY TZ RX RY RZ", " axis XYZ"]
+    lines += [" position 0 0 0", " orientation 0 0 0", ":bonedata"]
+    for k, (name, on, place) in enumerate(PERSON):
+        if on:
+            length = 18 * float(np.linalg.norm(place))
+            lines += [
+                " begin",
+                f"  id {k}",
+                f"  name {name}",
+                "  direction " + " ".join(map(_number, place)),
+                f"  length {_number(length)}",
+            ]
+            lines += ["  axis 0 0 20 XYZ", "  dof rx ry rz", "  limits (-160 20)", "   (-70 70)", "   (-60 inf)", " end"]
+    lines += [":hierarchy", " begin"]
+    for name in dict.fromkeys(on for _, on, _ in PERSON if on):
+        lines.append(f"  {'root' if name == 'Hips' else name} " + " ".join(child for child, on, _ in PERSON if on == name))
+    return [*lines, " end"]
+
+
+# --- ways to be wrong ---------------------------------------------------------------------------
+
+
+def _cut(data: bytes, random: Generator) -> bytes:
+    k = int(random.integers(0, len(data) + 1))
+    return data[:k] if random.random() < 0.7 else data[k:]
+
+
+def _lines(data: bytes, random: Generator) -> bytes:
+    """Lines swapped, deleted, doubled, moved, or there many times."""
+    lines = data.split(b"\n")
+    i, j = (int(k) for k in random.integers(0, len(lines), 2))
+    match int(random.integers(0, 6)):
+        case 0:
+            lines[i], lines[j] = lines[j], lines[i]
+        case 1:
+            del lines[min(i, j) : max(i, j) + 1]
+        case 2:
+            lines.insert(i, lines[i])
+        case 3:
+            lines.insert(j, lines.pop(i))
+        case 4:
+            lines[i:i] = [lines[i]] * int(random.integers(2, 3000))
+        case _:
+            del lines[i]
+    return b"\n".join(lines)
+
+
+def _words(data: bytes, random: Generator) -> bytes:
+    """Numbers replaced by odd ones, or words by each other."""
+    places = [match.span() for match in re.finditer(rb"-?[\d.]+(?:e-?\d+)?" if random.random() < 0.7 else rb"[^\s,]+", data)]
+    if not places:
+        return data
+    (a, b), (c, d) = (places[int(k)] for k in random.integers(0, len(places), 2))
+    if random.random() < 0.8:
+        return data[:a] + str(random.choice(ODD)).encode() + data[b:]
+    if a > c:
+        a, b, c, d = c, d, a, b
+    return data[:a] + data[c:d] + data[b:c] + data[a:b] + data[d:] if b <= c else data
+
+
+def _bytes(data: bytes, random: Generator) -> bytes:
+    """Bytes replaced, put in between, or taken out."""
+    out = bytearray(data)
+    for _ in range(int(random.integers(1, 12))):
+        if not out:
+            break
+        k = int(random.integers(0, len(out)))
+        match int(random.integers(0, 4)):
+            case 0:
+                out[k] = int(random.integers(0, 256))
+            case 1:
+                out[k:k] = random.bytes(int(random.integers(1, 6)))
+            case 2:
+                del out[k]
+            case _:
+                out[k : k + 1] = random.choice(list(b"{}[]():,#.-+eE 0\t\r\n\"'")).tobytes()[:1]
+    return bytes(out)
+
+
+def _encoding(data: bytes, random: Generator) -> bytes:
+    text = data.decode("latin-1").replace("e", "é", int(random.integers(0, 3)))
+    name = str(random.choice(("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1", "cp037", "utf-7", "cp1252")))
+    return text.encode(name, "replace")[int(random.integers(0, 2)) * int(random.integers(0, 4)) :]
+
+
+def _nested(data: bytes, random: Generator) -> bytes:
+    """Something that opens, hundreds of times."""
+    lines = data.split(b"\n")
+    many = str(random.choice(OPENING)) * int(random.choice((1, 2, 5, 250, 3000)))
+    lines.insert(int(random.integers(0, len(lines) + 1)), many.encode())
+    return b"\n".join(lines)
+
+
+def _spliced(data: bytes, random: Generator) -> bytes:
+    """A piece of a file of any format in the middle."""
+    other = sample(str(random.choice(FORMATS)))
+    a, b = sorted(int(k) for k in random.integers(0, len(other), 2))
+    k = int(random.integers(0, len(data) + 1))
+    return data[:k] + other[a:b] + data[k + int(random.integers(0, 2)) * (b - a) :]
+
+
+def _ends(data: bytes, random: Generator) -> bytes:
+    """Other ends of lines, other blanks."""
+    return data.replace(b"\n", random.choice(np.array((b"\r\n", b"\r", b"\n\n", b" ", b"\x0b", b"\t\n"), object))).replace(b"  ", b"\t")
+
+
+WAYS: tuple[Callable[[bytes, Generator], bytes], ...] = (_cut, _lines, _words, _words, _bytes, _encoding, _nested, _spliced, _ends)
+
+
+def mutated(form: str, seed: int) -> bytes:
+    """A file made wrong in one to three ways; the same seed gives the same file."""
+    random = np.random.default_rng((FORMATS.index(form), seed))
+    data = sample(form)
+    for _ in range(int(random.integers(1, 4))):
+        data = WAYS[int(random.integers(0, len(WAYS)))](data, random)[:MOST]
+    return data
+
+
+# --- what comes of it ---------------------------------------------------------------------------
+
+
+@cache
+def _good_asf():
+    return parse_asf(sample("ASF").decode(), "good.asf")
+
+
+def parsed(form: str, data: bytes) -> Clip:
+    """The clip of a file's bytes."""
+    text = decoded(data, "file")
+    if form == "BVH":
+        return parse_bvh(text, "file")
+    if form == "DeepMimic":
+        return parse_deepmimic(text, "file")
+    if form == "ASF":
+        return parse_amc(sample("AMC").decode(), "good.amc", parse_asf(text, "file"))
+    return parse_amc(text, "file", _good_asf())
+
+
+def outcome(form: str, data: bytes) -> str:
+    """``"read"`` or ``"refused"``; anything else that is raised is wrong.
+
+    What is read must have finite numbers, as it is and settled, and can be written.
+    """
+    with np.errstate(divide="raise", over="raise", invalid="raise"):
+        try:
+            clip = parsed(form, data)
+        except MotionError as error:
+            return _refused(error)
+        _check(clip)
+        try:
+            clip = settle(clip)
+        except MotionError as error:
+            _refused(error)
+            clip = settle(clip, unit=0.01, up="y")
+        _check(clip)
+        try:
+            _check(parse_bvh(format_bvh(clip), "again"))
+        except MotionError as error:
+            _refused(error)  # such as numbers just below the limit, which are beyond it in another unit
+    return "read"
+
+
+def _refused(error: MotionError) -> str:
+    if len(str(error)) > LONGEST:
+        raise ValueError("a message of more than a screen")
+    return "refused"
+
+
+def _check(clip: Clip) -> None:
+    for what in (clip.times, clip.turns, clip.places, clip.positions, clip.orientations, clip.tips, clip.skeleton.rest):
+        assert np.isfinite(what).all(), "a number that is not finite"
+    assert np.abs(np.linalg.norm(clip.turns, axis=-1) - 1.0).max() < 1e-6, "a quaternion that is no rotation"

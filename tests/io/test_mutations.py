@@ -1,0 +1,39 @@
+"""Files made wrong by chance: each is read as finite numbers or refused in words, soon and without eating up memory."""
+
+from __future__ import annotations
+
+import resource
+import time
+
+import pytest
+from tests.io.mutations import FORMATS, mutated, outcome, sample
+
+COUNT = 800
+SOON = 1.0  # [s] of this process
+ROOM = 300  # [MB]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_files_as_they_should_be_are_read(form):
+    assert outcome(form, sample(form)) == "read"
+
+
+def test_seeds_make_the_same_file_again():
+    assert [mutated("BVH", seed) for seed in range(50)] == [mutated("BVH", seed) for seed in range(50)]
+    assert len({mutated("BVH", seed) for seed in range(50)}) > 40
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_files_made_wrong_are_read_or_refused(form):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = {"read": 0, "refused": 0}
+    for seed in range(COUNT):
+        data = mutated(form, seed)
+        start = time.process_time()
+        try:
+            found[outcome(form, data)] += 1
+        except Exception as error:
+            raise AssertionError(f"{form} seed {seed}: {type(error).__name__}: {error}") from error
+        assert time.process_time() - start < SOON, f"{form} seed {seed} takes too long"
+    assert min(found.values()) > COUNT / 20  # both come about
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1024 * ROOM
