@@ -26,7 +26,7 @@ UNITS: Mapping[str, float] = {
 TALLEST, SMALLEST = 2.3, 1.1  # [m] of those who are recorded: no two of the units have statures in common
 LEGS = 0.49  # hips above the ankles over stature, the mean of grown-ups
 STANDING = 0.7  # cosine: upright on the average
-JUMP = 8.0  # times the usual change: the first frame does not belong to the motion
+JUMP, FARTHEST = 8.0, 2.5  # times the usual or the largest change later on: the first frame does not belong to the motion
 #: Axes of a file as x forward, y left and z up of ours, where the figure looks along the axis after the one that is up.
 AXES: Mapping[str, tuple[int, int, int]] = {"x": (1, 2, 0), "y": (2, 0, 1), "z": (0, 1, 2)}
 
@@ -160,8 +160,8 @@ def _starts_at_rest(clip: Clip, given: bool | None, guesses: list[Guess]) -> boo
         return False
     still = np.median(turns.angle(clip.turns[0])) < 1e-3
     change = turns.angle(turns.product(turns.inverse(clip.turns[:-1]), clip.turns[1:])).max(axis=1)
-    usual = float(np.median(change[1:]))
-    if still and change[0] > JUMP * max(usual, 1e-6):
+    usual = min(JUMP * float(np.median(change[1:])), FARTHEST * float(change[1:].max()))
+    if still and change[0] > max(usual, 1e-5):
         why = f"hardly a joint is turned in it, and the next frame is {np.degrees(change[0]):.0f} degrees away: a T-pose"
         guesses.append(Guess("first frame", "dropped", why, "rest_frame"))
         return True
