@@ -23,6 +23,8 @@ from brachiate.model.joints import (
 from brachiate.model.material import Material
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Hull, Mesh, Plane, Shape, Sphere
+from brachiate.motion.motion import Motion
+from brachiate.motion.read import read_motion
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.bonds import Connection, Soft
@@ -32,8 +34,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Box", "BrachiateError", "Capsule", "Compound", "Connection", "Cylinder", "Cylindrical", "Data", "Ellipsoid", "Fixed", "Free",
-    "HeightField", "Hull", "Joint", "Material", "Mesh", "Model", "ModelBuilder", "Planar", "Plane", "Prismatic", "Recording", "Revolute",
-    "Shape",
-    "Simulation", "Soft", "Sphere", "Spherical", "Universal", "World", "cone", "dynamics", "figures", "kinematics", "manifold",
-    "read_model", "scenes",
+    "HeightField", "Hull", "Joint", "Material", "Mesh", "Model", "ModelBuilder", "Motion", "Planar", "Plane", "Prismatic", "Recording",
+    "Revolute", "Shape", "Simulation", "Soft", "Sphere", "Spherical", "Universal", "World", "cone", "dynamics", "figures", "kinematics",
+    "manifold", "read_model", "read_motion", "scenes",
 ]  # fmt: skip
