@@ -13,7 +13,8 @@ from numpy.random import Generator
 from brachiate.clip.clip import Clip
 from brachiate.clip.settle import settle
 from brachiate.errors import MotionError
-from brachiate.io.asf import parse_amc, parse_asf
+from brachiate.io.amc import parse_amc
+from brachiate.io.asf import parse_asf
 from brachiate.io.bvh import format_bvh, parse_bvh
 from brachiate.io.deepmimic import parse_deepmimic
 from brachiate.io.motion_text import decoded

@@ -15,7 +15,8 @@ from brachiate.clip.anatomy import anatomy_of
 from brachiate.clip.clip import Clip, Origin
 from brachiate.clip.settle import UNITS, settle
 from brachiate.errors import MotionError, MotionFileError
-from brachiate.io.asf import AsfSkeleton, parse_amc, parse_asf, read_amc
+from brachiate.io.amc import parse_amc, read_amc
+from brachiate.io.asf import AsfSkeleton, parse_asf
 from brachiate.io.bvh import read_bvh
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "asf_amc"

@@ -69,7 +69,7 @@ def _bvh(path: Path, given: dict[str, Any]) -> Clip:
 
 
 def _amc(path: Path, given: dict[str, Any]) -> Clip:
-    from brachiate.io.asf import read_amc  # noqa: PLC0415
+    from brachiate.io.amc import read_amc  # noqa: PLC0415
 
     if "skeleton" in given:
         given["skeleton_path"] = given.pop("skeleton")
