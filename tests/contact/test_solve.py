@@ -10,7 +10,7 @@ from tests.contact.falls import Fall, Warm
 
 from brachiate.compiled import MODE, call_at, entry
 from brachiate.contact.law import residual, state_name
-from brachiate.contact.rooms import AS_FROZEN, CONVEX, DISSIPATE, STATES, SWEEPS, UNSOLVED, WARM, open_problem
+from brachiate.contact.rooms import AS_FROZEN, CONVEX, DISSIPATE, HARDEN, STATES, SWEEPS, UNSOLVED, WARM, WAYS, open_problem
 from brachiate.contact.solve import solve_problem
 from brachiate.doors import Array
 
@@ -24,6 +24,14 @@ def dissipate(key):
     """Only the last resort."""
     (P,) = open_problem(key)
     call_at(P.far[DISSIPATE], key, key, 0.0, 0)
+    return P.residual[0]
+
+
+@entry
+def go_by_softer_ones(key):
+    """Only by way of softer problems."""
+    (P,) = open_problem(key)
+    call_at(P.far[HARDEN], key, key, 0.0, 0)
     return P.residual[0]
 
 
@@ -81,6 +89,20 @@ def test_bodies_that_touch_each_other(count: int) -> None:
     for _ in range(FEW):
         c = pile(rng, count)
         good(s, c, *s.solve(c))
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_softer_problems_lead_to_the_hard_one(count: int) -> None:
+    rng, s = np.random.default_rng(count), Solver(count)
+    for _ in range(FEW // 3):
+        c = pile(rng, count)
+        s.solve(c)
+        given, counted = s.P.G.copy(), s.P.path[: len(WAYS)].copy()
+        off = go_by_softer_ones(s.handle.key)
+        assert np.array_equal(s.P.G, given, equal_nan=True)  # nothing of the softness stays
+        assert (s.P.path[: len(WAYS)] == counted).all()
+        n = len(c.u0)
+        good(s, c, s.P.w[:n].copy(), s.P.u[:n].copy(), off)
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])

@@ -123,7 +123,7 @@ def test_units_and_axes():
     assert markers((HEAD + NAMES + ROWS).replace("mm", "m"), up="z")["Head"][0] == pytest.approx([4, 5, 6])
     assert markers((HEAD + NAMES + ROWS).replace("mm", "cm"), up="x")["Head"][0] == pytest.approx([0.05, 0.06, 0.04])
     assert markers(unit="m", up="z")["Head"][0] == pytest.approx([4, 5, 6])
-    with pytest.raises(MotionError, match="unit='mile' is none of m, dm"):
+    with pytest.raises(MotionError, match="unit='mile' is none of m, cm"):
         markers(unit="mile")
     with pytest.raises(MotionError, match="up='w' is none of"):
         markers(up="w")
@@ -186,7 +186,7 @@ def test_round_trips(tmp_path, unit, up):
         ("\t3\t2\tmm", "\t3\tx\tmm", "line 3: 'x' is no number of markers"),
         ("\t3\t2\tmm", "\t-3\t2\tmm", "line 3: '-3' is no number of frames"),
         ("\t3\t2\tmm", "\t3\t2", "line 3: 5 settings are named in line 2, 4 are there"),
-        ("mm", "furlong", "line 3: Units are 'furlong'; known are m, dm, cm, mm"),
+        ("mm", "furlong", "line 3: Units are 'furlong'; known are m, cm, mm"),
         ("Units", "", r"line 2 has no Units. Say what it counts in: unit='mm'"),
         ("NumMarkers", "Markers", "line 2: NumMarkers was expected"),
         ("Frame#", "Frames", "line 4: 'Frame#', 'Time' and names of markers were expected"),

@@ -3,8 +3,8 @@
 Mostly nothing changes: forces of the step before hold the law, or do after a Newton step or two with the same states
 (:mod:`.newton`). Otherwise states are found in rounds, by sweeps over the pairs (:mod:`.local`) or by splitting the pairs from
 their coupling (:mod:`.split`), and Newton tries them after each. Where one runs in circles the other one mostly does not. Should
-that not settle, centres of pressure are frozen as far as friction goes, and as a last resort a convex problem is solved
-(:mod:`.relaxed`). Every way is counted in ``path``.
+that not settle, softer problems lead to this one (:mod:`.harden`), or centres of pressure are frozen as far as friction goes, and as
+a last resort a convex problem is solved (:mod:`.relaxed`). Every way is counted in ``path``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from brachiate.compiled import call_at, entry, far, fields_of, kernel
+from brachiate.contact.harden import harden
 from brachiate.contact.law import (
     AIM,
     EXACT,
@@ -45,10 +46,12 @@ from brachiate.contact.rooms import (
     CORNERS,
     DISSIPATE,
     FROZEN,
+    HARDEN,
     NEWTON,
     PAIRS,
     PARTED,
     ROWS,
+    SOFTENED,
     SOLVE,
     SPLIT,
     STATES,
@@ -57,6 +60,7 @@ from brachiate.contact.rooms import (
     UNSOLVED,
     WARM,
     WAY,
+    WAYS,
     Problem,
     open_problem,
 )
@@ -99,6 +103,7 @@ ROUNDS = (
     (SPLIT, 1.0, 4096, BEST),
     (SWEEP, 0.5, 64, ON),  # with centres frozen, if nothing has come near
 )
+SHORT = 53  # so many of the rounds, while rows are softened
 FIRST, STEPS = 5, 6  # Newton steps of the first try, and of later rounds
 PATIENT, MODEST = 5, 5e-7  # so many rounds aim as high as they can; [m/s] what later ones are content with
 OVER, ROUND_OFF = 1e-11, 1e-14  # of friction: more than round-off, and what is
@@ -274,6 +279,19 @@ def last_resort(P, key, best):
 
 
 @kernel
+def hardened(P, key):
+    """Go by way of softer problems; otherwise back to the best forces so far. Says whether the law is held."""
+    copy(P, P.saved, P.best)
+    call_at(P.far[HARDEN], key, key, 0.0, 0)
+    if P.residual[0] <= MODEST:
+        return True
+    copy(P, P.w, P.saved)
+    call_at(P.far[SWEEP], key, key, 0.0, 0)
+    remember(P)
+    return False
+
+
+@kernel
 def way_of(P, k, warm):
     """How a solution of round k was found."""
     if P.count[FROZEN]:
@@ -288,14 +306,20 @@ def solve(key, held, x, n):
     """Find forces w, velocities u and states that hold the law, for the problem of the key ``held``.
 
     Before, w, area and slip are those to start from; a pair whose area is NEW has none. ``n`` is 1 if the same problem but for
-    u0 was just solved.
+    u0 was just solved, ``x`` is 1 while rows are softened: then only short rounds are tried.
     """
     (P,) = open_problem(held)
     new = begin(P, n)
     fresh, warm = new == P.count[PAIRS], new == 0
     best = off = math.inf
     for k in range(len(ROUNDS) + 1):
+        if x > 0.0 and k > SHORT:
+            recall(P)
+            P.residual[0] = best
+            return OK
         if k == len(ROUNDS):
+            if best > TOLERANCE and hardened(P, held):
+                return done(P, SOFTENED, P.residual[0])
             if best <= HARMLESS:
                 break
             freeze(P)
@@ -336,13 +360,13 @@ def new_problem(pairs: int) -> Problem:
     m = max(pairs, 1)
     n = (6 * m + 3) // 4 * 4
     squares, blocks = ("G", "answer", "factor"), ("basis", "test", "own")
-    size = {"count": 5, "path": 10, "far": 6, "residual": 1, "push": 3 * CORNERS * m}
+    size = {"count": 5, "path": len(WAYS) + 3, "far": 7, "tally": len(WAYS), "residual": 1, "push": 3 * CORNERS * m}
     size.update(
         dict.fromkeys(squares, n * n + 4),  # fours may reach beyond the last row
         **dict.fromkeys(blocks, BLOCK * m),
-        **dict.fromkeys(("u0", "u", "w", "z", "best", "swept", "shadow", "live"), n),
+        **dict.fromkeys(("u0", "u", "w", "z", "best", "swept", "shadow", "hard", "saved", "live"), n),
     )
     size.update(at=m + 1, first=m + 1, kept=m + 1)
     P = Problem(*(np.zeros((size.get(name, m), *kind.row), kind.dtype) for name, kind in fields_of(Problem).items()))
-    P.far[:] = [piece.address for piece in (newton, sweeps, split, choose, dissipate_most, solve)]
+    P.far[:] = [piece.address for piece in (newton, sweeps, split, choose, dissipate_most, harden, solve)]
     return P
