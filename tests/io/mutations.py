@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import numpy as np
@@ -272,3 +273,20 @@ def _check(clip: Clip) -> None:
     for what in (clip.times, clip.turns, clip.places, clip.positions, clip.orientations, clip.tips, clip.skeleton.rest):
         assert np.isfinite(what).all(), "a number that is not finite"
     assert np.abs(np.linalg.norm(clip.turns, axis=-1) - 1.0).max() < 1e-6, "a quaternion that is no rotation"
+
+
+def damaged(source: str, head: int) -> Iterator[str]:
+    """A text with letters lost, doubled and replaced, cut short, or with the first lines in another order: 1500 times."""
+    alphabet = "0123456789.-e\t\n =nNaifABC\0\x1c\u00e9"
+    for seed in range(1500):
+        dice = random.Random(seed)
+        text = list(source)
+        for _ in range(dice.randrange(1, 6)):
+            k = dice.randrange(len(text))
+            text[k : k + dice.choice((0, 1, 1, 5))] = dice.choice(alphabet) * dice.choice((0, 1, 1, 3))
+        lines = "".join(text)[: dice.choice((None, dice.randrange(len(text))))].splitlines(keepends=True)
+        if seed % 3 == 0:
+            first = lines[:head]
+            dice.shuffle(first)
+            lines[:head] = first
+        yield "".join(lines)

@@ -28,7 +28,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     ),
     "neck": ("neck", "lowerneck", "upperneck"),
     "head": ("head",),
-    "hip": ("upleg", "upperleg", "thigh", "femur", "hip", "upperleg"),
+    "hip": ("upleg", "upperleg", "thigh", "femur", "hip"),
     "knee": ("leg", "lowerleg", "lowleg", "shin", "calf", "tibia", "knee", "shank"),
     "ankle": ("ankle", "foot"),
     "toe": ("toe", "toes", "toebase", "ball", "toesbase"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,18 @@ class Guess(NamedTuple):
     def __str__(self) -> str:
         """Return one line."""
         return f"{self.what}: {self.value} ({self.why})"
+
+
+def take_frames(owner: Any, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Freeze copies of a frozen dataclass's arrays, which must have these shapes; its ``times`` must grow."""
+    times = doors.numbers(owner.times, (len(owner.times),), "times")
+    if len(times) < 1:
+        raise MotionError(f"A {type(owner).__name__.lower()} has one frame at least.")
+    steps = np.diff(times)
+    if not (steps > 0).all():
+        raise MotionError(f"Times must grow from frame to frame; frame {int(np.argmin(steps)) + 1} does not.")
+    for name, shape in {"times": times.shape, **shapes}.items():
+        object.__setattr__(owner, name, doors.frozen(doors.numbers(getattr(owner, name), shape, name).copy()))
 
 
 @dataclass(frozen=True)
@@ -69,12 +82,7 @@ class Clip:
 
     def __post_init__(self) -> None:
         f, n = len(self.times), len(self.skeleton)
-        if f < 1:
-            raise MotionError("A clip has one frame at least.")
-        for name, shape in (("times", (f,)), ("turns", (f, n, 4)), ("places", (f, n, 3))):
-            object.__setattr__(self, name, doors.frozen(doors.numbers(getattr(self, name), shape, name).copy()))
-        if f > 1 and not (np.diff(self.times) > 0).all():
-            raise MotionError(f"Times must grow from frame to frame; frame {int(np.argmin(np.diff(self.times))) + 1} does not.")
+        take_frames(self, {"turns": (f, n, 4), "places": (f, n, 3)})
 
     def __len__(self) -> int:
         return len(self.times)

@@ -15,7 +15,7 @@ import numpy as np
 from brachiate.clip import turns
 from brachiate.clip.anatomy import SIDES, Anatomy, anatomy_of
 from brachiate.clip.clip import Clip, Guess
-from brachiate.clip.settle import LEGS
+from brachiate.clip.settle import stature
 from brachiate.doors import Array
 from brachiate.errors import MotionError
 from brachiate.figures import looks, matter
@@ -84,7 +84,7 @@ def grow(
         )
     guesses = []
     if height is None:
-        height = _stature(clip, anatomy)
+        height = float(np.clip(stature(clip.skeleton, anatomy, 2), 0.5, 2.5))
         guesses.append(Guess("height", f"{height:.2f} m", "from the length of the legs", "height"))
     if mass is None:
         mass = LEAN * height * height
@@ -95,17 +95,6 @@ def grow(
     if hinges:
         guesses.append(Guess("hinges", ", ".join(hinges), f"they turn about one axis, to {np.degrees(ONE_LINE):g} degrees"))
     return Grown(model, plant.names, tuple(guesses))
-
-
-def _length(clip: Clip, top: int, bottom: int) -> float:
-    chain = clip.skeleton.chain(bottom)
-    above = clip.skeleton.chain(top)
-    return float(sum(np.linalg.norm(clip.skeleton.offsets[j]) for j in chain if j not in above))
-
-
-def _stature(clip: Clip, anatomy: Anatomy) -> float:
-    legs = [_length(clip, anatomy[f"{side}_hip"], anatomy[f"{side}_ankle"]) for side in SIDES]
-    return float(np.clip(np.mean(legs) / LEGS, 0.5, 2.5))
 
 
 def axis_of(q: Array) -> tuple[Array, float]:
@@ -402,7 +391,7 @@ class _Plant:
         return frame, _axes(ahead, tip)
 
     def sites(self, builder: ModelBuilder, side: str) -> None:
-        """Heel, sole, toe and grip, as the built-in figures have them."""
+        """Heel, sole and toe, as the built-in figures have them."""
         b, (frame, _) = self.body, self.standing(side)
         foot = self.names[self.anatomy[f"{side}_ankle"]]
         for name, x in (("heel", -b.heel), ("sole", b.length("foot") / 2 - b.heel), ("toe", b.length("foot") - b.heel)):

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from brachiate import doors
 from brachiate.clip import turns
-from brachiate.clip.clip import Clip, Guess
+from brachiate.clip.clip import Clip, Guess, take_frames
+from brachiate.clip.rooted import rooted
 from brachiate.doors import Array
 from brachiate.errors import MotionError
 from brachiate.figures.skeletal import grow
@@ -29,6 +29,7 @@ class Motion:
         guesses: What was assumed when it was read.
         clip: The clip it was made from, if it was: what its skeleton has beyond the figure (fingers, what a hinge leaves out) is
             written back with it.
+        links: Names of the links that joints of the clip's skeleton are, by their place in it.
     """
 
     figure: Model
@@ -40,13 +41,7 @@ class Motion:
     links: Mapping[int, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        f = len(self.times)
-        if f < 1:
-            raise MotionError("A motion has one frame at least.")
-        for name, shape in (("times", (f,)), ("q", (f, self.figure.nq))):
-            object.__setattr__(self, name, doors.frozen(doors.numbers(getattr(self, name), shape, name).copy()))
-        if f > 1 and not (np.diff(self.times) > 0).all():
-            raise MotionError(f"Times must grow from frame to frame; frame {int(np.argmin(np.diff(self.times))) + 1} does not.")
+        take_frames(self, {"q": (len(self.times), self.figure.nq)})
 
     def __len__(self) -> int:
         return len(self.times)
@@ -71,6 +66,7 @@ def motion_of(
     roles: Mapping[str, str] | None = None,
 ) -> Motion:
     """Build the body that goes with a clip, and move it as the clip does. See :func:`brachiate.figures.skeletal.grow`."""
+    clip = rooted(clip, roles)
     grown = grow(clip, mass=mass, height=height, sex=sex, roles=roles, name=clip.name)
     q = np.tile(grown.model.neutral, (len(clip), 1))
     for j, name in grown.links.items():
