@@ -20,6 +20,7 @@ BENCHMARKS = {
     "tree": "dynamics of trees: inverse, mass matrix, forward, free step; memory and compile time",
     "loops": "closed loops: time, gap and energy drift of steps; connecting and cutting; long chains",
     "contact": "contact: steps of a human figure that stands, and of one that lies",
+    "motion": "motions: reading and checking them, against real time",
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", "docs/conventions.md", "docs/closed-chains.md", "docs/contact.md", "docs/gallery.md"]
+PAGES = ["README.md", "docs/conventions.md", "docs/closed-chains.md", "docs/contact.md", "docs/motion.md", "docs/gallery.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from brachiate import dynamics, figures, kinematics, manifold, scenes
+from brachiate import dynamics, figures, kinematics, manifold, moves, scenes
 from brachiate.errors import BrachiateError
 from brachiate.io import read_model
+from brachiate.judge.check import check
+from brachiate.judge.report import Report
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.data import Data
 from brachiate.model.joints import (
@@ -23,10 +25,13 @@ from brachiate.model.joints import (
 from brachiate.model.material import Material
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Hull, Mesh, Plane, Shape, Sphere
+from brachiate.motion.ground import Ground
+from brachiate.motion.labels import Label, Labels, load_labels
 from brachiate.motion.motion import Motion
 from brachiate.motion.read import read_motion
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.simulation import Simulation
+from brachiate.transfer.retarget import retarget
 from brachiate.world.bonds import Connection, Soft
 from brachiate.world.world import World
 
@@ -34,7 +39,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Box", "BrachiateError", "Capsule", "Compound", "Connection", "Cylinder", "Cylindrical", "Data", "Ellipsoid", "Fixed", "Free",
-    "HeightField", "Hull", "Joint", "Material", "Mesh", "Model", "ModelBuilder", "Motion", "Planar", "Plane", "Prismatic", "Recording",
-    "Revolute", "Shape", "Simulation", "Soft", "Sphere", "Spherical", "Universal", "World", "cone", "dynamics", "figures", "kinematics",
-    "manifold", "read_model", "read_motion", "scenes",
+    "Ground", "HeightField", "Hull", "Joint", "Label", "Labels", "Material", "Mesh", "Model", "ModelBuilder", "Motion", "Planar", "Plane",
+    "Prismatic", "Recording", "Report", "Revolute", "Shape", "Simulation", "Soft", "Sphere", "Spherical", "Universal", "World", "check",
+    "cone", "dynamics", "figures", "kinematics", "load_labels", "manifold", "moves", "read_model", "read_motion", "retarget", "scenes",
 ]  # fmt: skip

@@ -107,7 +107,7 @@ class Handle:
 
 
 # Folders of this package that no compiled code is in, or takes anything from: editing them compiles nothing anew.
-WITHOUT_KERNELS = ("cli", "clip", "figures", "io", "motion", "scenes", "world")
+WITHOUT_KERNELS = ("cli", "clip", "figures", "io", "judge", "motion", "moves", "scenes", "support", "transfer", "world")
 
 
 def source_hash() -> str:

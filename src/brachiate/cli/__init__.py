@@ -84,24 +84,146 @@ def play(
     run(name, {"seconds": seconds, "dt": dt, "integrator": integrator}, out, picture, console)
 
 
+# What motion files leave open, said on the command line.
+Unit = Annotated[str | None, typer.Option(help="Unit of lengths: m, cm, mm, in, ft, cmu, or metres as a number.")]
+Up = Annotated[str | None, typer.Option(help="The axis of the file that points upwards: x, y or z.")]
+RestFrame = Annotated[bool | None, typer.Option(help="Whether the first frame is a T-pose to be dropped.")]
+Rate = Annotated[float | None, typer.Option(help="Frames a second, where the file does not say it.")]
+Bones = Annotated[Path | None, typer.Option(help="The ASF file of an AMC file, or joints at rest (.json, .npz) for AMASS.")]
+Mass = Annotated[float | None, typer.Option(help="Of the body [kg].")]
+Height = Annotated[float | None, typer.Option(help="Of the body [m].")]
+Sex = Annotated[str, typer.Option(help="male or female: whose proportions of mass.")]
+
+
+@app.command()
+def motions(
+    name: Annotated[str | None, typer.Argument(help="Of the one to write; without it they are listed.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The BVH file to write; NAME.bvh if not given.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="How long it takes [s].")] = None,
+    height: Annotated[float | None, typer.Option(help="Of the person [m].")] = None,
+    rate: Annotated[float | None, typer.Option(help="Frames a second.")] = None,
+    speed: Annotated[float | None, typer.Option(help="walk, turn: how fast [m/s].")] = None,
+    step: Annotated[float | None, typer.Option(help="walk, turn: length of a step [m].")] = None,
+    angle: Annotated[float | None, typer.Option(help="turn: how far to the left [deg].")] = None,
+    blend: Annotated[float | None, typer.Option(help="turn: how long the turning takes [s].")] = None,
+    high: Annotated[float | None, typer.Option(help="jump, kick: how high [m].")] = None,
+    far: Annotated[float | None, typer.Option(help="jump: how far forward [m].")] = None,
+    side: Annotated[str | None, typer.Option(help="kick: which leg, left or right.")] = None,
+    depth: Annotated[float | None, typer.Option(help="squat: how far hips go down [m].")] = None,
+    swing: Annotated[float | None, typer.Option(help="hang: how far to either side [deg].")] = None,
+    bar: Annotated[float | None, typer.Option(help="hang: height of the bar [m].")] = None,
+) -> None:
+    """List the ready-made motions, or write one as a BVH file."""
+    from brachiate.cli.moves import list_moves, write_move  # noqa: PLC0415
+
+    options = {
+        "seconds": seconds, "height": height, "rate": rate, "speed": speed, "step": step, "angle": angle, "blend": blend, "high": high,
+        "far": far, "side": side, "depth": depth, "swing": swing, "bar": bar,
+    }  # fmt: skip
+    if name is None:
+        list_moves(console)
+    else:
+        write_move(name, out, console, **options)
+
+
 @app.command()
 def info(
-    path: Annotated[Path, typer.Argument(help="A motion file: BVH, AMC (its ASF beside it) or DeepMimic's JSON.")],
-    unit: Annotated[str | None, typer.Option(help="Unit of lengths: m, cm, mm, in, ft, cmu, or metres as a number.")] = None,
-    up: Annotated[str | None, typer.Option(help="The axis of the file that points upwards: x, y or z.")] = None,
-    rest_frame: Annotated[bool | None, typer.Option(help="Whether the first frame is a T-pose to be dropped.")] = None,
-    rate: Annotated[float | None, typer.Option(help="Frames a second, where the file does not say it.")] = None,
-    skeleton: Annotated[Path | None, typer.Option(help="The ASF file of an AMC file.")] = None,
-    mass: Annotated[float | None, typer.Option(help="Of the body [kg].")] = None,
-    height: Annotated[float | None, typer.Option(help="Of the body [m].")] = None,
-    sex: Annotated[str, typer.Option(help="male or female: whose proportions of mass.")] = "male",
+    path: Annotated[Path, typer.Argument(help="A motion file: BVH, AMC (its ASF beside it), DeepMimic's JSON or AMASS's NPZ.")],
+    unit: Unit = None,
+    up: Up = None,
+    rest_frame: RestFrame = None,
+    rate: Rate = None,
+    skeleton: Bones = None,
+    mass: Mass = None,
+    height: Height = None,
+    sex: Sex = "male",
     draw: Annotated[Path | None, typer.Option(help="Write a strip of poses to this file.")] = None,
 ) -> None:
     """Tell what a motion file holds, and what was assumed to read it."""
     from brachiate.cli.motions import info as tell  # noqa: PLC0415
 
-    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton}
+    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton, "height": height}
     tell(path, reading, {"mass": mass, "height": height, "sex": sex}, draw, console)
+
+
+@app.command()
+def convert(
+    source: Annotated[Path, typer.Argument(help="A motion file: BVH, AMC, DeepMimic's JSON, NPZ (AMASS's or ours), CSV, MOT or STO.")],
+    out: Annotated[Path, typer.Argument(help="What to write: .bvh, .glb, .gltf, .npz, .tracker.npz, .csv, .mot or .sto.")],
+    figure: Annotated[str | None, typer.Option(help="Whose motion it is, for files without a skeleton: a model file or a name.")] = None,
+    to_rate: Annotated[float | None, typer.Option(help="Frames a second to write; by default as many as there are.")] = None,
+    order: Annotated[str | None, typer.Option(help="Of joints and bodies in .tracker.npz: depth or breadth.")] = None,
+    unit: Unit = None,
+    up: Up = None,
+    rest_frame: RestFrame = None,
+    rate: Rate = None,
+    skeleton: Bones = None,
+    mass: Mass = None,
+    height: Height = None,
+    sex: Sex = "male",
+) -> None:
+    """Read a motion in one format and write it in another."""
+    from brachiate.cli.convert import convert as run  # noqa: PLC0415
+
+    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton}
+    body = {"mass": mass, "height": height, "sex": sex}
+    run(source, out, reading, body, figure, {"rate": to_rate, "order": order}, console)
+
+
+@app.command()
+def check(
+    path: Annotated[Path, typer.Argument(help="A motion file: BVH, AMC, DeepMimic's JSON, NPZ (AMASS's or ours), CSV, MOT or STO.")],
+    figure: Annotated[str | None, typer.Option(help="Whose motion it is, for files without a skeleton: a model file or a name.")] = None,
+    ground: Annotated[str | None, typer.Option(help="flat, flat:HEIGHT, slope:ANGLE or slope:ANGLE:HEADING, then ,friction=MU.")] = None,
+    contacts: Annotated[Path | None, typer.Option(help="What touches when: a file as --save-contacts writes it.")] = None,
+    supports: Annotated[bool | None, typer.Option(help="Whether steps, seats and bars are looked for beside the ground.")] = None,
+    cutoff: Annotated[float | None, typer.Option(help="Frequency above which motion is noise [Hz]; 0: none is.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write all numbers to this file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write forces, residuals and contacts over time as a picture.")] = None,
+    save_contacts: Annotated[Path | None, typer.Option(help="Write what was found to touch, as a text that can be changed.")] = None,
+    unit: Unit = None,
+    up: Up = None,
+    rest_frame: RestFrame = None,
+    rate: Rate = None,
+    skeleton: Bones = None,
+    mass: Mass = None,
+    height: Height = None,
+    sex: Sex = "male",
+) -> None:
+    """Tell how far a motion is from what a body can do: forces nobody brings, feet that slide, torques beyond its strength."""
+    from brachiate.cli.check import run  # noqa: PLC0415
+
+    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton}
+    judging = {"ground": ground, "contacts": contacts, "supports": supports}
+    judging["cutoff"] = "auto" if cutoff is None else cutoff or None
+    files = {"json": json, "plot": plot, "save_contacts": save_contacts}
+    run(path, reading, {"mass": mass, "height": height, "sex": sex}, figure, judging, files, console)
+
+
+@app.command()
+def retarget(
+    path: Annotated[Path, typer.Argument(help="A motion file: BVH, AMC, DeepMimic's JSON, NPZ (AMASS's or ours), CSV, MOT or STO.")],
+    to: Annotated[str, typer.Option(help="Who shall do it: the name of a built-in figure, or a URDF or MJCF file.")],
+    out: Annotated[Path | None, typer.Option(help="What to write: .npz, .csv, .bvh, .glb, .tracker.npz, ...")] = None,
+    to_rate: Annotated[float | None, typer.Option(help="Frames a second of the result; by default as many as there are.")] = None,
+    figure: Annotated[str | None, typer.Option(help="Whose motion it is, for files without a skeleton: a model file or a name.")] = None,
+    map_file: Annotated[Path | None, typer.Option("--map", help="JSON with names of links by role, where they are not found.")] = None,
+    draw: Annotated[Path | None, typer.Option(help="Write a strip of poses to this file.")] = None,
+    unit: Unit = None,
+    up: Up = None,
+    rest_frame: RestFrame = None,
+    rate: Rate = None,
+    skeleton: Bones = None,
+    mass: Mass = None,
+    height: Height = None,
+    sex: Sex = "male",
+) -> None:
+    """Move another figure as a motion file says: the same poses, within its limits, feet where they stand."""
+    from brachiate.cli.retarget import retarget as run  # noqa: PLC0415
+
+    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton}
+    body = {"mass": mass, "height": height, "sex": sex}
+    run(path, to, out, reading, body, source=figure, rate=to_rate, map_file=map_file, draw=draw, console=console)
 
 
 def _length(unit: str | None) -> str | float | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from brachiate.figures.chains import arm2, chain, inchworm
+from brachiate.figures.gait import gait23
 from brachiate.figures.human import human16, human28, human40
 from brachiate.figures.machines import fivebar, scissor_lift, stewart
 from brachiate.figures.mechanisms import andrews, bricard, fourbar
@@ -20,7 +21,7 @@ from brachiate.model.model import Model
 FIGURES: Mapping[str, Callable[..., Model]] = MappingProxyType({
     f.__name__: f
     for f in (
-        human16, human28, human40, monkey16, arm2, chain, inchworm, bar, swing, plate, box, ground, slope,
+        human16, human28, human40, gait23, monkey16, arm2, chain, inchworm, bar, swing, plate, box, ground, slope,
         steps, terrain, fourbar, andrews, bricard, fivebar, stewart, scissor_lift,
     )
 })  # fmt: skip
@@ -29,6 +30,6 @@ FIGURES: Mapping[str, Callable[..., Model]] = MappingProxyType({
 names: tuple[str, ...] = tuple(FIGURES)
 
 __all__ = [
-    "FIGURES", "andrews", "arm2", "bar", "box", "bricard", "chain", "fivebar", "fourbar", "ground", "human16", "human28", "human40",
-    "inchworm", "monkey16", "names", "plate", "scissor_lift", "slope", "steps", "stewart", "swing", "terrain",
+    "FIGURES", "andrews", "arm2", "bar", "box", "bricard", "chain", "fivebar", "fourbar", "gait23", "ground", "human16", "human28",
+    "human40", "inchworm", "monkey16", "names", "plate", "scissor_lift", "slope", "steps", "stewart", "swing", "terrain",
 ]  # fmt: skip

@@ -32,6 +32,7 @@ LEAN = 22.0  # [kg/m²] mass over height squared of who says neither
 SLOW, LOW = 0.15, 0.04  # [m/s] and [m]: an ankle no faster, and no higher than this above its lowest, stands
 COLLAR = 0.01  # of the body is what a collar bone that turns takes with it
 GIRDLE = 0.4  # of the upper trunk belongs to the shoulders
+UNEVEN = 0.03  # [m] by which ankles of feet on one floor are off their middle at most
 FEW = 5  # frames are enough to know how a foot stands
 LINKS: Mapping[str, str] = {
     "hip": "thigh", "knee": "shank", "ankle": "foot", "toe": "toes", "clavicle": "clavicle", "shoulder": "upper_arm", "elbow": "forearm",
@@ -118,6 +119,7 @@ class _Plant:
         self.joints = {j: self._joint(j) for j in self.names}
         self.parts: dict[int, list[MassProperties]] = defaultdict(list)  # by joint, from the joint along the axes at rest
         self.shapes: dict[int, list[Shape]] = defaultdict(list)
+        self.depths = self._depths()
 
     def _names(self) -> dict[int, str]:
         """Joints that become links, by name: not what hangs on wrists, toes and the head, or a stub that nothing hangs on."""
@@ -179,7 +181,7 @@ class _Plant:
             part = matter.together(self.parts[j])
             parent = self.clip.skeleton.parents[j]
             joint = self.joints[j]
-            weight = {} if part is None else {"mass": part.mass, "center": part.center, "inertia": part.inertia}
+            weight = {"mass": 0.0} if part is None else {"mass": part.mass, "center": part.center, "inertia": part.inertia}
             turned = {"rotation": self.clip.turns[0, j]} if j and isinstance(joint, Fixed) else {}
             builder.link(
                 name, parent=self.names.get(parent), joint=joint, joint_name=self._joint_name(j),
@@ -229,13 +231,10 @@ class _Plant:
         for low, high in ((0.38, 0.50), (0.55, 0.85)):
             a, c = (hips + share * (neck - hips) for share in (low, high))
             j = self._spine_at(float((0.5 * (a + c) - hips) @ up), hips, up, (navel, np.inf))
-            half = (0.05 if low < 0.5 else 0.075) * k
-            for s in (-1, 1):
-                self.shapes[j].append(
-                    Capsule.between(
-                        a + s * half * across - self.rest[j], c + s * half * across - self.rest[j], 0.085 * k, color=looks.SHIRT
-                    )
-                )
+            half = (0.05 if low < 0.5 else 0.08) * k
+            for aside in (-half * across, 0.0 * across, half * across):
+                bone = Capsule.between(a + aside - self.rest[j], c + aside - self.rest[j], 0.08 * k, color=looks.SHIRT)
+                self.shapes[j].append(bone)
 
     def _spine_at(self, t: float, hips: Array, up: Array, least_and_most: tuple[float, float]) -> int:
         """The joint of the trunk that carries what is at height t above the hips.
@@ -331,7 +330,7 @@ class _Plant:
         """Sole and mass of a foot, parted where toes turn."""
         b, (frame, toes) = self.body, self.standing(side)
         toe = self.anatomy.joints.get(f"{side}_toe")
-        length, depth, ball = b.length("foot"), b.ankle, self._ball(side, frame)
+        length, depth, ball = b.length("foot"), self.depths[side], self._ball(side, frame)
         segment = b.segment("foot")
         apart = toe is not None and toe in self.names and not isinstance(self.joints[toe], Fixed)
         thick, wide = 0.018 * b.size, 0.082 * b.size
@@ -371,11 +370,7 @@ class _Plant:
         """Axes of a foot and of its toes as it stands flat: x to the toes, z up. Seen from their joints, in frames where it does."""
         clip, ankle = self.clip, self.anatomy[f"{side}_ankle"]
         toe = self.anatomy.joints.get(f"{side}_toe")
-        x, q = clip.positions[:, ankle], clip.orientations
-        chosen = np.arange(len(clip)) == 0
-        if len(clip) > 2:
-            speed = np.linalg.norm(np.gradient(x, clip.times, axis=0), axis=1)
-            chosen = (speed < SLOW) & (x[:, 2] < x[:, 2].min() + LOW)
+        q, chosen = clip.orientations, self._stands(side)
         up = np.array((0.0, 0.0, 1.0))
         if chosen.sum() < FEW:
             normal = tip = up  # at rest
@@ -390,12 +385,36 @@ class _Plant:
         ahead = turns.turned(turns.inverse(clip.turns[chosen, toe]), frame[:, 0]).mean(axis=0) if chosen.any() else frame[:, 0]
         return frame, _axes(ahead, tip)
 
+    def _stands(self, side: str) -> Array:
+        """In which frames a foot stands: its ankle is slow, and low."""
+        clip = self.clip
+        if len(clip) <= 2:
+            return np.arange(len(clip)) == 0
+        x = clip.positions[:, self.anatomy[f"{side}_ankle"]]
+        speed = np.linalg.norm(np.gradient(x, clip.times, axis=0), axis=1)
+        return (speed < SLOW) & (x[:, 2] < x[:, 2].min() + LOW)
+
+    def _depths(self) -> dict[str, float]:
+        """How deep soles are below ankles [m].
+
+        Skeletons do not say it, and often put one ankle higher than the other. Feet that stand on one floor do.
+        """
+        stands = {side: self._stands(side) for side in SIDES}
+        depth = self.body.ankle
+        if len(self.clip) <= 2 or any(chosen.sum() < FEW for chosen in stands.values()):
+            return dict.fromkeys(SIDES, depth)
+        heights = {side: float(np.median(self.clip.positions[stands[side], self.anatomy[f"{side}_ankle"], 2])) for side in SIDES}
+        middle = sum(heights.values()) / len(heights)
+        if any(abs(h - middle) > UNEVEN for h in heights.values()):
+            return dict.fromkeys(SIDES, depth)  # one stands on a step
+        return {side: depth + h - middle for side, h in heights.items()}
+
     def sites(self, builder: ModelBuilder, side: str) -> None:
         """Heel, sole and toe, as the built-in figures have them."""
         b, (frame, _) = self.body, self.standing(side)
         foot = self.names[self.anatomy[f"{side}_ankle"]]
         for name, x in (("heel", -b.heel), ("sole", b.length("foot") / 2 - b.heel), ("toe", b.length("foot") - b.heel)):
-            builder.site(f"{side}_{name}", foot, frame @ (x, 0.0, -b.ankle))
+            builder.site(f"{side}_{name}", foot, frame @ (x, 0.0, -self.depths[side]))
 
 
 def _mean_up(q: Array) -> Array:

@@ -28,7 +28,7 @@ PUSHED = 10.0  # [N] across a plate: with less, where the force acts is not know
 
 
 @dataclass(frozen=True)
-class Recording:
+class Capture:
     """What a C3D file holds.
 
     Args:
@@ -44,7 +44,7 @@ class Recording:
     guesses: tuple[Guess, ...] = ()
 
 
-def read_c3d(path: str | PathLike[str], *, unit: str | None = None, up: str | None = None) -> Recording:
+def read_c3d(path: str | PathLike[str], *, unit: str | None = None, up: str | None = None) -> Capture:
     """Read the markers and force plates of a C3D file.
 
     Args:
@@ -56,8 +56,8 @@ def read_c3d(path: str | PathLike[str], *, unit: str | None = None, up: str | No
     return parse_c3d(read_bytes(path), str(path), unit=unit, up=up)
 
 
-def parse_c3d(data: bytes, where: str, *, unit: str | None = None, up: str | None = None) -> Recording:
-    """The recording in the bytes of a C3D file; ``where`` names it in messages."""
+def parse_c3d(data: bytes, where: str, *, unit: str | None = None, up: str | None = None) -> Capture:
+    """What is in the bytes of a C3D file; ``where`` names it in messages."""
     if up is not None and up not in AXES:
         raise MotionError(f"up={up!r} is none of 'x', 'y', 'z': the axis of the file that points upwards.")
     if unit is not None and unit not in UNITS:
@@ -82,7 +82,7 @@ def parse_c3d(data: bytes, where: str, *, unit: str | None = None, up: str | Non
         names = told.labels("ANALOG", samples.shape[1], "channel")
         analog = Table(Path(where).stem, start / rate + np.arange(len(samples)) / (rate * per), names, samples)
     plates = tuple(_plates(told, samples, length, up, guesses))
-    return Recording(markers, analog, plates, tuple(guesses))
+    return Capture(markers, analog, plates, tuple(guesses))
 
 
 def _check_start(data: bytes, where: str) -> None:

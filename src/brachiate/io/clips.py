@@ -9,11 +9,12 @@ from typing import Any
 
 from brachiate.clip.clip import Clip
 from brachiate.clip.settle import settle
-from brachiate.errors import MotionFileError
+from brachiate.errors import FileFormatError, MotionFileError
 from brachiate.io.motion_text import decoded, read_bytes
 
 _HEAD = 8192  # bytes are enough to tell
-_READABLE = "BVH, AMC (with its ASF) and DeepMimic's JSON"
+_READABLE = "BVH, AMC (with its ASF), DeepMimic's JSON and AMASS's NPZ"
+_SETTLED = ("DeepMimic", "AMASS")  # their readers know units and axes
 
 
 def read_clip(
@@ -25,8 +26,11 @@ def read_clip(
     rate: float | None = None,
     skeleton: str | PathLike[str] | None = None,
     frames: slice | None = None,
+    height: float | None = None,
 ) -> Clip:
-    """Read a motion file: BVH, AMC with its ASF, or DeepMimic's JSON. What it does not say is found out, and told in ``clip.guesses``.
+    """Read a motion file: BVH, AMC with its ASF, DeepMimic's JSON, AMASS's NPZ.
+
+    What it does not say is found out, and told in ``clip.guesses``.
 
     Args:
         path: The file.
@@ -34,21 +38,28 @@ def read_clip(
         up: Which of its axes points upwards: ``"x"``, ``"y"`` or ``"z"``.
         rest_frame: Whether the first frame is a T-pose that does not belong to the motion.
         rate: Frames a second, for files that do not say it (AMC).
-        skeleton: The ASF file of an AMC file; by default the one beside it.
+        skeleton: The ASF file of an AMC file, by default the one beside it; or the bones of an AMASS file, see
+            :func:`brachiate.io.amass.read_amass`.
         frames: Some of the frames.
+        height: Of the person [m], for files that have no bones (AMASS); others say it themselves.
     """
     path = Path(path)
     form = format_of(path)
     given = {"rate": rate, "skeleton": skeleton, "frames": frames}
+    if form == "AMASS":
+        given |= {"height": height, "up": up, "unit": unit, "rest_frame": rest_frame}
     clip = _READERS[form](path, {key: value for key, value in given.items() if value is not None})
-    if clip.origin is not None and clip.origin.format == "DeepMimic":
+    if form in _SETTLED:
         return clip
     return settle(clip, unit=unit, up=up, rest_frame=rest_frame)
 
 
 def format_of(path: Path) -> str:
-    """Which format a motion file has: ``"BVH"``, ``"AMC"`` or ``"DeepMimic"``."""
-    text = decoded(read_bytes(path, first=_HEAD), str(path)).lstrip()
+    """Which format a motion file has: ``"BVH"``, ``"AMC"``, ``"DeepMimic"`` or ``"AMASS"``."""
+    head = read_bytes(path, first=_HEAD)
+    if head.startswith(b"PK"):
+        return _archived(path)
+    text = decoded(head, str(path)).lstrip()
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     first = lines[0].upper() if lines else ""
     if first.startswith("HIERARCHY") or first.startswith("ROOT "):
@@ -60,6 +71,31 @@ def format_of(path: Path) -> str:
     if text[:1] == "{" and '"frames"' in text.lower():
         return "DeepMimic"
     raise MotionFileError(f"{path}: this is no motion file that can be read: {_READABLE} are. It begins with {text[:40]!r}.")
+
+
+def is_amass(path: Path) -> bool:
+    """Whether an archive is a motion of AMASS, by the names of what is in it."""
+    try:
+        return format_of(path) == "AMASS"
+    except MotionFileError:
+        return False
+
+
+def _archived(path: Path) -> str:
+    """The format of an archive, by the names of what is in it."""
+    from brachiate.io.amass import has_motion  # noqa: PLC0415
+    from brachiate.io.archive import names_in  # noqa: PLC0415
+
+    try:
+        names = names_in(path, str(path), "a motion")
+    except FileFormatError as error:
+        raise MotionFileError(str(error)) from None
+    if has_motion(names):
+        return "AMASS"
+    if "joint_q" in names:
+        raise MotionFileError(f"{path}: whose motion is it? It has no skeleton. Give the figure: read_motion(path, figure).")
+    found = ", ".join(name[:30] for name in names[:8]) or "nothing"
+    raise MotionFileError(f"{path}: this archive is no motion that can be read. AMASS has 'poses' and 'trans' in it; this has {found}.")
 
 
 def _bvh(path: Path, given: dict[str, Any]) -> Clip:
@@ -84,11 +120,17 @@ def _deepmimic(path: Path, given: dict[str, Any]) -> Clip:
     return clip if frames is None else clip.frames(frames)
 
 
+def _amass(path: Path, given: dict[str, Any]) -> Clip:
+    from brachiate.io.amass import read_amass  # noqa: PLC0415
+
+    return read_amass(path, **_only(given, path, "frames", "rate", "skeleton", "height", "up"))
+
+
 def _only(given: dict[str, Any], path: Path, *known: str) -> dict[str, Any]:
     for key in given:
         if key not in known:
-            raise MotionFileError(f"{path}: {key.partition('_')[0]}= means nothing for this format. Leave it out.")
+            raise MotionFileError(f"{path}: {key.removesuffix('_path')}= means nothing for this format. Leave it out.")
     return given
 
 
-_READERS: dict[str, Callable[[Path, dict[str, Any]], Clip]] = {"BVH": _bvh, "AMC": _amc, "DeepMimic": _deepmimic}
+_READERS: dict[str, Callable[[Path, dict[str, Any]], Clip]] = {"BVH": _bvh, "AMC": _amc, "DeepMimic": _deepmimic, "AMASS": _amass}

@@ -14,6 +14,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from brachiate.errors import ModelFileError
+from brachiate.io import disk
 
 MOST_XML = 64 * 2**20  # [bytes]
 MOST_ASSET = 512 * 2**20  # [bytes] of one mesh
@@ -32,20 +33,8 @@ class Scan:
 
 
 def read_bytes(path: Path, most: int = MOST_XML, what: str = "a model file") -> bytes:
-    """Return what a file holds, or say why it cannot be read."""
-    try:
-        if not path.exists():
-            raise ModelFileError(f"{path}: there is no such file. Check the path; it is relative to {Path.cwd()}.")
-        if not path.is_file():
-            raise ModelFileError(f"{path} is not a regular file. Give the path of an MJCF (.xml) or URDF (.urdf) file.")
-        size = path.stat().st_size
-        if size > most:
-            raise ModelFileError(
-                f"{path}: {size / 2**20:.0f} MB is more than {what} may have ({most / 2**20:.0f} MB). Is it the right file?"
-            )
-        return path.read_bytes()
-    except OSError as error:
-        raise ModelFileError(f"{path} cannot be read: {error.strerror}.") from None
+    """Return what a file of a model holds, or say why it cannot be read."""
+    return disk.read_bytes(path, most, what, ModelFileError)
 
 
 def scan(data: bytes, where: str) -> Scan:

@@ -10,6 +10,7 @@ import numpy as np
 
 from brachiate.doors import Array
 from brachiate.errors import MotionError, MotionFileError
+from brachiate.io import disk
 
 MOST_BYTES = 512 * 2**20
 MOST_NUMBERS = 200_000_000
@@ -20,18 +21,7 @@ LARGEST = 1e12  # of all numbers: what is computed from such ones is still finit
 
 def read_bytes(path: Path, most: int = MOST_BYTES, first: int = -1) -> bytes:
     """Return what a motion file holds, all of it or the first bytes, or say why it cannot be read."""
-    try:
-        if not path.exists():
-            raise MotionFileError(f"{path}: there is no such file. Check the path; it is relative to {Path.cwd()}.")
-        if not path.is_file():
-            raise MotionFileError(f"{path} is not a regular file. Give the path of a motion file.")
-        size = path.stat().st_size
-        if size > most:
-            raise MotionFileError(f"{path}: {size / 2**20:.0f} MB is more than a motion file may have ({most / 2**20:.0f} MB).")
-        with path.open("rb") as file:
-            return file.read(first)
-    except OSError as error:
-        raise MotionFileError(f"{path} cannot be read: {error.strerror}.") from None
+    return disk.read_bytes(path, most, "a motion file", MotionFileError, first)
 
 
 def read_text(path: Path, most: int = MOST_BYTES) -> str:

@@ -250,5 +250,5 @@ def _check_sides(model: Model) -> None:
 
 
 def _new(motion: Motion, times: Array, q: Array) -> Motion:
-    """Other frames of the same figure. What the skeleton had beyond it does not go along."""
-    return replace(motion, times=times, q=q, clip=None, links={})
+    """Other frames of the same figure. What the skeleton had beyond it, contacts and forces do not go along."""
+    return replace(motion, times=times, q=q, clip=None, links={}, contacts=None, forces={})

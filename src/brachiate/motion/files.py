@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 
@@ -15,10 +16,11 @@ from brachiate.io.archive import read_archive, with_suffix
 from brachiate.io.motion_text import read_text, table
 from brachiate.model.joints import Free
 from brachiate.model.model import Model
+from brachiate.motion.labels import labels_from
 from brachiate.motion.motion import Motion
 
 FORMAT = "brachiate motion 1"
-UNITS = "s, m, rad; quaternions w x y z; free joints: position, quaternion"
+UNITS = "s, m, rad; quaternions w x y z; free joints: position, quaternion; forces: N, then the point in m"
 RATE = 30.0  # [frames/s] of tables that do not say it
 
 
@@ -36,6 +38,9 @@ def save_motion(motion: Motion, path: str | PathLike[str]) -> None:
         joint_q=np.array([(j.q.start, j.q.stop) for j in model.joints.values()], np.int64).reshape(-1, 2),
         times=motion.times,
         q=motion.q,
+        contacts=np.array(motion.contacts.lines() if motion.contacts is not None else [], dtype=str),
+        force_parts=np.array(list(motion.forces), dtype=str),
+        forces=np.array(list(motion.forces.values()), float).reshape(len(motion.forces), len(motion), 6),
     )
 
 
@@ -57,7 +62,25 @@ def load_motion(path: str | PathLike[str], figure: Model) -> Motion:
         right = array.ndim == (1 if columns is None else 2) and array.dtype == np.float64 and np.isfinite(array).all()
         if not right or (columns is not None and array.shape != (len(content["times"]), columns)):
             raise FileFormatError(f"{path}: {name} is {array.shape} {array.dtype}; finite numbers for every frame were expected.")
-    return Motion(figure, content["times"], content["q"], str(content.get("name", Path(path).stem)))
+    lines = [str(line) for line in np.atleast_1d(content.get("contacts", np.zeros(0)))]
+    return Motion(
+        figure,
+        content["times"],
+        content["q"],
+        str(content.get("name", Path(path).stem)),
+        contacts=labels_from(lines, str(path)) if lines else None,
+        forces=_forces(content, str(path)),
+    )
+
+
+def _forces(content: Mapping[str, Array], where: str) -> dict[str, Array]:
+    parts = [str(part) for part in np.atleast_1d(content.get("force_parts", np.zeros(0)))]
+    values = content.get("forces", np.zeros((0, len(content["times"]), 6)))
+    if values.shape != (len(parts), len(content["times"]), 6) or values.dtype != np.float64 or not np.isfinite(values).all():
+        raise FileFormatError(
+            f"{where}: forces are {values.shape} {values.dtype}; six finite numbers for each part and frame were expected."
+        )
+    return dict(zip(parts, values, strict=True))
 
 
 def _columns(figure: Model) -> tuple[slice, list[str], Array]:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
+from brachiate import doors
 from brachiate.clip import turns
 from brachiate.clip.clip import Clip, Guess, take_frames
 from brachiate.clip.rooted import rooted
@@ -15,6 +20,7 @@ from brachiate.errors import MotionError
 from brachiate.figures.skeletal import grow
 from brachiate.model.joints import Revolute, Spherical
 from brachiate.model.model import Model
+from brachiate.motion.labels import Labels
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,9 @@ class Motion:
         clip: The clip it was made from, if it was: what its skeleton has beyond the figure (fingers, what a hinge leaves out) is
             written back with it.
         links: Names of the links that joints of the clip's skeleton are, by their place in it.
+        captured: Whether it was recorded from a body: then it has noise, and nothing says where the floor is.
+        contacts: What touches when, if that is known.
+        forces: That act on parts of the body, by their names: force [N], and the point it acts at [m]: (f, 6) each.
     """
 
     figure: Model
@@ -39,9 +48,14 @@ class Motion:
     guesses: tuple[Guess, ...] = field(default=(), compare=False)
     clip: Clip | None = field(default=None, compare=False, repr=False)
     links: Mapping[int, str] = field(default_factory=dict, compare=False, repr=False)
+    captured: bool = field(default=False, compare=False, repr=False)
+    contacts: Labels | None = field(default=None, compare=False, repr=False)
+    forces: Mapping[str, Array] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         take_frames(self, {"q": (len(self.times), self.figure.nq)})
+        forces = {part: doors.frozen(doors.numbers(x, (len(self.times), 6), f"forces of {part}").copy()) for part, x in self.forces.items()}
+        object.__setattr__(self, "forces", MappingProxyType(forces))
 
     def __len__(self) -> int:
         return len(self.times)
@@ -54,7 +68,14 @@ class Motion:
     def frames(self, which: slice) -> Motion:
         """Some of the frames."""
         clip = self.clip.frames(which) if self.clip is not None else None
-        return replace(self, times=self.times[which], q=self.q[which], clip=clip)
+        forces = {part: values[which] for part, values in self.forces.items()}
+        return replace(self, times=self.times[which], q=self.q[which], clip=clip, forces=forces)
+
+    def save(self, path: str | PathLike[str], **options: Any) -> Path:
+        """Write it in the format that the file's name ends in; see :func:`brachiate.motion.write.write_motion`."""
+        from brachiate.motion.write import write_motion  # noqa: PLC0415  (which writes motions, and so needs this file)
+
+        return write_motion(self, path, **options)
 
 
 def motion_of(
@@ -80,7 +101,7 @@ def motion_of(
             q[:, place] = turns.steady(clip.turns[:, j])
         elif isinstance(link.joint, Revolute):
             q[:, place] = _angles(clip.turns[:, j], link.joint.elements[0].axis)[:, None]
-    return Motion(grown.model, clip.times, q, clip.name, (*clip.guesses, *grown.guesses), clip, grown.links)
+    return Motion(grown.model, clip.times, q, clip.name, (*clip.guesses, *grown.guesses), clip, grown.links, captured=True)
 
 
 def _angles(q: Array, axis: Array) -> Array:

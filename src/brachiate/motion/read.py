@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from brachiate.clip.clip import Guess
 from brachiate.errors import MotionFileError
-from brachiate.io.clips import read_clip
+from brachiate.figures.gait import gait23
+from brachiate.figures.skeletal import LEAN
+from brachiate.io.clips import is_amass, read_clip
+from brachiate.io.opensim import Table, read_table
 from brachiate.model.model import Model
 from brachiate.motion.files import load_motion, read_csv
+from brachiate.motion.gait import gait_motion, is_gait
 from brachiate.motion.motion import Motion, motion_of
+from brachiate.motion.tables import read_motion_table
+
+GAIT, STATURE = "gait23", 1.75  # [m]
 
 
 def read_motion(
@@ -28,8 +38,9 @@ def read_motion(
 ) -> Motion:
     """Read a motion, and say what was assumed about it.
 
-    BVH, AMC and DeepMimic files bring a skeleton, and a body is built for it. Archives of ours and tables of robots (.csv) are motions
-    of a figure that must be given.
+    BVH, AMC, DeepMimic and AMASS files bring a skeleton, and a body is built for it; so it is for OpenSim's tables (.mot, .sto) in the
+    coordinates of gait models (``pelvis_tilt``, ``hip_flexion_r``, ...). Archives of ours, tables of robots (.csv) and other tables are
+    motions of a figure that must be given.
 
     Args:
         path: The file.
@@ -43,16 +54,60 @@ def read_motion(
             :func:`brachiate.io.clips.read_clip`.
     """
     path = Path(path)
-    kind = path.suffix.lower()
-    if kind in (".npz", ".csv"):
+    of_a_figure = _reader_for_a_figure(path)
+    gait = _gait(path)
+    if gait is not None and (figure is None or figure.name == GAIT):
+        _only(reading, gait_motion, path)
+        motion = _walker(gait, figure, mass, height, sex)
+    elif of_a_figure is not None:
         if figure is None:
             raise MotionFileError(f"{path}: whose motion is it? Give the figure: read_motion(path, figure).")
-        motion = load_motion(path, figure) if kind == ".npz" else read_csv(path, figure, **reading)
+        motion = of_a_figure(path, figure, **_only(reading, of_a_figure, path))
     else:
         if figure is not None:
             raise MotionFileError(f"{path} brings a skeleton of its own, and a body is built for it. Leave the figure out.")
-        motion = motion_of(read_clip(path, **reading), mass=mass, height=height, sex=sex, roles=roles)
+        motion = motion_of(read_clip(path, height=height, **reading), mass=mass, height=height, sex=sex, roles=roles)
     if not quiet:
         for guess in motion.guesses:
             print(f"{path.name}: {guess}", file=sys.stderr)
     return motion
+
+
+def _gait(path: Path) -> Table | None:
+    """The table of a gait model, if the file is one."""
+    if path.suffix.lower() not in (".mot", ".sto"):
+        return None
+    table = read_table(path)
+    return table if is_gait(table) else None
+
+
+def _walker(table: Table, figure: Model | None, mass: float | None, height: float | None, sex: str) -> Motion:
+    """Motion of a gait figure, built if it is not given."""
+    guesses = []
+    if figure is None:
+        if height is None:
+            height = STATURE
+            guesses.append(Guess("height", f"{height:g} m", "the table does not say it", "height"))
+        if mass is None:
+            mass = LEAN * height * height
+            guesses.append(Guess("mass", f"{mass:.0f} kg", f"a lean person of {height:g} m", "mass"))
+        figure = gait23(height, mass, sex)
+    motion = gait_motion(table, figure)
+    return replace(motion, guesses=(*motion.guesses, *guesses))
+
+
+def _only(reading: Mapping[str, Any], reader: Callable[..., Motion], path: Path) -> dict[str, Any]:
+    """What a reader is told, which must be something it takes."""
+    given = {key: value for key, value in reading.items() if value is not None}
+    for key in given:
+        if key not in inspect.signature(reader).parameters:
+            raise MotionFileError(f"{path}: {key}= means nothing for this format. Leave it out.")
+    return given
+
+
+def _reader_for_a_figure(path: Path) -> Callable[..., Motion] | None:
+    """What reads a file that is a motion of a figure; None for one that brings a skeleton."""
+    kind = path.suffix.lower()
+    if kind == ".npz" and path.is_file() and is_amass(path):
+        return None
+    return {".npz": load_motion, ".csv": read_csv, ".mot": read_motion_table, ".sto": read_motion_table}.get(kind)

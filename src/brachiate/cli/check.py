@@ -1,0 +1,99 @@
+"""What is wrong with a motion, as a table, a verdict and files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from brachiate.cli.convert import figure_of, tell_guesses
+from brachiate.cli.describe import table_of
+from brachiate.judge.check import check
+from brachiate.judge.report import BOUNDS, NEARLY, PHYSICAL, Report
+from brachiate.motion.read import read_motion
+
+COLORS = {PHYSICAL: "green", NEARLY: "yellow"}
+ROWS = {
+    "residual": ("force nobody brings", "residual_rms_N", "N RMS", "residual_peak_N", "N peak"),
+    "moment": ("moment nobody brings", "residual_moment_rms_Nm", "N·m RMS", "residual_moment_peak_Nm", "N·m peak"),
+    "skate": ("sliding while in contact", "skate_mean_m_s", "m/s mean", "skate_share_above_0.05_m_s", "of it above 0.05"),
+    "depth": ("in the ground", "penetration_mean_mm", "mm mean", "penetration_max_mm", "mm at most"),
+    "float": ("above it, though in contact", "float_mean_mm", "mm mean", "float_max_mm", "mm at most"),
+    "cone": ("force outside the cone of friction", "cone_share", "of the time", None, ""),
+    "cop": ("pressure outside what touches", "cop_outside_rms_mm", "mm RMS", "cop_share", "of the time"),
+    "torque": ("torque against its limit", "torque_peak_share_of_limit", "at most", None, ""),
+    "limit": ("joints beyond their limits", "limit_max_deg", "deg at most", "limit_share", "of the time"),
+    "flight": ("acceleration beside gravity in flight", "flight_acceleration_rms_m_s2", "m/s² RMS", "flight_share", "of the time"),
+}
+
+
+def run(
+    path: Path,
+    reading: dict[str, Any],
+    body: dict[str, Any],
+    figure: str | None,
+    judging: dict[str, Any],
+    files: dict[str, Path | None],
+    console: Console,
+) -> None:
+    """Check a motion and tell."""
+    model = figure_of(figure, console) if figure is not None else None
+    given = {key: value for key, value in reading.items() if value is not None}
+    motion = read_motion(path, model, quiet=True, **body, **given)
+    report = check(motion, **judging)
+    tell_guesses(report.guesses, console)
+    _tell(report, console)
+    for what, write in (("json", report.save), ("plot", report.plot), ("save_contacts", report.labels.save)):
+        out = files[what]
+        if out is not None:
+            write(out)
+            console.print(f"  {escape(str(out))}", highlight=False)
+
+
+def _tell(report: Report, console: Console) -> None:
+    table = table_of(f"{report.motion.name}: {report.motion.duration:.2f} s, {len(report.times)} frames", {
+        "what": "left", "how much": "left", "and": "left", "physical up to": "left",
+    })  # fmt: skip
+    s = report.summary
+    for name, (what, first, unit, second, other) in ROWS.items():
+        value = report.scores[name]
+        bound = BOUNDS[name]
+        color = "green" if value <= bound.physical else "yellow" if value <= bound.nearly else "red"
+        more = f"{_shown(s[second], other)} {other}" if second else ""
+        table.add_row(what, f"[{color}]{_shown(s[first], unit)} {unit}[/]", more, _bound(report, name))
+    console.print(table)
+    console.print(
+        f"in contact {100 * s['contact_share']:.0f} % of the time; jerk {s['jerk_rms_m_s3']:.0f} m/s³ RMS"
+        + (f"; {s['frames_without_solution']:.0f} frames are not quite solved" if s["frames_without_solution"] else ""),
+        highlight=False,
+    )
+    color = COLORS.get(report.verdict, "red")
+    reasons = f": {', '.join(ROWS[name][0] for name in report.faults[:3])}" if report.faults else ""
+    console.print(f"verdict: [bold {color}]{report.verdict}[/]{reasons}", highlight=False, soft_wrap=True)
+    for moment in report.worst:
+        console.print(
+            f"  {moment.time:6.2f} s  {moment.part}: {moment.why} ({moment.times:.1f} times too much)", highlight=False, soft_wrap=True
+        )
+
+
+def _shown(value: float, unit: str) -> str:
+    if unit in ("of the time", "at most", "of it above 0.05"):
+        return f"{100 * value:.0f} %"
+    return f"{value:.3f}" if unit.startswith("m/s") else f"{value:.1f}"
+
+
+def _bound(report: Report, name: str) -> str:
+    """What a bound is in the unit of its row."""
+    bound, weight, lever = BOUNDS[name].physical, *report.unit
+    shown = {
+        "residual": f"{bound * weight:.0f} N ({100 * bound:.0f} % of the weight)",
+        "moment": f"{bound * lever:.1f} N·m",
+        "skate": f"{bound:g} m/s",
+        "cone": f"{100 * bound:.0f} %",
+        "torque": f"{100 * bound:.0f} %",
+        "limit": f"{57.29577951308232 * bound:.0f} deg",
+        "flight": f"{bound:g} m/s²",
+    }
+    return shown.get(name, f"{1e3 * bound:.0f} mm")

@@ -1,0 +1,59 @@
+"""A motion from one format to another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+import brachiate as br
+from brachiate.cli.describe import built_in, table_of
+from brachiate.clip.clip import Guess
+from brachiate.errors import UnknownName
+from brachiate.motion.read import read_motion
+from brachiate.motion.write import write_motion
+
+
+def convert(
+    source: Path, out: Path, reading: dict[str, Any], body: dict[str, Any], figure: str | None, writing: dict[str, Any], console: Console
+) -> None:
+    """Read a motion and write it; tell what was assumed, and what was written."""
+    model = figure_of(figure, console) if figure is not None else None
+    given = {key: value for key, value in reading.items() if value is not None}
+    motion = read_motion(source, model, quiet=True, **body, **given)
+    tell_guesses(motion.guesses, console)
+    path = write_motion(motion, out, **{key: value for key, value in writing.items() if value is not None})
+    rate = writing.get("rate") or ((len(motion) - 1) / motion.duration if len(motion) > 1 else 0.0)
+    console.print(
+        f"  {escape(str(path))}  [dim]{escape(motion.name)}: {motion.duration:.2f} s, {rate:.4g} frames a second, "
+        f"{motion.figure.nv} degrees of freedom[/]",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def figure_of(name: str, console: Console) -> br.Model:
+    """A built-in figure, or one from a file; a robot that its file fixes to the world is read as one that moves."""
+    if name in br.figures.FIGURES:
+        return built_in(name)
+    if "." not in name and "/" not in name and not Path(name).exists():
+        raise UnknownName("file or built-in figure", name, br.figures.FIGURES, "this folder or package")
+    model = br.read_model(name)
+    if any(isinstance(link.joint, br.Free) for link in model.links.values()):
+        return model
+    console.print(f"{escape(name)} is fixed to the world; it is read as one that moves freely.", highlight=False)
+    return br.read_model(name, floating=True)
+
+
+def tell_guesses(guesses: Sequence[Guess], console: Console) -> None:
+    """Print what was assumed, if anything."""
+    if not guesses:
+        return
+    table = table_of("assumed", {"what": "left", "as": "left", "why": "left", "say otherwise with": "left"})
+    for guess in guesses:
+        flag = f"--{guess.flag.replace('_', '-')}" if guess.flag else ""
+        table.add_row(guess.what, escape(guess.value), escape(guess.why), flag)
+    console.print(table)

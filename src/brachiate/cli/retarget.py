@@ -1,0 +1,91 @@
+"""A motion of one figure as a motion of another, from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+
+from brachiate.cli.convert import figure_of
+from brachiate.cli.describe import table_of
+from brachiate.errors import MotionFileError
+from brachiate.model.data import Data
+from brachiate.motion.edit import resampled
+from brachiate.motion.read import read_motion
+from brachiate.motion.write import write_motion
+from brachiate.show.draw import picture
+from brachiate.transfer.retarget import Retargeted, retargeted
+
+POSES = 9  # in a strip
+#: How to say otherwise what has no option of its own name.
+ELSEWHERE = {"roles": "--map"} | {what: f"retarget({what}=...)" for what in ("contacts", "scale", "ground")}
+
+
+def retarget(
+    path: Path,
+    to: str,
+    out: Path | None,
+    reading: dict[str, Any],
+    body: dict[str, Any],
+    *,
+    source: str | None,
+    rate: float | None,
+    map_file: Path | None,
+    draw: Path | None,
+    console: Console,
+) -> None:
+    """Move a figure as a file says another one moves; tell what was assumed and how well it does; write it."""
+    figure = figure_of(to, console)
+    given = {key: value for key, value in reading.items() if value is not None}
+    whose = figure_of(source, console) if source is not None else None
+    motion = read_motion(path, whose, quiet=True, **body, **given)
+    if rate is not None:
+        motion = resampled(motion, rate)
+    done = retargeted(motion, figure, roles=roles_in(map_file) if map_file is not None else None)
+    table = table_of("assumed", {"what": "left", "as": "left", "why": "left", "say otherwise with": "left"})
+    for guess in done.motion.guesses:
+        flag = f"--{guess.flag.replace('_', '-')}" if guess.flag else ""
+        table.add_row(guess.what, escape(guess.value), escape(guess.why), ELSEWHERE.get(guess.flag, flag))
+    console.print(table)
+    tell(done, console)
+    if out is not None:
+        written = write_motion(done.motion, out)
+        console.print(f"  {escape(str(written))}  [dim]{len(motion)} frames of {escape(figure.name)}[/]", highlight=False, soft_wrap=True)
+    if draw is not None:
+        data = Data(figure)
+        chosen = np.unique(np.linspace(0, len(motion) - 1, POSES).astype(int))
+        picture([(data, done.motion.q[k]) for k in chosen], draw, width=12.0)
+        console.print(f"  {escape(str(draw))}  [dim]{len(chosen)} poses[/]", highlight=False, soft_wrap=True)
+
+
+def tell(done: Retargeted, console: Console) -> None:
+    """Print how well it does."""
+    worst = sorted(done.errors.items(), key=lambda item: -item[1])[:4]
+    limits = sorted(done.at_limits.items(), key=lambda item: -item[1])[:4]
+    lines = {
+        "away from the source's pose": ", ".join(f"{role} {error:.1f} cm" for role, error in worst),
+        "skating": f"{100 * done.skate:.2f} cm/s on the average of what stands",
+        "below the ground": f"{done.penetration:.1f} mm at most",
+        "off the ground": f"{done.floating:.1f} mm at most of what should stand",
+        "jerk": f"{done.jerk:.2f} times the source's",
+        "at limits": ", ".join(f"{name} {share:.0%}" for name, share in limits) or "never",
+    }
+    for what, value in lines.items():
+        console.print(f"[bold]{what}[/]: {escape(value)}", highlight=False, soft_wrap=True)
+
+
+def roles_in(path: Path) -> dict[str, str]:
+    """Names of links by role, from a JSON file such as ``{"left_knee": "link7"}``."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise MotionFileError(f"{path}: the map of roles cannot be read ({problem.strerror}).") from None
+    except ValueError as problem:
+        raise MotionFileError(f'{path} is no JSON ({problem}). Write names of links by role: {{"left_knee": "link7"}}.') from None
+    if not isinstance(content, dict) or not all(isinstance(value, str) for value in content.values()):
+        raise MotionFileError(f'{path}: expected names of links by role, such as {{"left_knee": "link7"}}.')
+    return content

@@ -1,0 +1,201 @@
+"""SMPL's bodies: joints in the order of their files, and where they are at rest, which is a standard person's [DL] or a file's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brachiate import doors
+from brachiate.clip.settle import permuted
+from brachiate.clip.skeleton import End, Skeleton
+from brachiate.doors import Array
+from brachiate.errors import FileFormatError, MotionError, MotionFileError
+from brachiate.io.archive import arrays, names_in
+from brachiate.io.motion_text import LARGEST, read_bytes, read_text
+from brachiate.model import anthropometry
+
+#: Joints of the body in the order of all of these files, and what each hangs on.
+BODY: Mapping[str, str] = {
+    "pelvis": "", "left_hip": "pelvis", "right_hip": "pelvis", "spine1": "pelvis", "left_knee": "left_hip", "right_knee": "right_hip",
+    "spine2": "spine1", "left_ankle": "left_knee", "right_ankle": "right_knee", "spine3": "spine2", "left_foot": "left_ankle",
+    "right_foot": "right_ankle", "neck": "spine3", "left_collar": "spine3", "right_collar": "spine3", "head": "neck",
+    "left_shoulder": "left_collar", "right_shoulder": "right_collar", "left_elbow": "left_shoulder", "right_elbow": "right_shoulder",
+    "left_wrist": "left_elbow", "right_wrist": "right_elbow",
+}  # fmt: skip
+FINGERS = ("index", "middle", "pinky", "ring", "thumb")
+HANDS = tuple(f"{side}_{finger}{k}" for side in ("left", "right") for finger in FINGERS for k in (1, 2, 3))
+#: Joints of a row, by how many it has; those of the face are not taken.
+LAYOUTS: Mapping[int, tuple[str, ...]] = {
+    22: tuple(BODY),
+    24: (*BODY, "left_hand", "right_hand"),
+    52: (*BODY, *HANDS),
+    55: (*BODY, "jaw", "left_eye", "right_eye", *HANDS),
+}
+MODELS = {22: "SMPL's body", 24: "SMPL", 52: "SMPL-H", 55: "SMPL-X"}
+_OTHERS = ("left_hand", "right_hand", *HANDS)
+MOST_UNPACKED = 2**30  # bytes
+ANKLE = 0.039  # height of the ankle over stature [DC]
+RESTS = (0.01, 3.0)  # [m]: joints at rest are not farther from the pelvis, and legs not shorter
+#: Fingers over the length of the hand: how far ahead of its middle they are, and where they begin and end.
+_FINGERS = {"index": (0.13, 0.5, 0.95), "middle": (0.0, 0.5, 1.0), "pinky": (-0.22, 0.45, 0.75), "ring": (-0.12, 0.48, 0.95)}
+_FINGERS |= {"thumb": (0.2, 0.15, 0.6)}
+
+
+def listed(names: list[str]) -> str:
+    """Names, cut where they would fill the screen."""
+    return ", ".join(name[:30] for name in names[:8]) + (", ..." if len(names) > 8 else "") if names else "none at all"
+
+
+def checked(content: Mapping[str, Array], name: str, shape: tuple[int, ...], largest: float, where: str) -> Array:
+    """An array of finite numbers of this shape, none beyond what is largest, or an error that says what it is instead."""
+    array = content[name]
+    if array.dtype.kind not in "fiu" or array.shape != shape:
+        expected = " x ".join(map(str, shape)) or "one"
+        raise MotionFileError(f"{where}: {name!r} is {array.dtype} of the shape {array.shape}; {expected} numbers were expected.")
+    values = array.astype(float)
+    wrong = ~(np.abs(values) <= largest)  # NaN too
+    if wrong.any():
+        at = tuple(int(k) for k in np.argwhere(wrong)[0]) if shape else ()
+        told = f" (row {at[0]})" if len(at) > 1 else ""
+        raise MotionFileError(f"{where}: a number in {name!r}{told} is {values[at]:g}, which is no finite number up to {largest:g}.")
+    return values
+
+
+@dataclass(frozen=True)
+class Bones:
+    """Where joints and tips of limbs are at rest, along our axes [m], seen from the pelvis."""
+
+    rest: Mapping[str, Array]
+    tips: Mapping[str, Array]  # from the joint they are beyond
+    pelvis: Array | None = None  # along the file's axes, from where places are counted
+
+    def scaled(self, factor: float) -> Bones:
+        """The same, larger or smaller."""
+        rest, tips = ({name: factor * x for name, x in table.items()} for table in (self.rest, self.tips))
+        return Bones(rest, tips, self.pelvis)
+
+
+def _parent(name: str) -> str:
+    if name in BODY:
+        return BODY[name]
+    side, _, part = name.partition("_")
+    return f"{side}_wrist" if part == "hand" or part.endswith("1") else f"{name[:-1]}{int(name[-1]) - 1}"
+
+
+def skeleton_of(names: list[str], body: Bones) -> Skeleton:
+    """The skeleton of these joints, the pelvis first."""
+    parents = tuple(names.index(_parent(name)) if _parent(name) else -1 for name in names)
+    offsets = np.array([body.rest[name] - (body.rest[_parent(name)] if _parent(name) else 0.0) for name in names])
+    offsets[0] = 0.0
+    tips = {name: tip for name, tip in body.tips.items() if name in names and not any(_parent(other) == name for other in names)}
+    return Skeleton(tuple(names), parents, offsets, tuple(End(names.index(name), tip) for name, tip in tips.items()))
+
+
+def standard() -> Bones:
+    """A person of one metre who stands with arms spread: lengths of limbs and trunk are de Leva's [DL], the rest is by eye."""
+    length = {name: anthropometry.segment(name, 1.0).length for name in ("thigh", "shank", "upper_arm", "forearm", "foot")}
+    neck, shoulder, hand = (anthropometry.distance(name, 1.0) for name in ("neck_to_hips", "shoulders_to_hips", "wrist_to_fingertip"))
+    # Hips below the pelvis such that it is as high above the ground as SMPL's, 0.547 of the stature; the ball of the foot above it.
+    hips, sole = 0.017, 0.012
+    trunk = neck - hips
+    rest: dict[str, Any] = {"pelvis": (0, 0, 0), "spine1": (-0.01, 0, 0.21 * trunk), "spine2": (-0.012, 0, 0.47 * trunk)}
+    rest |= {"spine3": (-0.01, 0, 0.58 * trunk), "neck": (-0.015, 0, trunk), "head": (0.0, 0, trunk + 0.045)}
+    tips: dict[str, Any] = {"head": (0.0, 0.0, 0.105)}
+    for side, s in (("left", 1.0), ("right", -1.0)):
+        leg = {"hip": (0, s * 0.048, -hips), "knee": (0, s * 0.048, -hips - length["thigh"])}
+        bottom = -hips - length["thigh"] - length["shank"]
+        leg |= {"ankle": (0, s * 0.048, bottom), "foot": (0.45 * length["foot"], s * 0.052, bottom - ANKLE + sole)}
+        high, reach = shoulder - hips, 0.110
+        arm = {"collar": (-0.01, s * 0.035, high - 0.01), "shoulder": (-0.01, s * reach, high)}
+        arm |= {"elbow": (-0.01, s * (reach + length["upper_arm"]), high)}
+        wrist = reach + length["upper_arm"] + length["forearm"]
+        arm |= {"wrist": (-0.01, s * wrist, high), "hand": (-0.01, s * (wrist + 0.45 * hand), high)}
+        rest |= {f"{side}_{joint}": place for joint, place in (leg | arm).items()}
+        tips |= {
+            f"{side}_foot": (0.28 * length["foot"], 0, -sole),
+            f"{side}_hand": (0, s * 0.55 * hand, 0),
+            f"{side}_wrist": (0, s * hand, 0),
+        }
+        for finger, (ahead, start, end) in _FINGERS.items():
+            for k in (1, 2, 3):
+                out = wrist + hand * (start + (k - 1) / 3 * (end - start))
+                rest[f"{side}_{finger}{k}"] = (-0.01 + hand * ahead, s * out, high)
+            tips[f"{side}_{finger}3"] = (0, s * hand * (end - start) / 3, 0)
+    return Bones({k: np.array(x, float) for k, x in rest.items()}, {k: np.array(x, float) for k, x in tips.items()})
+
+
+def given_by(path: Path, content: Mapping[str, Array], where: str) -> Bones:
+    """Bones from a file of the user's."""
+    rest = _from_json(path) if path.suffix.lower() == ".json" else _from_archive(path, content, where)
+    missing = [name for name in BODY if name not in rest]
+    if missing:
+        raise MotionFileError(f"{path}: the skeleton lacks {listed(missing)}. All {len(BODY)} joints of the body are needed.")
+    rest = {name: rest[name] for name in (*BODY, *_OTHERS) if name in rest}
+    for name in _OTHERS:  # from the knuckles outwards
+        if name in rest and _parent(name) not in rest:
+            del rest[name]
+    away = {name: x - rest["pelvis"] for name, x in rest.items()}
+    far = max(away, key=lambda name: float(np.abs(away[name]).max()))
+    legs = [float(np.linalg.norm(rest[f"{side}_hip"] - rest[f"{side}_ankle"])) for side in ("left", "right")]
+    if not np.abs(away[far]).max() < RESTS[1] or min(legs) < RESTS[0]:
+        raise MotionFileError(
+            f"{path}: {far!r} is {np.round(away[far], 2)} from the pelvis, and the legs are {min(legs):.3g} m long. Are these metres?"
+        )
+    usual = standard()
+    size = sum(legs) / 2 / float(np.linalg.norm(usual.rest["left_hip"] - usual.rest["left_ankle"]))
+    return Bones({name: permuted(x, "y") for name, x in away.items()}, usual.scaled(size).tips, rest["pelvis"])
+
+
+def _from_json(path: Path) -> dict[str, Array]:
+    try:
+        content = json.loads(read_text(path))
+        return {str(name): _three(place, path, str(name)) for name, place in content.items() if name in BODY or name in _OTHERS}
+    except (RecursionError, AttributeError, ValueError) as error:
+        if isinstance(error, MotionError):
+            raise
+        raise MotionFileError(f'{path}: three numbers for each joint were expected, {{"pelvis": [0, 0.9, 0], ...}}.') from None
+
+
+def _three(place: Any, path: Path, name: str) -> Array:
+    right = isinstance(place, list) and len(place) == 3 and all(isinstance(x, int | float) and abs(x) <= LARGEST for x in place)
+    if not right:
+        raise MotionFileError(f"{path}: {name!r} is {doors.shown(place)}; three finite numbers were expected.")
+    return np.array(place, float)
+
+
+def _from_archive(path: Path, content: Mapping[str, Array], where: str) -> dict[str, Array]:
+    parts = ("J_regressor", "v_template", "shapedirs")
+    try:
+        data = read_bytes(path)
+        names = names_in(data, str(path), "a skeleton")
+        shaped = "betas" in content and all(part in names for part in parts)
+        found = arrays(data, str(path), "a skeleton", parts if shaped else ("J",), MOST_UNPACKED)
+    except FileFormatError as error:
+        raise MotionFileError(str(error)) from None
+    if not found:
+        raise MotionFileError(f"{path}: 'J', the places of joints at rest, was expected, or {', '.join(parts)}; it has {listed(names)}.")
+    J = _shaped(found, content["betas"], path, where) if shaped else found["J"]
+    if J.ndim != 2 or len(J) not in LAYOUTS:
+        raise MotionFileError(f"{path}: joints at rest have the shape {J.shape}; {', '.join(map(str, LAYOUTS))} rows of 3 were expected.")
+    places = checked({"J": J}, "J", (len(J), 3), LARGEST, str(path))
+    return dict(zip(LAYOUTS[len(J)], places, strict=True))
+
+
+def _shaped(found: Mapping[str, Array], betas: Array, path: Path, where: str) -> Array:
+    """Joints of a body model for the shape of somebody: those of its vertices as the shape moves them."""
+    regressor, vertices, directions = (found[name] for name in ("J_regressor", "v_template", "shapedirs"))
+    rows, v = regressor.shape[:1], vertices.shape[0] if vertices.ndim == 2 else -1
+    if regressor.ndim != 2 or directions.ndim != 3 or directions.shape[:2] != (v, 3):
+        raise MotionFileError(f"{path}: J_regressor, v_template and shapedirs do not fit each other: {[found[k].shape for k in found]}.")
+    regressor = checked(found, "J_regressor", (*rows, v), LARGEST, str(path))
+    vertices = checked(found, "v_template", (v, 3), LARGEST, str(path))
+    directions = checked(found, "shapedirs", directions.shape, LARGEST, str(path))
+    shape = betas[0] if betas.ndim == 2 and len(betas) else betas
+    shape = checked({"betas": shape}, "betas", (shape.size,), 1e3, where)
+    k = min(len(shape), directions.shape[2])
+    return regressor @ (vertices + directions[..., :k] @ shape[:k])

@@ -1,0 +1,68 @@
+"""Check: how far a motion is from what a body can do."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+from brachiate import doors
+from brachiate.clip.clip import Guess
+from brachiate.errors import MotionError
+from brachiate.judge.metrics import metrics_of
+from brachiate.judge.report import Report
+from brachiate.motion.course import Course
+from brachiate.motion.ground import Ground, ground_of
+from brachiate.motion.labels import Labels, load_labels
+from brachiate.motion.motion import Motion
+from brachiate.support.infer import bearing, infer
+from brachiate.support.spots import spots_of
+from brachiate.support.track import Track
+
+CUTOFF = 10.0  # [Hz] of captured motion: people hardly move faster, and markers shake
+
+
+def check(
+    motion: Motion,
+    *,
+    ground: Ground | str | None = None,
+    contacts: Labels | str | PathLike[str] | None = None,
+    supports: bool | None = None,
+    cutoff: float | str | None = "auto",
+) -> Report:
+    """Tell what a body would need to make a motion: forces that nobody brings, feet that slide, torques beyond its strength.
+
+    Args:
+        motion: Of a figure with a free root.
+        ground: A :class:`Ground`, or its words (``"flat:0.02"``, ``"slope:10"``); by default level, where a captured motion stands on it,
+            or at height 0.
+        contacts: What touches: labels or a file of them; by default what the motion has, else it is
+            found.
+        supports: Whether something beside the ground may carry it: steps, a seat, a bar, found where parts stay; by default only
+            if the ground is not given either.
+        cutoff: Frequency above which the motion is taken for noise [Hz]; ``None``: not at all; ``"auto"``: 10 for captured motion.
+    """
+    if len(motion) < 3:
+        raise MotionError(f"{motion.name} has {len(motion)} frames: three at least say how it accelerates.")
+    guesses: list[Guess] = []
+    captured = motion.captured
+    if isinstance(cutoff, str):
+        doors.one_of(cutoff, ("auto",), "cutoff")
+        cutoff = CUTOFF if captured else None
+        why = "captured motion has noise, which accelerations magnify" if captured else "it was not captured"
+        guesses.append(Guess("smoothing", f"below {CUTOFF:g} Hz" if captured else "none", why, "cutoff"))
+    if isinstance(ground, str):
+        ground = ground_of(ground)
+    if ground is None:
+        ground = Ground(None if captured else 0.0)
+    if contacts is None:
+        contacts = motion.contacts
+    moments = Course(motion.figure, motion.times, motion.q, cutoff).at(motion.times)
+    if isinstance(contacts, (str, PathLike)):
+        contacts = load_labels(contacts, spots_of(motion.figure).parts)
+    track = Track(motion.figure, moments, contacts.ground if contacts is not None else ground)
+    if contacts is None:
+        contacts, found = infer(track, supports)
+        guesses += found
+    else:
+        track.carry(*bearing(track, contacts))
+    frames, names = metrics_of(track, contacts)
+    return Report(motion, track, contacts, frames, names, (*motion.guesses, *guesses), cutoff)

@@ -1,0 +1,94 @@
+"""``brachiate check``: a table, a verdict, and files."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.support.jumps import jump
+from typer.testing import CliRunner
+
+import brachiate as br
+from brachiate import moves
+from brachiate.cli import app
+from brachiate.io.bvh import write_bvh
+from brachiate.motion.files import load_motion, save_motion
+from brachiate.motion.motion import Motion, motion_of
+
+
+@pytest.fixture(scope="module")
+def squat(tmp_path_factory):
+    path = tmp_path_factory.mktemp("clips") / "squat.bvh"
+    write_bvh(moves.make("squat", seconds=2.0), path)
+    return path
+
+
+def run(*words):
+    return CliRunner(env={"COLUMNS": "140"}).invoke(app, ["check", *map(str, words)], catch_exceptions=False)
+
+
+def test_it_tells_what_it_found(squat):
+    result = run(squat)
+    assert result.exit_code == 0
+    for words in ("floor", "force nobody brings", "verdict: physical", "say otherwise with"):
+        assert words in result.output
+
+
+def test_it_writes_numbers_picture_and_contacts(squat, tmp_path):
+    pytest.importorskip("matplotlib")
+    files = {name: tmp_path / name for name in ("report.json", "report.png", "contacts.txt")}
+    result = run(squat, "--json", files["report.json"], "--plot", files["report.png"], "--save-contacts", files["contacts.txt"])
+    assert result.exit_code == 0
+    content = json.loads(files["report.json"].read_text())
+    assert content["format"] == "brachiate check 1"
+    assert content["verdict"] == "physical"
+    assert files["report.png"].stat().st_size > 10_000
+    again = run(squat, "--contacts", files["contacts.txt"])
+    assert "verdict: physical" in again.output
+
+
+def test_a_slope_matters(squat):
+    # Soles that are level stand on their edges there
+    result = run(squat, "--ground", "slope:15")
+    assert "not physical" in result.output
+
+
+def test_motions_of_a_figure(tmp_path):
+    path = tmp_path / "jump.npz"
+    save_motion(jump(), path)
+    result = run(path, "--figure", "human28", "--ground", "flat,friction=1")
+    assert "verdict: physical" in result.output
+
+
+def test_contacts_and_forces_are_kept_with_a_motion(tmp_path):
+    from brachiate.judge.check import check  # noqa: PLC0415
+
+    report = check(motion_of(moves.make("squat", seconds=1.0)))
+    annotated = report.annotated()
+    total = sum(forces[:, 2] for forces in annotated.forces.values())
+    assert total == pytest.approx(report.track.force[..., 2].sum(axis=1), abs=1e-9)
+    path = tmp_path / "squat.npz"
+    save_motion(annotated, path)
+    again = load_motion(path, annotated.figure)
+    assert again.contacts is not None
+    assert {c.part for c in again.contacts.contacts} == {c.part for c in report.labels.contacts}
+    assert set(again.forces) == set(annotated.forces)
+    for part, forces in annotated.forces.items():
+        assert (again.forces[part] == forces).all()
+    part = next(iter(annotated.forces))
+    assert again.frames(slice(0, 10)).forces[part].shape == (10, 6)
+    assert isinstance(again, Motion)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--ground", "hill"), "no ground"),
+        (("--contacts", "nowhere.txt"), "no such file"),
+        (("--figure", "human28"), "skeleton of its own"),
+        (("--cutoff", "-3"), "cutoff"),
+    ],
+)
+def test_bad_options_are_refused(squat, words, message):
+    with pytest.raises(br.BrachiateError, match=message):
+        run(squat, *words)

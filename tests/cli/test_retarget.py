@@ -1,0 +1,59 @@
+"""``brachiate retarget``."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from tests.clip.people import stepping
+from typer.testing import CliRunner
+
+import brachiate as br
+from brachiate.cli import app, main
+from brachiate.io.bvh import format_bvh
+from brachiate.motion.files import load_motion
+
+
+@pytest.fixture
+def walk(tmp_path):
+    path = tmp_path / "walk.bvh"
+    path.write_text(format_bvh(stepping(frames=30, rate=30.0)))
+    return path
+
+
+def test_a_walk_of_a_built_in_figure(walk, tmp_path):
+    out, draw = tmp_path / "walk.npz", tmp_path / "walk.png"
+    result = CliRunner().invoke(app, ["retarget", str(walk), "--to", "human28", "--out", str(out), "--draw", str(draw)])
+    assert result.exit_code == 0, result.output
+    for what in ("scale of the path", "skating", "below the ground", "jerk", "at limits"):
+        assert what in result.output
+    motion = load_motion(out, br.figures.human28())
+    assert len(motion) == 30
+    assert draw.stat().st_size > 1000
+
+
+def test_other_rate_and_a_map(walk, tmp_path):
+    roles, out = tmp_path / "roles.json", tmp_path / "walk.npz"
+    roles.write_text(json.dumps({"left_foot": "left_foot"}))
+    args = ["retarget", str(walk), "--to", "human16", "--to-rate", "15", "--map", str(roles), "--out", str(out)]
+    assert CliRunner().invoke(app, args).exit_code == 0
+    assert np.allclose(np.diff(load_motion(out, br.figures.human16()).times), 1 / 15)
+
+
+def test_doors(walk, tmp_path, monkeypatch, capsys):
+    def told(*args: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["brachiate", "retarget", *args])
+        with pytest.raises(SystemExit):
+            main()
+        return capsys.readouterr().err
+
+    assert "human82" in told(str(walk), "--to", "human82")
+    assert "no free root" in told(str(walk), "--to", "arm2")
+    broken = tmp_path / "roles.json"
+    broken.write_text("left_knee: 3")
+    assert "is no JSON" in told(str(walk), "--to", "human28", "--map", str(broken))
+    broken.write_text('{"left_knee": 3}')
+    assert "names of links by role" in told(str(walk), "--to", "human28", "--map", str(broken))
+    assert "cannot be read" in told(str(walk), "--to", "human28", "--map", str(tmp_path / "none.json"))

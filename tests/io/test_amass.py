@@ -1,0 +1,434 @@
+"""AMASS: rotations of SMPL's joints, from which a person must come who stands, and looks where they look."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import struct
+import time
+import zipfile
+
+import numpy as np
+import pytest
+from tests.io.mutations import WAYS
+
+import brachiate as br
+from brachiate.clip import turns
+from brachiate.clip.anatomy import anatomy_of
+from brachiate.errors import FileFormatError, MotionError, MotionFileError
+from brachiate.io.amass import parse_amass
+from brachiate.io.archive import arrays
+from brachiate.io.clips import format_of, read_clip
+from brachiate.io.smpl import BODY, LAYOUTS, skeleton_of, standard
+from brachiate.motion.files import save_motion
+
+PELVIS = 0.547  # height of the standard person's pelvis over stature
+LEVEL = 0.028  # [m] by which an average body's pelvis is above where the file says it is
+#: A standing root: what is y at rest is z in the world.
+UPRIGHT = (np.pi / 2, 0.0, 0.0)
+
+
+def standing(joints: int = 52, frames: int = 20, height: float = 1.8, **more) -> dict:
+    """Somebody who stands with arms spread, and looks along -y as the files have it."""
+    poses = np.zeros((frames, 3 * joints))
+    poses[:, :3] = UPRIGHT
+    trans = np.tile((0.5, 0.22, PELVIS * height - LEVEL), (frames, 1))
+    return {"poses": poses, "trans": trans, "mocap_framerate": np.array(120.0), "betas": np.zeros(16), "gender": np.array("male")} | more
+
+
+def packed(content: dict, compressed: bool = False) -> bytes:
+    buffer = io.BytesIO()
+    (np.savez_compressed if compressed else np.savez)(buffer, **content)
+    return buffer.getvalue()
+
+
+def parse(content: dict, **more):
+    return parse_amass(packed(content), "walk.npz", **more)
+
+
+def places(clip, frame: int = 0) -> dict:
+    return dict(zip(clip.skeleton.names, clip.positions[frame], strict=True))
+
+
+def test_who_stands_stands():
+    clip = parse(standing())
+    at = places(clip)
+    assert at["pelvis"][2] == pytest.approx(PELVIS * 1.8, abs=1e-9)
+    assert clip.tips[..., 2].min() == pytest.approx(0.0, abs=0.01)
+    assert at["head"][2] > at["pelvis"][2] > at["left_knee"][2] > at["left_ankle"][2] > 0
+    assert at["left_foot"][1] < at["left_ankle"][1] - 0.05  # looks along -y ...
+    assert at["left_hip"][0] > at["right_hip"][0] + 0.1  # ... and its left is x
+    assert (clip.rate, len(clip), clip.name) == (pytest.approx(120.0), 20, "walk")
+    told = {guess.what: guess for guess in clip.guesses}
+    assert told["size"].value == "a person of 1.80 m"
+    assert told["size"].flag == "height"
+    assert told["skeleton"].flag == "skeleton"
+    assert told["up axis"].value == "z"
+
+
+def test_a_turn_about_the_upright_axis_turns_the_person():
+    # Fails if the root were turned in the axes of the body instead of those of the world.
+    content = standing()
+    spin = turns.product(turns.about(2, np.array(np.pi / 2)), turns.from_vector(np.array(UPRIGHT)))
+    content["poses"][:, :3] = turns.to_vector(spin)
+    was, at = places(parse(standing())), places(parse(content))
+    assert at["head"][2] == pytest.approx(was["head"][2])
+    ahead = at["left_foot"] - at["left_ankle"]
+    assert ahead[0] > 0.05  # from -y by a quarter to x
+    assert abs(ahead[1]) < 0.02
+
+
+def test_joints_turn_about_the_axes_of_the_body():
+    content = standing()
+    content["poses"][:, 3 * 4] = np.pi / 2  # left knee about x, which points to the left: the shank goes backwards
+    content["poses"][:, 3 * 16 + 2] = -np.pi / 2  # left shoulder about z, which points ahead: the arm goes down
+    at = places(parse(content, height=1.8))
+    assert at["left_ankle"][1] > at["left_knee"][1] + 0.3  # it looks along -y
+    assert at["left_ankle"][2] == pytest.approx(at["left_knee"][2], abs=1e-6)
+    assert at["left_wrist"][2] < at["left_shoulder"][2] - 0.4
+
+
+def test_rotations_are_those_of_the_file():
+    # The law of such files: the orientation of a joint is the product of all above it, along the axes of the body at rest.
+    random = np.random.default_rng(1)
+    content = standing(22, 3)
+    content["poses"] = random.normal(size=(3, 66))
+    clip = parse(content, up="z", height=1.7)
+    names = list(BODY)
+    R = {}
+    for j, name in enumerate(names):
+        mine = turns.matrix(turns.from_vector(content["poses"][:, 3 * j : 3 * j + 3]))
+        R[name] = R[BODY[name]] @ mine if BODY[name] else mine
+    P = np.eye(3)[[2, 0, 1]]  # our axes at rest from the file's
+    for name in names:
+        found = turns.matrix(clip.orientations[:, clip.skeleton.index(name)])
+        assert found @ P == pytest.approx(R[name], abs=1e-12)
+
+
+@pytest.mark.parametrize(("joints", "fingers"), [(22, 0), (24, 2), (52, 30), (55, 30)])
+def test_all_models(joints, fingers):
+    clip = parse(standing(joints))
+    assert len(clip.skeleton) == 22 + fingers
+    assert "jaw" not in clip.skeleton.names
+    found = anatomy_of(clip.skeleton)
+    assert found.missing() == []
+    assert found.unknown == ()
+    roles = {role: clip.skeleton.names[j] for role, j in found.joints.items()}
+    assert roles == {
+        "pelvis": "pelvis", "spine": "spine1", "neck": "neck", "head": "head",
+        **{f"{side}_{role}": f"{side}_{word}" for side in ("left", "right") for role, word in {
+            "hip": "hip", "knee": "knee", "ankle": "ankle", "toe": "foot", "clavicle": "collar", "shoulder": "shoulder",
+            "elbow": "elbow", "wrist": "wrist"}.items()},
+    }  # fmt: skip
+    assert [clip.skeleton.names[j] for j in found.spine] == ["spine1", "spine2", "spine3"]
+
+
+def test_poses_in_parts():
+    whole = standing(52)
+    parts = {"root_orient": whole["poses"][:, :3], "pose_body": whole["poses"][:, 3:66], "pose_hand": whole["poses"][:, 66:]}
+    clip = parse(parts | {key: whole[key] for key in ("trans",)} | {"mocap_frame_rate": np.array([120])})
+    assert (clip.positions == parse(whole).positions).all()
+
+
+def test_a_world_with_y_up_is_noticed():
+    content = standing()
+    content["poses"][:, :3] = 0.0
+    content["trans"][:] = (0.0, PELVIS * 1.8 + 0.22, 0.0)
+    clip = parse(content)
+    at = places(clip)
+    assert clip.origin is not None
+    assert clip.origin.up == "y"
+    assert at["head"][2] > at["pelvis"][2] > at["left_ankle"][2] > 0
+    assert at["left_foot"][0] > at["left_ankle"][0] + 0.05  # then it looks along x
+
+
+def test_some_frames():
+    content = standing(22, 20)
+    content["trans"][:, 0] = np.arange(20)
+    clip = parse(content, frames=slice(4, 12, 2))
+    assert clip.rate == pytest.approx(60.0)
+    assert clip.places[:, 0, 0] == pytest.approx([4, 6, 8, 10])
+
+
+def test_height_is_as_given():
+    short, tall = (parse(standing(22), height=h).skeleton for h in (1.2, 2.0))
+    assert tall.offsets == pytest.approx(short.offsets / 0.6)
+    floating = standing(22)
+    floating["trans"][:, 2] += 5.0
+    assert [g.value for g in parse(floating).guesses if g.what == "size"] == ["a person of 1.75 m"]
+
+
+@pytest.mark.parametrize(
+    "gender", [np.array("female"), np.array(b"female"), np.array(["female"]), np.array("b'female'"), np.array("female", object)]
+)
+def test_gender_in_every_form(gender):
+    # One that only running code could read is passed over, as nothing depends on it.
+    told = [g.value for g in parse(standing(22, gender=gender)).guesses if g.what == "gender"]
+    assert told == ([] if gender.dtype.kind == "O" else ["female"])
+
+
+# --- skeletons that are given -------------------------------------------------------------------
+
+
+def rest_of(joints: int) -> np.ndarray:
+    """Places of joints at rest, along the file's axes."""
+    body = standard().scaled(1.7)
+    return np.array((0.01, -0.3, 0.04)) + [body.rest.get(name, np.zeros(3))[[1, 2, 0]] for name in LAYOUTS[joints]]
+
+
+@pytest.mark.parametrize("joints", [24, 52, 55])
+def test_joints_at_rest(joints, tmp_path):
+    np.savez(tmp_path / "body.npz", J=rest_of(joints))
+    clip = parse(standing(joints), skeleton=tmp_path / "body.npz")
+    bones = skeleton_of(list(clip.skeleton.names), standard().scaled(1.7))
+    assert clip.skeleton.offsets == pytest.approx(bones.offsets, abs=1e-12)
+    assert clip.places[0, 0] == pytest.approx(standing()["trans"][0] + (0.01, -0.3, 0.04))
+    assert not {"size", "skeleton"} & {guess.what for guess in clip.guesses}
+
+
+def test_joints_by_name(tmp_path):
+    names = dict(zip(LAYOUTS[52], rest_of(52).tolist(), strict=True))
+    (tmp_path / "body.json").write_text(json.dumps(names))
+    clip = parse(standing(), skeleton=tmp_path / "body.json")
+    assert len(clip.skeleton) == 52
+    del names["left_index2"]
+    (tmp_path / "body.json").write_text(json.dumps(names))
+    clip = parse(standing(), skeleton=tmp_path / "body.json")
+    assert len(clip.skeleton) == 50
+    assert "left_index3" not in clip.skeleton.names
+
+
+def test_a_body_model_takes_the_shape(tmp_path):
+    random = np.random.default_rng(3)
+    J, v = rest_of(52), 200
+    template, weights = random.normal(size=(v, 3)), random.normal(size=(52, v))
+    weights = J @ np.linalg.pinv(template) + weights @ (np.eye(v) - template @ np.linalg.pinv(template))
+    directions = 0.001 * random.normal(size=(v, 3, 20))
+    np.savez(tmp_path / "model.npz", J_regressor=weights, v_template=template, shapedirs=directions, J=J, f=np.array(None))
+    betas = random.normal(size=16)
+    clip = parse(standing(52, betas=betas), skeleton=tmp_path / "model.npz")
+    there = weights @ (template + directions[..., :16] @ betas)
+    assert np.abs(there - J).max() > 0.01
+    knee, hip = LAYOUTS[52].index("left_knee"), LAYOUTS[52].index("left_hip")
+    assert clip.skeleton.offsets[clip.skeleton.index("left_knee")] == pytest.approx((there[knee] - there[hip])[[2, 0, 1]])
+
+
+def test_skeletons_that_are_refused(tmp_path):
+    path = tmp_path / "body.npz"
+
+    def refused(match, **content):
+        np.savez(path, **content)
+        with pytest.raises(MotionFileError, match=match):
+            parse(standing(), skeleton=path)
+
+    refused(r"'J', the places of joints at rest, was expected, .* it has x", x=np.zeros(3))
+    refused(r"shape \(7, 3\); 22, 24, 52, 55 rows of 3 were expected", J=np.zeros((7, 3)))
+    refused(r"legs are 0 m long. Are these metres\?", J=np.zeros((22, 3)))
+    refused(r"Are these metres\?", J=100 * rest_of(22))
+    refused(r"'J' \(row 0\) is nan, which is no finite number", J=np.full((22, 3), np.nan))
+    refused(r"do not fit each other", J_regressor=np.zeros((22, 9)), v_template=np.zeros((9, 3)), shapedirs=np.zeros((8, 3, 4)))
+    other = tmp_path / "body.json"
+    for text, match in (
+        ("[1, 2]", "three numbers for each joint"),
+        ('{"pelvis": [1, 2]}', r"'pelvis' is \[1, 2\]; three finite numbers"),
+        ('{"pelvis": [0, 0, 0]}', "the skeleton lacks left_hip, right_hip"),
+        ('{"pelvis": [NaN, 0, 0]}', "three finite numbers"),
+    ):
+        other.write_text(text)
+        with pytest.raises(MotionFileError, match=match):
+            parse(standing(), skeleton=other)
+
+
+# --- by any door --------------------------------------------------------------------------------
+
+
+def test_read_by_the_names_inside(tmp_path, capsys):
+    path = tmp_path / "walk.npz"
+    content = standing(52, 60)
+    content["poses"][:, 3 * 4] = np.linspace(0, 1, 60)
+    path.write_bytes(packed(content, compressed=True))
+    assert format_of(path) == "AMASS"
+    motion = br.read_motion(path, mass=70.0)
+    assert "walk.npz: size: a person of 1.80 m (the feet then stand on the ground" in capsys.readouterr().err
+    assert motion.q[0, 2] == pytest.approx(PELVIS * 1.8)
+    assert br.read_motion(path, height=1.6, quiet=True).clip.skeleton.offsets[4, 2] == pytest.approx(
+        motion.clip.skeleton.offsets[4, 2] * 1.6 / 1.8, rel=1e-2
+    )
+    with pytest.raises(MotionFileError, match=r"brings a skeleton of its own"):
+        br.read_motion(path, br.figures.human28())
+    save_motion(motion, tmp_path / "ours.npz")
+    with pytest.raises(MotionFileError, match=r"whose motion is it\? Give the figure"):
+        br.read_motion(tmp_path / "ours.npz")
+    with pytest.raises(MotionFileError, match=r"whose motion is it\? It has no skeleton"):
+        read_clip(tmp_path / "ours.npz")
+    np.savez(tmp_path / "other.npz", a=np.zeros(2))
+    with pytest.raises(MotionFileError, match=r"AMASS has 'poses' and 'trans' in it; this has a\."):
+        read_clip(tmp_path / "other.npz")
+    with pytest.raises(MotionFileError, match=r"unit= means nothing for this format"):
+        read_clip(path, unit="cm")
+    with pytest.raises(MotionFileError, match=r"rest_frame= means nothing"):
+        read_clip(path, rest_frame=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"poses": np.zeros((20, 150))}, r"shape \(20, 150\); rows of 66 \(SMPL's body\), 72 \(SMPL\), 156 \(SMPL-H\), 165 \(SMPL-X\)"),
+        ({"poses": np.zeros(156)}, r"'poses' has the shape \(156,\)"),
+        ({"poses": np.full((20, 156), "a")}, r"'poses' is <U1 of the shape"),
+        ({"poses": np.full((20, 156), np.nan)}, r"a number in 'poses' \(row 0\) is nan"),
+        ({"poses": np.full((20, 156), 1e5)}, r"no finite number up to 1000"),
+        ({"poses": np.zeros((20, 156), complex)}, r"complex128"),
+        ({"trans": np.zeros((19, 3))}, r"'trans' is float64 of the shape \(19, 3\); 20 x 3 numbers were expected"),
+        ({"trans": np.full((20, 3), np.inf)}, r"'trans' \(row 0\) is inf"),
+        ({"poses": np.zeros((0, 156)), "trans": np.zeros((0, 3))}, r"has no frames"),
+        ({"mocap_framerate": np.array(0.0)}, r"0 frames a second cannot be"),
+        ({"mocap_framerate": np.zeros(3)}, r"one number was expected"),
+        ({"mocap_framerate": np.array("fast")}, r"'mocap_framerate' is <U4"),
+        ({"poses": np.array([object()] * 3)}, r"'poses' holds objects of Python, which are not read: they could run code"),
+    ],
+)
+def test_files_that_are_refused(change, message):
+    with pytest.raises(MotionFileError, match=message):
+        parse(standing() | change)
+
+
+def test_what_must_be_known():
+    content = standing()
+    del content["mocap_framerate"]
+    with pytest.raises(MotionFileError, match=r"does not say how many frames a second .* Say it: rate=120"):
+        parse(content)
+    assert parse(content, rate=50.0).rate == pytest.approx(50.0)
+    with pytest.raises(MotionFileError, match=r"says that it has 120 frames a second, and rate=50"):
+        parse(standing(), rate=50.0)
+    with pytest.raises(MotionError, match=r"up='w' is none of"):
+        parse(standing(), up="w")
+    with pytest.raises(MotionFileError, match=r"no arrays named 'poses' and 'trans', but poses\."):
+        parse({"poses": np.zeros((2, 66))})
+    with pytest.raises(MotionFileError, match=r"'pose_body' and no 'root_orient'"):
+        parse({"pose_body": np.zeros((2, 63)), "trans": np.zeros((2, 3))})
+
+
+# --- hostile archives ---------------------------------------------------------------------------
+
+
+def archive_of(**entries: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in entries.items():
+            file.writestr(f"{name}.npy", data)
+    return buffer.getvalue()
+
+
+def header(text: str) -> bytes:
+    text = text.ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
+
+
+class Bomb:
+    """Something that tells if it is unpickled."""
+
+    went_off = False
+
+    def __reduce__(self):
+        return setattr, (Bomb, "went_off", True)
+
+
+def test_nothing_is_run():
+    body = header("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }") + pickle.dumps(np.array([Bomb()], object), protocol=3)
+    with pytest.raises(MotionFileError, match=r"objects of Python"):
+        parse_amass(archive_of(poses=body, trans=body), "x")
+    with pytest.raises(FileFormatError, match=r"objects of Python"):
+        arrays(archive_of(poses=body), "x", "a motion")
+    assert not Bomb.went_off
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        header("{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000, 156), }"),
+        header("{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999, 99999999999, 99999999999), }"),
+        header("{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 156), }"),
+        header("{'descr': '<U900000000', 'fortran_order': False, 'shape': (1,), }"),
+        header("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 66), }") + bytes(100),
+        header("__import__('os').system('true')"),
+        header("[" * 60 + "]" * 60),
+        b"\x93NUMPY\x01\x00\xff\xff",
+        b"\x93NUMPY\x09\x00",
+        b"\x80\x04N.",
+        b"",
+    ],
+)
+def test_headers_that_lie(body):
+    # Memory is not given on the word of a header: a shape of terabytes is refused at once.
+    began = time.process_time()
+    with pytest.raises(MotionFileError, match=r"is not a motion of AMASS, or it is damaged"):
+        parse_amass(archive_of(poses=body, trans=body), "x")
+    assert time.process_time() - began < 1.0
+
+
+def test_an_archive_that_unfolds_to_gigabytes(monkeypatch):
+    monkeypatch.setattr("brachiate.io.amass.MOST_UNPACKED", 2**20)
+    body = header("{'descr': '<f8', 'fortran_order': False, 'shape': (10000, 156), }") + bytes(8 * 10000 * 156)
+    data = archive_of(poses=body, trans=body)
+    assert len(data) < 2**18
+    with pytest.raises(MotionFileError, match=r"unpacks to more than"):
+        parse_amass(data, "x")
+
+
+def test_what_is_not_needed_is_not_unpacked():
+    huge = header("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }") + b"damaged"
+    content = standing(22)
+    buffer = io.BytesIO()
+    np.savez(buffer, **content)
+    with zipfile.ZipFile(buffer, "a") as file:
+        file.writestr("dmpls.npy", huge)
+    assert (parse_amass(buffer.getvalue(), "walk.npz").positions == parse(content).positions).all()
+
+
+def outcome(data: bytes) -> str:
+    """``"read"`` or ``"refused"``; anything else that is raised is wrong."""
+    with np.errstate(divide="raise", over="raise", invalid="raise"):
+        try:
+            clip = parse_amass(data, "file")
+        except MotionError as error:
+            return "refused" if len(str(error)) < 1000 else "a message of more than a screen"
+        for what in (clip.times, clip.positions, clip.orientations, clip.tips):
+            assert np.isfinite(what).all()
+        assert np.abs(np.linalg.norm(clip.turns, axis=-1) - 1.0).max() < 1e-6
+    return "read"
+
+
+def test_bytes_made_wrong():
+    good = packed(standing(22, 4))
+    assert outcome(good) == "read"
+    for seed in range(400):
+        random = np.random.default_rng(seed)
+        data = good
+        for _ in range(int(random.integers(1, 4))):
+            data = WAYS[int(random.integers(0, len(WAYS)))](data, random)[:200_000]
+        outcome(data)
+
+
+def test_arrays_made_wrong():
+    found = {"read": 0, "refused": 0}
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        content = standing(int(random.choice((22, 24, 52, 55))), 4)
+        for name in list(content):
+            match int(random.integers(0, 24)):
+                case 0:
+                    del content[name]
+                case 1:
+                    content[name] = (
+                        content[name].astype(random.choice(("f2", "f4", "i1", "u8", "S3", "c8", "?"))) if name != "gender" else 1
+                    )
+                case 2:
+                    content[name] = np.resize(content[name], tuple(random.integers(0, 5, int(random.integers(0, 4)))))
+                case 3:
+                    content[name] = np.full(np.shape(content[name]), random.choice((np.nan, np.inf, 1e300, -1e12, 1e-320, 900.0)))
+                case 4:
+                    content[name] = np.asfortranarray(content[name])
+        found[outcome(packed(content))] += 1
+    assert min(found.values()) > 10  # both come about
