@@ -27,11 +27,11 @@ SPHERE, CAPSULE, CYLINDER, ELLIPSOID, BOX, HULL, PLANE, FIELD = range(8)
 PAIRS, ROWS, STRIDE, FROZEN, WAY = range(5)
 
 # Places of Problem.path: how solutions were found. The first eight say how each one ended, the others what it took.
-WARM, STATES, SWEPT, PARTED, SOFTENED, AS_FROZEN, CONVEX, UNSOLVED, SWEEPS, SPLITS, FACTORS = range(11)
-WAYS = ("warm", "states", "swept", "split", "softened", "frozen", "convex", "unsolved")
+WARM, STATES, SWEPT, PARTED, FOLLOWED, AS_FROZEN, CONVEX, UNSOLVED, SWEEPS, SPLITS, FACTORS = range(11)
+WAYS = ("warm", "states", "swept", "split", "followed", "frozen", "convex", "unsolved")
 
 # Places of Problem.far.
-NEWTON, SWEEP, SPLIT, CHOOSE, DISSIPATE, HARDEN, SOLVE = range(7)
+NEWTON, SWEEP, SPLIT, CHOOSE, DISSIPATE, FOLLOW, SOLVE = range(7)
 
 WIDTH, BLOCK = 8, 48  # a pair's own matrices have six rows of so many numbers, so many altogether
 
@@ -131,10 +131,11 @@ class Problem(NamedTuple):
     best_slip: Ints  # (m,)
     swept: Floats  # (n,) forces before Newton tries their states
     shadow: Floats  # (n,) forces that pairs see of all others: see split.py
-    hard: Floats  # (n,) what rows answer to their own forces, while they are softened: see harden.py
-    tally: Ints  # (8,) and how solutions were found before
-    saved: Floats  # (n,) the best forces before
-    far: Ints  # (6,) addresses of pieces that are called by them: NEWTON ...
+    here: Floats  # (n,) shadows on the path to the solution, as far as it was followed: see follow.py
+    onward: Floats  # (n,) how they go on from there
+    bend: Floats  # (n,) how they go on from a place that is tried
+    weight: Floats  # (n,) what a unit of them is worth, in parts of a typical speed
+    far: Ints  # (7,) addresses of pieces that are called by them: NEWTON ...
     push: Rows3  # (24 m, 3) forces at corners in the last resort: these, those before, and those ahead
 
 

@@ -3,8 +3,9 @@
 Mostly nothing changes: forces of the step before hold the law, or do after a Newton step or two with the same states
 (:mod:`.newton`). Otherwise states are found in rounds, by sweeps over the pairs (:mod:`.local`) or by splitting the pairs from
 their coupling (:mod:`.split`), and Newton tries them after each. Where one runs in circles the other one mostly does not. Should
-that not settle, softer problems lead to this one (:mod:`.harden`), or centres of pressure are frozen as far as friction goes, and as
-a last resort a convex problem is solved (:mod:`.relaxed`). Every way is counted in ``path``.
+that not settle, the path is followed that leads from pairs alone to all of them (:mod:`.follow`). Should
+that be lost, centres of pressure are frozen as far as friction goes, and as a last resort a convex problem is solved
+(:mod:`.relaxed`). Every way is counted in ``path``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import math
 import numpy as np
 
 from brachiate.compiled import call_at, entry, far, fields_of, kernel
-from brachiate.contact.harden import harden
+from brachiate.contact.follow import follow
 from brachiate.contact.law import (
     AIM,
     EXACT,
@@ -45,13 +46,13 @@ from brachiate.contact.rooms import (
     CONVEX,
     CORNERS,
     DISSIPATE,
+    FOLLOW,
+    FOLLOWED,
     FROZEN,
-    HARDEN,
     NEWTON,
     PAIRS,
     PARTED,
     ROWS,
-    SOFTENED,
     SOLVE,
     SPLIT,
     STATES,
@@ -73,7 +74,8 @@ ON, ANEW, BEST = range(3)
 # What finds states, in turn: sweeps that make that part of each change, or splitting with that share of pairs' own answers as
 # its metric; so many times; and whether on from the forces of the round before, anew from none (some that sweeps lead to are too far
 # off), or from the best so far. A small share reaches far, a large one is sure. Newton is tried after each, so short rounds find
-# more than long ones.
+# more than long ones. Following a path, by at most so many steps, is surest of all; but each of them costs as much as many others, and
+# ever more with more pairs. Every share has a path of its own, should one be too crooked.
 ROUNDS = (
     (SWEEP, 1.0, 1, ON),
     (SWEEP, 1.0, 2, ON),
@@ -93,17 +95,13 @@ ROUNDS = (
     (SPLIT, 1.0, 64, ANEW),
     *(((SPLIT, 1.0, 64, ON),) * 7),
     *(((SPLIT, 0.5, 64, ON),) * 16),
-    (SPLIT, 1.0, 1024, ON),
-    (SPLIT, 0.1, 1024, ON),
-    (SPLIT, 0.003, 1024, ON),
-    (SPLIT, 3.0, 64, ANEW),
-    *(((SPLIT, 3.0, 64, ON),) * 63),
-    (SPLIT, 0.03, 128, BEST),
-    *(((SPLIT, 0.03, 128, ON),) * 31),
-    (SPLIT, 1.0, 4096, BEST),
+    (FOLLOW, 0.3, 300, ANEW),
+    (FOLLOW, 0.1, 300, ANEW),
+    (FOLLOW, 1.0, 300, ANEW),
+    (FOLLOW, 3.0, 300, ANEW),
+    (FOLLOW, 0.03, 300, ANEW),
     (SWEEP, 0.5, 64, ON),  # with centres frozen, if nothing has come near
 )
-SHORT = 53  # so many of the rounds, while rows are softened
 FIRST, STEPS = 5, 6  # Newton steps of the first try, and of later rounds
 PATIENT, MODEST = 5, 5e-7  # so many rounds aim as high as they can; [m/s] what later ones are content with
 OVER, ROUND_OFF = 1e-11, 1e-14  # of friction: more than round-off, and what is
@@ -279,26 +277,14 @@ def last_resort(P, key, best):
 
 
 @kernel
-def hardened(P, key):
-    """Go by way of softer problems; otherwise back to the best forces so far. Says whether the law is held."""
-    copy(P, P.saved, P.best)
-    call_at(P.far[HARDEN], key, key, 0.0, 0)
-    if P.residual[0] <= MODEST:
-        return True
-    copy(P, P.w, P.saved)
-    call_at(P.far[SWEEP], key, key, 0.0, 0)
-    remember(P)
-    return False
-
-
-@kernel
 def way_of(P, k, warm):
     """How a solution of round k was found."""
     if P.count[FROZEN]:
         return AS_FROZEN
     if k == 0:
         return WARM if warm else STATES
-    return SWEPT if ROUNDS[k - 1][0] == SWEEP else PARTED
+    by = ROUNDS[k - 1][0]
+    return SWEPT if by == SWEEP else PARTED if by == SPLIT else FOLLOWED
 
 
 @far
@@ -306,20 +292,14 @@ def solve(key, held, x, n):
     """Find forces w, velocities u and states that hold the law, for the problem of the key ``held``.
 
     Before, w, area and slip are those to start from; a pair whose area is NEW has none. ``n`` is 1 if the same problem but for
-    u0 was just solved, ``x`` is 1 while rows are softened: then only short rounds are tried.
+    u0 was just solved.
     """
     (P,) = open_problem(held)
     new = begin(P, n)
     fresh, warm = new == P.count[PAIRS], new == 0
     best = off = math.inf
     for k in range(len(ROUNDS) + 1):
-        if x > 0.0 and k > SHORT:
-            recall(P)
-            P.residual[0] = best
-            return OK
         if k == len(ROUNDS):
-            if best > TOLERANCE and hardened(P, held):
-                return done(P, SOFTENED, P.residual[0])
             if best <= HARMLESS:
                 break
             freeze(P)
@@ -340,7 +320,10 @@ def solve(key, held, x, n):
             copy(P, P.w, P.swept)
             off = residual(P)
         if off <= (AIM if k < PATIENT else MODEST):
-            return done(P, way_of(P, k, warm), off)
+            if into_cones(P):
+                off = residual(P)
+            if off <= TOLERANCE:
+                return done(P, way_of(P, k, warm), off)
         if 0 < k < len(ROUNDS) and off < best:
             best = off
             remember(P)
@@ -360,13 +343,13 @@ def new_problem(pairs: int) -> Problem:
     m = max(pairs, 1)
     n = (6 * m + 3) // 4 * 4
     squares, blocks = ("G", "answer", "factor"), ("basis", "test", "own")
-    size = {"count": 5, "path": len(WAYS) + 3, "far": 7, "tally": len(WAYS), "residual": 1, "push": 3 * CORNERS * m}
+    size = {"count": 5, "path": len(WAYS) + 3, "far": 7, "residual": 1, "push": 3 * CORNERS * m}
     size.update(
         dict.fromkeys(squares, n * n + 4),  # fours may reach beyond the last row
         **dict.fromkeys(blocks, BLOCK * m),
-        **dict.fromkeys(("u0", "u", "w", "z", "best", "swept", "shadow", "hard", "saved", "live"), n),
+        **dict.fromkeys(("u0", "u", "w", "z", "best", "swept", "shadow", "here", "onward", "bend", "weight", "live"), n),
     )
     size.update(at=m + 1, first=m + 1, kept=m + 1)
     P = Problem(*(np.zeros((size.get(name, m), *kind.row), kind.dtype) for name, kind in fields_of(Problem).items()))
-    P.far[:] = [piece.address for piece in (newton, sweeps, split, choose, dissipate_most, harden, solve)]
+    P.far[:] = [piece.address for piece in (newton, sweeps, split, choose, dissipate_most, follow, solve)]
     return P

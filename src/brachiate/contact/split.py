@@ -94,11 +94,17 @@ def meet_alone(P, p, R, b):
 
 
 @kernel
-def stand_in(P, p, R):
-    """Forces and states of pair p against its stand-in; what the coupling is then asked, R (2w - z), goes to z."""
+def meet_shadow(P, p, R):
+    """Forces and states of pair p against its stand-in."""
     z = parts(P, P.shadow, p)
     meet_alone(P, p, R, Parts(-(R.along @ z.along), -(R.normal @ z.normal)))
-    w = parts(P, P.w, p)
+
+
+@kernel
+def stand_in(P, p, R):
+    """Forces and states of pair p against its stand-in; what the coupling is then asked, R (2w - z), goes to z."""
+    meet_shadow(P, p, R)
+    w, z = parts(P, P.w, p), parts(P, P.shadow, p)
     put_parts(P.z, P.at[p], P.at[p + 1] - P.at[p], measured(R, Parts(2.0 * w.along - z.along, 2.0 * w.normal - z.normal)))
 
 
