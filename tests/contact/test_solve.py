@@ -98,6 +98,7 @@ def test_a_path_leads_from_pairs_alone_to_all_of_them(count: int, share: float) 
     for _ in range(FEW // 3):
         c = pile(rng, count)
         s.solve(c)
+        s.P.w[:] = 0.0
         off, n = follow_path(s.handle.key, share, 300), len(c.u0)
         good(s, c, s.P.w[:n].copy(), s.P.u[:n].copy(), off)
 
