@@ -25,8 +25,8 @@ from brachiate.contact.unknowns import place
 from brachiate.model.rooms import OK
 from brachiate.spatial import Vec3, four, put_four
 
-END = 20.0  # of τ: what pairs do not feel of each other by then is nothing
-FIRST, LONGEST, SHORTEST = 0.05, 1.0, 1e-10  # steps along the path; its z are measured as speeds, in parts of a typical one
+END = 21.0  # of τ: what pairs do not feel of each other by then is nothing
+FIRST, LONGEST, SHORTEST = 0.05, 1e6, 1e-10  # steps along the path, z measured as parts of a typical speed: where things wedge, many
 SMALLEST = 1e-9  # [m/s] a typical speed at least
 CLOSE = 1e-8  # of that speed: no farther off the path
 TRIES, HALF = 7, 0.5  # steps onto the path from beside it, each of which has to leave less than that
