@@ -15,8 +15,8 @@ from brachiate.clip.clip import Guess
 from brachiate.doors import Array
 from brachiate.errors import MotionError
 from brachiate.model.joints import Free
-from brachiate.motion import footing
 from brachiate.motion.motion import Motion
+from brachiate.transfer import footing
 from brachiate.transfer.fit import Goals
 from brachiate.transfer.footing import Foot
 from brachiate.transfer.landmarks import Landmarks, Point, vertices_of
