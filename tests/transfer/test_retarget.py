@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 import pytest
 from tests.clip.people import stepping
-from tests.motion.test_landmarks import robot
 from tests.transfer.bipeds import biped
+from tests.transfer.test_landmarks import robot
 
 import brachiate as br
 from brachiate.clip import turns
