@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from os import PathLike
 
+import numpy as np
+
 from brachiate import doors
 from brachiate.clip.clip import Guess
 from brachiate.errors import MotionError
 from brachiate.judge.metrics import metrics_of
 from brachiate.judge.report import Report
-from brachiate.motion.course import Course
+from brachiate.motion.course import EVEN, Course
+from brachiate.motion.edit import resampled
 from brachiate.motion.ground import Ground, ground_of
 from brachiate.motion.labels import Labels, load_labels
 from brachiate.motion.motion import Motion
@@ -55,6 +58,11 @@ def check(
         ground = Ground(None if captured else 0.0)
     if contacts is None:
         contacts = motion.contacts
+    steps = np.diff(motion.times)
+    if cutoff is not None and np.ptp(steps) > EVEN * steps.mean():
+        rate = 1.0 / float(np.median(steps))
+        motion = resampled(motion, rate)
+        guesses.append(Guess("frames", f"{rate:.4g} a second", "they are not evenly apart, so they were taken anew from a smooth curve"))
     moments = Course(motion.figure, motion.times, motion.q, cutoff).at(motion.times)
     if isinstance(contacts, (str, PathLike)):
         contacts = load_labels(contacts, spots_of(motion.figure).parts)

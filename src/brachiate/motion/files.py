@@ -33,6 +33,7 @@ def save_motion(motion: Motion, path: str | PathLike[str]) -> None:
         units=np.array(UNITS),
         name=np.array(motion.name),
         figure=np.array(model.name),
+        captured=np.array(motion.captured),
         coordinates=np.array(model.coordinates, dtype=str),
         joints=np.array(list(model.joints), dtype=str),
         joint_q=np.array([(j.q.start, j.q.stop) for j in model.joints.values()], np.int64).reshape(-1, 2),
@@ -68,6 +69,7 @@ def load_motion(path: str | PathLike[str], figure: Model) -> Motion:
         content["times"],
         content["q"],
         str(content.get("name", Path(path).stem)),
+        captured=bool(content.get("captured", False)),
         contacts=labels_from(lines, str(path)) if lines else None,
         forces=_forces(content, str(path)),
     )

@@ -36,7 +36,7 @@ OVERHEAD = 0.7  # of the highest joint: where hands hold rather than stand
 LOW = 0.25  # [m] above the ground: what may lean on it, though it does not seem to
 ONE_FLOOR = 0.06  # [m] levels that are no farther apart are one
 LEVEL = 0.01  # [m] how sharp the level of a floor is
-ENOUGH = 0.15  # of all time that feet stay, to be a floor
+ENOUGH = 0.4  # of the time that feet stay on the level they stay on most, to be the floor below it
 LACKING = 0.2  # of the weight: what is lacking if something else must carry
 ARM = 0.5  # [m] by which moments count as forces
 LASTING = 0.15  # [s] and for how long
@@ -110,7 +110,7 @@ class Floor(NamedTuple):
 
 
 def floor_of(track: Track) -> Floor:
-    """The lowest level on which feet stay for a good part of the time they stay at all.
+    """The lowest level on which feet stay for about as long as on any.
 
     Captured feet are often centimetres apart on one floor: levels as close as that are one, and what touches it may be as far off.
     """
@@ -120,8 +120,8 @@ def floor_of(track: Track) -> Floor:
     bins = np.arange(heights.min() - 3 * LEVEL, heights.max() + 4 * LEVEL, LEVEL / 4)
     count = np.convolve(np.histogram(heights, bins)[0], np.ones(12), "same")  # within 1.5 levels
     # Feet that swing in the air stay for a moment as well, but then others, or they themselves, are lower at another time
-    bottom = float(np.percentile(_lowest(track), 5))
-    good = (count >= min(ENOUGH * len(heights), count.max())) & (bins[:-1] < bottom + ONE_FLOOR)
+    bottom = float(np.percentile(_lowest(track), 25))
+    good = (count >= ENOUGH * count.max()) & (bins[:-1] < bottom + ONE_FLOOR)
     if not good.any():
         return Floor(0.0, NEAR, "no foot stays as low as the body comes, so it is taken at the world's origin")
     lowest = bins[int(np.argmax(good))]
@@ -327,6 +327,7 @@ def _choices(track: Track, ground: Ground, stays: Sequence[_Stay], span: slice) 
     """What may carry a span of frames, likeliest first: parts of one kind that stay where they are."""
     floor = ground.height or 0.0
     top = float(track.joint[span, :, 2].max()) - floor
+    middle = float(np.median(ground.above(track.centre[span])))  # what is above it does not stand on anything
     hands, feet, seat = (set(parts_of(track, words)) for words in (HANDS, FEET, SEAT))
     others = set(range(len(track.spots.parts))) - hands - feet - seat
     for kind, how, lowest, highest in (
@@ -336,7 +337,7 @@ def _choices(track: Track, ground: Ground, stays: Sequence[_Stay], span: slice) 
         (seat, "stands", -np.inf, np.inf),
         (hands, "stands", -np.inf, np.inf),
         (hands, "holds", -np.inf, np.inf),
-        (others, "stands", -np.inf, np.inf),
+        (others, "stands", -np.inf, middle),
     ):
         chosen = [stay for stay in stays if stay.part in kind and lowest <= stay.height <= highest]
         if chosen:

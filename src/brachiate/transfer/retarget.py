@@ -115,7 +115,8 @@ def retargeted(
     pose, stand = transfer.pose_goals(), transfer.goals()
     with Bar("retargeting", progress) as bar:
         q = _solved(transfer, pose, stand, bar)
-    new = Motion(figure, motion.times, _steady(figure, q), motion.name, (*motion.guesses, *transfer.guesses))
+    guesses = (*motion.guesses, *transfer.guesses)
+    new = Motion(figure, motion.times, _steady(figure, q), motion.name, guesses, captured=motion.captured)
     return _report(transfer, new, Fit(figure, stand, motion.times, target.stand))
 
 
