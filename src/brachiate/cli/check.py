@@ -20,7 +20,7 @@ ROWS = {
     "moment": ("moment nobody brings", "residual_moment_rms_Nm", "N·m RMS", "residual_moment_peak_Nm", "N·m peak"),
     "skate": ("sliding while in contact", "skate_mean_m_s", "m/s mean", "skate_share_above_0.05_m_s", "of it above 0.05"),
     "depth": ("in the ground", "penetration_mean_mm", "mm mean", "penetration_max_mm", "mm at most"),
-    "float": ("above it, though in contact", "float_mean_mm", "mm mean", "float_max_mm", "mm at most"),
+    "float": ("above it, though it bears or must", "float_mean_mm", "mm mean", "float_max_mm", "mm at most"),
     "cone": ("force outside the cone of friction", "cone_share", "of the time", None, ""),
     "cop": ("pressure outside what touches", "cop_outside_rms_mm", "mm RMS", "cop_share", "of the time"),
     "torque": ("torque against its limit", "torque_peak_share_of_limit", "at most", None, ""),
@@ -66,7 +66,7 @@ def _tell(report: Report, console: Console) -> None:
     console.print(table)
     console.print(
         f"in contact {100 * s['contact_share']:.0f} % of the time; jerk {s['jerk_rms_m_s3']:.0f} m/s³ RMS"
-        + (f"; {s['frames_without_solution']:.0f} frames are not quite solved" if s["frames_without_solution"] else ""),
+        + (f"; forces of {s['frames_without_solution']:.0f} frames are not exact" if s["frames_without_solution"] else ""),
         highlight=False,
     )
     color = COLORS.get(report.verdict, "red")

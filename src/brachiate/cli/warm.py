@@ -42,6 +42,8 @@ def warm(console: Console) -> None:
         br.Simulation(world, integrator=method).step()
     _warm_loops()
     _warm_contact()
+    still = br.Motion(br.figures.box((0.2, 0.2, 0.2)), np.arange(3.0), np.tile(br.figures.box((0.2, 0.2, 0.2)).neutral, (3, 1)))
+    br.check(still)
     corners = np.eye(3)[None]
     next(Page(View(), corners[0], 2).panels([Triangles(corners, corners, corners)], None))
     removed = prune_cache()
