@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from brachiate.cli.convert import figure_of, tell_guesses
-from brachiate.cli.describe import table_of
+from brachiate.cli.convert import figure_of
+from brachiate.cli.describe import table_of, tell_guesses
 from brachiate.judge.check import check
 from brachiate.judge.report import BOUNDS, NEARLY, PHYSICAL, Report
 from brachiate.motion.read import read_motion

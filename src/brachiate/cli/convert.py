@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 import brachiate as br
-from brachiate.cli.describe import built_in, table_of
-from brachiate.clip.clip import Guess
+from brachiate.cli.describe import built_in, tell_guesses
 from brachiate.errors import UnknownName
 from brachiate.motion.read import read_motion
 from brachiate.motion.write import write_motion
@@ -46,14 +44,3 @@ def figure_of(name: str, console: Console) -> br.Model:
         return model
     console.print(f"{escape(name)} is fixed to the world; it is read as one that moves freely.", highlight=False)
     return br.read_model(name, floating=True)
-
-
-def tell_guesses(guesses: Sequence[Guess], console: Console) -> None:
-    """Print what was assumed, if anything."""
-    if not guesses:
-        return
-    table = table_of("assumed", {"what": "left", "as": "left", "why": "left", "say otherwise with": "left"})
-    for guess in guesses:
-        flag = f"--{guess.flag.replace('_', '-')}" if guess.flag else ""
-        table.add_row(guess.what, escape(guess.value), escape(guess.why), flag)
-    console.print(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import brachiate as br
+from brachiate.clip.clip import Guess
 from brachiate.errors import UnknownName
 from brachiate.show.draw import picture
 
@@ -74,3 +76,14 @@ def _limits(joint: br.Joint) -> str:
 
 def _range(low: float, high: float, digits: int = 0) -> str:
     return "-" if np.isinf([low, high]).all() else f"{low:.{digits}f} to {high:.{digits}f}"
+
+
+def tell_guesses(guesses: Sequence[Guess], console: Console, elsewhere: Mapping[str, str] | None = None) -> None:
+    """Print what was assumed, if anything, and how to say otherwise: by an option of that name, or as ``elsewhere`` has it."""
+    if not guesses:
+        return
+    table = table_of("assumed", {"what": "left", "as": "left", "why": "left", "say otherwise with": "left"})
+    for guess in guesses:
+        option = f"--{guess.flag.replace('_', '-')}" if guess.flag else ""
+        table.add_row(guess.what, escape(guess.value), escape(guess.why), (elsewhere or {}).get(guess.flag, option))
+    console.print(table)

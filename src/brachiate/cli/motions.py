@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
-from brachiate.cli.describe import table_of
+from brachiate.cli.describe import tell_guesses
 from brachiate.io.clips import read_clip
 from brachiate.model.data import Data
 from brachiate.motion.motion import Motion, motion_of
@@ -28,11 +28,7 @@ def info(path: Path, reading: dict[str, Any], body: dict[str, Any], draw: Path |
         f"{clip.duration:.2f} s, {len(clip.skeleton)} joints",
         highlight=False,
     )
-    table = table_of("assumed", {"what": "left", "as": "left", "why": "left", "say otherwise with": "left"})
-    for guess in motion.guesses:
-        flag = f"--{guess.flag.replace('_', '-')}" if guess.flag else ""
-        table.add_row(guess.what, escape(guess.value), escape(guess.why), flag)
-    console.print(table)
+    tell_guesses(motion.guesses, console)
     _tell_body(motion, console)
     low = float(np.min([clip.positions[..., 2].min(), *([clip.tips[..., 2].min()] if clip.tips.size else [])]))
     path_length = np.linalg.norm(np.diff(clip.positions[:, 0, :2], axis=0), axis=1).sum()

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from brachiate.cli.convert import figure_of
-from brachiate.cli.describe import table_of
+from brachiate.cli.describe import tell_guesses
 from brachiate.errors import MotionFileError
 from brachiate.model.data import Data
 from brachiate.motion.edit import resampled
@@ -46,11 +46,7 @@ def retarget(
     if rate is not None:
         motion = resampled(motion, rate)
     done = retargeted(motion, figure, roles=roles_in(map_file) if map_file is not None else None)
-    table = table_of("assumed", {"what": "left", "as": "left", "why": "left", "say otherwise with": "left"})
-    for guess in done.motion.guesses:
-        flag = f"--{guess.flag.replace('_', '-')}" if guess.flag else ""
-        table.add_row(guess.what, escape(guess.value), escape(guess.why), ELSEWHERE.get(guess.flag, flag))
-    console.print(table)
+    tell_guesses(done.motion.guesses, console, ELSEWHERE)
     tell(done, console)
     if out is not None:
         written = write_motion(done.motion, out)
