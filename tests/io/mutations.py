@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import re
@@ -12,15 +13,22 @@ import numpy as np
 from numpy.random import Generator
 
 from brachiate.clip.clip import Clip
+from brachiate.clip.markers import Markers
 from brachiate.clip.settle import settle
-from brachiate.errors import MotionError
+from brachiate.errors import BrachiateError, MotionError
+from brachiate.io.amass import parse_amass
 from brachiate.io.amc import parse_amc
 from brachiate.io.asf import parse_asf
 from brachiate.io.bvh import format_bvh, parse_bvh
 from brachiate.io.deepmimic import parse_deepmimic
 from brachiate.io.motion_text import decoded
+from brachiate.io.opensim import Table, format_table, parse_table
+from brachiate.io.trc import format_trc, parse_trc
+from brachiate.motion.ground import Ground
+from brachiate.motion.labels import Label, Labels, labels_from
 
-FORMATS = ("BVH", "ASF", "AMC", "DeepMimic")
+CLIPS = ("BVH", "ASF", "AMC", "DeepMimic")
+FORMATS = (*CLIPS, "OpenSim", "TRC", "contacts", "AMASS")
 FRAMES = 6
 LONGEST = 1000  # letters of a message
 MOST = 200_000  # bytes of a file: longer ones take longer, and show nothing more
@@ -71,6 +79,8 @@ def _number(x: float) -> str:
 @cache
 def sample(form: str) -> bytes:
     """A file as it should be."""
+    if form in OTHERS:
+        return OTHERS[form]()
     random = np.random.default_rng(FORMATS.index(form))
     angles = random.uniform(-40, 40, (FRAMES, 3 * len(PERSON)))
     if form == "DeepMimic":
@@ -88,6 +98,32 @@ def sample(form: str) -> bytes:
         lines += [str(k + 1), "root 0 16 0 " + " ".join(map(_number, row[:3]))]
         lines += [f"{name} " + " ".join(map(_number, row[3 * j : 3 * j + 3])) for j, (name, on, _) in enumerate(PERSON) if on]
     return "\n".join(lines).encode()
+
+
+def _table() -> bytes:
+    names = ("pelvis_tilt", "pelvis_ty", "ground_force_vx", "ground_force_vy", "ground_force_vz")
+    return format_table(Table("walk", np.arange(FRAMES) / 60.0, names, np.arange(5.0 * FRAMES).reshape(FRAMES, 5), degrees=True)).encode()
+
+
+def _trc() -> bytes:
+    places = np.arange(6.0 * FRAMES).reshape(FRAMES, 2, 3)
+    return format_trc(Markers(("R.Heel", "Head"), np.arange(FRAMES) / 100.0, places)).encode()
+
+
+def _contacts() -> bytes:
+    labels = (Label("left_heel", 0.0, 0.5), Label("right_hand", 0.25, 1.0, "holds"), Label("left_toe", 0.5, 0.75, "stands", 0.3))
+    return "\n".join(Labels(labels, Ground(0.01, 2.0, 30.0, 0.7, (0.0, -1.25))).lines()).encode()
+
+
+def _amass() -> bytes:
+    file = io.BytesIO()
+    random = np.random.default_rng(7)
+    poses = np.concatenate((np.tile((np.pi / 2, 0.0, 0.0), (FRAMES, 1)), random.uniform(-0.4, 0.4, (FRAMES, 63))), axis=1)
+    np.savez(file, poses=poses, trans=np.tile((0.0, 0.0, 0.95), (FRAMES, 1)), mocap_framerate=np.array(60.0))
+    return file.getvalue()
+
+
+OTHERS: dict[str, Callable[[], bytes]] = {"OpenSim": _table, "TRC": _trc, "contacts": _contacts, "AMASS": _amass}
 
 
 def _bvh_lines(name: str, place: tuple[float, ...], indent: str) -> list[str]:
@@ -196,7 +232,7 @@ def _nested(data: bytes, random: Generator) -> bytes:
 
 def _spliced(data: bytes, random: Generator) -> bytes:
     """A piece of a file of any format in the middle."""
-    other = sample(str(random.choice(FORMATS)))
+    other = sample(str(random.choice(CLIPS)))
     a, b = sorted(int(k) for k in random.integers(0, len(other), 2))
     k = int(random.integers(0, len(data) + 1))
     return data[:k] + other[a:b] + data[k + int(random.integers(0, 2)) * (b - a) :]
@@ -229,6 +265,8 @@ def _good_asf():
 
 def parsed(form: str, data: bytes) -> Clip:
     """The clip of a file's bytes."""
+    if form == "AMASS":
+        return parse_amass(data, "file")
     text = decoded(data, "file")
     if form == "BVH":
         return parse_bvh(text, "file")
@@ -245,6 +283,8 @@ def outcome(form: str, data: bytes) -> str:
     What is read must have finite numbers, as it is and settled, and can be written.
     """
     with np.errstate(divide="raise", over="raise", invalid="raise"):
+        if form in OTHERS and form != "AMASS":
+            return _outcome_of_text(form, data)
         try:
             clip = parsed(form, data)
         except MotionError as error:
@@ -263,7 +303,24 @@ def outcome(form: str, data: bytes) -> str:
     return "read"
 
 
-def _refused(error: MotionError) -> str:
+def _outcome_of_text(form: str, data: bytes) -> str:
+    try:
+        text = decoded(data, "file")
+        if form == "OpenSim":
+            table = parse_table(text, "file")
+            assert np.isfinite(table.values).all(), "a number that is not finite"
+        elif form == "TRC":
+            markers = parse_trc(text, "file")
+            assert not np.isinf(markers.positions).any(), "a number that is not finite"
+        else:
+            labels = labels_from(text.splitlines(), "file")
+            assert all(np.isfinite((c.start, c.end)).all() for c in labels.contacts), "a number that is not finite"
+    except BrachiateError as error:
+        return _refused(error)
+    return "read"
+
+
+def _refused(error: BrachiateError) -> str:
     if len(str(error)) > LONGEST:
         raise ValueError("a message of more than a screen")
     return "refused"
