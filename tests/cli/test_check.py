@@ -92,3 +92,21 @@ def test_contacts_and_forces_are_kept_with_a_motion(tmp_path):
 def test_bad_options_are_refused(squat, words, message):
     with pytest.raises(br.BrachiateError, match=message):
         run(squat, *words)
+
+
+def test_a_map_of_roles_names_strange_joints(squat, tmp_path):
+    # A skeleton whose names say nothing
+    text = squat.read_text()
+    names = {"LeftLeg": "b7", "LeftUpLeg": "b6", "LeftFoot": "b8"}
+    for name, other in names.items():
+        text = text.replace(f"JOINT {name}\n", f"JOINT {other}\n")
+    strange = tmp_path / "strange.bvh"
+    strange.write_text(text)
+    with pytest.raises(br.BrachiateError, match="roles"):
+        run(strange)
+    roles = tmp_path / "roles.json"
+    roles.write_text(json.dumps({"left_hip": "b6", "left_knee": "b7", "left_ankle": "b8"}))
+    assert "verdict: physical" in run(strange, "--roles", roles).output
+    roles.write_text("[]")
+    with pytest.raises(br.BrachiateError, match="by role"):
+        run(strange, "--roles", roles)

@@ -55,5 +55,5 @@ def test_doors(walk, tmp_path, monkeypatch, capsys):
     broken.write_text("left_knee: 3")
     assert "is no JSON" in told(str(walk), "--to", "human28", "--map", str(broken))
     broken.write_text('{"left_knee": 3}')
-    assert "names of links by role" in told(str(walk), "--to", "human28", "--map", str(broken))
+    assert "by role" in told(str(walk), "--to", "human28", "--map", str(broken))
     assert "cannot be read" in told(str(walk), "--to", "human28", "--map", str(tmp_path / "none.json"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -93,6 +93,7 @@ Bones = Annotated[Path | None, typer.Option(help="The ASF file of an AMC file, o
 Mass = Annotated[float | None, typer.Option(help="Of the body [kg].")]
 Height = Annotated[float | None, typer.Option(help="Of the body [m].")]
 Sex = Annotated[str, typer.Option(help="male or female: whose proportions of mass.")]
+Roles = Annotated[Path | None, typer.Option(help='JSON with names of joints by role, where they do not say it: {"left_knee": "Bone12"}.')]
 
 
 @app.command()
@@ -137,13 +138,14 @@ def info(
     mass: Mass = None,
     height: Height = None,
     sex: Sex = "male",
+    roles: Roles = None,
     draw: Annotated[Path | None, typer.Option(help="Write a strip of poses to this file.")] = None,
 ) -> None:
     """Tell what a motion file holds, and what was assumed to read it."""
     from brachiate.cli.motions import info as tell  # noqa: PLC0415
 
     reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton, "height": height}
-    tell(path, reading, {"mass": mass, "height": height, "sex": sex}, draw, console)
+    tell(path, reading, _body(mass, height, sex, roles), draw, console)
 
 
 @app.command()
@@ -161,12 +163,13 @@ def convert(
     mass: Mass = None,
     height: Height = None,
     sex: Sex = "male",
+    roles: Roles = None,
 ) -> None:
     """Read a motion in one format and write it in another."""
     from brachiate.cli.convert import convert as run  # noqa: PLC0415
 
     reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton}
-    body = {"mass": mass, "height": height, "sex": sex}
+    body = _body(mass, height, sex, roles)
     run(source, out, reading, body, figure, {"rate": to_rate, "order": order}, console)
 
 
@@ -189,6 +192,7 @@ def check(
     mass: Mass = None,
     height: Height = None,
     sex: Sex = "male",
+    roles: Roles = None,
 ) -> None:
     """Tell how far a motion is from what a body can do: forces nobody brings, feet that slide, torques beyond its strength."""
     from brachiate.cli.check import run  # noqa: PLC0415
@@ -197,7 +201,7 @@ def check(
     judging = {"ground": ground, "contacts": contacts, "supports": supports}
     judging["cutoff"] = "auto" if cutoff is None else cutoff or None
     files = {"json": json, "plot": plot, "save_contacts": save_contacts}
-    run(path, reading, {"mass": mass, "height": height, "sex": sex}, figure, judging, files, console)
+    run(path, reading, _body(mass, height, sex, roles), figure, judging, files, console)
 
 
 @app.command()
@@ -217,13 +221,21 @@ def retarget(
     mass: Mass = None,
     height: Height = None,
     sex: Sex = "male",
+    roles: Roles = None,
 ) -> None:
     """Move another figure as a motion file says: the same poses, within its limits, feet where they stand."""
     from brachiate.cli.retarget import retarget as run  # noqa: PLC0415
 
     reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton}
-    body = {"mass": mass, "height": height, "sex": sex}
+    body = _body(mass, height, sex, roles)
     run(path, to, out, reading, body, source=figure, rate=to_rate, map_file=map_file, draw=draw, console=console)
+
+
+def _body(mass: float | None, height: float | None, sex: str, roles: Path | None) -> dict[str, Any]:
+    """What is said about the body."""
+    from brachiate.cli.describe import roles_in  # noqa: PLC0415
+
+    return {"mass": mass, "height": height, "sex": sex, "roles": roles_in(roles) if roles is not None else None}
 
 
 def _length(unit: str | None) -> str | float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from rich.table import Table
 
 import brachiate as br
 from brachiate.clip.clip import Guess
-from brachiate.errors import UnknownName
+from brachiate.errors import MotionFileError, UnknownName
 from brachiate.show.draw import picture
 
 
@@ -87,3 +88,16 @@ def tell_guesses(guesses: Sequence[Guess], console: Console, elsewhere: Mapping[
         option = f"--{guess.flag.replace('_', '-')}" if guess.flag else ""
         table.add_row(guess.what, escape(guess.value), escape(guess.why), (elsewhere or {}).get(guess.flag, option))
     console.print(table)
+
+
+def roles_in(path: Path) -> dict[str, str]:
+    """Names of links or joints by role, from a JSON file such as ``{"left_knee": "link7"}``."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise MotionFileError(f"{path}: the map of roles cannot be read ({problem.strerror}).") from None
+    except ValueError as problem:
+        raise MotionFileError(f'{path} is no JSON ({problem}). Write names of links or joints by role: {{"left_knee": "link7"}}.') from None
+    if not isinstance(content, dict) or not all(isinstance(value, str) for value in content.values()):
+        raise MotionFileError(f'{path}: expected names of links or joints by role, such as {{"left_knee": "link7"}}.')
+    return content

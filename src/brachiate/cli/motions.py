@@ -20,7 +20,7 @@ POSES = 8  # in a strip
 
 def info(path: Path, reading: dict[str, Any], body: dict[str, Any], draw: Path | None, console: Console) -> None:
     """Print what a motion file holds, what was assumed, and the body that was built for it."""
-    motion = motion_of(read_clip(path, **reading), **body)
+    motion = motion_of(read_clip(path, roles=body.get("roles"), **reading), **body)
     clip = motion.clip
     assert clip is not None
     console.print(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from brachiate.cli.convert import figure_of
-from brachiate.cli.describe import tell_guesses
-from brachiate.errors import MotionFileError
+from brachiate.cli.describe import roles_in, tell_guesses
 from brachiate.model.data import Data
 from brachiate.motion.edit import resampled
 from brachiate.motion.read import read_motion
@@ -72,16 +70,3 @@ def tell(done: Retargeted, console: Console) -> None:
     }
     for what, value in lines.items():
         console.print(f"[bold]{what}[/]: {escape(value)}", highlight=False, soft_wrap=True)
-
-
-def roles_in(path: Path) -> dict[str, str]:
-    """Names of links by role, from a JSON file such as ``{"left_knee": "link7"}``."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as problem:
-        raise MotionFileError(f"{path}: the map of roles cannot be read ({problem.strerror}).") from None
-    except ValueError as problem:
-        raise MotionFileError(f'{path} is no JSON ({problem}). Write names of links by role: {{"left_knee": "link7"}}.') from None
-    if not isinstance(content, dict) or not all(isinstance(value, str) for value in content.values()):
-        raise MotionFileError(f'{path}: expected names of links by role, such as {{"left_knee": "link7"}}.')
-    return content

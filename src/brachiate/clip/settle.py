@@ -46,7 +46,14 @@ def permuted_turns(q: Array, up: str) -> Array:
     return np.concatenate((q[..., :1], permuted(q[..., 1:], up)), axis=-1)
 
 
-def settle(clip: Clip, *, unit: str | float | None = None, up: str | None = None, rest_frame: bool | None = None) -> Clip:
+def settle(
+    clip: Clip,
+    *,
+    unit: str | float | None = None,
+    up: str | None = None,
+    rest_frame: bool | None = None,
+    roles: Mapping[str, str] | None = None,
+) -> Clip:
     """Bring a clip as it was read, in its file's axes and units, to metres with z up; say what was assumed.
 
     Args:
@@ -54,8 +61,9 @@ def settle(clip: Clip, *, unit: str | float | None = None, up: str | None = None
         unit: ``"m"``, ``"cm"``, ... or the length of a unit [m]; None finds it.
         up: ``"x"``, ``"y"`` or ``"z"``; None finds it.
         rest_frame: Whether the first frame is a T-pose to be dropped; None finds out.
+        roles: Names of joints by role, where they do not say it.
     """
-    names = _names(clip.skeleton)
+    names = _names(clip.skeleton, roles)
     guesses = list(clip.guesses)
     up = _up(clip, names, up, guesses)
     length = _unit(clip, names, up, unit, guesses)
@@ -78,9 +86,9 @@ def settle(clip: Clip, *, unit: str | float | None = None, up: str | None = None
     )
 
 
-def _names(skeleton: Skeleton) -> Anatomy | None:
+def _names(skeleton: Skeleton, roles: Mapping[str, str] | None) -> Anatomy | None:
     try:
-        found = anatomy_of(skeleton)
+        found = anatomy_of(skeleton, roles)
     except MotionError:
         return None
     return found if "head" in found and all(f"{side}_ankle" in found for side in SIDES) else None
@@ -94,7 +102,8 @@ def _up(clip: Clip, names: Anatomy | None, given: str | None, guesses: list[Gues
     if names is None:
         raise MotionFileError(
             f"{clip.name}: which axis is up cannot be told, as head and feet are not known by the names of the joints "
-            f"({', '.join(clip.skeleton.names[:8])}, ...). Say it: up='y' (most files) or up='z'."
+            f"({', '.join(clip.skeleton.names[:8])}, ...). Say it: up='y' (most files) or up='z', "
+            "or which joints they are: roles={'head': ...}."
         )
     feet = 0.5 * (clip.positions[:, names["left_ankle"]] + clip.positions[:, names["right_ankle"]])
     rise = clip.positions[:, names["head"]] - feet
@@ -109,7 +118,8 @@ def _up(clip: Clip, names: Anatomy | None, given: str | None, guesses: list[Gues
     else:
         raise MotionFileError(
             f"{clip.name}: which axis is up cannot be told, as the figure does not stand: from feet to head it is {np.round(mean, 2)} "
-            "on the average. Say it: up='y' (most files) or up='z'."
+            "on the average. Say it: up='y' (most files) or up='z', "
+            "or which joints they are: roles={'head': ...}."
         )
     guesses.append(Guess("up axis", up, why, "up"))
     return up

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ def read_clip(
     skeleton: str | PathLike[str] | None = None,
     frames: slice | None = None,
     height: float | None = None,
+    roles: Mapping[str, str] | None = None,
 ) -> Clip:
     """Read a motion file: BVH, AMC with its ASF, DeepMimic's JSON, AMASS's NPZ.
 
@@ -42,6 +43,7 @@ def read_clip(
             :func:`brachiate.io.amass.read_amass`.
         frames: Some of the frames.
         height: Of the person [m], for files that have no bones (AMASS); others say it themselves.
+        roles: Names of joints by role (``{"left_knee": "Bone12"}``), where names do not say it.
     """
     path = Path(path)
     form = format_of(path)
@@ -51,7 +53,7 @@ def read_clip(
     clip = _READERS[form](path, {key: value for key, value in given.items() if value is not None})
     if form in _SETTLED:
         return clip
-    return settle(clip, unit=unit, up=up, rest_frame=rest_frame)
+    return settle(clip, unit=unit, up=up, rest_frame=rest_frame, roles=roles)
 
 
 def format_of(path: Path) -> str:

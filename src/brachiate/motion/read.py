@@ -66,7 +66,7 @@ def read_motion(
     else:
         if figure is not None:
             raise MotionFileError(f"{path} brings a skeleton of its own, and a body is built for it. Leave the figure out.")
-        motion = motion_of(read_clip(path, height=height, **reading), mass=mass, height=height, sex=sex, roles=roles)
+        motion = motion_of(read_clip(path, height=height, roles=roles, **reading), mass=mass, height=height, sex=sex, roles=roles)
     if not quiet:
         for guess in motion.guesses:
             print(f"{path.name}: {guess}", file=sys.stderr)
