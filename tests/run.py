@@ -17,6 +17,7 @@ UNCOMPILED = [
     "tests/contact/test_law.py",
     "tests/contact/test_paper.py",
     "tests/contact/test_least.py",
+    "tests/contact/test_carry.py",
 ]
 
 

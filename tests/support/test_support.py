@@ -251,3 +251,14 @@ def test_a_part_that_nobody_has_is_refused(walking):
     track, labels, _ = walking
     with pytest.raises(BrachiateError, match="left_heel"):
         bearing(track, Labels((Label("left_heal", 0.0, 1.0),), labels.ground))
+
+
+def test_forces_of_single_frames_are_found_from_nothing():
+    # Of a jump as it is drawn, before the feet leave the ground: no forces of them can make it, and few spots bear
+    motion = motion_of(moves.make("jump"))
+    track = tracked(motion)
+    infer(track)
+    assert track.missed == 0
+    for k in range(100, 115):
+        track.carry(track.how[k : k + 1].copy(), track.sure[k : k + 1].copy(), slice(k, k + 1))
+        assert track.missed == 0
