@@ -16,7 +16,8 @@ from brachiate.motion.edit import resampled
 from brachiate.motion.ground import Ground, ground_of
 from brachiate.motion.labels import Labels, load_labels
 from brachiate.motion.motion import Motion
-from brachiate.support.infer import bearing, infer
+from brachiate.support.bearing import bearing
+from brachiate.support.infer import infer
 from brachiate.support.spots import spots_of
 from brachiate.support.track import Track
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from brachiate.doors import Array
 from brachiate.motion.labels import Labels
-from brachiate.support.infer import FEET, motion_of_part, parts_of
+from brachiate.support.parts import FEET, motion_of_part, parts_of
 from brachiate.support.track import Track
 
 RATE = 20.0  # [frames/s]

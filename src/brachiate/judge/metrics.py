@@ -14,7 +14,7 @@ from brachiate.contact.carry import HOLDS, NOTHING, STANDS
 from brachiate.doors import Array
 from brachiate.model.model import Model
 from brachiate.motion.labels import Labels
-from brachiate.support.infer import FEET, motion_of_part, parts_of, spells
+from brachiate.support.parts import FEET, motion_of_part, parts_of, spells
 from brachiate.support.track import Track
 
 BEARS = 0.3  # of how surely the surest spot bears: which spots' speeds count

@@ -1,0 +1,114 @@
+"""What carries a motion beside the ground: where that cannot, something that stays in its place does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from brachiate.motion.ground import Ground
+from brachiate.motion.labels import Label, Labels
+from brachiate.support.bearing import bearing, lacking
+from brachiate.support.floor import STILL
+from brachiate.support.parts import FEET, HANDS, SEAT, motion_of_part, parts_of, spells, with_hysteresis
+from brachiate.support.track import Track
+
+STAYING, FAST = 0.5, 1.0  # [m/s] what goes on to stay, and what may lean on the ground meanwhile
+PLACE = 0.1  # [m] and how far it wanders meanwhile
+PASSES = 4  # in which what carries is looked for: what one finds leaves less to the next
+FLYING = 0.5  # of the weight: what needs less to carry it flies
+OVERHEAD = 0.7  # of the highest joint: where hands hold rather than stand
+LOW = 0.25  # [m] above the ground: what may lean on it, though it does not seem to
+LACKING = 0.2  # of the weight: what is lacking if something else must carry
+LASTING = 0.15  # [s] and for how long
+
+
+class _Stay(NamedTuple):
+    """A part that stays in its place for a while."""
+
+    part: int
+    start: int
+    end: int
+    height: float  # [m] of its lowest spot above the ground
+
+
+def stays_of(track: Track, ground: Ground) -> list[_Stay]:
+    """Everything that stays in its place for a while, on the ground or not."""
+    found = []
+    for p in range(len(track.spots.parts)):
+        mine = np.flatnonzero(track.spots.part == p)
+        speed = np.linalg.norm(track.speed[:, mine], axis=2).min(axis=1)
+        height, _, _ = motion_of_part(track, ground, p)
+        place = track.place[:, mine].mean(axis=1)
+        # Hands that lean on the ground seem to slide, as skeletons have no palms
+        still = with_hysteresis(speed < STILL, speed < STAYING) | ((height < LOW) & (speed < FAST))
+        for first, last in spells(track.times, still, LASTING):
+            span = slice(first, last + 1)
+            near = np.linalg.norm(place[span] - np.median(place[span], axis=0), axis=1) < np.where(height[span] < LOW, 3.0, 1.0) * PLACE
+            for start, end in spells(track.times[span], near, LASTING):
+                level = float(np.median(height[first + start : first + end + 1]))
+                found.append(_Stay(p, first + start, first + end, level))
+    return found
+
+
+def elsewhere(track: Track, ground: Ground, contacts: Sequence[Label], near: float) -> list[Label]:
+    """Contacts with what is not the ground, while that alone cannot carry the motion."""
+    found: list[Label] = []
+    stays: list[_Stay] | None = None
+    tried: set[tuple[int, int]] = set()
+    for _ in range(PASSES):
+        track.carry(*bearing(track, Labels((*contacts, *found), ground)))
+        short = lacking(track)
+        # What flies falls: nothing must carry it.
+        pull = np.abs(track.needed[:, :3] @ ground.normal) / track.weight
+        lasting = [span for span in spells(track.times, (short > LACKING) & (pull > FLYING), LASTING) if span not in tried]
+        if not lasting:
+            break
+        if stays is None:
+            stays = [stay for stay in stays_of(track, ground) if stay.height > near]
+        before = len(found)
+        for start, end in lasting:
+            tried.add((start, end))
+            span = slice(start, end + 1)
+            here = [stay for stay in stays if stay.start <= end and stay.end >= start]
+            for choice in _choices(track, ground, here, span):
+                track.carry(*bearing(track, Labels((*contacts, *found, *choice), ground), span))
+                if np.median(lacking(track, span)) < min(LACKING, 0.5 * float(np.median(short[span]))):
+                    found += [label for label in choice if label not in found]
+                    break
+        if len(found) == before:
+            break
+    if stays is not None:
+        track.carry(*bearing(track, Labels((*contacts, *found), ground)))
+    return found
+
+
+def _choices(track: Track, ground: Ground, stays: Sequence[_Stay], span: slice) -> Iterator[list[Label]]:
+    """What may carry a span of frames, likeliest first: parts of one kind that stay where they are."""
+    floor = ground.height or 0.0
+    top = float(track.joint[span, :, 2].max()) - floor
+    middle = float(np.median(ground.above(track.centre[span])))  # what is above it does not stand on anything
+    hands, feet, seat = (set(parts_of(track, words)) for words in (HANDS, FEET, SEAT))
+    others = set(range(len(track.spots.parts))) - hands - feet - seat
+    for kind, how, lowest, highest in (
+        (hands, "holds", OVERHEAD * top, np.inf),
+        (feet, "stands", -np.inf, np.inf),
+        (hands | others, "stands", -np.inf, LOW),
+        (seat, "stands", -np.inf, np.inf),
+        (hands, "stands", -np.inf, np.inf),
+        (hands, "holds", -np.inf, np.inf),
+        (others, "stands", -np.inf, middle),
+    ):
+        chosen = [stay for stay in stays if stay.part in kind and lowest <= stay.height <= highest]
+        if chosen:
+            yield [
+                Label(
+                    track.spots.parts[stay.part],
+                    float(track.times[stay.start]),
+                    float(track.times[stay.end]),
+                    how,
+                    None if how == "holds" else stay.height + floor,
+                )
+                for stay in chosen
+            ]
