@@ -6,9 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from brachiate.support.bearing import bearing
-from brachiate.support.floor import belt_of
-from brachiate.support.parts import spells, with_hysteresis
 
 import brachiate as br
 from brachiate import moves
@@ -18,7 +15,10 @@ from brachiate.motion.course import Course
 from brachiate.motion.ground import Ground, ground_of
 from brachiate.motion.labels import Label, Labels, load_labels
 from brachiate.motion.motion import Motion, motion_of
+from brachiate.support.bearing import bearing
+from brachiate.support.floor import belt_of
 from brachiate.support.infer import infer
+from brachiate.support.parts import spells, with_hysteresis
 from brachiate.support.spots import spots_of
 from brachiate.support.track import Track
 
