@@ -1,4 +1,4 @@
-"""A factor L U of a dense matrix, four rows and columns at a time, without pivoting; and solutions with its transpose.
+"""A factor L U of a dense matrix, four rows and columns at a time, without pivoting or with; and solutions with its transpose.
 
 Rows are contiguous and padded to whole fours, with ones on the diagonal there. The transpose is what vector registers like:
 both substitutions add multiples of rows.
@@ -91,3 +91,43 @@ def solve_transposed(A, stride, size, x):
         put_four(x, k, Four(p, q, r, s))
         for j in range(0, k, 4):
             put_four(x, j, four(x, j) - p * four(A, a + j) - q * four(A, b + j) - r * four(A, c + j) - s * four(A, d + j))
+
+
+@kernel
+def factor_pivoted(A, stride, size, order):
+    """The same of A with rows exchanged so that the largest number left in a column is on the diagonal. Returns the determinant's sign."""
+    sign = 1.0
+    for k in range(size):
+        row, best = k, abs(A[k * stride + k])
+        for r in range(k + 1, size):
+            if abs(A[r * stride + k]) > best:
+                row, best = r, abs(A[r * stride + k])
+        order[k] = row
+        a, b = k * stride, row * stride
+        if row != k:
+            sign = -sign
+            for j in range(0, size, 4):
+                x = four(A, a + j)
+                put_four(A, a + j, four(A, b + j))
+                put_four(A, b + j, x)
+        if A[a + k] < 0.0:
+            sign = -sign
+        A[a + k] = 1.0 / A[a + k]
+        whole = (k + 4) // 4 * 4
+        for r in range(k + 1, size):
+            b = r * stride
+            l = A[b + k] * A[a + k]
+            A[b + k] = l
+            for j in range(k + 1, whole):
+                A[b + j] -= l * A[a + j]
+            for j in range(whole, size, 4):
+                put_four(A, b + j, four(A, b + j) - l * four(A, a + j))
+    return sign
+
+
+@kernel
+def solve_pivoted(A, stride, size, order, x):
+    """x ← A⁻ᵀ x with such a factor."""
+    solve_transposed(A, stride, size, x)
+    for k in range(size - 1, -1, -1):
+        x[k], x[order[k]] = x[order[k]], x[k]

@@ -16,7 +16,7 @@ import math
 from typing import NamedTuple
 
 from brachiate.compiled import far, kernel, outlined
-from brachiate.contact.factor import factor, solve_transposed
+from brachiate.contact.factor import factor_pivoted, solve_pivoted
 from brachiate.contact.law import Parts, move, parts, put_parts, residual
 from brachiate.contact.local import solved
 from brachiate.contact.rooms import FACTORS, PAIRS, ROWS, STRIDE, open_problem
@@ -116,18 +116,14 @@ def note_answers(P, p, R, felt):
 @kernel
 def factor_answers(P):
     """Factor what was noted, padded to whole fours. Returns the sign of the determinant."""
-    n, stride, sign = P.count[ROWS], P.count[STRIDE], 1.0
+    n, stride = P.count[ROWS], P.count[STRIDE]
     padded = (n + 3) // 4 * 4
     for r in range(n, padded):
         for c in range(padded):
             P.factor[r * stride + c] = 1.0 if r == c else 0.0
         P.z[r] = P.bend[r] = 0.0
-    factor(P.factor, stride, padded)
     P.path[FACTORS] += 1
-    for r in range(n):
-        if P.factor[r * stride + r] < 0.0:
-            sign = -sign
-    return sign
+    return factor_pivoted(P.factor, stride, padded, P.order)
 
 
 @kernel
@@ -160,8 +156,8 @@ def look(P, share, speed, tau):
     for p in range(P.count[PAIRS]):
         off = max(off, open_law(P, p, metric(P, p, share), felt))
     stride, padded = P.count[STRIDE], (P.count[ROWS] + 3) // 4 * 4
-    solve_transposed(P.factor, stride, padded, P.z)
-    solve_transposed(P.factor, stride, padded, P.bend)
+    solve_pivoted(P.factor, stride, padded, P.order, P.z)
+    solve_pivoted(P.factor, stride, padded, P.order, P.bend)
     square = 1.0 + inner(P, P.bend, P.bend)
     across = -inner(P, P.bend, P.z) / square
     ahead = sign / math.sqrt(square)

@@ -125,6 +125,7 @@ class Problem(NamedTuple):
     live: Ints  # (n,) where fours of rows are that have unknowns
     answer: Floats  # (n·stride,) velocities for each unknown
     factor: Floats  # (n·stride,) the factor that is kept
+    order: Ints  # (n,) which rows a factor of all was exchanged with
     kept: Ints  # (m+1,) how many unknowns the factor has, and the states it was made for
     best: Floats  # (n,) the best forces so far
     best_area: Ints  # (m,) and their states

@@ -347,7 +347,7 @@ def new_problem(pairs: int) -> Problem:
     size.update(
         dict.fromkeys(squares, n * n + 4),  # fours may reach beyond the last row
         **dict.fromkeys(blocks, BLOCK * m),
-        **dict.fromkeys(("u0", "u", "w", "z", "best", "swept", "shadow", "here", "onward", "bend", "weight", "live"), n),
+        **dict.fromkeys(("u0", "u", "w", "z", "best", "swept", "shadow", "here", "onward", "bend", "weight", "live", "order"), n),
     )
     size.update(at=m + 1, first=m + 1, kept=m + 1)
     P = Problem(*(np.zeros((size.get(name, m), *kind.row), kind.dtype) for name, kind in fields_of(Problem).items()))
