@@ -32,10 +32,11 @@ def bearing(track: Track, labels: Labels, span: slice = slice(None)) -> tuple[Ar
     standing: list[tuple[Label, Array, Array, Array]] = []
     lowest: dict[str, Array] = {}
     for label in labels.contacts:
-        rows = np.flatnonzero((t >= label.start - 1e-9) & (t <= label.end + 1e-9))
-        mine = np.flatnonzero(track.spots.part == doors.named(part_of, label.part, "part", f"figure {track.model.name!r}"))
+        part = doors.named(part_of, label.part, "part", f"figure {track.model.name!r}")
+        rows = np.arange(*np.searchsorted(t, (label.start - 1e-9, label.end + 1e-9)))
         if not len(rows):
             continue
+        mine = np.flatnonzero(track.spots.part == part)
         if label.how == "holds":
             here = np.ix_(rows, mine)
             how[here], sure[here] = HOLDS, _ease(label, t[rows], track.times)[:, None]

@@ -21,7 +21,8 @@ FLYING = 0.5  # of the weight: what needs less to carry it flies
 OVERHEAD = 0.7  # of the highest joint: where hands hold rather than stand
 LOW = 0.25  # [m] above the ground: what may lean on it, though it does not seem to
 LACKING = 0.2  # of the weight: what is lacking if something else must carry
-LASTING = 0.15  # [s] and for how long
+LASTING = 0.25  # [s] and for how long
+AWHILE = 0.15  # [s] what stays at least as long
 
 
 class _Stay(NamedTuple):
@@ -43,10 +44,10 @@ def stays_of(track: Track, ground: Ground) -> list[_Stay]:
         place = track.place[:, mine].mean(axis=1)
         # Hands that lean on the ground seem to slide, as skeletons have no palms
         still = with_hysteresis(speed < STILL, speed < STAYING) | ((height < LOW) & (speed < FAST))
-        for first, last in spells(track.times, still, LASTING):
+        for first, last in spells(track.times, still, AWHILE):
             span = slice(first, last + 1)
             near = np.linalg.norm(place[span] - np.median(place[span], axis=0), axis=1) < np.where(height[span] < LOW, 3.0, 1.0) * PLACE
-            for start, end in spells(track.times[span], near, LASTING):
+            for start, end in spells(track.times[span], near, AWHILE):
                 level = float(np.median(height[first + start : first + end + 1]))
                 found.append(_Stay(p, first + start, first + end, level))
     return found
