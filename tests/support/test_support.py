@@ -130,6 +130,7 @@ def test_labels_come_back_from_their_file(tmp_path):
         ("# brachiate contacts 1\nleft_heel 0 nan", "line 2"),
         ("# brachiate contacts 1\nground height=high", "line 2"),
         ("# brachiate contacts 1\nground hight=1", "line 2"),
+        ("# brachiate contacts 1\nground belt=1", "line 2"),
         ("# brachiate contacts 1\nleft_heal 0 1", "left_heel"),
     ],
 )

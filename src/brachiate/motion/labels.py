@@ -117,7 +117,7 @@ def labels_from(lines: Sequence[str], where: str, parts: Iterable[str] | None = 
             contacts.append(Label(part, float(start), float(end), rest[0] if rest else "stands", height))
         except (ValueError, TypeError) as problem:
             raise MotionFileError(
-                f"{where} line {number}: {line.strip()[:80]!r} is no contact ({problem}). "
+                f"{where} line {number}: {line.strip()[:80]!r} is no contact ({str(problem)[:200]}). "
                 "Write: part, from, to, stands or holds, and ground or a height."
             ) from None
         if known is not None and part not in known:
@@ -128,6 +128,5 @@ def labels_from(lines: Sequence[str], where: str, parts: Iterable[str] | None = 
 def _ground(words: list[str]) -> Ground:
     """Ground by its words, such as height=0.02."""
     given = dict(word.split("=") for word in words)
-    belt = given.pop("belt", "0,0").split(",")
-    numbers = {key: float(value) for key, value in given.items()}
-    return Ground(**numbers, belt=(float(belt[0]), float(belt[1])))
+    x, y = given.pop("belt", "0,0").split(",")
+    return Ground(**{key: float(value) for key, value in given.items()}, belt=(float(x), float(y)))
