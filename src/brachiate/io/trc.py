@@ -96,7 +96,7 @@ def _whole(told: dict[str, str], key: str, where: str) -> int:
     value = told.get(key)
     if value is None:
         name = {"numframes": "NumFrames", "nummarkers": "NumMarkers"}[key]
-        raise MotionFileError(f"{where} line 2: {name} was expected among the settings; found {', '.join(told) or 'none'}.")
+        raise MotionFileError(f"{where} line 2: {name} was expected among the settings; found {', '.join(told)[:200] or 'none'}.")
     try:
         number = float(value)
     except ValueError:
@@ -205,7 +205,7 @@ def _times(times: Array, told: dict[str, str], lines: list[int], where: str, gue
         rate = float(told.get("datarate", "0"))
     except ValueError:
         rate = 0.0
-    if len(times) < 2 or not 0.0 < rate < 1e6:
+    if len(times) < 2 or not 1e-6 < rate < 1e6:
         return times
     even = times[0] + np.arange(len(times)) / rate
     off = float(np.abs(even - times).max())
