@@ -46,8 +46,10 @@ def test_feet_have_heels_and_toes():
 
 
 def test_a_foot_with_toes_has_a_ball():
-    parts = spots_of(motion_of(moves.make("squat", seconds=1.0)).figure).parts
-    assert {"left_heel", "left_ball", "left_toes"} <= set(parts) or {"left_heel", "left_toe"} <= set(parts)
+    walks, squats = (set(spots_of(motion_of(moves.make(name, seconds=2.0)).figure).parts) for name in ("walk", "squat"))
+    assert {"left_heel", "left_ball", "left_toes"} <= walks
+    assert {"left_heel", "left_toe"} <= squats  # its toes do not turn
+    assert "left_ball" not in squats
 
 
 def test_a_joint_belongs_to_one_limb():
@@ -238,7 +240,8 @@ def test_what_bears_is_low_and_still(walking):
     how, sure, _ = bearing(track, labels)
     low = track.place[..., 2] < 0.035  # a foot's lowest spot is on the floor, and what is higher than 3 cm above it does not bear
     assert low[how == STANDS].all()
-    assert ((sure > 0) == (how != NOTHING)).sum() > 0
+    assert (how == STANDS).any(axis=1).all()
+    assert (sure[how == STANDS] > 0).all()
     assert (sure <= 1.0).all()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
@@ -74,7 +75,9 @@ def _tell(report: Report, console: Console) -> None:
     console.print(f"verdict: [bold {color}]{report.verdict}[/]{reasons}", highlight=False, soft_wrap=True)
     for moment in report.worst:
         console.print(
-            f"  {moment.time:6.2f} s  {moment.part}: {moment.why} ({moment.times:.1f} times too much)", highlight=False, soft_wrap=True
+            f"  {moment.time:6.2f} s  {moment.part}: {moment.why} ({moment.times:.1f} times what is physical)",
+            highlight=False,
+            soft_wrap=True,
         )
 
 
@@ -93,7 +96,7 @@ def _bound(report: Report, name: str) -> str:
         "skate": f"{bound:g} m/s",
         "cone": f"{100 * bound:.0f} %",
         "torque": f"{100 * bound:.0f} %",
-        "limit": f"{57.29577951308232 * bound:.0f} deg",
+        "limit": f"{np.degrees(bound):.0f} deg",
         "flight": f"{bound:g} m/s²",
     }
     return shown.get(name, f"{1e3 * bound:.0f} mm")

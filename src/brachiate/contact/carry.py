@@ -115,7 +115,7 @@ def lowest(K, T, W, s):
 
 
 @entry
-def follow(key):
+def watch(key):
     """Where spots and bodies are in every frame, and how they move."""
     T, W, K = open_frames(key)
     bodies, spots = T.parent.shape[0], K.body.shape[0]

@@ -8,7 +8,7 @@ import numpy as np
 
 from brachiate import doors
 from brachiate.clip.clip import Guess
-from brachiate.errors import MotionError
+from brachiate.errors import ArgumentError, MotionError
 from brachiate.judge.metrics import metrics_of
 from brachiate.judge.report import Report
 from brachiate.motion.course import EVEN, Course
@@ -38,8 +38,8 @@ def check(
         motion: Of a figure with a free root.
         ground: A :class:`Ground`, or its words (``"flat:0.02"``, ``"slope:10"``); by default level, where a captured motion stands on it,
             or at height 0.
-        contacts: What touches: labels or a file of them; by default what the motion has, else it is
-            found.
+        contacts: What touches, and on which ground: labels or a file of them; by default what the motion has, else it is found. If a
+            ground is given, it is found on that.
         supports: Whether something beside the ground may carry it: steps, a seat, a bar, found where parts stay; by default only
             if the ground is not given either.
         cutoff: Frequency above which the motion is taken for noise [Hz]; ``None``: not at all; ``"auto"``: 10 for captured motion.
@@ -53,12 +53,14 @@ def check(
         cutoff = CUTOFF if captured else None
         why = "captured motion has noise, which accelerations magnify" if captured else "it was not captured"
         guesses.append(Guess("smoothing", f"below {CUTOFF:g} Hz" if captured else "none", why, "cutoff"))
+    if ground is not None and contacts is not None:
+        raise ArgumentError("Contacts say what ground they are on: give them, or a ground, not both.")
+    if contacts is None and ground is None:
+        contacts = motion.contacts
     if isinstance(ground, str):
         ground = ground_of(ground)
     if ground is None:
         ground = Ground(None if captured else 0.0)
-    if contacts is None:
-        contacts = motion.contacts
     steps = np.diff(motion.times)
     if cutoff is not None and np.ptp(steps) > EVEN * steps.mean():
         rate = 1.0 / float(np.median(steps))

@@ -27,7 +27,7 @@ FLIGHT = 0.08  # [s] the shortest flight
 AROUND = 16  # directions in which an area is looked at
 
 
-class Frames(NamedTuple):
+class Measures(NamedTuple):
     """Metrics of every frame. NaN where one does not apply."""
 
     residual: Array  # (f,) [N] force the root needs and does not have
@@ -44,7 +44,7 @@ class Frames(NamedTuple):
     jerk: Array  # (f,) [m/s³] of bodies, root mean square over them
 
 
-def metrics_of(track: Track, labels: Labels) -> tuple[Frames, tuple[str, ...]]:
+def metrics_of(track: Track, labels: Labels) -> tuple[Measures, tuple[str, ...]]:
     """All metrics, and the names of the limits."""
     area = (track.sure >= BEARS * track.sure.max(axis=1, keepdims=True)) & (track.how != NOTHING)
     skate, depth, floats = _of_parts(track, labels, area)
@@ -52,7 +52,7 @@ def metrics_of(track: Track, labels: Labels) -> tuple[Frames, tuple[str, ...]]:
     limit, names = limits_of(track.model, track.moments.q)
     flight, spin = _of_flight(track)
     left = track.left
-    return Frames(
+    return Measures(
         np.linalg.norm(left[:, :3], axis=1),
         np.linalg.norm(left[:, 3:], axis=1),
         skate,

@@ -16,7 +16,7 @@ from brachiate.clip.clip import Guess
 from brachiate.contact.carry import NOTHING
 from brachiate.doors import Array
 from brachiate.judge.legacy import legacy_metrics
-from brachiate.judge.metrics import Frames
+from brachiate.judge.metrics import Measures
 from brachiate.motion.labels import Labels
 from brachiate.motion.motion import Motion
 from brachiate.show.plots import Strips, lines
@@ -81,7 +81,7 @@ class Report:
     motion: Motion
     track: Track = field(repr=False)
     labels: Labels = field(repr=False)
-    frames: Frames = field(repr=False)
+    frames: Measures = field(repr=False)
     limit_names: tuple[str, ...] = field(repr=False)
     guesses: tuple[Guess, ...] = field(repr=False)
     cutoff: float | None

@@ -9,11 +9,11 @@ PATIENCE = 2.0  # [s] before it shows
 
 
 class Bar:
-    """A bar that appears after two seconds, and not at all if nobody wants it."""
+    """A bar that appears two seconds after something was done first (that may compile), and not at all if nobody wants it."""
 
     def __init__(self, what: str, wanted: bool = True) -> None:
         self.what, self.wanted = what, wanted
-        self.began = time.perf_counter()
+        self.began: float | None = None
         self.bar: Any = None
         self.task: Any = None
 
@@ -26,6 +26,8 @@ class Bar:
 
     def show(self, share: float) -> None:
         """So much of all is done, from 0 to 1."""
+        if self.began is None:
+            self.began = time.perf_counter()
         if self.wanted and self.bar is None and time.perf_counter() - self.began > PATIENCE:
             from rich.console import Console  # noqa: PLC0415
             from rich.progress import Progress  # noqa: PLC0415

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time as clock
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -16,6 +15,7 @@ from brachiate.errors import ArgumentError, StateError
 from brachiate.kinematics import Pose
 from brachiate.model.data import Data
 from brachiate.model.model import Model
+from brachiate.motion.bar import Bar
 from brachiate.simulate.forces import Forces, Stretch
 from brachiate.simulate.integrators import METHODS, Integrator
 from brachiate.simulate.recording import Recording
@@ -122,11 +122,11 @@ class Simulation:
         seconds = doors.number(seconds, "seconds", least=0.0, most=1e9)
         steps = int(np.ceil(seconds / self.dt - 1e-9))
         start, rows = self.world.time, [self._row()]
-        with _Bar(seconds, progress) as bar:
+        with Bar("simulating", progress) as bar:
             self._run(start, seconds, steps, rows, bar)
         return self._recording(rows)
 
-    def _run(self, start: float, seconds: float, steps: int, rows: list[Any], bar: _Bar) -> None:
+    def _run(self, start: float, seconds: float, steps: int, rows: list[Any], bar: Bar) -> None:
         done = 0
         while done < steps:
             if self._watched(start + seconds):
@@ -144,7 +144,7 @@ class Simulation:
                 else:
                     rows += self._stretch(start, done, count)
                     done += count
-            bar.show(self.world.time - start)
+            bar.show((self.world.time - start) / seconds)
 
     def _recording(self, rows: list[Any]) -> Recording:
         """Rows as arrays. Where a figure came in on the way, it is recorded as waiting where it came in."""
@@ -336,33 +336,3 @@ def _value(event: Event, world: World) -> float:
     if not np.isfinite(value):
         raise StateError(f"The condition of an event is {value} at t = {world.time:g} s: it must be a finite number.")
     return float(value)
-
-
-class _Bar:
-    """A progress bar that appears when a run, its first steps (they may compile) not counted, has taken two seconds."""
-
-    def __init__(self, total: float, wanted: bool) -> None:
-        self.total, self.wanted = total, wanted
-        self.began: float | None = None
-        self.bar: Any = None
-        self.task: Any = None
-
-    def __enter__(self) -> _Bar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.bar is not None:
-            self.bar.stop()
-
-    def show(self, done: float) -> None:
-        if self.began is None:
-            self.began = clock.perf_counter()
-        if self.wanted and self.bar is None and clock.perf_counter() - self.began > 2.0:
-            from rich.console import Console  # noqa: PLC0415
-            from rich.progress import Progress  # noqa: PLC0415
-
-            self.bar = Progress(console=Console(stderr=True))
-            self.task = self.bar.add_task("simulating", total=self.total)
-            self.bar.start()
-        if self.bar is not None:
-            self.bar.update(self.task, completed=done)

@@ -10,7 +10,7 @@ import numpy as np
 from brachiate.motion.ground import Ground
 from brachiate.motion.labels import Label, Labels
 from brachiate.support.bearing import bearing, lacking
-from brachiate.support.floor import STILL
+from brachiate.support.floor import NEAR, STILL
 from brachiate.support.parts import FEET, HANDS, SEAT, motion_of_part, parts_of, spells, with_hysteresis
 from brachiate.support.track import Track
 
@@ -54,7 +54,7 @@ def stays_of(track: Track, ground: Ground) -> list[_Stay]:
 
 
 def elsewhere(track: Track, ground: Ground, contacts: Sequence[Label], near: float) -> list[Label]:
-    """Contacts with what is not the ground, while that alone cannot carry the motion."""
+    """Contacts with what is not the ground, while that alone cannot carry the motion; ``near``: up to which height feet touch it [m]."""
     found: list[Label] = []
     stays: list[_Stay] | None = None
     tried: set[tuple[int, int]] = set()
@@ -67,7 +67,8 @@ def elsewhere(track: Track, ground: Ground, contacts: Sequence[Label], near: flo
         if not lasting:
             break
         if stays is None:
-            stays = [stay for stay in stays_of(track, ground) if stay.height > near]
+            feet = parts_of(track, FEET)
+            stays = [stay for stay in stays_of(track, ground) if stay.height > (near if stay.part in feet else NEAR)]
         before = len(found)
         for start, end in lasting:
             tried.add((start, end))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from brachiate.compiled import Handle, fields_of
-from brachiate.contact.carry import Frames, carry, follow
+from brachiate.contact.carry import Frames, carry, watch
 from brachiate.doors import Array
 from brachiate.errors import MotionError
 from brachiate.model.data import Data
@@ -57,7 +57,7 @@ class Track:
         ))  # fmt: skip
         self._data = Data(model)
         self._handle = Handle(model.tree, self._data.work, self._frames)
-        self._run(follow)
+        self._run(watch)
         self._belt = np.zeros(3)
         self.stand_on(ground)
 

@@ -19,7 +19,7 @@ from brachiate.clip import turns
 from brachiate.doors import Array
 from brachiate.model.joints import FLOAT
 from brachiate.model.model import Model
-from brachiate.transfer.many import Many, Spots
+from brachiate.transfer.many import Many, Points
 
 CHUNK = 256  # frames that are looked at together: more do not fit into the processor's cache
 ALONE = 30  # iterations at most
@@ -42,7 +42,7 @@ class Goals(NamedTuple):
     ``second`` is -1 where a point itself is meant. ``floor`` are points that must not be below the ground at z = 0.
     """
 
-    spots: Spots
+    spots: Points
     first: Array  # (m,) number of a spot
     second: Array  # (m,)
     target: Array  # (f, m, 3) [m]

@@ -20,7 +20,7 @@ from brachiate.transfer import footing
 from brachiate.transfer.fit import Goals
 from brachiate.transfer.footing import Foot
 from brachiate.transfer.landmarks import Landmarks, Point, vertices_of
-from brachiate.transfer.many import Many, Poses, Spots
+from brachiate.transfer.many import Many, Points, Poses
 
 #: Limbs whose directions are kept, from one point to another, and how much each counts.
 LIMBS: Mapping[str, tuple[str, str, float]] = {
@@ -248,7 +248,7 @@ class Transfer:
         first = np.array([number(row.first) for row in rows])
         second = np.array([number(row.second) for row in rows])
         floor, sink = np.array([number(point) for point, _ in above], int), np.array([weight for _, weight in above])
-        where = Spots(np.array([point.body for point in spots]), np.array([point.at for point in spots]))
+        where = Points(np.array([point.body for point in spots]), np.array([point.at for point in spots]))
         target, weight = (np.stack([getattr(row, what) for row in rows], axis=1) for what in ("target", "weight"))
         return Goals(where, first, second, target, weight, floor, sink)
 

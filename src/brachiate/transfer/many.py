@@ -31,7 +31,7 @@ class Poses(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Spots:
+class Points:
     """Points of bodies that are followed together.
 
     Args:
@@ -100,7 +100,7 @@ class Many:
             anchor[k : k + 3] = center
         return R, center - R @ tree.anchor[e]
 
-    def follow(self, poses: Poses, spots: Spots, freedoms: Array) -> tuple[Array, Array]:
+    def follow(self, poses: Poses, spots: Points, freedoms: Array) -> tuple[Array, Array]:
         """Places (f, n, 3) of points, and how they move with some of the freedoms (f, n, 3, k)."""
         at = poses.x[spots.body] + np.einsum("nfij,nj->nfi", poses.R[spots.body], spots.at)
         J = np.zeros((len(freedoms), *at.shape))
