@@ -1,7 +1,6 @@
 """Simulations: events located in time, motors with limits, recordings."""
 
 import contextlib
-import itertools
 import threading
 import warnings
 import zipfile
@@ -296,11 +295,18 @@ def test_a_world_in_which_nothing_moves_runs(method):
 def test_a_bar_is_put_away_when_a_run_fails(monkeypatch):
     before = set(threading.enumerate())
     with monkeypatch.context() as patch:
-        patch.setattr("brachiate.simulate.simulation.clock.perf_counter", itertools.count(0.0, 3.0).__next__)
+        patch.setattr("brachiate.motion.bar.PATIENCE", -1.0)
         simulation = br.Simulation(ball(), dt=0.01)
-        simulation.control(lambda w: 1 / (w.time < 0.1))
+        seen: set[threading.Thread] = set()
+
+        def control(world):
+            seen.update(threading.enumerate())
+            return 1 / (world.time < 6.0)
+
+        simulation.control(control)
         with pytest.raises(ZeroDivisionError):
-            simulation.run(1.0)
+            simulation.run(12.0)
+        assert seen - before  # the bar was there
     for thread in set(threading.enumerate()) - before:
         thread.join(timeout=10)  # a bar that was not stopped refreshes for ever
         assert not thread.is_alive()
