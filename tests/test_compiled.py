@@ -228,12 +228,11 @@ def copied_package(tmp_path, monkeypatch) -> Path:
     return package
 
 
-def sources_of_kernels(package: Path) -> set[Path]:
-    """Files that have compiled code, and all files these import anything from, directly or not."""
-    found, ahead = (
-        set(),
-        [path for path in package.rglob("*.py") if re.search(r"^@(kernel|outlined|entry|far|operators)\b", path.read_text(), re.M)],
-    )
+def sources_of_kernels(package: Path, later: tuple[str, ...]) -> set[Path]:
+    """Files outside of some folders that have compiled code, and all files these import anything from, directly or not."""
+    marked = re.compile(r"^@(kernel|outlined|entry|far|operators)\b", re.M)
+    ahead = [path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in later and marked.search(path.read_text())]
+    found: set[Path] = set()
     while ahead:
         path = ahead.pop()
         if path in found or path == package / "__init__.py":  # imports all there is, and nobody takes anything from it but modules
@@ -249,13 +248,24 @@ def sources_of_kernels(package: Path) -> set[Path]:
 
 def test_an_edited_source_changes_the_cache_folder(copied_package):
     # Fails if any file that compiled code comes from is left out: numba does not see that a callee in another file has changed.
-    sources = sources_of_kernels(copied_package)
-    assert len(sources) > 60
-    seen = {compiled.cache_folder()}
-    for path in sorted(sources):
-        path.write_text(path.read_text() + "\n# edited\n")
-        seen.add(compiled.cache_folder())
-    assert len(seen) == 1 + len(sources)
+    for part in ("", *compiled.ON_TOP):
+        later = compiled.ON_TOP[compiled.ON_TOP.index(part) + 1 if part else 0 :]
+        sources = sources_of_kernels(copied_package, later)
+        assert len(sources) > 60
+        seen = {compiled.cache_folder(part)}
+        for path in sorted(sources):
+            path.write_text(path.read_text() + "\n# edited\n")
+            seen.add(compiled.cache_folder(part))
+        assert len(seen) == 1 + len(sources)
+
+
+def test_what_lies_on_top_may_be_edited(copied_package):
+    before = compiled.cache_folder()
+    for folder in compiled.ON_TOP:
+        (copied_package / folder).mkdir(exist_ok=True)
+        (copied_package / folder / "fresh.py").write_text("")
+    assert compiled.cache_folder() == before
+    assert len({compiled.cache_folder(part) for part in ("", *compiled.ON_TOP)}) == 1 + len(compiled.ON_TOP)
 
 
 def test_what_has_no_compiled_code_may_be_edited(copied_package):

@@ -108,36 +108,43 @@ class Handle:
 
 # Folders of this package that no compiled code is in, or takes anything from: editing them compiles nothing anew.
 WITHOUT_KERNELS = ("cli", "clip", "figures", "io", "judge", "motion", "moves", "scenes", "support", "transfer", "world")
+# Folders from which compiled code is taken by nobody but those after them: editing one compiles only it and those anew.
+ON_TOP = ("plan", "filter")
 
 
-def source_hash() -> str:
-    """Hash of every source file that compiled code may come from: numba does not notice an edited callee in another file."""
+def source_hash(part: str = "") -> str:
+    """Hash of every source file that compiled code of a folder may come from: numba does not notice an edited callee in another file."""
     root = Path(__file__).parent
+    unused = WITHOUT_KERNELS + ON_TOP[ON_TOP.index(part) + 1 if part in ON_TOP else 0 :]
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         place = path.relative_to(root)
-        if place.parts[0] not in WITHOUT_KERNELS:
+        if place.parts[0] not in unused:
             digest.update(str(place).encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def cache_folder() -> Path:
-    """Where compiled code is kept between runs: one folder for each version of the sources and each mode."""
+def cache_root() -> Path:
+    """The folder of all those."""
     base = os.environ.get("BRACHIATE_CACHE")
-    root = Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "brachiate"
-    return root / f"{source_hash()}-{MODE}"
+    return Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "brachiate"
+
+
+def cache_folder(part: str = "") -> Path:
+    """Where compiled code of a folder is kept between runs: one place for each version of the sources and each mode."""
+    return cache_root() / f"{source_hash(part)}-{MODE}"
 
 
 def prune_cache(keep_days: float = 30.0) -> int:
     """Remove folders of other source versions that nothing has touched for a while. Returns how many."""
-    mine = cache_folder()
+    mine = {cache_folder(part) for part in ("", *ON_TOP)}
     removed = 0
-    if not mine.parent.is_dir():
+    if not cache_root().is_dir():
         return 0
-    for folder in mine.parent.iterdir():
+    for folder in cache_root().iterdir():
         ours = folder.is_dir() and folder.name.endswith(tuple(f"-{mode}" for mode in MODES))
-        if ours and folder != mine and time.time() - folder.stat().st_mtime > keep_days * 86400:
+        if ours and folder not in mine and time.time() - folder.stat().st_mtime > keep_days * 86400:
             shutil.rmtree(folder, ignore_errors=True)
             removed += 1
     return removed
@@ -201,10 +208,13 @@ else:
             print(f"brachiate: {folder} cannot be written, so everything is compiled anew in every run.", file=sys.stderr)
             return False
 
-    _CACHE = cache_folder()
+    @functools.cache
+    def _cache_of(part: str) -> str:
+        return str(cache_folder(part))
+
     # No NaN or reordering games: only multiply-add contraction, so results do not depend on how code was inlined.
     _COMMON: dict[str, Any] = {
-        "cache": _keeps(_CACHE),
+        "cache": _keeps(cache_folder()),
         "nogil": True,
         "error_model": "numpy",
         "fastmath": {"contract"},
@@ -214,9 +224,10 @@ else:
     }
 
     @contextlib.contextmanager
-    def _our_cache() -> Iterator[None]:
+    def _our_cache(module: str) -> Iterator[None]:
+        part = module.removeprefix("brachiate.").partition(".")[0]
         before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
-        numba.config.CACHE_DIR = str(_CACHE)  # type: ignore[attr-defined]
+        numba.config.CACHE_DIR = _cache_of(part if part in ON_TOP else "")  # type: ignore[attr-defined]
         try:
             yield
         finally:
@@ -224,7 +235,7 @@ else:
 
     def _compile(function: F, **options: Any) -> F:
         settings: Any = {**_COMMON, **options}
-        with _our_cache():
+        with _our_cache(function.__module__):
             try:
                 return cast(F, numba.njit(**settings)(function))
             except RuntimeError:  # no file that it comes from: typed at a prompt

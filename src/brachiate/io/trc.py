@@ -142,7 +142,7 @@ def _names(lines: list[str], count: int, where: str) -> tuple[str, ...]:
         raise MotionFileError(f"{where} line 4: marker {names.index('') + 1} has no name.")
     twice = doors.unique(names)
     if twice:
-        raise MotionFileError(f"{where} line 4: two markers are named {twice!r}. Names must differ; rename one.")
+        raise MotionFileError(f"{where} line 4: two markers are named {twice[:40]!r}. Names must differ; rename one.")
     return tuple(names)
 
 
@@ -176,7 +176,7 @@ def _no_number(cells: list[str], names: tuple[str, ...], place: str) -> MotionFi
         try:
             float(cell or "0")
         except ValueError:
-            what = ("the frame", "the time")[k] if k < 2 else f"marker {names[(k - 2) // 3]!r}"
+            what = ("the frame", "the time")[k] if k < 2 else f"marker {names[(k - 2) // 3][:40]!r}"
             return MotionFileError(f"{place}, {what}: {cell[:40]!r} is no number.")
     return MotionFileError(f"{place}: some of its numbers cannot be read.")
 
@@ -190,7 +190,7 @@ def _check_row(row: Array, names: tuple[str, ...], place: str) -> None:
     if wrong.any():
         k = int(np.argmax(wrong))
         raise MotionFileError(
-            f"{place}, marker {names[k]!r}: {points[k]} is no place. Three finite numbers were expected, or three empty cells "
+            f"{place}, marker {names[k][:40]!r}: {points[k]} is no place. Three finite numbers were expected, or three empty cells "
             "if it was not seen."
         )
 

@@ -16,7 +16,7 @@ from brachiate.clip import turns
 from brachiate.clip.clip import Clip, Guess, take_frames
 from brachiate.clip.rooted import rooted
 from brachiate.doors import Array
-from brachiate.errors import MotionError
+from brachiate.errors import ArgumentError, MotionError
 from brachiate.figures.skeletal import grow
 from brachiate.model.joints import Revolute, Spherical
 from brachiate.model.model import Model
@@ -53,6 +53,7 @@ class Motion:
     forces: Mapping[str, Array] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        _check_finite(self)
         take_frames(self, {"q": (len(self.times), self.figure.nq)})
         forces = {part: doors.frozen(doors.numbers(x, (len(self.times), 6), f"forces of {part}").copy()) for part, x in self.forces.items()}
         object.__setattr__(self, "forces", MappingProxyType(forces))
@@ -76,6 +77,18 @@ class Motion:
         from brachiate.motion.write import write_motion  # noqa: PLC0415  (which writes motions, and so needs this file)
 
         return write_motion(self, path, **options)
+
+
+def _check_finite(motion: Motion) -> None:
+    """Name the first frame and joint whose numbers are none."""
+    q = np.asarray(motion.q)
+    if q.shape != (len(motion.times), motion.figure.nq) or q.dtype.kind != "f" or np.isfinite(q).all():
+        return
+    frame, k = (int(i) for i in np.argwhere(~np.isfinite(q))[0])
+    joint = next(name for name, joined in motion.figure.joints.items() if joined.q.start <= k < joined.q.stop)
+    raise ArgumentError(
+        f"q: every number must be finite: joint {joint!r} is {q[frame, k]:g} in frame {frame} of {motion.name}. Leave such frames out, or fill them."
+    )
 
 
 def motion_of(

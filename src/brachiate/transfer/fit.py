@@ -83,14 +83,32 @@ class Cones:
 
 
 class Fit:
-    """One figure that is fitted to goals."""
+    """One figure that is fitted to goals.
 
-    def __init__(self, model: Model, goals: Goals, times: Array, stand: Array) -> None:
-        self.model, self.goals, self.times, self.stand = model, goals, times, stand
+    Args:
+        model: The figure.
+        goals: Where its points should be.
+        times: Of the frames [s]: (f,).
+        stand: A posture to stay near where goals leave it open: (nq,), or one for each frame (f, nq).
+        posture: How much that counts.
+        limits: Lowest and highest value of every freedom, two (nv,); by default the figure's.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        goals: Goals,
+        times: Array,
+        stand: Array,
+        posture: float = POSTURE,
+        limits: tuple[Array, Array] | None = None,
+    ) -> None:
+        self.model, self.goals, self.times, self.stand, self.posture = model, goals, times, stand, posture
+        self.limits = model.limits if limits is None else limits
         self.many = Many(model)
         used = self.many.moves[np.unique(goals.spots.body)].any(axis=0)
         self.freedoms = np.flatnonzero(used)
-        lower, upper = model.limits
+        lower, upper = self.limits
         self.scalar = np.full(model.nv, -1)
         for name, place in model.scalar_coordinates.items():
             self.scalar[model.coordinate_index[name]] = place
@@ -108,7 +126,7 @@ class Fit:
         """The same with no goal that counts more than this [1/m]."""
         goals = self.goals
         goals = goals._replace(weight=np.minimum(goals.weight, most), sink=np.minimum(goals.sink, most))
-        return Fit(self.model, goals, self.times, self.stand)
+        return Fit(self.model, goals, self.times, self.stand, self.posture, self.limits)
 
     # --- sums of squares --------------------------------------------------------------------
 
@@ -133,11 +151,12 @@ class Fit:
         rows = np.concatenate((rows.reshape(f, -1, n), sunk), axis=1)
         turned = rows.transpose(0, 2, 1)
         cost, g, H = np.einsum("fi,fi->f", r, r), (turned @ r[..., None])[..., 0], turned @ rows
-        away = POSTURE * self.many.between(np.broadcast_to(self.stand, q.shape), q)[:, self.freedoms]
+        stand = self.stand[which] if self.stand.ndim > 1 else np.broadcast_to(self.stand, q.shape)
+        away = self.posture * self.many.between(stand, q)[:, self.freedoms]
         away[:, self.floats] = 0.0
         cost += np.einsum("fi,fi->f", away, away)
-        g += POSTURE * away
-        H[:, np.arange(n), np.arange(n)] += POSTURE**2
+        g += self.posture * away
+        H[:, np.arange(n), np.arange(n)] += self.posture**2
         self._walls(q, cost, g, H)
         return Normal(cost, g, H)
 
@@ -161,7 +180,7 @@ class Fit:
     def within(self, q: Array) -> Array:
         """Configurations with hinges brought back to their limits."""
         q = q.copy()
-        for value, low, high in zip(self.scalar, *self.model.limits, strict=True):
+        for value, low, high in zip(self.scalar, *self.limits, strict=True):
             if value >= 0:
                 q[:, value] = np.clip(q[:, value], low, high)
         return q

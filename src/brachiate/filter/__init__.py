@@ -1,0 +1,1 @@
+"""The dynamics filter: any motion in, a physically consistent one out."""

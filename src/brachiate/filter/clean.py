@@ -1,0 +1,253 @@
+"""Clean: a captured or made-up motion as a reference for the filter, whose feet stand exactly where they stand.
+
+Floors are off, feet skate, sink and tilt, labels of contacts break gravity, markers shake. Everything is looked for in the motion
+smoothed a little; then every foot is put down flat at one place for each time it stands, rolls over heel and toe there, and goes on to
+the next place clear of the ground. One fit of all frames brings legs and pelvis to that, and a smooth curve goes through the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from os import PathLike
+from typing import NamedTuple
+
+import numpy as np
+
+from brachiate import doors
+from brachiate.clip.clip import Guess
+from brachiate.doors import Array
+from brachiate.errors import ArgumentError, MotionError
+from brachiate.filter.feet import Foot, feet_of
+from brachiate.filter.frames import Grid, Level, smoothed, steady
+from brachiate.filter.others import stays_of
+from brachiate.filter.outcome import kept, labels_of, moved_by, stances_of
+from brachiate.filter.posture import posture
+from brachiate.filter.reference import Reference
+from brachiate.filter.stances import Sole, Standing, obey_gravity, stand_all, without_brief
+from brachiate.filter.steps import steps_of
+from brachiate.model.model import Model
+from brachiate.motion.course import Course
+from brachiate.motion.ground import Ground, ground_of
+from brachiate.motion.labels import Labels, load_labels
+from brachiate.motion.motion import Motion
+from brachiate.support.infer import infer
+from brachiate.support.spots import Spots, spots_of
+from brachiate.support.track import Track
+from brachiate.transfer.landmarks import landmarks_of
+from brachiate.transfer.many import Many, Poses
+
+SEEN = 0.012  # [s] most smoothing of what is looked at: contacts begin and end faster than what people do otherwise
+HUMAN = 1000.0  # [rad/s²] joints of people are hardly ever accelerated more
+NOISE = 2.0  # accelerations of what shakes are so many times those of the same smoothed
+KERB = 0.08  # [m] what is lower is the ground, on which captured feet are often centimetres apart
+LASTING = 0.3  # [s] for which something beside the ground carries at least, if nobody said so
+SHORTEST = 0.1  # [s] of a motion
+GRAVITY = 9.81  # [m/s²]
+
+
+class Style(NamedTuple):
+    """One way to clean up."""
+
+    quiet: float  # [s] width of smoothing of motions without noise
+    noisy: float  # [s] and of those with
+    dead: float  # [rad] by which a foot that lies flat may be tilted
+    fastest: float  # [m/s] of what bears
+    clear: float  # [m] above the ground in the air
+
+
+STYLES = {
+    "default": Style(0.012, 0.025, np.radians(2.0), np.inf, 0.012),
+    "light": Style(0.008, 0.015, np.radians(1.0), 0.5, 0.006),
+}
+
+
+def clean(
+    motion: Motion,
+    *,
+    ground: Ground | str | None = None,
+    contacts: Labels | str | PathLike[str] | None = None,
+    dt: float = 0.002,
+    smooth: float | None = None,
+    hold: float = 0.0,
+    style: str = "default",
+    roles: Mapping[str, str] | None = None,
+) -> Reference:
+    """Make a motion ready for the filter: put its feet where they stand, keep everything else as it is.
+
+    Args:
+        motion: Of a figure with a free root and two feet.
+        ground: A :class:`Ground`, or its words (``"flat:0.02"``); by default level, where the motion stands on it. A motion whose floor is
+            found is moved to have it at height 0.
+        contacts: What touches, and on which ground: labels or a file of them; by default what the motion has, else it is found.
+        dt: Between frames of the reference [s].
+        smooth: Width of the smoothing, its standard deviation [s]; by default 12 ms, or 25 ms for a motion that shakes.
+        hold: The motion is slowed down to a stop at its end, which takes half a second, and its last posture held for so long [s].
+        style: ``"default"``, or ``"light"``: less smoothing, stricter stances, smaller dead band; to see what depends on the clean-up.
+        roles: Names of links by role, where names and places say the wrong thing: see :data:`brachiate.transfer.landmarks.MAPPED`.
+    """
+    way = STYLES[doors.one_of(style, tuple(STYLES), "style")]
+    dt, hold = doors.number(dt, "dt", least=1e-4, most=0.02), doors.number(hold, "hold", least=0.0, most=1e3)
+    if not isinstance(motion, Motion):
+        raise ArgumentError(f"motion: expected a Motion, as br.read_motion(path) gives, got {doors.shown(motion)}.")
+    if len(motion) < 4 or motion.duration < SHORTEST:
+        raise MotionError(
+            f"{motion.name} has {len(motion)} frames over {motion.duration:g} s: four frames and {SHORTEST:g} s at least say what it does."
+        )
+    figure, marks, many = motion.figure, landmarks_of(motion.figure, roles), Many(motion.figure)
+    given, ground = _told(motion, ground, contacts)
+    grid = Grid(motion, dt, hold)
+    raw = Course(figure, motion.times, motion.q)
+    own = steady(figure, raw.at(grid.own(grid.knots)).q)
+    smooth, guesses = _smoothing(motion, own, grid, smooth, way)
+    seen, q = (smoothed(figure, own, width / grid.knot) for width in (min(smooth, SEEN), smooth))
+    labels, found = _found(motion, raw, grid, ground, min(smooth, SEEN)) if given is None else (given, [])
+    labels = replace(labels, contacts=tuple(replace(c, start=grid.new(c.start), end=grid.new(c.end)) for c in labels.contacts))
+
+    level = Level(figure, labels.ground, 0.0 if ground.height is None else ground.height)
+    q, watched = level.there(q, grid.knots), many.poses(level.there(seen, grid.knots))
+    poses, feet, spots = many.poses(q), feet_of(marks), spots_of(figure)
+    bodies = {foot.body for foot in feet} | {foot.toes.body for foot in feet if foot.toes is not None}
+    stays, wander = stays_of(labels, spots, bodies, watched, grid.knots)
+    rise = np.gradient(level.point(_centre(figure, watched))[:, 2], grid.knots)
+    stood = _stood(feet, labels, spots, bodies, watched, grid, rise, way, given is None)
+    soles = [Sole(foot, poses, grid.knots) for foot in feet]
+    for sole, on in zip(soles, stood.on, strict=True):
+        sole.settle(on, way.dead)
+    steps = [
+        steps_of(sole, stances, poses, np.where(touches & ~sole.faces_down, 0.0, way.clear))
+        for sole, stances, touches in zip(soles, stood.stances, stood.touches, strict=True)
+    ]
+    q = posture(marks, grid.knots, q, poses, feet, steps, [stay.pin for stay in stays])
+    stays, lost = kept(stays, many.poses(q))
+
+    moved = moved_by(figure, many, level.there(own, grid.knots), q, grid.knots)
+    moments = Course(figure, grid.knots, level.back(steady(figure, q))).at(grid.times)
+    shifted = level.back(level.there(raw.at(grid.own(grid.times)).q, grid.times))
+    original = Motion(figure, grid.times, shifted, motion.name, motion.guesses, captured=motion.captured)
+    stances = stances_of(figure, feet, stood.stances, steps, stays, grid, level)
+    flags = {link: np.zeros(len(grid.times), bool) for link in dict.fromkeys(stance.link for stance in stances)}
+    for stance in stances:
+        flags[stance.link][stance.start : stance.end] = True
+    return Reference(
+        figure, level.ground, moments.times, moments.q, moments.v, moments.a, original, stances,
+        labels_of(stances, labels, spots, bodies, grid, level), flags, moved,
+        (*motion.guesses, *guesses, *found, *level.guesses, *wander, *lost, *stood.guesses),
+    )  # fmt: skip
+
+
+def _told(motion: Motion, ground: Ground | str | None, contacts: Labels | str | PathLike[str] | None) -> tuple[Labels | None, Ground]:
+    """What is known of contacts and of the ground."""
+    if ground is not None and contacts is not None:
+        raise ArgumentError("Contacts say what ground they are on: give them, or a ground, not both.")
+    if contacts is None and ground is None:
+        contacts = motion.contacts
+    if isinstance(ground, str):
+        ground = ground_of(ground)
+    if isinstance(contacts, (str, PathLike)):
+        contacts = load_labels(contacts, spots_of(motion.figure).parts)
+    if contacts is not None:
+        if not isinstance(contacts, Labels):
+            raise ArgumentError(f"contacts: expected Labels, or the path of a file of them, got {doors.shown(contacts)}.")
+        parts = spots_of(motion.figure).parts
+        for label in contacts.contacts:
+            doors.named(dict.fromkeys(parts), label.part, "part", f"figure {motion.figure.name!r}")
+        ground = contacts.ground
+    elif ground is not None and not isinstance(ground, Ground):
+        raise ArgumentError(f"ground: expected a Ground, or words such as 'flat:0.02', got {doors.shown(ground)}.")
+    return contacts, Ground() if ground is None else ground
+
+
+def _smoothing(motion: Motion, own: Array, grid: Grid, given: float | None, way: Style) -> tuple[float, list[Guess]]:
+    """Width of the smoothing [s]: as given, or as little as leaves accelerations that people have."""
+    if given is not None:
+        return doors.number(given, "smooth", least=0.0, most=1.0), []
+    seen = smoothed(motion.figure, own, SEEN / grid.knot)
+    shake = float(np.linalg.norm(np.diff(own, 2, axis=0)) / max(np.linalg.norm(np.diff(seen, 2, axis=0)), 1e-12))
+    peak = float(np.abs(Course(motion.figure, grid.knots, seen).at(grid.knots).a[:, 6:]).max(initial=0.0))
+    width = way.noisy if shake > NOISE or peak > HUMAN else way.quiet
+    why = f"accelerations are {shake:.1f} times those of the motion smoothed by {1000 * SEEN:.0f} ms, up to {peak:.0f} rad/s² then"
+    return width, [Guess("smoothing", f"{1000 * width:.0f} ms", why, "smooth")]
+
+
+def _found(motion: Motion, raw: Course, grid: Grid, ground: Ground, width: float) -> tuple[Labels, list[Guess]]:
+    """What touches, found from the motion; without what it is slowed down to, as a posture that is held need not be carried by anything."""
+    plain = grid.knots[grid.knots <= grid.last + 1e-9]
+    course = Course(motion.figure, plain, smoothed(motion.figure, raw.at(plain).q, width / grid.knot))
+    labels, found = infer(Track(motion.figure, course.at(plain), ground))
+    guesses = list(found)
+    brief = [c for c in labels.contacts if (c.how == "holds" or c.height is not None) and c.end - c.start < LASTING]
+    if brief:
+        parts = ", ".join(dict.fromkeys(c.part for c in brief))
+        why = "what holds, or stands higher than the ground, for so short a time carries nothing"
+        guesses.append(Guess("left out", parts, why, "contacts"))
+        labels = replace(labels, contacts=tuple(c for c in labels.contacts if c not in brief))
+    if not labels.contacts:
+        part = spots_of(motion.figure).parts[0] if spots_of(motion.figure).parts else "left_foot"
+        raise MotionError(
+            f"Nothing of {motion.figure.name!r} ever touches anything in {motion.name}: no part comes to rest near a floor. "
+            f"Say what does with contacts=br.Labels((br.Label({part!r}, 0.0, 0.5),), br.Ground(0.0)), or where the floor is with ground=."
+        )
+    return labels, guesses
+
+
+class _Stood(NamedTuple):
+    """What feet do, foot by foot."""
+
+    on: list[Array]  # (f,) whether each stands
+    touches: list[Array]  # (f,) or at least touches
+    stances: list[list[Standing]]
+    guesses: list[Guess]
+
+
+def _stood(
+    feet: tuple[Foot, ...], labels: Labels, spots: Spots, bodies: set[int], poses: Poses, grid: Grid, rise: Array, way: Style, found: bool
+) -> _Stood:
+    """Stances of feet: by labels, in line with each other and with gravity."""
+    soles = [Sole(foot, poses, grid.knots) for foot in feet]
+    on, touches, levels = (list(each) for each in zip(*(_standing(sole, labels, spots, way, found) for sole in soles), strict=True))
+    held = np.zeros(len(grid.knots), bool)
+    for part in dict.fromkeys(label.part for label in labels.contacts):
+        if _body(spots, part) not in bodies:
+            held |= labels.active(part, grid.knots)
+    for k, sole in enumerate(soles):
+        sole.settle(on[k], way.dead)
+        on[k] = without_brief(sole, sole.trimmed(on[k]), levels[k])
+    told = obey_gravity(soles, on, levels, held, rise, GRAVITY)
+    for k, sole in enumerate(soles):
+        on[k] = without_brief(sole, on[k], levels[k])
+        sole.settle(on[k], way.dead)
+    for k, sole in enumerate(soles):
+        others = np.any([flags for j, flags in enumerate(on) if j != k], axis=0) | held
+        on[k], slides = sole.split(on[k], others, levels[k])
+        told += slides
+    return _Stood(on, touches, [stand_all(*each) for each in zip(soles, on, levels, strict=True)], told)
+
+
+def _centre(model: Model, poses: Poses) -> Array:
+    """Centres of mass: (f, 3) [m]."""
+    mass = model.tree.inertia[:, 0]
+    places = poses.x + np.einsum("bfij,bj->bfi", poses.R, model.tree.inertia[:, 1:4])
+    return np.einsum("b,bfi->fi", mass / mass.sum(), places)
+
+
+def _body(spots: Spots, part: str) -> int:
+    return int(spots.body[spots.part == spots.parts.index(part)][0])
+
+
+def _standing(sole: Sole, labels: Labels, spots: Spots, way: Style, found: bool) -> tuple[Array, Array, Array]:
+    """Whether a foot stands, by labels of its parts: (f,); whether it touches at all: (f,); the height of what is under it: (f,) [m].
+
+    ``found``: whether labels were found rather than given; then what is little higher than the ground is on it.
+    """
+    bodies = {sole.foot.body} | ({sole.foot.toes.body} if sole.foot.toes is not None else set())
+    level = np.full(len(sole.times), np.inf)
+    floor = labels.ground.height or 0.0
+    for label in labels.contacts:
+        if _body(spots, label.part) in bodies:
+            mine = (sole.times >= label.start - 1e-9) & (sole.times <= label.end + 1e-9)
+            high = 0.0 if label.height is None else label.height - floor
+            # The lowest part stands; a heel above it is only raised
+            level[mine] = np.minimum(level[mine], 0.0 if found and high < KERB else high)
+    touches = np.isfinite(level)
+    return touches & sole.faces_down & (sole.slower < way.fastest), touches, np.where(touches, level, 0.0)

@@ -1,0 +1,576 @@
+"""The controller [DF] VII-C 1: what is wished of a body in one step, as a program for the optimizer; and the torques that come of it.
+
+What physics demands: coordinates without motors take no torque [DF] eq. 34, what stands stays where it stands, forces are within their
+cones, nothing goes into the ground, joints and motors keep to their limits. What is wished: the centre of mass and the angular momentum
+as planned, feet in the air on their paths, every joint like the reference [DF] eq. 39.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from brachiate.compiled import Floats, Ints, Rows3, Rows33, call_at, entry, index, kernel, opener
+from brachiate.contact.touch import open_touch
+from brachiate.dynamics.inverse import gather, move_body, passive_forces
+from brachiate.dynamics.mass import mass_matrix
+from brachiate.filter.optimizer import AT_LEAST, EQUAL, RAYS, ROWS, STRIDE, open_program, optimize
+from brachiate.filter.survey import centre_of, momentum_of, put_locked
+from brachiate.kinematics import accelerations, body_inertias, finite, origin_of, poses, sound, velocities, zero_motion
+from brachiate.model.joints import BALL, FLOAT
+from brachiate.model.rooms import NOT_FINITE, OK, open_rooms
+from brachiate.spatial import (
+    Motion,
+    Vec3,
+    compose,
+    cross,
+    inertia,
+    logarithm,
+    motion,
+    moved_force,
+    norm,
+    put_vec3,
+    put_vec3_at,
+    quaternion_at,
+    quaternion_of,
+    rotation,
+    rotation_of,
+    transpose,
+    turn_between,
+    unrotate,
+    vec3,
+    vec3_at,
+    velocity_at,
+)
+
+CROWDED = 13  # status: more contacts than there is room for
+
+# Places of Control.gain.
+(
+    JOINT_STIFFNESS,
+    JOINT_DAMPING,
+    LIMB_STIFFNESS,
+    LIMB_DAMPING,
+    STANCE_DAMPING,
+    CENTRE_WEIGHT,
+    SPIN_WEIGHT,
+    CONE,
+    INSET,
+    NEAR,
+    AHEAD,
+    LIMIT_AHEAD,
+    STEP,
+    MARGIN,
+    TURN_SHARE,
+) = range(15)
+
+
+class Control(NamedTuple):
+    """Sizes: nv velocities, m limbs, of k corners each, K rays, na areas."""
+
+    gain: Floats  # (15,) see above
+    members: Ints  # (nb,) bodies of the figure
+    passive: Ints  # (nv,) 1 if there is no motor
+    weight: Floats  # (nv,) of the reference's acceleration
+    effort: Floats  # (nv,) [N·m or N] of motors at most; inf for no limit
+    lower: Floats  # (nv,) limits of coordinates [rad or m]; -inf and inf for none
+    upper: Floats  # (nv,)
+    number: Ints  # (nv,) place in q of those
+    centre: Floats  # (3,) [m/s²] wished acceleration of the centre of mass
+    spin: Floats  # (3,) [N·m] wished rate of angular momentum about it
+    limb: Ints  # (m,) bodies that stand at times
+    point: Rows3  # (m, 3) [m] of theirs that is led, body axes
+    lead: Floats  # (m,) weight of its path, 0 if it is not led
+    turn: Floats  # (m,) and of its orientation
+    offset: Rows3  # (m, 3) [m] of its path from the reference's
+    drift: Rows3  # (m, 3) [m/s] rate of that
+    swerve: Rows3  # (m, 3) [m/s²] more acceleration than the reference's
+    corner: Rows3  # (8 m, 3) [m] of its sole, body axes
+    may: Ints  # (8 m,) whether it may bear; -1 behind the last one
+    limb_of: Ints  # (nb,) which limb a body is, -1 for none
+    # what comes out
+    a: Floats  # (nv,) accelerations
+    wanted: Floats  # (nv,) those wished
+    mass: Floats  # (1,) [kg]
+    com: Floats  # (6,) centre of mass [m], its velocity [m/s]
+    momentum: Floats  # (3,) [N·m·s] angular, about the centre of mass
+    locked: Rows33  # (1, 3, 3) [kg·m²] inertia about the centre of mass of the body as one piece
+    lean: Floats  # (3,) [rad] how far it is turned from the reference as a whole
+    got: Floats  # (6,) acceleration of the centre of mass [m/s²] and rate of angular momentum [N·m] of the solution
+    aimed: Floats  # (6,) centre of mass and velocity of the reference
+    aimed_spin: Floats  # (3,) and its angular momentum
+    stands: Ints  # (m,) how many corners of a limb bear
+    touched: Ints  # (m,) how many corners of a limb are on something
+    height: Floats  # (m,) [m] gap of its lowest corner, 1 if it is not near anything
+    ray_area: Ints  # (K,) which area a ray is of
+    at: Rows3  # (K, 3) [m] where it acts, world
+    along: Rows3  # (K, 3) its direction
+    # scratch
+    A: Floats  # (nv nv,) mass matrix
+    b: Floats  # (nv,) bias
+    F: Floats  # (K nv,) generalized force of every ray
+    e: Floats  # (nv,) scratch
+
+
+open_control = opener(Control)
+
+
+@kernel
+def dynamics(T, W, K):
+    """Mass matrix and bias; forces that push the body from outside are not known."""
+    poses(T, W)
+    body_inertias(T, W)
+    for i in range(T.parent.shape[0]):
+        move_body(T, W, i, zero_motion())
+    gather(T, W, K.b)
+    passive_forces(T, W, K.b)
+    mass_matrix(T, W)
+    n = W.v.shape[0]
+    for k in range(n):
+        for d in range(T.row[k], T.row[k] + T.depth[k] + 1):
+            j = T.above[index(d)]
+            K.A[index(k * n + j)] = W.L[index(d)]
+            K.A[index(j * n + k)] = W.L[index(d)]
+
+
+@kernel
+def at_zero(W, i):
+    """Acceleration of body i at zero joint accelerations; the pass before has counted gravity in."""
+    A = motion(W.A, i)
+    return Motion(A.w, A.v + Vec3(W.gravity[0], W.gravity[1], W.gravity[2]))
+
+
+@kernel
+def point_acceleration(W, i, r):
+    """Acceleration of the point at r of body i at zero joint accelerations."""
+    V = motion(W.V, i)
+    return velocity_at(at_zero(W, i), r) + cross(V.w, velocity_at(V, r))
+
+
+@kernel
+def measure(T, W, Wr, K):
+    """Centre of mass, momentum and inertia of the body as a whole, and centre of mass of the reference."""
+    m, c = centre_of(T, W, K.members)
+    p, L = momentum_of(T, W, K.members, c)
+    K.mass[0] = m
+    put_vec3_at(K.com, 0, c)
+    put_vec3_at(K.com, 3, (1.0 / m) * p)
+    put_vec3_at(K.momentum, 0, L)
+    put_locked(T, W, K.members, c, K.locked, 0)
+    _, c = centre_of(T, Wr, K.members)
+    p, L = momentum_of(T, Wr, K.members, c)
+    put_vec3_at(K.aimed, 0, c)
+    put_vec3_at(K.aimed, 3, (1.0 / m) * p)
+    put_vec3_at(K.aimed_spin, 0, L)
+
+
+@kernel
+def solve3(I, x):
+    """I⁻¹ x of a symmetric matrix."""
+    a, b, c = I[0, 0, 0], I[0, 0, 1], I[0, 0, 2]
+    d, e, f = I[0, 1, 1], I[0, 1, 2], I[0, 2, 2]
+    A, B, C = d * f - e * e, c * e - b * f, b * e - c * d
+    D, E, F = a * f - c * c, b * c - a * e, a * d - b * b
+    det = a * A + b * B + c * C
+    return Vec3(
+        (A * x.x + B * x.y + C * x.z) / det,
+        (B * x.x + D * x.y + E * x.z) / det,
+        (C * x.x + E * x.y + F * x.z) / det,
+    )
+
+
+@kernel
+def follow(T, W, Wr, K):
+    """K.wanted ← accelerations that follow the reference [DF] eq. 39, on the manifold; K.e ← how far it is off."""
+    kp, kd = K.gain[JOINT_STIFFNESS], K.gain[JOINT_DAMPING]
+    for e in range(T.kind.shape[0]):
+        j, k = T.q_at[e], T.v_at[e]
+        if T.kind[e] < BALL:
+            K.e[k] = Wr.q[j] - W.q[j]
+            K.wanted[k] = Wr.a[k] + kd * (Wr.v[k] - W.v[k]) + kp * K.e[k]
+            continue
+        if T.kind[e] == FLOAT:
+            R, Rr = rotation_of(quaternion_at(W.q, j + 3)), rotation_of(quaternion_at(Wr.q, j + 3))
+            w, wr = vec3_at(W.v, k + 3), vec3_at(Wr.v, k + 3)
+            speed, speed_r = R @ vec3_at(W.v, k), Rr @ vec3_at(Wr.v, k)
+            jolt = Rr @ (vec3_at(Wr.a, k) + cross(wr, vec3_at(Wr.v, k)))
+            off = vec3_at(Wr.q, j) - vec3_at(W.q, j)
+            put_vec3_at(K.e, k, unrotate(R, off))
+            put_vec3_at(K.wanted, k, unrotate(R, jolt + kd * (speed_r - speed) + kp * off) - cross(w, vec3_at(W.v, k)))
+            j, k = j + 3, k + 3
+        d = turn_between(W.q, Wr.q, j)
+        Re = compose(transpose(rotation_of(quaternion_at(W.q, j))), rotation_of(quaternion_at(Wr.q, j)))
+        put_vec3_at(K.e, k, d)
+        put_vec3_at(K.wanted, k, Re @ vec3_at(Wr.a, k) + kd * (Re @ vec3_at(Wr.v, k) - vec3_at(W.v, k)) + kp * d)
+
+
+@kernel
+def turned_as_a_whole(T, W, K):
+    """K.lean ← I⁻¹ of the angular momentum that going from the reference to here in a second would have."""
+    L = Vec3(0.0, 0.0, 0.0)
+    c = vec3_at(K.com, 0)
+    for k in range(W.v.shape[0]):
+        i = T.body[k]
+        e = T.element[i]
+        if T.kind[e] == FLOAT and T.parent[i] < 0 and k < T.v_at[e] + 3:
+            continue
+        if K.members[i]:
+            h = moved_force(inertia(W.composite, i) @ motion(W.S, k), c - origin_of(T, W, i))
+            L = L - K.e[k] * h.n
+    put_vec3_at(K.lean, 0, solve3(K.locked, L))
+
+
+@kernel
+def new_row(P, kind, want, give, pulls):
+    """Another row of the program, all zero; returns its number."""
+    r, R = P.count[ROWS], P.count[STRIDE]
+    P.count[ROWS] = r + 1
+    P.kind[r], P.want[r], P.give[r], P.pulls[r] = kind, want, give, pulls
+    for k in range(P.weight.shape[0]):
+        P.C[index(k * R + r)] = 0.0
+    if pulls:
+        for j in range(P.count[RAYS]):
+            P.D[index(r * P.lives.shape[0] + j)] = 0.0
+    return r
+
+
+@kernel
+def add_point(T, W, C, at, stride, i, r, axis, sign):
+    """Put the velocity of the point at r of body i along an axis, per unit of every velocity, into a row."""
+    while i >= 0:
+        for k in range(T.dof[i], T.dof[i + 1]):
+            C[index(at + k * stride)] += sign * (axis @ velocity_at(motion(W.S, k), r))
+        i = T.parent[i]
+
+
+@kernel
+def add_turn(T, W, C, at, stride, i, axis, sign):
+    """The same of its angular velocity."""
+    while i >= 0:
+        for k in range(T.dof[i], T.dof[i + 1]):
+            C[index(at + k * stride)] += sign * (axis @ motion(W.S, k).w)
+        i = T.parent[i]
+
+
+@kernel
+def moves(T, W, i, p):
+    """Velocity and acceleration at zero joint accelerations of the point p of the world, as of body i; zero for what stands still."""
+    if i < 0:
+        return Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
+    r = p - origin_of(T, W, i)
+    V = motion(W.V, i)
+    return velocity_at(V, r), point_acceleration(W, i, r), V.w, at_zero(W, i).w
+
+
+@kernel
+def relative_point(T, W, P, kind, first, second, p, axis, want, give):
+    """A row: acceleration along an axis of the second body against the first, at a point of the world."""
+    at = new_row(P, kind, want, give, 0)
+    if second >= 0:
+        add_point(T, W, P.C, at, P.count[STRIDE], second, p - origin_of(T, W, second), axis, 1.0)
+    if first >= 0:
+        add_point(T, W, P.C, at, P.count[STRIDE], first, p - origin_of(T, W, first), axis, -1.0)
+
+
+@kernel
+def relative_turn(T, W, P, first, second, axis, want):
+    """The same of angular acceleration."""
+    at = new_row(P, EQUAL, want, 0.0, 0)
+    if second >= 0:
+        add_turn(T, W, P.C, at, P.count[STRIDE], second, axis, 1.0)
+    if first >= 0:
+        add_turn(T, W, P.C, at, P.count[STRIDE], first, axis, -1.0)
+
+
+@kernel
+def allowed(T, W, K, limb, p):
+    """Whether a limb may bear at a point of the world: it is within what its sole may bear with, seen from below."""
+    i = K.limb[limb]
+    x = unrotate(rotation(W.R, i), p - origin_of(T, W, i) - vec3(W.x, i))
+    far, near, some = 1e9, 1e9, False
+    for n in range(8 * limb, 8 * limb + 8):
+        if K.may[n] < 0:
+            break
+        d = norm(vec3(K.corner, n) - x)
+        far = min(far, d)
+        if K.may[n] == 1:
+            some = True
+            near = min(near, d)
+    return some and near <= far + 0.01
+
+
+@kernel
+def add_rays(T, W, K, P, a, first, second, p, R, friction):
+    """Four edges of the friction cone of a force at a point."""
+    s, n = friction * 0.7071067811865476, W.v.shape[0]
+    for c in range(4):
+        j = P.count[RAYS]
+        x = s if c < 2 else -s
+        y = s if c % 2 == 0 else -s
+        u = R @ Vec3(x, y, 1.0)
+        P.count[RAYS] = j + 1
+        K.ray_area[j] = a
+        put_vec3(K.at, j, p)
+        put_vec3(K.along, j, u)
+        for k in range(n):
+            K.F[index(j * n + k)] = 0.0
+        if second >= 0:
+            add_point(T, W, K.F, j * n, 1, second, p - origin_of(T, W, second), u, 1.0)
+        if first >= 0:
+            add_point(T, W, K.F, j * n, 1, first, p - origin_of(T, W, first), u, -1.0)
+
+
+@kernel
+def stand(T, W, K, P, Gm, A, S, a):
+    """What area a brings: forces where it bears, and rows that keep it there; bounds where it does not."""
+    first, second = Gm.body[Gm.pair[A.pair[a], 0]], Gm.body[Gm.pair[A.pair[a], 1]]
+    mine = second
+    if second < 0 or not K.members[second]:
+        mine = first
+    limb = K.limb_of[mine]
+    R, point, n = rotation(A.R, a), vec3(A.P, a), A.corners[a]
+    T_near, dt = K.gain[AHEAD], K.gain[STEP]
+    bearing = 0
+    mask = 0
+    middle = Vec3(0.0, 0.0, 0.0)
+    for j in range(n):
+        x, y = A.V[a, j, 0], A.V[a, j, 1]
+        p = point + x * R.x + y * R.y
+        gap = A.gap[a, 0] + A.gap[a, 1] * x + A.gap[a, 2] * y
+        v2, _, _, _ = moves(T, W, second, p)
+        v1, _, _, _ = moves(T, W, first, p)
+        if limb >= 0:
+            K.height[limb] = min(K.height[limb], gap)
+        if gap + dt * (R.z @ (v2 - v1)) < K.gain[NEAR]:
+            if limb >= 0:
+                K.touched[limb] += 1
+            if limb < 0 or allowed(T, W, K, limb, p):
+                mask |= 1 << j
+                bearing += 1
+                middle = middle + p
+    if bearing > 0:
+        middle = (1.0 / bearing) * middle
+        if limb >= 0:
+            K.stands[limb] += bearing
+        far, way = 0.0, R.x
+        for j in range(n):
+            if mask & (1 << j):
+                p = point + A.V[a, j, 0] * R.x + A.V[a, j, 1] * R.y
+                d = p - middle
+                size = norm(d)
+                if size > far:
+                    far, way = size, (1.0 / size) * d
+                inset = min(0.3, K.gain[INSET] / max(size, 1e-6))
+                add_rays(T, W, K, P, a, first, second, middle + (1.0 - inset) * d, R, K.gain[CONE] * S.friction[A.pair[a]])
+        hold(T, W, K, P, first, second, middle, R, way, bearing if far > 0.005 else 1)
+    if bearing < 3:
+        for j in range(n):
+            if not mask & (1 << j):
+                x, y = A.V[a, j, 0], A.V[a, j, 1]
+                p = point + x * R.x + y * R.y
+                gap = A.gap[a, 0] + A.gap[a, 1] * x + A.gap[a, 2] * y
+                v2, a2, _, _ = moves(T, W, second, p)
+                v1, a1, _, _ = moves(T, W, first, p)
+                least = -2.0 * (gap + T_near * (R.z @ (v2 - v1))) / (T_near * T_near)
+                relative_point(T, W, P, AT_LEAST, first, second, p, R.z, min(least, 200.0) - R.z @ (a2 - a1), 1e-6)
+
+
+@kernel
+def hold(T, W, K, P, first, second, p, R, way, corners):
+    """Rows that keep what bears in its place: a point, a line along ``way``, or a face."""
+    v2, a2, w2, alpha2 = moves(T, W, second, p)
+    v1, a1, w1, alpha1 = moves(T, W, first, p)
+    v, a, w, alpha = v2 - v1, a2 - a1, w2 - w1, alpha2 - alpha1
+    kd = K.gain[STANCE_DAMPING]
+    wish = -kd * v - a
+    relative_point(T, W, P, EQUAL, first, second, p, R.x, R.x @ wish, 0.0)
+    relative_point(T, W, P, EQUAL, first, second, p, R.y, R.y @ wish, 0.0)
+    relative_point(T, W, P, EQUAL, first, second, p, R.z, R.z @ wish, 0.0)
+    if corners > 1:
+        turn = -kd * w - alpha
+        relative_turn(T, W, P, first, second, R.z, R.z @ turn)
+        if corners > 2:
+            relative_turn(T, W, P, first, second, R.x, R.x @ turn)
+            relative_turn(T, W, P, first, second, R.y, R.y @ turn)
+        else:
+            across = cross(R.z, way)
+            relative_turn(T, W, P, first, second, across, across @ turn)
+
+
+@kernel
+def physics(T, W, K, P):
+    """Rows of coordinates without motors, and the bounds of motors and joints."""
+    n, rays = W.v.shape[0], P.lives.shape[0]
+    for k in range(n):
+        if K.passive[k]:
+            scale = 1.0 / K.A[index(k * n + k)]
+            at = new_row(P, EQUAL, -K.b[k] * scale, 0.0, 1)
+            put_balance(K, P, at, k, n, rays, scale)
+        elif K.effort[k] < 1e9:
+            scale = 1.0 / K.A[index(k * n + k)]
+            at = new_row(P, AT_LEAST, (-K.effort[k] - K.b[k]) * scale, 1e-6, 1)
+            put_balance(K, P, at, k, n, rays, scale)
+            at = new_row(P, AT_LEAST, (-K.effort[k] + K.b[k]) * scale, 1e-6, 1)
+            put_balance(K, P, at, k, n, rays, -scale)
+    ahead = K.gain[LIMIT_AHEAD]
+    for k in range(n):
+        if K.number[k] >= 0:
+            x = W.q[K.number[k]]
+            later = x + ahead * W.v[k]
+            if later < K.lower[k] + 0.05:
+                at = new_row(P, AT_LEAST, 2.0 * (K.lower[k] - later) / (ahead * ahead), 1e-6, 0)
+                P.C[index(at + k * P.count[STRIDE])] = 1.0
+            if later > K.upper[k] - 0.05:
+                at = new_row(P, AT_LEAST, 2.0 * (later - K.upper[k]) / (ahead * ahead), 1e-6, 0)
+                P.C[index(at + k * P.count[STRIDE])] = -1.0
+
+
+@kernel
+def put_balance(K, P, at, k, n, rays, scale):
+    """The torque of coordinate k beyond its bias, as a row of accelerations and forces."""
+    row, R = at * rays, P.count[STRIDE]
+    for j in range(n):
+        P.C[index(at + j * R)] = scale * K.A[index(k * n + j)]
+    for j in range(P.count[RAYS]):
+        P.D[index(row + j)] = -scale * K.F[index(j * n + k)]
+
+
+@kernel
+def centre_rows(K, P, W):
+    """Rows of the centre of mass and of angular momentum: of forces alone, as nothing else moves them."""
+    rays = P.lives.shape[0]
+    m, c = K.mass[0], vec3_at(K.com, 0)
+    give = 1.0 / K.gain[CENTRE_WEIGHT], 1.0 / K.gain[SPIN_WEIGHT]
+    wish = vec3_at(K.centre, 0) - Vec3(W.gravity[0], W.gravity[1], W.gravity[2])
+    turn = solve3(K.locked, vec3_at(K.spin, 0))
+    new_row(P, EQUAL, wish.x, give[0], 1)
+    new_row(P, EQUAL, wish.y, give[0], 1)
+    new_row(P, EQUAL, wish.z, give[0], 1)
+    new_row(P, EQUAL, turn.x, give[1], 1)
+    new_row(P, EQUAL, turn.y, give[1], 1)
+    new_row(P, EQUAL, turn.z, give[1], 1)
+    row = (P.count[ROWS] - 6) * rays
+    for j in range(P.count[RAYS]):
+        u = vec3(K.along, j)
+        t = solve3(K.locked, cross(vec3(K.at, j) - c, u))
+        P.D[index(row + j)] = u.x / m
+        P.D[index(row + rays + j)] = u.y / m
+        P.D[index(row + 2 * rays + j)] = u.z / m
+        P.D[index(row + 3 * rays + j)] = t.x
+        P.D[index(row + 4 * rays + j)] = t.y
+        P.D[index(row + 5 * rays + j)] = t.z
+
+
+@kernel
+def axis(c):
+    """Axis c of the world."""
+    return Vec3(1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
+
+
+@kernel
+def lead_limb(T, W, Wr, K, P, m):
+    """Rows of a limb that is led along the reference's path, moved by its offset."""
+    i = K.limb[m]
+    kp, kd = K.gain[LIMB_STIFFNESS], K.gain[LIMB_DAMPING]
+    R, Rr = rotation(W.R, i), rotation(Wr.R, i)
+    r, rr = vec3(W.x, i) + R @ vec3(K.point, m), vec3(Wr.x, i) + Rr @ vec3(K.point, m)
+    if K.lead[m] > 0.0:
+        V, Vr = motion(W.V, i), motion(Wr.V, i)
+        off = origin_of(T, Wr, i) + rr + vec3(K.offset, m) - origin_of(T, W, i) - r
+        slow = velocity_at(Vr, rr) + vec3(K.drift, m) - velocity_at(V, r)
+        jolt = velocity_at(motion(Wr.A, i), rr) + cross(Vr.w, velocity_at(Vr, rr)) + vec3(K.swerve, m)
+        wish = jolt + kd * slow + kp * off - point_acceleration(W, i, r)
+        give = 1.0 / K.lead[m]
+        for c in range(3):
+            u = axis(c)
+            at = new_row(P, EQUAL, u @ wish, give, 0)
+            add_point(T, W, P.C, at, P.count[STRIDE], i, r, u, 1.0)
+    if K.turn[m] > 0.0:
+        d = R @ logarithm(quaternion_of(compose(transpose(R), Rr)))
+        turn = motion(Wr.A, i).w + kd * (motion(Wr.V, i).w - motion(W.V, i).w) + kp * d - at_zero(W, i).w
+        give = 1.0 / K.turn[m]
+        for c in range(3):
+            u = axis(c)
+            at = new_row(P, EQUAL, u @ turn, give, 0)
+            add_turn(T, W, P.C, at, P.count[STRIDE], i, u, 1.0)
+
+
+@kernel
+def look(key, touch, T, W, Wr, K):
+    """Everything that is to be known of the state and the reference."""
+    poses(T, Wr)
+    body_inertias(T, Wr)
+    velocities(T, Wr)
+    accelerations(T, Wr)
+    dynamics(T, W, K)
+    measure(T, W, Wr, K)
+    follow(T, W, Wr, K)
+    turned_as_a_whole(T, W, K)
+
+
+@kernel
+def find_contacts(key, touch, T, W, K, P):
+    """Areas near the figure, and what they bring."""
+    Gm, A, _, _, S, _ = open_touch(touch)
+    call_at(S.far[0], key, touch, K.gain[MARGIN], 0)
+    P.count[ROWS] = P.count[RAYS] = 0
+    for m in range(K.limb.shape[0]):
+        K.stands[m] = K.touched[m] = 0
+        K.height[m] = 1.0
+    if A.count[1] > A.count[0]:
+        return CROWDED
+    for a in range(A.count[0]):
+        first, second = Gm.body[Gm.pair[A.pair[a], 0]], Gm.body[Gm.pair[A.pair[a], 1]]
+        one, other = first >= 0 and K.members[first] == 1, second >= 0 and K.members[second] == 1
+        if one == other:
+            continue
+        if P.count[RAYS] + 32 > P.lives.shape[0] or P.count[ROWS] + 16 > P.kind.shape[0] // 2:
+            return CROWDED
+        stand(T, W, K, P, Gm, A, S, a)
+    return OK
+
+
+@entry
+def observe(key, reference, control):
+    """Look at the state (W.q, W.v) and the reference: centre of mass, momentum, how far it is off."""
+    T, W = open_rooms(key)
+    _, Wr = open_rooms(reference)
+    (K,) = open_control(control)
+    if not (sound(T, W.q, W.v) and sound(T, Wr.q, Wr.v) and finite(Wr.a)):
+        return NOT_FINITE
+    look(key, key, T, W, Wr, K)
+    return OK
+
+
+@entry
+def decide(key, reference, touch, program, control):
+    """Torques W.tau for the next step, and what they are expected to do; the state has been observed."""
+    T, W = open_rooms(key)
+    _, Wr = open_rooms(reference)
+    (K,) = open_control(control)
+    (P,) = open_program(program)
+    n = W.v.shape[0]
+    status = find_contacts(key, touch, T, W, K, P)
+    if status != OK:
+        return status
+    centre_rows(K, P, W)
+    physics(T, W, K, P)
+    for m in range(K.limb.shape[0]):
+        lead_limb(T, W, Wr, K, P, m)
+    for k in range(n):
+        P.weight[k], P.wish[k] = K.weight[k], K.wanted[k]
+    status = optimize(P)
+    for k in range(n):
+        K.a[k] = P.a[k]
+        t = K.b[k]
+        for j in range(n):
+            t += K.A[index(k * n + j)] * P.a[index(j)]
+        for j in range(P.count[RAYS]):
+            t -= K.F[index(j * n + k)] * P.rho[index(j)]
+        W.tau[k] = 0.0 if K.passive[k] else min(max(t, -K.effort[k]), K.effort[k])
+    force, moment, c = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0), vec3_at(K.com, 0)
+    for j in range(P.count[RAYS]):
+        f = P.rho[j] * vec3(K.along, j)
+        force, moment = force + f, moment + cross(vec3(K.at, j) - c, f)
+    put_vec3_at(K.got, 0, (1.0 / K.mass[0]) * force + Vec3(W.gravity[0], W.gravity[1], W.gravity[2]))
+    put_vec3_at(K.got, 3, moment)
+    return status

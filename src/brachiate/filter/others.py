@@ -1,0 +1,83 @@
+"""What stays in its place beside feet: hands that hold or lean, knees, the seat; each by one point."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from brachiate.clip.clip import Guess
+from brachiate.doors import Array
+from brachiate.filter.posture import Pin
+from brachiate.motion.labels import Label, Labels
+from brachiate.support.parts import HANDS, SEAT
+from brachiate.support.spots import Spots
+from brachiate.transfer.landmarks import Point
+from brachiate.transfer.many import Poses
+
+LIMBS = (*HANDS, *SEAT, "forearm", "elbow", "shank", "shin", "knee")  # trunk and head lie rather than stand
+STRAYS = {"stands": 0.06, "holds": 0.12}  # [m] what wanders farther from its place does not stay
+SHORTEST = 0.1  # [s] for which it stays at least
+STILL = 0.02  # [m/s] what is slower than this is still
+
+
+class Stay(NamedTuple):
+    """A label that is kept in one place."""
+
+    label: Label
+    link: str
+    start: int
+    end: int
+    pin: Pin
+    R: Array  # (3, 3) of the body then, about
+
+
+def stays_of(labels: Labels, spots: Spots, feet: set[int], poses: Poses, times: Array) -> tuple[list[Stay], list[Guess]]:
+    """What of the labels stays in its place, beside the bodies of feet; and what does not. In poses their ground is at z = 0."""
+    floor = labels.ground.height or 0.0
+    stays, wander = [], []
+    for label in labels.contacts:
+        part = spots.parts.index(label.part)
+        mine = np.flatnonzero(spots.part == part)
+        if int(spots.body[mine[0]]) in feet:
+            continue
+        limb = any(word in f"{label.part} {spots.links[part]}".lower() for word in LIMBS)
+        start, end = (int(k) for k in np.searchsorted(times, (label.start - 1e-9, label.end + 1e-9)))
+        stay = _stay(label, spots.links[part], spots, mine, poses, times, (start, end), floor) if limb and end - start > 2 else None
+        if stay is None:
+            wander.append(label)
+        else:
+            stays.append(stay)
+    parts = dict.fromkeys(label.part for label in wander)
+    why = "they touch for too short a time, or wander: kept as labels, with no place of their own"
+    return stays, [Guess("no stance", ", ".join(parts), why, "contacts")] if parts else []
+
+
+def _stay(
+    label: Label, link: str, spots: Spots, mine: Array, poses: Poses, times: Array, span: tuple[int, int], floor: float
+) -> Stay | None:
+    start, end = span
+    frames, body = slice(start, end), int(spots.body[mine[0]])
+    mine = mine[spots.body[mine] == body]
+    R = poses.R[body][frames]
+    level = (label.height - floor) if label.height is not None else 0.0
+    if label.how == "holds":
+        at, up = spots.at[mine].mean(axis=0), 0.0
+    else:
+        heights = np.array([(poses.x[body][frames] + R @ spots.at[k])[:, 2].mean() - spots.radius[k] for k in mine])
+        k = mine[int(np.argmin(heights))]
+        at, up = spots.at[k], spots.radius[k]
+    path = poses.x[body][frames] + R @ at
+    weight = 1.0 / (STILL + np.linalg.norm(np.gradient(path, times[frames], axis=0), axis=1)) ** 2
+    place = (weight[:, None] * path).sum(axis=0) / weight.sum()
+    away = path - place
+    if label.how == "stands":
+        away = away[:, :2]
+        place[2] = level + up
+    if times[end - 1] - times[start] < SHORTEST or np.linalg.norm(away, axis=1).max() > STRAYS[label.how]:
+        return None
+    on = np.zeros(len(times), bool)
+    on[frames] = True
+    middle = R[int(np.argmax(weight))]
+    # A ball bears by its lowest point, which is another one as it rolls: the one of when it is most at rest stays
+    return Stay(label, link, start, end, Pin(Point(body, at - up * middle[2]), on, place - (0.0, 0.0, up)), middle)

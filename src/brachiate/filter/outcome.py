@@ -1,0 +1,119 @@
+"""What a clean-up has come to: stances with frames of the reference, labels that go with them, and how far joints were moved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from brachiate import doors
+from brachiate.clip.clip import Guess
+from brachiate.doors import Array
+from brachiate.filter.feet import Foot, in_link
+from brachiate.filter.frames import Grid, Level
+from brachiate.filter.others import Stay
+from brachiate.filter.reference import Moved, Stance
+from brachiate.filter.stances import Standing
+from brachiate.filter.steps import Steps
+from brachiate.model.model import Model
+from brachiate.motion.labels import Label, Labels
+from brachiate.support.spots import Spots
+from brachiate.transfer.footing import runs
+from brachiate.transfer.many import Many, Poses
+
+LOOSE = 0.002  # [m] a point that is kept in its place is no farther from it
+BRIEF = 0.05  # [s] for which a part of a foot bears at least
+
+
+def kept(stays: list[Stay], poses: Poses) -> tuple[list[Stay], list[Guess]]:
+    """What could be kept in its place, and what could not: arms and trunk cannot follow everything that lies on the ground."""
+    kept, lost = [], []
+    for stay in stays:
+        away = np.linalg.norm(poses.point(*stay.pin.point) - stay.pin.place, axis=1)[stay.pin.on].max()
+        (kept if away < LOOSE else lost).append(stay)
+    parts = ", ".join(f"{stay.label.part} ({stay.label.start:.2f}-{stay.label.end:.2f} s)" for stay in lost)
+    return kept, [
+        Guess("no stance", parts, "it cannot be kept in one place with all the rest: kept as a label", "contacts")
+    ] if lost else []
+
+
+def moved_by(model: Model, many: Many, own: Array, q: Array, times: Array) -> Moved:
+    """How far joints are from where they were."""
+    away = 100.0 * np.linalg.norm(many.poses(q).x - many.poses(own).x, axis=2)
+    body, k = np.unravel_index(int(np.argmax(away)), away.shape)
+    names = {place.body: name for name, place in reversed(list(model.placements.items()))}
+    return Moved(float(np.sqrt((away**2).mean())), float(away.mean()), float(away.max()), names[int(body)], float(times[k]))
+
+
+def stances_of(
+    model: Model, feet: tuple[Foot, ...], standing: list[list[Standing]], steps: list[Steps], stays: list[Stay], grid: Grid, frame: Level
+) -> tuple[Stance, ...]:
+    """Stances with frames of the reference."""
+    found: list[Stance] = []
+    for foot, stances, path in zip(feet, standing, steps, strict=True):
+        for stance in stances:
+            parts = [(foot.link, foot.corners, stance.R, stance.x, path.bears)]
+            if foot.toes is not None:
+                toes = foot.toes
+                R = stance.R @ foot.sole.axes @ toes.axes.T
+                x = stance.x + stance.R @ toes.joint - R @ toes.center
+                parts.append((toes.link, toes.corners, R, x, np.repeat(path.toes_bear[:, None], len(toes.corners), axis=1)))
+            span = slice(stance.start, stance.end)
+            for link, corners, R, x, bears in parts:
+                others = np.any([part[4][span].any(axis=1) for part in parts if part[0] != link], axis=0)
+                for a, b in runs(np.asarray(np.any(bears[span], axis=1))):
+                    # What a foot touches in passing, as it rolls, does not stand there
+                    if (b - a) * grid.stride * grid.dt < BRIEF and len(parts) > 1 and others[a:b].all():
+                        continue
+                    frames = stance.start + a, stance.start + b
+                    found.append(_stance(model, grid, frame, link, frames, corners, bears, R, x, "stands", stance.level))
+    for stay in stays:
+        at = stay.pin.point.at
+        x = stay.pin.place - stay.R @ at
+        bears = np.ones((len(grid.knots), 1), bool)
+        span = stay.start, stay.end
+        level = float(stay.pin.place[2])
+        found.append(_stance(model, grid, frame, stay.link, span, at[None], bears, stay.R, x, stay.label.how, level))
+    return tuple(sorted(found, key=lambda stance: (stance.start, stance.link)))
+
+
+def _stance(
+    model: Model, grid: Grid, frame: Level, link: str, span: tuple[int, int], corners: Array, bears: Array, R: Array, x: Array, how: str,
+    level: float,
+) -> Stance:  # fmt: skip
+    place = model.placements[link]
+    a, b = span
+    start, end = a * grid.stride, (b - 1) * grid.stride + 1
+    before = np.arange(start, end) // grid.stride
+    after = np.minimum(before + (np.arange(start, end) % grid.stride > 0), b - 1)
+    both = bears[before] & bears[after]
+    both = np.where(np.any(both, axis=1, keepdims=True), both, bears[before])
+    return Stance(
+        link, start, end, doors.frozen(in_link(model, link, corners)), doors.frozen(both), frame.point(x + R @ place.position),
+        frame.turn(R @ place.rotation), how, level + float(frame.up[2]),
+    )  # fmt: skip
+
+
+def labels_of(stances: tuple[Stance, ...], labels: Labels, spots: Spots, bodies: set[int], grid: Grid, frame: Level) -> Labels:
+    """What touches: parts of feet as their corners bear, everything else as it was."""
+    found: list[Label] = []
+    shift = float(frame.up[2]) - (labels.ground.height or 0.0)
+    for part, link in zip(spots.parts, spots.links, strict=True):
+        body = int(spots.body[spots.part == spots.parts.index(part)][0])
+        if body not in bodies:
+            found += [
+                replace(label, height=None if label.height is None else label.height + shift)
+                for label in labels.contacts
+                if label.part == part
+            ]
+            continue
+        for stance in stances:
+            if stance.link != link:
+                continue
+            k = stance.corners.shape[0]
+            which = slice(0, k // 2) if part.endswith("heel") else slice(k // 2, k) if part.endswith(("toe", "ball")) else slice(0, k)
+            level = None if abs(stance.height - float(frame.up[2])) < 1e-9 else stance.height
+            for a, b in runs(np.asarray(np.any(stance.bears[:, which], axis=1))):
+                times = grid.times[stance.start + a], grid.times[stance.start + b - 1]
+                found.append(Label(part, float(times[0]), float(times[1]), "stands", level))
+    return Labels(tuple(sorted(found, key=lambda c: (c.start, c.part))), frame.ground)

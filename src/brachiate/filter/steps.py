@@ -1,0 +1,156 @@
+"""Paths of feet: in place while they stand, over heel and toe as they roll, and clear of the ground from one place to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.ndimage import gaussian_filter1d, maximum_filter1d
+
+from brachiate.clip import turns
+from brachiate.doors import Array
+from brachiate.filter.feet import Foot, Toes
+from brachiate.filter.stances import Sole, Standing, step
+from brachiate.transfer.footing import runs
+from brachiate.transfer.many import Poses
+
+LET_GO = (0.05, 0.1)  # [s] in which a foot that comes to stand gives up its speed, or one that leaves takes it up
+GIVES = 0.1  # [m] that speed over that time, between these
+EDGE = 0.04  # [s] after it left, and before it comes down, a foot is clear of the ground
+LYING = 2e-4  # [m] corners that are raised less by rolling bear
+
+
+class Path(NamedTuple):
+    """Where a body should be, frame by frame."""
+
+    R: Array  # (f, 3, 3)
+    x: Array  # (f, 3) [m]
+
+
+class Steps(NamedTuple):
+    """The path of one foot, and what of it is on the ground."""
+
+    foot: Path
+    bears: Array  # (f, k) which corners do
+    toes: Path | None
+    toes_bear: Array  # (f,)
+
+
+def steps_of(sole: Sole, stances: Sequence[Standing], poses: Poses, clear: Array) -> Steps:
+    """The path of a foot through its stances, near to its own in between; ``clear``: how far above the ground then (f,) [m]."""
+    foot, f = sole.foot, len(sole.times)
+    center = 0.5 * (foot.sole.heel + foot.sole.toe)
+    on, bears = np.zeros(f, bool), np.zeros((f, len(foot.corners)), bool)
+    lift = np.sin(np.abs(sole.pitch)) * foot.length
+    flat = lift < LYING
+    for stance in stances:
+        span = slice(stance.start, stance.end)
+        on[span] = True
+        back, front = flat[span] | (sole.pitch[span] < 0), flat[span] | ((sole.pitch[span] > 0) & (foot.toes is None))
+        bears[span] = np.where(foot.heels, back[:, None], front[:, None])
+    wanted = [_stood(sole, stance) for stance in stances]
+    own = Path(sole.R, sole.x)
+    path = _between(own, wanted, [(s.start, s.end) for s in stances], center, sole.times)
+    toes = None
+    toes_on = np.zeros(f, bool)
+    if foot.toes is not None:
+        own_toes = Path(poses.R[foot.toes.body], poses.x[foot.toes.body])
+        toes_on = on & (flat | (sole.pitch > 0))
+        toes = _toes(foot, foot.toes, own_toes, path, stances, toes_on, sole.times)
+    low = _lowest(foot, path, toes)
+    path.x[:, 2] += (raised := _raised(low, on, stances, sole.times, clear))
+    if toes is not None:
+        toes.x[:, 2] += raised
+    return Steps(path, bears, toes, toes_on)
+
+
+def _stood(sole: Sole, stance: Standing) -> Path:
+    """Where the foot would be in all frames, if it rolled over the edges of this stance's place."""
+    foot = sole.foot
+    back = (sole.pitch < 0)[:, None]
+    R = stance.R @ turns.matrix(turns.from_vector(sole.pitch[:, None] * np.where(back, foot.sole.axes[:, 1], foot.hinge)))
+    pivot = np.where(back, foot.sole.heel, foot.tip)
+    return Path(R, stance.x + pivot @ stance.R.T - np.einsum("fij,fj->fi", R, pivot))
+
+
+def _between(own: Path, wanted: Sequence[Path], spans: Sequence[tuple[int, int]], center: Array, times: Array) -> Path:
+    """A path that is as wanted in spans of frames, and in between as it is itself, moved by what leads from one to the next."""
+    R, x = own.R.copy(), own.x.copy()
+    if not spans:
+        return Path(R, x)
+    moves = [_moves(own, path, center) for path in wanted]
+    moved = np.zeros((len(times), 6))
+    first, last = spans[0][0], spans[-1][1]
+    moved[:first] += _let_go(moves[0], first, times, times[:first], -1) + moves[0][first]
+    moved[last:] += _let_go(moves[-1], last - 1, times, times[last:], 1) + moves[-1][last - 1]
+    for k in range(len(spans) - 1):
+        a, b = spans[k][1] - 1, spans[k + 1][0]
+        t = times[a + 1 : b]
+        s = step((t - times[a]) / (times[b] - times[a]))[:, None]
+        gap = float(times[b] - times[a])
+        moved[a + 1 : b] = (1 - s) * moves[k][a] + s * moves[k + 1][b]
+        moved[a + 1 : b] += _let_go(moves[k], a, times, t, 1, gap) + _let_go(moves[k + 1], b, times, t, -1, gap)
+    off = np.ones(len(times), bool)
+    for path, (a, b) in zip(wanted, spans, strict=True):
+        R[a:b], x[a:b], off[a:b] = path.R[a:b], path.x[a:b], False
+    R[off] = turns.matrix(turns.from_vector(moved[off, 3:])) @ own.R[off]
+    x[off] = own.x[off] + own.R[off] @ center + moved[off, :3] - R[off] @ center
+    return Path(R, x)
+
+
+def _moves(own: Path, wanted: Path, center: Array) -> Array:
+    """Shift of the middle of the sole, and turn, from one path to another: (f, 6)."""
+    shift = wanted.x + wanted.R @ center - own.x - own.R @ center
+    return np.concatenate((shift, turns.to_vector(turns.from_matrix(wanted.R @ own.R.transpose(0, 2, 1)))), axis=1)
+
+
+def _let_go(moves: Array, k: int, times: Array, t: Array, way: int, gap: float = np.inf) -> Array:
+    """What is added for speed and acceleration to go on at frame k, fading away from it: (len(t), 6). ``way``: 1 later, -1 earlier."""
+    if not 0 < k < len(times) - 1:
+        return np.zeros((len(t), moves.shape[1]))
+    dt = 0.5 * (times[k + 1] - times[k - 1])
+    rate = way * (moves[k + 1] - moves[k - 1]) / (2 * dt)
+    bend = (moves[k + 1] - 2 * moves[k] + moves[k - 1]) / dt**2
+    # What falls fast is stopped soon: else legs would have to reach far ahead of where they were
+    length = min(float(np.clip(GIVES / max(np.linalg.norm(rate[:3]), 1e-9), *LET_GO)), gap)
+    s = np.clip(way * (t - times[k]) / length, 0.0, 1.0)[:, None]
+    # Hermite's quintics that begin with slope 1, or curvature 1, and end with nothing
+    return length * rate * s * (1 - s) ** 3 * (1 + 3 * s) + 0.5 * length**2 * bend * s**2 * (1 - s) ** 3
+
+
+def _toes(foot: Foot, toes: Toes, own: Path, path: Path, stances: Sequence[Standing], on: Array, times: Array) -> Path:
+    """Toes that lie flat where they bear, and turn as they do themselves elsewhere; they hang on the foot."""
+    spans, wanted = [], []
+    still = np.zeros((len(times), 3))
+    for a, b in runs(on):
+        for stance in stances:
+            start, end = max(a, stance.start), min(b, stance.end)
+            if start < end:
+                R = stance.R @ foot.sole.axes @ toes.axes.T
+                spans.append((start, end))
+                wanted.append(Path(np.broadcast_to(R, (len(times), 3, 3)), still))
+    turned = _between(Path(own.R, still), wanted, spans, np.zeros(3), times)
+    return Path(turned.R, path.x + path.R @ toes.joint - turned.R @ toes.center)
+
+
+def _lowest(foot: Foot, path: Path, toes: Path | None) -> Array:
+    """Height of the lowest point of a foot: (f,) [m]."""
+    low = (foot.sole.hull @ path.R.transpose(0, 2, 1))[..., 2].min(axis=1) + path.x[:, 2]
+    if toes is not None and foot.toes is not None:
+        low = np.minimum(low, (foot.toes.corners @ toes.R.transpose(0, 2, 1))[..., 2].min(axis=1) + toes.x[:, 2])
+    return low
+
+
+def _raised(low: Array, on: Array, stances: Sequence[Standing], times: Array, clear: Array) -> Array:
+    """How much a foot in the air must be raised to be clear of the ground: (f,) [m], smooth, and nothing where it stands."""
+    away = np.full(len(times), np.inf)
+    for stance in stances:
+        away = np.minimum(away, np.maximum(np.maximum(times[stance.start] - times, times - times[stance.end - 1]), 0.0))
+    window = step(away / EDGE)
+    lacks = np.where(on, 0.0, np.maximum(clear * window - low, 0.0))
+    if not lacks.any() or len(times) < 5:
+        return lacks
+    reach = EDGE / float(np.median(np.diff(times)))
+    wide = maximum_filter1d(lacks, 2 * max(1, round(reach)) + 1)
+    return window * gaussian_filter1d(wide, 0.4 * reach)
