@@ -269,5 +269,5 @@ def test_a_figure_without_feet_is_refused():
 
 def test_what_never_touches_is_refused(walking):
     t = walking.times - walking.times[0]
-    with pytest.raises(MotionError, match="Nothing of .* ever touches"):
+    with pytest.raises(MotionError, match=r"Nothing of .* ever touches"):
         clean(with_root(walking, z=30.0 * t + 3.0 * np.sin(40.0 * t)))

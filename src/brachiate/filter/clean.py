@@ -107,7 +107,7 @@ def clean(
     level = Level(figure, labels.ground, 0.0 if ground.height is None else ground.height)
     q, watched = level.there(q, grid.knots), many.poses(level.there(seen, grid.knots))
     poses, feet, spots = many.poses(q), feet_of(marks), spots_of(figure)
-    bodies = {foot.body for foot in feet} | {foot.toes.body for foot in feet if foot.toes is not None}
+    bodies = {body for foot in feet for body in foot.bodies}
     stays, wander = stays_of(labels, spots, bodies, watched, grid.knots)
     rise = np.gradient(level.point(_centre(figure, watched))[:, 2], grid.knots)
     stood = _stood(feet, labels, spots, bodies, watched, grid, rise, way, given is None)
@@ -115,8 +115,8 @@ def clean(
     for sole, on in zip(soles, stood.on, strict=True):
         sole.settle(on, way.dead)
     steps = [
-        steps_of(sole, stances, poses, np.where(touches & ~sole.faces_down, 0.0, way.clear))
-        for sole, stances, touches in zip(soles, stood.stances, stood.touches, strict=True)
+        steps_of(sole, stances, poses, np.where(lies, 0.0, way.clear))
+        for sole, stances, lies in zip(soles, stood.stances, stood.lies, strict=True)
     ]
     q = posture(marks, grid.knots, q, poses, feet, steps, [stay.pin for stay in stays])
     stays, lost = kept(stays, many.poses(q))
@@ -125,13 +125,14 @@ def clean(
     moments = Course(figure, grid.knots, level.back(steady(figure, q))).at(grid.times)
     shifted = level.back(level.there(raw.at(grid.own(grid.times)).q, grid.times))
     original = Motion(figure, grid.times, shifted, motion.name, motion.guesses, captured=motion.captured)
+    lies = {body: lies for foot, lies in zip(feet, stood.lies, strict=True) for body in foot.bodies}
     stances = stances_of(figure, feet, stood.stances, steps, stays, grid, level)
     flags = {link: np.zeros(len(grid.times), bool) for link in dict.fromkeys(stance.link for stance in stances)}
     for stance in stances:
         flags[stance.link][stance.start : stance.end] = True
     return Reference(
         figure, level.ground, moments.times, moments.q, moments.v, moments.a, original, stances,
-        labels_of(stances, labels, spots, bodies, grid, level), flags, moved,
+        labels_of(stances, labels, spots, lies, grid, level), flags, moved,
         (*motion.guesses, *guesses, *found, *level.guesses, *wander, *lost, *stood.guesses),
     )  # fmt: skip
 
@@ -195,7 +196,7 @@ class _Stood(NamedTuple):
     """What feet do, foot by foot."""
 
     on: list[Array]  # (f,) whether each stands
-    touches: list[Array]  # (f,) or at least touches
+    lies: list[Array]  # (f,) whether it touches with its back or its side
     stances: list[list[Standing]]
     guesses: list[Guess]
 
@@ -205,8 +206,8 @@ def _stood(
 ) -> _Stood:
     """Stances of feet: by labels, in line with each other and with gravity."""
     soles = [Sole(foot, poses, grid.knots) for foot in feet]
-    on, touches, levels = (list(each) for each in zip(*(_standing(sole, labels, spots, way, found) for sole in soles), strict=True))
-    held = np.zeros(len(grid.knots), bool)
+    on, lies, levels = (list(each) for each in zip(*(_standing(sole, labels, spots, way, found) for sole in soles), strict=True))
+    held = np.any(lies, axis=0)
     for part in dict.fromkeys(label.part for label in labels.contacts):
         if _body(spots, part) not in bodies:
             held |= labels.active(part, grid.knots)
@@ -221,7 +222,7 @@ def _stood(
         others = np.any([flags for j, flags in enumerate(on) if j != k], axis=0) | held
         on[k], slides = sole.split(on[k], others, levels[k])
         told += slides
-    return _Stood(on, touches, [stand_all(*each) for each in zip(soles, on, levels, strict=True)], told)
+    return _Stood(on, lies, [stand_all(*each) for each in zip(soles, on, levels, strict=True)], told)
 
 
 def _centre(model: Model, poses: Poses) -> Array:
@@ -236,18 +237,17 @@ def _body(spots: Spots, part: str) -> int:
 
 
 def _standing(sole: Sole, labels: Labels, spots: Spots, way: Style, found: bool) -> tuple[Array, Array, Array]:
-    """Whether a foot stands, by labels of its parts: (f,); whether it touches at all: (f,); the height of what is under it: (f,) [m].
+    """Whether a foot stands, by labels of its parts: (f,); whether it lies: (f,); the height of what is under it: (f,) [m].
 
     ``found``: whether labels were found rather than given; then what is little higher than the ground is on it.
     """
-    bodies = {sole.foot.body} | ({sole.foot.toes.body} if sole.foot.toes is not None else set())
     level = np.full(len(sole.times), np.inf)
     floor = labels.ground.height or 0.0
     for label in labels.contacts:
-        if _body(spots, label.part) in bodies:
+        if _body(spots, label.part) in sole.foot.bodies:
             mine = (sole.times >= label.start - 1e-9) & (sole.times <= label.end + 1e-9)
             high = 0.0 if label.height is None else label.height - floor
             # The lowest part stands; a heel above it is only raised
             level[mine] = np.minimum(level[mine], 0.0 if found and high < KERB else high)
     touches = np.isfinite(level)
-    return touches & sole.faces_down & (sole.slower < way.fastest), touches, np.where(touches, level, 0.0)
+    return touches & sole.faces_down & (sole.slower < way.fastest), touches & ~sole.faces_down, np.where(touches, level, 0.0)

@@ -60,14 +60,18 @@ CROWDED = 13  # status: more contacts than there is room for
     LIMIT_AHEAD,
     STEP,
     MARGIN,
-    TURN_SHARE,
-) = range(15)
+    CLOSING,
+    TOUCHDOWN,
+    CLOSING_WEIGHT,
+) = range(17)
+
+FREE, MAY, SHOULD = range(3)  # what a corner of a sole does about the ground
 
 
 class Control(NamedTuple):
     """Sizes: nv velocities, m limbs, of k corners each, K rays, na areas."""
 
-    gain: Floats  # (15,) see above
+    gain: Floats  # (17,) see above
     members: Ints  # (nb,) bodies of the figure
     passive: Ints  # (nv,) 1 if there is no motor
     weight: Floats  # (nv,) of the reference's acceleration
@@ -85,7 +89,7 @@ class Control(NamedTuple):
     drift: Rows3  # (m, 3) [m/s] rate of that
     swerve: Rows3  # (m, 3) [m/s²] more acceleration than the reference's
     corner: Rows3  # (8 m, 3) [m] of its sole, body axes
-    may: Ints  # (8 m,) whether it may bear; -1 behind the last one
+    may: Ints  # (8 m,) FREE, MAY or SHOULD; -1 behind the last one
     limb_of: Ints  # (nb,) which limb a body is, -1 for none
     # what comes out
     a: Floats  # (nv,) accelerations
@@ -282,20 +286,18 @@ def relative_turn(T, W, P, first, second, axis, want):
 
 
 @kernel
-def allowed(T, W, K, limb, p):
-    """Whether a limb may bear at a point of the world: it is within what its sole may bear with, seen from below."""
+def duty(T, W, K, limb, p):
+    """What is wished of a limb at a point of the world, as of the corner of its sole that is nearest: FREE, MAY bear, or SHOULD."""
     i = K.limb[limb]
     x = unrotate(rotation(W.R, i), p - origin_of(T, W, i) - vec3(W.x, i))
-    far, near, some = 1e9, 1e9, False
+    best, found = 1e300, FREE
     for n in range(8 * limb, 8 * limb + 8):
         if K.may[n] < 0:
             break
         d = norm(vec3(K.corner, n) - x)
-        far = min(far, d)
-        if K.may[n] == 1:
-            some = True
-            near = min(near, d)
-    return some and near <= far + 0.01
+        if d < best:
+            best, found = d, K.may[n]
+    return found
 
 
 @kernel
@@ -328,7 +330,7 @@ def stand(T, W, K, P, Gm, A, S, a):
         mine = first
     limb = K.limb_of[mine]
     R, point, n = rotation(A.R, a), vec3(A.P, a), A.corners[a]
-    T_near, dt = K.gain[AHEAD], K.gain[STEP]
+    dt = K.gain[STEP]
     bearing = 0
     mask = 0
     middle = Vec3(0.0, 0.0, 0.0)
@@ -343,7 +345,7 @@ def stand(T, W, K, P, Gm, A, S, a):
         if gap + dt * (R.z @ (v2 - v1)) < K.gain[NEAR]:
             if limb >= 0:
                 K.touched[limb] += 1
-            if limb < 0 or allowed(T, W, K, limb, p):
+            if limb < 0 or duty(T, W, K, limb, p) != FREE:
                 mask |= 1 << j
                 bearing += 1
                 middle = middle + p
@@ -368,10 +370,23 @@ def stand(T, W, K, P, Gm, A, S, a):
                 x, y = A.V[a, j, 0], A.V[a, j, 1]
                 p = point + x * R.x + y * R.y
                 gap = A.gap[a, 0] + A.gap[a, 1] * x + A.gap[a, 2] * y
-                v2, a2, _, _ = moves(T, W, second, p)
-                v1, a1, _, _ = moves(T, W, first, p)
-                least = -2.0 * (gap + T_near * (R.z @ (v2 - v1))) / (T_near * T_near)
-                relative_point(T, W, P, AT_LEAST, first, second, p, R.z, min(least, 200.0) - R.z @ (a2 - a1), 1e-6)
+                approach(T, W, K, P, first, second, limb, p, R.z, gap)
+
+
+@kernel
+def approach(T, W, K, P, first, second, limb, p, normal, gap):
+    """A row for a corner that is not on the ground: it must not run into it, and comes down where it should bear."""
+    v2, a2, _, _ = moves(T, W, second, p)
+    v1, a1, _, _ = moves(T, W, first, p)
+    speed, drift = normal @ (v2 - v1), normal @ (a2 - a1)
+    if limb >= 0 and duty(T, W, K, limb, p) == SHOULD:
+        soon = K.gain[CLOSING]
+        wish = (-min(gap / soon, K.gain[TOUCHDOWN]) - speed) / soon
+        relative_point(T, W, P, EQUAL, first, second, p, normal, wish - drift, 1.0 / K.gain[CLOSING_WEIGHT])
+    else:
+        ahead = K.gain[AHEAD]
+        least = min(-2.0 * (gap + ahead * speed) / (ahead * ahead), 200.0)
+        relative_point(T, W, P, AT_LEAST, first, second, p, normal, least - drift, 1e-6)
 
 
 @kernel

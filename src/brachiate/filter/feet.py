@@ -60,6 +60,11 @@ class Foot:
     toes: Toes | None = None
 
     @property
+    def bodies(self) -> tuple[int, ...]:
+        """Numbers of all its bodies."""
+        return (self.body,) if self.toes is None else (self.body, self.toes.body)
+
+    @property
     def heels(self) -> Array:
         """Which corners are of the heel: (k,)."""
         return np.arange(len(self.corners)) < len(self.corners) // 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -94,26 +95,29 @@ def _stance(
     )  # fmt: skip
 
 
-def labels_of(stances: tuple[Stance, ...], labels: Labels, spots: Spots, bodies: set[int], grid: Grid, frame: Level) -> Labels:
-    """What touches: parts of feet as their corners bear, everything else as it was."""
+def labels_of(stances: tuple[Stance, ...], labels: Labels, spots: Spots, lies: Mapping[int, Array], grid: Grid, frame: Level) -> Labels:
+    """What touches: parts of feet as their corners bear, all else as it was; ``lies``: when feet do, (f,) of each of their bodies."""
     found: list[Label] = []
     shift = float(frame.up[2]) - (labels.ground.height or 0.0)
     for part, link in zip(spots.parts, spots.links, strict=True):
         body = int(spots.body[spots.part == spots.parts.index(part)][0])
-        if body not in bodies:
-            found += [
-                replace(label, height=None if label.height is None else label.height + shift)
-                for label in labels.contacts
-                if label.part == part
-            ]
-            continue
-        for stance in stances:
-            if stance.link != link:
+        for label in labels.of(part):
+            label = replace(label, height=None if label.height is None else label.height + shift)
+            if body not in lies:
+                found.append(label)
                 continue
-            k = stance.corners.shape[0]
-            which = slice(0, k // 2) if part.endswith("heel") else slice(k // 2, k) if part.endswith(("toe", "ball")) else slice(0, k)
-            level = None if abs(stance.height - float(frame.up[2])) < 1e-9 else stance.height
-            for a, b in runs(np.asarray(np.any(stance.bears[:, which], axis=1))):
-                times = grid.times[stance.start + a], grid.times[stance.start + b - 1]
-                found.append(Label(part, float(times[0]), float(times[1]), "stands", level))
+            mine = (grid.knots >= label.start - 1e-9) & (grid.knots <= label.end + 1e-9) & lies[body]
+            found += [replace(label, start=float(grid.knots[a]), end=float(grid.knots[b - 1])) for a, b in runs(mine)]
+        if body in lies:
+            found += [label for stance in stances if stance.link == link for label in _borne(stance, part, grid, frame)]
     return Labels(tuple(sorted(found, key=lambda c: (c.start, c.part))), frame.ground)
+
+
+def _borne(stance: Stance, part: str, grid: Grid, frame: Level) -> Iterator[Label]:
+    """When a part of a foot bears in a stance."""
+    k = len(stance.corners)
+    which = slice(0, k // 2) if part.endswith("heel") else slice(k // 2, k) if part.endswith(("toe", "ball")) else slice(0, k)
+    level = None if abs(stance.height - float(frame.up[2])) < 1e-9 else stance.height
+    for a, b in runs(np.asarray(np.any(stance.bears[:, which], axis=1))):
+        first, last = grid.times[stance.start + a], grid.times[stance.start + b - 1]
+        yield Label(part, float(first), float(last), "stands", level)

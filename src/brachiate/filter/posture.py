@@ -48,7 +48,9 @@ class Knee(NamedTuple):
     sign: float  # of flexion
 
 
-def posture(marks: Landmarks, times: Array, q: Array, poses: Poses, feet: Sequence[Foot], steps: Sequence[Steps], pins: Sequence[Pin]):
+def posture(
+    marks: Landmarks, times: Array, q: Array, poses: Poses, feet: Sequence[Foot], steps: Sequence[Steps], pins: Sequence[Pin]
+) -> Array:
     """Configurations (f, nq) that follow the steps.
 
     Args:

@@ -161,6 +161,11 @@ class Sole:
                     Guess(f"{self.foot.side} foot", f"slides by {far} ({when})", "nothing else carries the body: it is kept in one place")
                 )
                 continue
+            if not carried[first:then].all():
+                when = f"{self.times[first]:.2f}-{self.times[then - 1]:.2f} s"
+                told.append(
+                    Guess(f"{self.foot.side} foot", f"hops ({when})", "it turns or slides too far to stay in one place, and carries all")
+                )
             on[first:then] = False
             todo += [(a, first), (then, b)]
         return on, told

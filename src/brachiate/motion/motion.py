@@ -87,7 +87,8 @@ def _check_finite(motion: Motion) -> None:
     frame, k = (int(i) for i in np.argwhere(~np.isfinite(q))[0])
     joint = next(name for name, joined in motion.figure.joints.items() if joined.q.start <= k < joined.q.stop)
     raise ArgumentError(
-        f"q: every number must be finite: joint {joint!r} is {q[frame, k]:g} in frame {frame} of {motion.name}. Leave such frames out, or fill them."
+        f"q: every number must be finite: joint {joint!r} is {q[frame, k]:g} in frame {frame} of {motion.name}. "
+        "Leave such frames out, or fill them."
     )
 
 
