@@ -312,6 +312,15 @@ def test_a_bar_is_put_away_when_a_run_fails(monkeypatch):
         assert not thread.is_alive()
 
 
+def test_a_run_ends_when_it_is_told_to():
+    world = ball()
+    run = br.Simulation(world, dt=0.01, every=2).run(10.0, until=lambda w: w.time > 0.095)
+    assert world.time == pytest.approx(0.1)
+    assert len(run.times) == 6
+    with pytest.raises(ArgumentError, match="until: expected a function of the world"):
+        br.Simulation(ball()).run(1.0, until=3)  # type: ignore[arg-type]
+
+
 def test_any_damage_to_a_file_is_one_kind_of_error(tmp_path):
     world, path = ball(), tmp_path / "run.npz"
     br.Simulation(world, dt=0.01).run(0.05).save(path)

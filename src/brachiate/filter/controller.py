@@ -45,6 +45,25 @@ from brachiate.spatial import (
 CROWDED = 13  # status: more contacts than there is room for
 
 # Places of Control.gain.
+GAINS = (
+    "JOINT_STIFFNESS",
+    "JOINT_DAMPING",
+    "LIMB_STIFFNESS",
+    "LIMB_DAMPING",
+    "STANCE_DAMPING",
+    "CENTRE_WEIGHT",
+    "SPIN_WEIGHT",
+    "CONE",
+    "INSET",
+    "NEAR",
+    "AHEAD",
+    "LIMIT_AHEAD",
+    "STEP",
+    "MARGIN",
+    "CLOSING",
+    "TOUCHDOWN",
+    "CLOSING_WEIGHT",
+)
 (
     JOINT_STIFFNESS,
     JOINT_DAMPING,

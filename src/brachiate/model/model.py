@@ -14,7 +14,7 @@ import numpy as np
 
 from brachiate import doors
 from brachiate.doors import Array
-from brachiate.errors import ModelError
+from brachiate.errors import ArgumentError, ModelError
 from brachiate.model.flatten import Placement, flatten
 from brachiate.model.joints import BALL, FLOAT, FREEDOMS, NUMBERS
 from brachiate.model.link import Actuator, Coupling, Link, Loop, Site, check_inertia
@@ -182,6 +182,17 @@ class Model:
                 joint.stiffness, joint.rest = np.full(joint.nv, stiffness), rest[self.joints[link.joint_name].q]
                 if damping is not None:
                     joint.damping = np.full(joint.nv, doors.number(damping, "damping", least=0.0, most=1e12))
+            links.append(replace(link, joint=joint))
+        return Model(self.name, links, *self._parts()[1:])
+
+    def stronger(self, factor: float) -> Model:
+        """Return this model with motors that bring so many times as much; infinite: with motors without limits."""
+        if not factor >= 0.0:
+            raise ArgumentError(f"factor of strength: expected a number from 0 on, or infinity, got {doors.shown(factor)}.")
+        links = []
+        for link in self.links.values():
+            joint = copy.copy(link.joint)
+            joint.effort = np.where(joint.effort > 0.0, factor * np.maximum(joint.effort, 1e-300), 0.0)  # none stays none
             links.append(replace(link, joint=joint))
         return Model(self.name, links, *self._parts()[1:])
 

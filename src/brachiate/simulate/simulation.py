@@ -117,23 +117,30 @@ class Simulation:
         """Advance by dt, through every event on the way."""
         self._through(self.world.time + self.dt)
 
-    def run(self, seconds: float, progress: bool = True) -> Recording:
-        """Advance by some seconds and return what happened. On failure the world is as it was some steps before."""
+    def run(self, seconds: float, progress: bool = True, *, until: Callable[[World], Any] | None = None) -> Recording:
+        """Advance by some seconds and return what happened. On failure the world is as it was some steps before.
+
+        ``until``: asked whenever the state has been recorded; if it says so, the run ends there.
+        """
         seconds = doors.number(seconds, "seconds", least=0.0, most=1e9)
+        if until is not None and not callable(until):
+            raise ArgumentError(f"until: expected a function of the world, got {until!r}.")
         steps = int(np.ceil(seconds / self.dt - 1e-9))
         start, rows = self.world.time, [self._row()]
         with Bar("simulating", progress) as bar:
-            self._run(start, seconds, steps, rows, bar)
+            self._run(start, seconds, steps, rows, bar, until)
         return self._recording(rows)
 
-    def _run(self, start: float, seconds: float, steps: int, rows: list[Any], bar: Bar) -> None:
+    def _run(self, start: float, seconds: float, steps: int, rows: list[Any], bar: Bar, until: Callable[[World], Any] | None) -> None:
         done = 0
         while done < steps:
-            if self._watched(start + seconds):
+            if self._watched(start + seconds) or until is not None:
                 for _ in range(min(self.every - done % self.every, steps - done)):
                     done += 1
                     self._through(start + min(done * self.dt, seconds))
                 rows.append(self._row())
+                if until is not None and until(self.world):
+                    return
             else:
                 whole = int((seconds + 1e-9 * self.dt) // self.dt)  # a last step may be shorter
                 count = min(_CHUNK * self.every, whole - done)

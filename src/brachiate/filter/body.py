@@ -1,0 +1,152 @@
+"""A body under control: its figure in a world, what is wished of it, and the torques that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from brachiate.compiled import Handle, fields_of
+from brachiate.doors import Array
+from brachiate.errors import ArgumentError, StateError
+from brachiate.filter import controller as c
+from brachiate.filter.controller import Control, decide, observe
+from brachiate.filter.optimizer import RAYS, SOLVES, program_for
+from brachiate.filter.schedule import Sole
+from brachiate.filter.settings import FilterSettings
+from brachiate.model.data import Data
+from brachiate.model.joints import Free
+from brachiate.world.world import World
+
+ROWS, FORCES = 400, 384  # of the program, at most
+TOUCHES_AT = 1e-4  # [m] what is nearer than this after a step bears in it
+LIGHTER = ("shoulder", "elbow", "wrist", "hand", "neck", "head", "arm")  # joints whose names say that they may give way first
+REFERENCE_MASS = 65.0  # [kg] of a body to which FilterSettings.force_weight belongs
+
+
+class Body:
+    """Compiled rooms of the controller, by name."""
+
+    def __init__(self, world: World, figure: str, soles: Sequence[Sole], settings: FilterSettings, dt: float) -> None:
+        self.world, self.figure, self.dt = world, world.figure(figure), dt
+        model, mine = world.model, self.figure.model
+        self.reference = Data(model)
+        self.root = self._root(figure)
+        self.q_at, self.v_at = np.empty(mine.nq, np.int64), np.empty(mine.nv, np.int64)
+        for name, joint in mine.joints.items():
+            there = model.joints[f"{figure}/{name}"]
+            self.q_at[joint.q], self.v_at[joint.v] = np.arange(there.q.start, there.q.stop), np.arange(there.v.start, there.v.stop)
+        self.program = program_for(model.nv, ROWS, FORCES)
+        self.control = self._room(model.nv, len(model.tree.parent), len(soles))
+        self._program_handle, self._control_handle = Handle(self.program), Handle(self.control)
+        self._describe(figure, soles)
+        self.tune(settings)
+
+    def _root(self, figure: str) -> slice:
+        mine = self.figure.model
+        free = [name for name, j in mine.joints.items() if mine.links[j.link].parent is None and isinstance(mine.links[j.link].joint, Free)]
+        if not free:
+            raise ArgumentError(f"The filter needs a figure that moves about: the root of {figure!r} does not hang by a free joint.")
+        return self.world.model.joints[f"{figure}/{free[0]}"].v
+
+    def _room(self, nv: int, bodies: int, soles: int) -> Control:
+        length = dict.fromkeys(("limb", "point", "lead", "turn", "offset", "drift", "swerve", "stands", "touched", "height"), soles)
+        length |= {"corner": 8 * soles, "may": 8 * soles, "gain": len(c.GAINS), "members": bodies, "limb_of": bodies}
+        length |= dict.fromkeys(("centre", "spin", "momentum", "lean", "aimed_spin"), 3) | dict.fromkeys(("com", "got", "aimed"), 6)
+        length |= {"mass": 1, "locked": 1, "A": nv * nv, "F": FORCES * nv} | dict.fromkeys(("ray_area", "at", "along"), FORCES)
+        return Control(**{name: np.zeros((length.get(name, nv), *kind.row), kind.dtype) for name, kind in fields_of(Control).items()})
+
+    def _describe(self, figure: str, soles: Sequence[Sole]) -> None:
+        """What does not change: which bodies are the figure's, its soles and limits."""
+        K, model = self.control, self.world.model
+        K.limb_of[:] = K.number[:] = K.may[:] = -1
+        K.lower[:], K.upper[:] = -np.inf, np.inf
+        for name, place in model.placements.items():
+            if place.body >= 0 and name.startswith(f"{figure}/"):
+                K.members[place.body] = 1
+        K.effort[:] = model.effort
+        K.passive[self.root] = 1
+        lower, upper = model.limits
+        for name, place in model.scalar_coordinates.items():
+            k = model.coordinate_index[name]
+            if np.isfinite(lower[k]) or np.isfinite(upper[k]):
+                K.number[k], K.lower[k], K.upper[k] = place, lower[k], upper[k]
+        for n, sole in enumerate(soles):
+            place = model.placements[f"{figure}/{sole.link}"]
+            points = place.position + sole.corners @ place.rotation.T
+            if len(points) > 8:
+                raise ArgumentError(f"The sole of {sole.link!r} has {len(points)} corners: eight at most can be told apart.")
+            K.limb[n], K.limb_of[place.body] = place.body, n
+            K.corner[8 * n : 8 * n + len(points)], K.may[8 * n : 8 * n + len(points)] = points, c.FREE
+            K.point[n] = points.mean(axis=0)
+        self.corners = [len(sole.corners) for sole in soles]
+
+    def tune(self, settings: FilterSettings) -> None:
+        """Take on settings."""
+        K, s = self.control, settings
+        gains = {
+            "JOINT_STIFFNESS": s.joint_stiffness,
+            "JOINT_DAMPING": s.joint_damping,
+            "LIMB_STIFFNESS": s.foot_stiffness,
+            "LIMB_DAMPING": s.foot_damping,
+            "STANCE_DAMPING": s.stance_damping,
+            "CENTRE_WEIGHT": s.centre_weight,
+            "SPIN_WEIGHT": s.spin_weight,
+            "CONE": s.cone,
+            "INSET": s.inset,
+            "NEAR": TOUCHES_AT,
+            "AHEAD": s.ahead,
+            "LIMIT_AHEAD": s.limit_ahead,
+            "STEP": self.dt,
+            "MARGIN": s.margin,
+            "CLOSING": s.closing,
+            "TOUCHDOWN": s.touchdown,
+            "CLOSING_WEIGHT": s.closing_weight,
+        }
+        K.gain[:] = [gains[name] for name in c.GAINS]
+        K.weight[:] = 1.0
+        for name, joint in self.world.model.joints.items():
+            if any(word in name.lower() for word in LIGHTER):
+                K.weight[joint.v] = s.arm_weight
+        K.weight[self.root.start : self.root.start + 3] = s.place_weight
+        K.weight[self.root.start + 3 : self.root.stop] = s.pelvis_weight
+        self.program.light[0] = s.force_weight * (REFERENCE_MASS / self.figure.mass) ** 2
+
+    def observe(self, q: Array, v: Array, a: Array) -> None:
+        """Look at the state, and at the reference (configuration, velocity, acceleration of the figure)."""
+        r, world = self.reference, self.world
+        r.q[:], r.v[:], r.a[:] = world.q, 0.0, 0.0
+        r.q[self.q_at], r.v[self.v_at], r.a[self.v_at] = q, v, a
+        status = observe(world.data.key, r.key, self._control_handle.key)
+        if status:
+            world.data.refuse(status)
+
+    def decide(self) -> int:
+        """Find torques; they are in ``world.torque`` then. Returns how many times the optimizer has solved."""
+        touches = self.world.surfaces.touches
+        if touches is None:
+            raise ArgumentError("The filter needs a world in which things touch: call world.touch() first.")
+        for _ in range(8):
+            status = decide(self.world.data.key, self.reference.key, touches.key, self._program_handle.key, self._control_handle.key)
+            if status != c.CROWDED:
+                break
+            touches.enlarge()
+        else:
+            raise StateError("More of the figure is near the ground than the filter has room for. Has it fallen?")
+        return int(self.program.count[SOLVES])
+
+    def places(self, sole: int) -> Array:
+        """Where the corners of a sole are: (k, 3) [m]."""
+        K, work = self.control, self.world.data.work
+        body = K.limb[sole]
+        origin = work.origin[self.world.model.tree.root[body]] + work.x[body]
+        return origin + K.corner[8 * sole : 8 * sole + self.corners[sole]] @ work.R[body].T
+
+    def bearing(self) -> list[Array]:
+        """Where each sole bears, as last decided: (k, 3) [m] each."""
+        K, touches = self.control, self.world.surfaces.touches
+        assert touches is not None
+        points, first = K.at[: self.program.count[RAYS] : 4], K.ray_area[: self.program.count[RAYS] : 4]
+        pair = touches.geometry.pair[touches.areas.pair[first]]
+        whose = K.limb_of[touches.geometry.body[pair].max(axis=1)] if len(pair) else np.zeros(0, np.int64)
+        return [points[whose == n].copy() for n in range(len(K.limb))]

@@ -1,0 +1,140 @@
+"""Schedule: what of a reference stands when, in the order of its frames, as the filter asks for it step by step."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.ndimage import gaussian_filter1d
+
+from brachiate.compiled import Handle
+from brachiate.doors import Array
+from brachiate.filter.reference import Reference, Stance
+from brachiate.filter.survey import Whole, survey
+from brachiate.model.data import Data
+from brachiate.transfer.many import Many
+
+SHIFT = 0.04  # [s] over which the body's weight shifts from one leg to the other
+START = 5  # frames: what stands within the first so many stood from the start
+NEVER = 1e3  # [s]
+
+
+class Sole(NamedTuple):
+    """A link that stands at times."""
+
+    link: str
+    leg: int  # of which leg: a foot and its toes are of one
+    corners: Array  # (k, 3) [m] along the link's axes
+    leads: bool  # whether it is the one that is led through the air: the foot, not its toes
+
+
+class Schedule:
+    """Sizes: f frames, m soles, l legs. Corners of a sole that bear are bits of a number."""
+
+    def __init__(self, reference: Reference, look: float) -> None:
+        self.reference, self.dt = reference, reference.dt
+        stands = tuple(s for s in reference.stances if s.how == "stands")
+        self.soles = _soles(reference, stands)
+        f, m = len(reference), len(self.soles)
+        self.legs = 1 + max((sole.leg for sole in self.soles), default=-1)
+        self.leg = np.array([sole.leg for sole in self.soles], np.int64)
+        number = {sole.link: n for n, sole in enumerate(self.soles)}
+        #: (f, m) which corners bear
+        self.bears = np.zeros((f, m), np.int64)
+        for stance in stands:
+            self.bears[stance.start : stance.end, number[stance.link]] = stance.bears @ (1 << np.arange(len(stance.corners)))
+        #: (f, m) which of a sole that stands will bear soon
+        self.soon = self.bears.copy()
+        for ahead in range(1, max(int(look / self.dt), 1)):
+            later = self.bears[np.minimum(np.arange(f) + ahead, f - 1)]
+            self.soon |= np.where(self.bears > 0, later, 0)
+        #: (f, l) whether a leg stands
+        self.on = np.zeros((f, self.legs), bool)
+        for n, sole in enumerate(self.soles):
+            self.on[:, sole.leg] |= self.bears[:, n] > 0
+        self._number_stances()
+        weight = gaussian_filter1d(self.on.astype(float), SHIFT / self.dt, axis=0, mode="nearest") + 1e-3
+        #: (f, l) how much of the body each leg carries
+        self.share = weight / weight.sum(axis=1, keepdims=True) if self.legs else weight
+        self.long_flight = np.zeros(f, bool)
+        self._place_corners()
+        self._survey()
+
+    def _number_stances(self) -> None:
+        """Which stance a leg is in, or was or will be in next; the halves of a swing belong to those before and after."""
+        f = len(self.reference)
+        self.stance, self.coming = np.zeros((f, self.legs), np.int64), np.zeros((f, self.legs), np.int64)
+        self.until = np.full((f, self.legs), NEVER)  # [s] until a leg that does not stand lands
+        #: Of each leg: first frame and the one after the last of every stance; the first is (-1, 0) if it begins in the air.
+        self.spans: list[list[tuple[int, int]]] = []
+        for leg in range(self.legs):
+            edges = np.flatnonzero(np.diff(np.concatenate(([0], self.on[:, leg].astype(np.int8), [0]))))
+            spans = [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+            if not spans or spans[0][0] > START:
+                spans.insert(0, (-1, 0))
+            self.spans.append(spans)
+            for n, (start, end) in enumerate(spans):
+                last = n + 1 == len(spans)
+                following = f if last else spans[n + 1][0]
+                start, middle = max(start, 0), f if last else (end + following) // 2
+                self.stance[start:middle, leg], self.stance[middle:following, leg] = n, n + 1 - last
+                self.coming[start:end, leg], self.coming[end:following, leg] = n, n + 1 - last
+                self.until[start:end, leg] = 0.0
+                if not last:
+                    self.until[end:following, leg] = (following - np.arange(end, following)) * self.dt
+
+    def _place_corners(self) -> None:
+        """(f, k, 3) [m] of each sole: where its corners are in the world."""
+        model = self.reference.figure
+        poses = Many(model).poses(self.reference.q)
+        self.places = []
+        for sole in self.soles:
+            placement = model.placements[sole.link]
+            points = placement.position + sole.corners @ placement.rotation.T
+            self.places.append(np.stack([poses.point(placement.body, point) for point in points], axis=1))
+
+    def _survey(self) -> None:
+        """Centre of mass, momentum and inertia of the body as a whole."""
+        r, model = self.reference, self.reference.figure
+        f, data = len(r), Data(model)
+        rooms = Whole(
+            np.ascontiguousarray(r.q).ravel(),
+            np.ascontiguousarray(r.v).ravel(),
+            np.ones(len(model.tree.parent), np.int64),
+            np.zeros(1),
+            *(np.zeros((f, 3)) for _ in range(3)),
+            np.zeros((f, 3, 3)),
+        )
+        handle = Handle(model.tree, data.work, rooms)
+        status = survey(handle.key)
+        if status:
+            data.refuse(status)
+        self.mass = float(rooms.mass[0])
+        self.centre, self.speed, self.spin, self.inertia = rooms.centre, rooms.speed, rooms.spin, rooms.locked
+        self.acceleration = np.gradient(self.speed, self.dt, axis=0)
+        self.turning = np.gradient(self.spin, self.dt, axis=0)
+        #: (f, 3) [rad], [rad/s] by which the body as a whole is to be turned from the reference
+        self.turn, self.turn_rate = np.zeros((f, 3)), np.zeros((f, 3))
+        #: (f, l, 3) [m], [m/s] by which feet are to be elsewhere than in the reference
+        self.moved, self.moved_rate = np.zeros((f, self.legs, 3)), np.zeros((f, self.legs, 3))
+
+    def mark_long_flights(self, longest: float) -> None:
+        """Note flights that are longer than so many seconds."""
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], (~self.on.any(axis=1)).astype(np.int8), [0]))))
+        for start, end in zip(edges[::2], edges[1::2], strict=True):
+            self.long_flight[start:end] = (end - start) * self.dt > longest
+
+    def __len__(self) -> int:
+        return len(self.reference)
+
+
+def _soles(reference: Reference, stances: tuple[Stance, ...]) -> tuple[Sole, ...]:
+    corners = {stance.link: stance.corners for stance in sorted(stances, key=lambda s: -len(s.corners))}  # feet first, then single points
+    parent = {link: reference.figure.links[link].parent for link in corners}
+    legs: dict[str, int] = {}
+    for link in corners:
+        if parent[link] not in corners:
+            legs[link] = len(legs)
+    return tuple(
+        Sole(link, legs[link] if link in legs else legs[str(parent[link])], points, link in legs) for link, points in corners.items()
+    )

@@ -1,0 +1,124 @@
+"""What the filter holds to, and how closely: one set of numbers for all motions and bodies."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields, replace
+
+from brachiate import doors
+from brachiate.errors import ArgumentError
+from brachiate.plan.settings import STATURE, PlanSettings
+
+# How a setting grows with the body's size: lengths by its factor, times by the root of it, as those of a pendulum do.
+_POWERS = {
+    "joint_stiffness": -1.0,
+    "joint_damping": -0.5,
+    "foot_stiffness": -1.0,
+    "foot_damping": -0.5,
+    "stance_damping": -0.5,
+    "inset": 1.0,
+    "margin": 1.0,
+    "ahead": 0.5,
+    "limit_ahead": 0.5,
+    "closing": 0.5,
+    "touchdown": 0.5,
+    "steer": 0.5,
+    "settle": 0.5,
+    "look": 0.5,
+    "late": 0.5,
+    "early": 0.5,
+    "long_flight": 0.5,
+    "swerve": 0.5,
+    "rise": 1.0,
+}
+
+
+@dataclass(frozen=True)
+class FilterSettings:
+    """Gains, weights and limits; defaults are for a body of 1.7 m, and change with its height.
+
+    How the reference is followed (a deviation makes an acceleration):
+        joint_stiffness, joint_damping: [1/s²], [1/s] of joints and of the pelvis' orientation
+        foot_stiffness, foot_damping: [1/s²], [1/s] of feet in the air
+        stance_damping: [1/s] of what stands and is not at rest
+
+    What an acceleration that is not as wished costs, beside 1 for a joint's:
+        centre_weight: of the centre of mass
+        spin_weight: of the body's turning as a whole
+        foot_weight, foot_turn_weight: of a foot in the air
+        roll_weight, flat_weight: of the orientation of a foot that stands on an edge: as it should, and while it should lie flat
+        closing_weight: of a corner that should bear and does not yet
+        pelvis_weight: of the pelvis' orientation; place_weight: of its place, which follows from all others
+        arm_weight: of arms and neck
+        force_weight: of a force on the ground, for a body of 65 kg [1/N²]
+
+    What is kept:
+        cone: of friction that is made use of
+        inset: [m] pressure stays away from the edges of what bears
+        ahead: [s] so far ahead nothing is in the ground
+        limit_ahead: [s] so far ahead joints are within their limits
+        margin: [m] from so far on the ground is seen
+
+    When feet come and go:
+        closing: [s] in which a corner that should bear comes down; touchdown: [m/s] at most
+        look: [s] a corner that touches bears if it will have to within this time
+        late: [m/s] a foot that should stand and does not goes down faster by this
+        early: [s] before its time a foot may stand after a flight longer than long_flight [s]
+        rise: [m] of the centre of mass from the reference, in such a flight, from which on feet go with it
+        steer: [s] in which the path of a foot takes on a new aim; swerve: [m/s] no faster than this
+        settle: [s] in which the reference follows feet that stand elsewhere
+
+    And:
+        replan: [s] between plans
+        preview: [s] of the reference that a plan knows
+        plan: tolerances of the plan
+    """
+
+    joint_stiffness: float = 100.0
+    joint_damping: float = 20.0
+    foot_stiffness: float = 400.0
+    foot_damping: float = 40.0
+    stance_damping: float = 50.0
+    centre_weight: float = 3000.0
+    spin_weight: float = 200.0
+    foot_weight: float = 100.0
+    foot_turn_weight: float = 5.0
+    roll_weight: float = 5.0
+    flat_weight: float = 50.0
+    closing_weight: float = 100.0
+    pelvis_weight: float = 5.0
+    place_weight: float = 0.01
+    arm_weight: float = 0.5
+    force_weight: float = 1e-5
+    cone: float = 0.9
+    inset: float = 0.004
+    ahead: float = 0.015
+    limit_ahead: float = 0.03
+    margin: float = 0.03
+    closing: float = 0.02
+    touchdown: float = 0.15
+    look: float = 0.1
+    late: float = 0.3
+    early: float = 0.15
+    long_flight: float = 0.3
+    rise: float = 0.06
+    steer: float = 0.03
+    swerve: float = 1.5
+    settle: float = 0.15
+    replan: float = 0.012
+    preview: float = 1.13
+    plan: PlanSettings = field(default_factory=PlanSettings)
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            if one.name != "plan":
+                doors.number(getattr(self, one.name), one.name, above=0.0)
+        if not isinstance(self.plan, PlanSettings):
+            raise ArgumentError(f"plan: expected PlanSettings, got {self.plan!r}.")
+        if self.cone > 1.0:
+            raise ArgumentError(f"cone must be at most 1, got {self.cone:g}: more than all friction there is cannot be used.")
+
+    def scaled(self, height: float) -> FilterSettings:
+        """The same for a body of another height [m]. The plan's grow by themselves."""
+        size = doors.number(height, "height", above=0.0) / STATURE
+        return replace(self, **{name: getattr(self, name) * math.pow(size, power) for name, power in _POWERS.items()})

@@ -1,0 +1,11 @@
+
+
+def test_stronger_motors():
+    model = br.figures.human28()
+    assert np.allclose(model.stronger(1.5).effort, 1.5 * model.effort)
+    free = model.stronger(np.inf).effort
+    assert (free[model.effort == 0.0] == 0.0).all() and np.isinf(free[model.effort > 0.0]).all()
+    assert not model.stronger(0.0).effort.any()
+    for bad in (-1.0, np.nan):
+        with pytest.raises(ArgumentError, match="factor of strength"):
+            model.stronger(bad)
