@@ -231,6 +231,38 @@ def retarget(
     run(path, to, out, reading, body, source=figure, rate=to_rate, map_file=map_file, draw=draw, console=console)
 
 
+@app.command("filter")
+def filter_(
+    motion: Annotated[str, typer.Argument(help="A motion file, as for check; or the name of a ready-made motion: walk, squat, ...")],
+    out: Annotated[Path | None, typer.Option(help="Folder for motion, torques, forces, numbers and pictures.")] = None,
+    mode: Annotated[str, typer.Option(help="offline: the whole motion is planned first. preview: a second of it is known ahead.")] = "offline",
+    strength: Annotated[str, typer.Option(help="Of motors, times what they have; none: no limit.")] = "1",
+    friction: Annotated[float | None, typer.Option(help="Of feet and ground; by default that of the ground.")] = None,
+    push: Annotated[list[str] | None, typer.Option(help="link:x,y,z@time+duration [N, s], such as chest:80,0,0@1.0+0.1; any number.")] = None,
+    figure: Annotated[str | None, typer.Option(help="Whose motion it is, for files without a skeleton: a model file or a name.")] = None,
+    ground: Annotated[str | None, typer.Option(help="flat or flat:HEIGHT, then ,friction=MU.")] = None,
+    contacts: Annotated[Path | None, typer.Option(help="What touches when: a file as check --save-contacts writes it.")] = None,
+    unit: Unit = None,
+    up: Up = None,
+    rest_frame: RestFrame = None,
+    rate: Rate = None,
+    skeleton: Bones = None,
+    mass: Mass = None,
+    height: Height = None,
+    sex: Sex = "male",
+    roles: Roles = None,
+) -> None:
+    """Make a motion physically consistent: as near to it as a body can move, with the torques and ground forces that takes."""
+    from brachiate.cli.filter import run  # noqa: PLC0415
+
+    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton}
+    filtering = {"mode": mode, "strength": strength, "friction": friction, "push": push or []}
+    given = {"ground": ground, "contacts": contacts}
+    code = run(motion, reading, _body(mass, height, sex, roles), figure, given, filtering, out, console)
+    if code:
+        raise typer.Exit(code)
+
+
 def _body(mass: float | None, height: float | None, sex: str, roles: Path | None) -> dict[str, Any]:
     """What is said about the body."""
     from brachiate.cli.describe import roles_in  # noqa: PLC0415

@@ -62,8 +62,8 @@ def _tell(report: Report, console: Console) -> None:
         value = report.scores[name]
         bound = BOUNDS[name]
         color = "green" if value <= bound.physical else "yellow" if value <= bound.nearly else "red"
-        more = f"{_shown(s[second], other)} {other}" if second else ""
-        table.add_row(what, f"[{color}]{_shown(s[first], unit)} {unit}[/]", more, _bound(report, name))
+        more = f"{shown(s[second], other)} {other}" if second else ""
+        table.add_row(what, f"[{color}]{shown(s[first], unit)} {unit}[/]", more, _bound(report, name))
     console.print(table)
     console.print(
         f"in contact {100 * s['contact_share']:.0f} % of the time; jerk {s['jerk_rms_m_s3']:.0f} m/s³ RMS"
@@ -81,7 +81,8 @@ def _tell(report: Report, console: Console) -> None:
         )
 
 
-def _shown(value: float, unit: str) -> str:
+def shown(value: float, unit: str) -> str:
+    """A number as its unit has it."""
     if unit in ("of the time", "at most", "of it above 0.05"):
         return f"{100 * value:.0f} %"
     return f"{value:.3f}" if unit.startswith("m/s") else f"{value:.1f}"

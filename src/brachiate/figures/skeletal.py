@@ -39,6 +39,7 @@ LINKS: Mapping[str, str] = {
     "wrist": "hand",
 }  # fmt: skip
 HINGED = ("knee", "elbow", "toe", "wrist")
+TOE_DAMPING = 0.2  # [N·m·s/rad] flesh: without it toes, which weigh next to nothing, spin when a foot slaps down
 RADII: Mapping[str, float] = {"hip": 0.055, "knee": 0.038, "shoulder": 0.038, "elbow": 0.029, "wrist": 0.022, "clavicle": 0.04}  # [m]
 
 
@@ -154,7 +155,7 @@ class _Plant:
             axis, off = axis_of(q)
             if off < ONE_LINE:
                 effort = HINGES[joint].effort if joint in HINGES else BALLS["wrist"].effort if joint == "wrist" else 30.0
-                return Revolute(axis, effort=effort * scale)
+                return Revolute(axis, effort=effort * scale, damping=TOE_DAMPING * scale if joint == "toe" else 0.0)
         kind = joint if joint in BALLS else "neck" if j in self.anatomy.necks else "spine" if j in self.anatomy.spine else ""
         kind = {"knee": "hip", "elbow": "shoulder"}.get(joint, kind) or ("head" if self.role.get(j) == "head" else "shoulder")
         return Spherical(effort=BALLS[kind].effort * scale)

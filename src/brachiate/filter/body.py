@@ -102,6 +102,7 @@ class Body:
             "CLOSING": s.closing,
             "TOUCHDOWN": s.touchdown,
             "CLOSING_WEIGHT": s.closing_weight,
+            "STANCE_WEIGHT": s.stance_weight,
         }
         K.gain[:] = [gains[name] for name in c.GAINS]
         K.weight[:] = 1.0

@@ -63,6 +63,7 @@ GAINS = (
     "CLOSING",
     "TOUCHDOWN",
     "CLOSING_WEIGHT",
+    "STANCE_WEIGHT",
 )
 (
     JOINT_STIFFNESS,
@@ -82,15 +83,17 @@ GAINS = (
     CLOSING,
     TOUCHDOWN,
     CLOSING_WEIGHT,
-) = range(17)
+    STANCE_WEIGHT,
+) = range(18)
 
+SOLE = 0.1  # [m] by which turning counts as moving, of what stands
 FREE, MAY, SHOULD = range(3)  # what a corner of a sole does about the ground
 
 
 class Control(NamedTuple):
     """Sizes: nv velocities, m limbs, of k corners each, K rays, na areas."""
 
-    gain: Floats  # (17,) see above
+    gain: Floats  # (18,) see above
     members: Ints  # (nb,) bodies of the figure
     passive: Ints  # (nv,) 1 if there is no motor
     weight: Floats  # (nv,) of the reference's acceleration
@@ -295,9 +298,9 @@ def relative_point(T, W, P, kind, first, second, p, axis, want, give):
 
 
 @kernel
-def relative_turn(T, W, P, first, second, axis, want):
+def relative_turn(T, W, P, first, second, axis, want, give):
     """The same of angular acceleration."""
-    at = new_row(P, EQUAL, want, 0.0, 0)
+    at = new_row(P, EQUAL, want, give, 0)
     if second >= 0:
         add_turn(T, W, P.C, at, P.count[STRIDE], second, axis, 1.0)
     if first >= 0:
@@ -415,19 +418,20 @@ def hold(T, W, K, P, first, second, p, R, way, corners):
     v1, a1, w1, alpha1 = moves(T, W, first, p)
     v, a, w, alpha = v2 - v1, a2 - a1, w2 - w1, alpha2 - alpha1
     kd = K.gain[STANCE_DAMPING]
-    wish = -kd * v - a
-    relative_point(T, W, P, EQUAL, first, second, p, R.x, R.x @ wish, 0.0)
-    relative_point(T, W, P, EQUAL, first, second, p, R.y, R.y @ wish, 0.0)
-    relative_point(T, W, P, EQUAL, first, second, p, R.z, R.z @ wish, 0.0)
+    wish, give = -kd * v - a, 1.0 / K.gain[STANCE_WEIGHT]  # soles that say nearly the same would else contradict each other
+    relative_point(T, W, P, EQUAL, first, second, p, R.x, R.x @ wish, give)
+    relative_point(T, W, P, EQUAL, first, second, p, R.y, R.y @ wish, give)
+    relative_point(T, W, P, EQUAL, first, second, p, R.z, R.z @ wish, give)
     if corners > 1:
         turn = -kd * w - alpha
-        relative_turn(T, W, P, first, second, R.z, R.z @ turn)
+        give /= SOLE * SOLE
+        relative_turn(T, W, P, first, second, R.z, R.z @ turn, give)
         if corners > 2:
-            relative_turn(T, W, P, first, second, R.x, R.x @ turn)
-            relative_turn(T, W, P, first, second, R.y, R.y @ turn)
+            relative_turn(T, W, P, first, second, R.x, R.x @ turn, give)
+            relative_turn(T, W, P, first, second, R.y, R.y @ turn, give)
         else:
             across = cross(R.z, way)
-            relative_turn(T, W, P, first, second, across, across @ turn)
+            relative_turn(T, W, P, first, second, across, across @ turn, give)
 
 
 @kernel

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from brachiate.doors import Array
+from brachiate.errors import ArgumentError
 from brachiate.filter.body import Body
+from brachiate.filter.drawn import draw_strips, plot_both
 from brachiate.filter.reference import Reference
+from brachiate.filter.touched import forces_on, labels_of
+from brachiate.judge.check import check
+from brachiate.judge.report import Report
+from brachiate.motion.course import Course
 from brachiate.motion.motion import Motion
 from brachiate.plan.centroidal import Plan
 from brachiate.simulate.recording import Recording
 from brachiate.transfer.many import Many
+
+FORMAT = "brachiate filter 1"
+RATE = 120.0  # [frames/s] of a BVH file, where the original does not say it
 
 
 class Blame(NamedTuple):
@@ -38,8 +47,8 @@ class Filtered:
 
     Args:
         reference: What was followed, and the original.
-        motion: What came out: one frame a step.
-        torques: Of every joint by name: (f, n) [N·m or N], from each frame to the next.
+        motion: What came out: one frame a step, with what touched and the forces of the ground, as they were in the simulation.
+        torques: Of every joint by name: (f, n) [N·m or N], each of the step that led to its frame.
         run: The recording, of the whole world: forces of contact, centres of pressure, plots.
         blame: When and why it gave up; None if it did not.
         forecast: The plan of the whole clip, if one was made.
@@ -55,10 +64,12 @@ class Filtered:
     @classmethod
     def of(cls, body: Body, reference: Reference, run: Recording, blame: Blame | None, forecast: Plan | None) -> Filtered:
         """Take what belongs to the figure out of a recording."""
-        motion = Motion(reference.figure, run.time, run.q[:, body.q_at], reference.original.name, reference.guesses)
-        joints = reference.figure.joints
+        figure, name = reference.figure, body.figure.name
+        times, q = reference.times[0] + run.time, run.q[:, body.q_at]
+        labels = labels_of(figure, run, name, q, times, replace(reference.ground, friction=body.world.surfaces.material.friction))
+        motion = Motion(figure, times, q, reference.original.name, reference.guesses, contacts=labels, forces=forces_on(run, name))
         torque = run.torque[:, body.v_at]
-        torques = {name: torque[:, joint.v] for name, joint in joints.items() if not np.all(torque[:, joint.v] == 0.0)}
+        torques = {name: torque[:, joint.v] for name, joint in figure.joints.items() if not np.all(torque[:, joint.v] == 0.0)}
         return cls(reference, motion, torques, run, blame, forecast)
 
     @property
@@ -68,7 +79,10 @@ class Filtered:
 
     @cached_property
     def tracking(self) -> dict[str, float]:
-        """How far it is from the original: see PRODUCT metrics; positions in cm, angles in degrees."""
+        """How far it is from the original, as long as it went: joints' places [cm], their angles [deg], the root's way along the ground [cm].
+
+        ``mpjpe`` is the mean distance of joints from where they were, over all joints and frames; root-aligned: with the root in its place.
+        """
         many, n = Many(self.motion.figure), len(self.motion)
         here, there = many.poses(self.motion.q).x, many.poses(self.reference.original.q[:n]).x
         off = here - there
@@ -78,7 +92,7 @@ class Filtered:
             "mpjpe_global_cm": float(100.0 * np.linalg.norm(off, axis=-1).mean()),
             "mpjpe_root_aligned_cm": float(100.0 * np.linalg.norm(root, axis=-1).mean()),
             "joint_rms_deg": float(np.degrees(np.sqrt(np.square(angles).mean()))),
-            "drift_max_cm": float(100.0 * np.linalg.norm((self.motion.q - self.reference.original.q[:n])[:, :2], axis=1).max()),
+            "drift_max_cm": float(100.0 * np.linalg.norm(off[0, :, :2], axis=1).max()),
         }
 
     @cached_property
@@ -86,16 +100,88 @@ class Filtered:
         """The largest torque of every joint [N·m or N]."""
         return {name: float(np.abs(values).max()) for name, values in self.torques.items()}
 
-    def save(self, folder: str | PathLike[str]) -> list[Path]:
-        """Write the motion, torques and forces, and the figures of merit; returns the files."""
+    @cached_property
+    def effort_share(self) -> dict[str, float]:
+        """The same against what the figure's own motors bring, whatever strength they were given; of joints that have a limit."""
+        limit = self.reference.figure.effort
+        found = {}
+        for name, values in self.torques.items():
+            most = limit[self.reference.figure.joints[name].v]
+            known = np.isfinite(most) & (most > 0.0)
+            if known.any():
+                found[name] = float((np.abs(values[:, known]) / most[known]).max())
+        return found
+
+    @cached_property
+    def before(self) -> Report:
+        """What :func:`brachiate.check` says of the original, at the frames of the reference."""
+        return check(self.reference.original)
+
+    def check(self) -> Report:
+        """What :func:`brachiate.check` says of the result, told what touched.
+
+        It looks at a smooth curve through the frames, not at the steps of the simulation, so what is left to the root is little, not
+        nothing: most where a foot comes down within a step, and while somebody pushes, of which it knows nothing.
+        """
+        return check(self.motion)
+
+    def like(self, source: Motion) -> Motion:
+        """The result with the frames and the skeleton of the motion it was made from: what that has and no figure, such as fingers, is kept."""
+        times = source.times[source.times <= self.motion.times[-1] + 1e-9]
+        q = Course(self.motion.figure, self.motion.times, self.motion.q).at(np.clip(times, *self.motion.times[[0, -1]])).q
+        frames = source.frames(slice(0, len(times)))
+        return replace(frames, q=q, guesses=self.motion.guesses, captured=False, contacts=self.motion.contacts, forces={})
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Any:
+        """Draw the centre of mass and the force of the ground over time, of the original and of the result; write it, or return the figure."""
+        return plot_both(self.before, self.motion, path)
+
+    def picture(self, path: str | PathLike[str]) -> None:
+        """Draw postures of the original, and below them those of the result at the same moments."""
+        draw_strips(self.reference.original, self.motion, path)
+
+    def metrics(self) -> dict[str, Any]:
+        """All figures of merit, as plain values; units are in the names."""
+        return {
+            "format": FORMAT,
+            "name": self.motion.name,
+            "figure": self.motion.figure.name,
+            "mass_kg": self.motion.figure.mass,
+            "finished": self.finished,
+            "why": str(self.blame or ""),
+            "seconds": self.motion.duration,
+            "seconds_of_reference": float(self.reference.times[-1] - self.reference.times[0]),
+            "tracking": self.tracking,
+            "before": self.before.summary,
+            "after": self.check().summary,
+            "peak_torque_Nm": self.effort,
+            "peak_torque_share_of_limit": self.effort_share,
+            "assumed": [guess._asdict() for guess in self.motion.guesses],
+        }
+
+    def save(self, folder: str | PathLike[str], source: Motion | None = None) -> list[Path]:
+        """Write all of it into a folder; returns the files.
+
+        ``motion.npz`` (frames, contacts, forces of the ground), ``motion.bvh`` (frames and skeleton as ``source`` has them, or 120 a second of
+        the figure's links), ``torques.csv``, ``forces.csv``, ``metrics.json``, ``plot.png`` and ``poses.png``.
+        """
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        files = [self.motion.save(folder / "motion.npz")]
-        files.append(self._save_forces(folder / "forces.csv"))
-        files.append(self._save_torques(folder / "torques.csv"))
-        told = {**self.tracking, "finished": self.finished, "why": str(self.blame or ""), "peak_torque": self.effort}
-        files.append(folder / "metrics.json")
-        files[-1].write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            files = [self.motion.save(folder / "motion.npz")]
+            if source is not None:
+                files.append(self.like(source).save(folder / "motion.bvh"))
+            else:
+                files.append(self.motion.save(folder / "motion.bvh", rate=RATE))
+            files.append(self._save_torques(folder / "torques.csv"))
+            files.append(self._save_forces(folder / "forces.csv"))
+            files.append(folder / "metrics.json")
+            files[-1].write_text(json.dumps(self.metrics(), indent=1, allow_nan=False, default=float) + "\n", encoding="utf-8")
+        except OSError as problem:
+            raise ArgumentError(f"{folder}: the results cannot be written ({problem.strerror}). Choose another folder.") from None
+        for name, draw in (("plot.png", self.plot), ("poses.png", self.picture)):
+            files.append(folder / name)
+            draw(files[-1])
         return files
 
     def _save_torques(self, path: Path) -> Path:
@@ -107,14 +193,11 @@ class Filtered:
         return _table(path, heads, columns)
 
     def _save_forces(self, path: Path) -> Path:
-        """Force and centre of pressure of every link that touches, in world axes."""
+        """Force of the ground on every link that touches it, and its centre of pressure, along world axes; zeros in the air."""
         heads, columns = ["time [s]"], [self.motion.times]
-        links = sorted({c.link for touched in self.run.contacts for c in touched})
-        for link in links:
-            short = link.rpartition("/")[2]
-            for what, unit in (("reaction", "N"), ("cop", "m")):
-                heads += [f"{short}.{what}.{axis} [{unit}]" for axis in "xyz"]
-                columns += list(self.run[f"{link}.{what}"].T)
+        for link, values in self.motion.forces.items():
+            heads += [f"{link}.{what}.{axis} [{unit}]" for what, unit in (("force", "N"), ("cop", "m")) for axis in "xyz"]
+            columns += list(values.T)
         return _table(path, heads, columns)
 
 

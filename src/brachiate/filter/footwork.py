@@ -45,10 +45,16 @@ class Footwork:
     def lead(self, k: int) -> None:
         """Say of every sole what it is to do in the next step: stand, come down, or go along its path."""
         K, S, s, dt = self.body.control, self.schedule, self.settings, self.body.dt
+        # What stood goes on standing until what should stand instead does
+        stands = [bool(K.stands[n]) and S.bears[k, n] > 0 for n in range(len(S.soles))]
+        relieved = [any(stands[n] for n in range(len(S.soles)) if S.leg[n] == leg) for leg in range(S.legs)]
+        fall = S.on[k].any() and not any(relieved)
         for n, sole in enumerate(S.soles):
             leg, corners = sole.leg, self.body.corners[n]
             bears, may = int(S.bears[k, n]), int(S.bears[k, n] | S.soon[k, n])
             every = (1 << corners) - 1
+            if fall or (S.on[k, leg] and not relieved[leg]):
+                may = every
             if not S.on[k, leg] and S.long_flight[k] and S.until[k, leg] <= s.early:
                 may |= int(S.bears[min(k + int(S.until[k, leg] / dt) + 1, len(S) - 1), n]) or every
             if bears and not self.settled[leg]:

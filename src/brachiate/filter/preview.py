@@ -13,6 +13,7 @@ from brachiate.filter.settings import FilterSettings
 from brachiate.plan.centroidal import DEFAULT_INTERVALS, FLIGHT, STANDS, Plan, Planner
 from brachiate.plan.outlook import FEET, PATCHES, POINTS
 
+DOWN = 0.04  # [s] it takes a foot that stands to come down with the rest of its sole
 FEWEST = 3  # intervals of a plan, at the end of a reference
 STEP = 0.024  # [s] intervals of a plan of the whole clip
 MOST_LEAN = 1.0  # [rad] that a plan is told of
@@ -52,6 +53,7 @@ class Preview:
         O.h[:N], O.centre[: N + 1], O.velocity[: N + 1] = h, S.centre[at], S.speed[at]
         O.acceleration[:N], O.turning[:N], O.inertia[:N] = S.acceleration[middle], S.turning[middle], S.inertia[middle]
         O.weight[: N + 1, : self.planner.feet], O.friction[:] = S.share[at][:, : self.planner.feet], self.friction
+        O.slack[: N + 1] = S.slack[at]
         self._lay_out(k, middle, feet)
         keys = self._landings(k, nodes, feet)
         off = np.clip(K.lean, -MOST_LEAN, MOST_LEAN) - S.turn[k]
@@ -70,7 +72,8 @@ class Preview:
             for n, sole in enumerate(S.soles):
                 leg, bears = sole.leg, S.bears[i, n]
                 stays = feet.stands[leg] and not S.on[k, leg] and i < k + S.until[k, leg] / S.dt and S.until[k, leg] < S.reference.times[-1]
-                if j == 0 or (bears == 0 and stays):
+                coming = feet.stands[leg] and S.on[k, leg] and (i - k) * S.dt < DOWN and K.stands[n] < int(bears).bit_count()
+                if j == 0 or (bears == 0 and stays) or coming:
                     points = feet.bearing[n] - feet.offset[leg] if K.stands[n] else None
                 elif bears == 0:
                     points = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from brachiate.doors import Array
 from brachiate.filter.reference import Reference, Stance
 from brachiate.filter.survey import Whole, survey
 from brachiate.model.data import Data
-from brachiate.transfer.many import Many
+from brachiate.transfer.many import Many, Poses
 
 SHIFT = 0.04  # [s] over which the body's weight shifts from one leg to the other
 START = 5  # frames: what stands within the first so many stood from the start
@@ -87,11 +88,30 @@ class Schedule:
         """(f, k, 3) [m] of each sole: where its corners are in the world."""
         model = self.reference.figure
         poses = Many(model).poses(self.reference.q)
+        self._stretch(poses)
         self.places = []
         for sole in self.soles:
             placement = model.placements[sole.link]
             points = placement.position + sole.corners @ placement.rotation.T
             self.places.append(np.stack([poses.point(placement.body, point) for point in points], axis=1))
+
+    def _stretch(self, poses: Poses) -> None:
+        """(f,) [m] how much higher the body could be before a leg that stands is straight; infinite where none does."""
+        tree, model = self.reference.figure.tree, self.reference.figure
+        self.slack = np.full(len(self.reference), np.inf)
+        for n, sole in enumerate(self.soles):
+            if not sole.leads:
+                continue
+            chain = [model.placements[sole.link].body]
+            while tree.parent[chain[-1]] >= 0:
+                chain.append(int(tree.parent[chain[-1]]))
+            hip = chain[-2] if len(chain) > 1 else chain[-1]
+            length = sum(float(np.linalg.norm(poses.x[a] - poses.x[b], axis=1).max()) for a, b in pairwise(chain[:-1]))
+            down = poses.x[hip] - poses.x[chain[0]]
+            across = np.hypot(down[:, 0], down[:, 1])
+            left = np.sqrt(np.maximum(length**2 - across**2, 0.0)) - down[:, 2]
+            on = self.bears[:, n] > 0
+            self.slack[on] = np.minimum(self.slack[on], np.maximum(left[on], 0.0))
 
     def _survey(self) -> None:
         """Centre of mass, momentum and inertia of the body as a whole."""

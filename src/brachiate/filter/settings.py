@@ -48,6 +48,7 @@ class FilterSettings:
         foot_weight, foot_turn_weight: of a foot in the air
         roll_weight, flat_weight: of the orientation of a foot that stands on an edge: as it should, and while it should lie flat
         closing_weight: of a corner that should bear and does not yet
+        stance_weight: of what stands
         pelvis_weight: of the pelvis' orientation; place_weight: of its place, which follows from all others
         arm_weight: of arms and neck
         force_weight: of a force on the ground, for a body of 65 kg [1/N²]
@@ -86,6 +87,7 @@ class FilterSettings:
     roll_weight: float = 5.0
     flat_weight: float = 50.0
     closing_weight: float = 100.0
+    stance_weight: float = 1e5
     pelvis_weight: float = 5.0
     place_weight: float = 0.01
     arm_weight: float = 0.5
@@ -95,8 +97,8 @@ class FilterSettings:
     ahead: float = 0.015
     limit_ahead: float = 0.03
     margin: float = 0.03
-    closing: float = 0.02
-    touchdown: float = 0.15
+    closing: float = 0.012
+    touchdown: float = 0.6
     look: float = 0.1
     late: float = 0.3
     early: float = 0.15

@@ -1,0 +1,126 @@
+"""A motion made physically consistent, from the command line: what was assumed, how it was before and is after, and files."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from brachiate import moves
+from brachiate.cli.check import ROWS, shown
+from brachiate.cli.convert import figure_of
+from brachiate.cli.describe import table_of, tell_guesses
+from brachiate.errors import ArgumentError, UnknownName
+from brachiate.filter.clean import clean
+from brachiate.filter.filter import filter_motion
+from brachiate.filter.filtered import Filtered
+from brachiate.filter.pushes import shove_of
+from brachiate.judge.check import check
+from brachiate.judge.report import Report
+from brachiate.motion.motion import Motion, motion_of
+from brachiate.motion.read import read_motion
+
+FELL = 3  # exit code
+TOLD = ("residual", "moment", "skate", "depth", "float", "flight")  # rows of the table that are the same as of `brachiate check`
+FILES = {
+    "motion.npz": "motion, contacts and forces",
+    "motion.bvh": "for Blender and others",
+    "torques.csv": "of joints",
+    "forces.csv": "of the ground",
+    "metrics.json": "all numbers",
+    "plot.png": "centre of mass and force of the ground",
+    "poses.png": "original above, filtered below",
+}
+#: How to say otherwise what has no option of its own name.
+ELSEWHERE = {"smooth": "clean(smooth=...)", "cutoff": "check(cutoff=...)"}
+
+
+def run(
+    name: str,
+    reading: dict[str, Any],
+    body: dict[str, Any],
+    figure: str | None,
+    given: dict[str, Any],
+    filtering: dict[str, Any],
+    out: Path | None,
+    console: Console,
+) -> int:
+    """Filter a motion, tell, and write; returns the exit code. ``given``: ground and contacts."""
+    pushes = [shove_of(text) for text in filtering.pop("push")]
+    filtering["strength"] = strength_of(filtering["strength"])
+    motion = motion_called(name, reading, body, figure, console)
+    with console.status("cleaning up ..."):
+        before = check(motion, **given)
+        reference = clean(motion, **given)
+    tell_guesses(reference.guesses, console, ELSEWHERE)
+    filtered = filter_motion(reference, pushes=pushes, **filtering)
+    tell(before, filtered, console)
+    if out is not None:
+        with console.status("writing ..."):
+            written = filtered.save(out, motion)
+        for path in written:
+            console.print(f"  {escape(str(path))}  [dim]{FILES[path.name]}[/]", highlight=False, soft_wrap=True)
+    if filtered.blame is None:
+        return 0
+    console.print(
+        f"[bold red]gave up[/]: {escape(str(filtered.blame))}. What came before that is kept: {filtered.motion.duration:.2f} s of "
+        f"{reference.times[-1] - reference.times[0]:.2f} s.",
+        highlight=False,
+        soft_wrap=True,
+    )
+    return FELL
+
+
+def strength_of(text: str) -> float:
+    """A factor, or none for motors without limits."""
+    if text.strip().lower() == "none":
+        return math.inf
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = math.nan
+    if not factor > 0.0:
+        raise ArgumentError(f"--strength: expected a number above 0, or none for motors without limits, got {text!r}.")
+    return factor
+
+
+def motion_called(name: str, reading: dict[str, Any], body: dict[str, Any], figure: str | None, console: Console) -> Motion:
+    """A motion from a file, or a ready-made one by its name."""
+    if name in moves.MOVES and not Path(name).exists():
+        if figure is not None:
+            raise ArgumentError(f"{name!r} is a ready-made motion, of a person of its own: --figure is for files without a skeleton.")
+        size = {} if body["height"] is None else {"height": body["height"]}
+        return motion_of(moves.make(name, **size), **{**body, "height": None})
+    path = moves.deepmimic_clips().get(name, Path(name))
+    if not path.exists() and "." not in name and "/" not in name:
+        raise UnknownName("file or ready-made motion", name, moves.MOVES, "this folder or package")
+    model = figure_of(figure, console) if figure is not None else None
+    given = {key: value for key, value in reading.items() if value is not None}
+    return read_motion(path, model, quiet=True, **body, **given)
+
+
+def tell(before: Report, filtered: Filtered, console: Console) -> None:
+    """Print the table of before and after, how closely the original is followed, and what that takes."""
+    after, motion = filtered.check(), filtered.motion
+    title = f"{motion.name}: {motion.duration:.2f} s, {len(motion)} steps"
+    table = table_of(title, {"what": "left", "original": "right", "filtered": "right", "": "left"})
+    for what in TOLD:
+        words, *pairs = ROWS[what]
+        for key, unit in (pairs[:2], pairs[2:]):
+            if key and not (what == "flight" and key == "flight_share"):
+                numbers = [f"{shown(report.summary[key], unit)}" for report in (before, after)]
+                table.add_row(words if key == pairs[0] else "", *numbers, unit)
+    console.print(table)
+    t = filtered.tracking
+    console.print(
+        f"joints are {t['mpjpe_global_cm']:.1f} cm from where they were on the average, {t['mpjpe_root_aligned_cm']:.1f} cm seen from the root; "
+        f"their angles {t['joint_rms_deg']:.1f} deg RMS; the root is {t['drift_max_cm']:.1f} cm astray at most",
+        highlight=False,
+        soft_wrap=True,
+    )
+    most = sorted(filtered.effort_share.items(), key=lambda item: -item[1])[:4]
+    torques = ", ".join(f"{name} {filtered.effort[name]:.0f} N·m ({100 * share:.0f} %)" for name, share in most)
+    console.print(f"largest torques, of the body's own limits: {escape(torques) or 'no limit is known'}", highlight=False, soft_wrap=True)

@@ -1,0 +1,71 @@
+"""What touched in a filtered motion, as a motion has it: labels of parts, and forces on links."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from brachiate.doors import Array
+from brachiate.model.model import Model
+from brachiate.motion.ground import Ground
+from brachiate.motion.labels import Label, Labels
+from brachiate.simulate.recording import Recording
+from brachiate.support.spots import spots_of
+from brachiate.transfer.footing import runs
+from brachiate.transfer.many import Many
+
+GAP = 0.02  # [s] what lifts for less than this goes on to touch
+
+
+def forces_on(run: Recording, figure: str) -> dict[str, Array]:
+    """Forces of the ground on links, by name: force [N], and its centre of pressure [m]; zero in the air: (f, 6) each.
+
+    Each is that of the step that led to its frame; of the first frame nothing is known, so it has that of the second.
+    """
+    found: dict[str, Array] = {}
+    for pair in run.contacts.pairs:
+        link, _, on = pair.partition(" on ")
+        if link.startswith(f"{figure}/") and not on.startswith(f"{figure}/"):
+            history = run.contacts[pair]
+            values = np.concatenate((history.force, np.nan_to_num(history.cop)), axis=1)
+            values[0] = values[min(1, len(values) - 1)]
+            name = link.rpartition("/")[2]
+            found[name] = _joined(found[name], values) if name in found else values
+    return found
+
+
+def _joined(one: Array, other: Array) -> Array:
+    """Two forces on a link as one, at a point between theirs."""
+    load, more = one[:, 2:3], other[:, 2:3]
+    place = (load * one[:, 3:] + more * other[:, 3:]) / np.maximum(load + more, 1e-12)
+    return np.concatenate((one[:, :3] + other[:, :3], place), axis=1)
+
+
+def labels_of(model: Model, run: Recording, figure: str, q: Array, times: Array, ground: Ground) -> Labels:
+    """Which parts touched the ground, and when: those that are next to a corner of an area that bore."""
+    spots, poses = spots_of(model), Many(model).poses(q)
+    places = np.stack([poses.point(int(body), at) for body, at in zip(spots.body, spots.at, strict=True)], axis=1)
+    mine = {link: np.flatnonzero([spots.links[p] == link for p in spots.part]) for link in spots.links}
+    on = np.zeros((len(times), len(spots.parts)), bool)
+    for k in range(len(times)):
+        for contact in run.contacts.at(max(k, min(1, len(times) - 1))):
+            whose, _, link = contact.link.rpartition("/")
+            if whose != figure or contact.on.startswith(f"{figure}/") or link not in mine:
+                continue
+            near = np.linalg.norm(places[k, mine[link]][:, None] - contact.bearing, axis=2).argmin(axis=0)
+            on[k, spots.part[mine[link][near]]] = True
+    found = []
+    for p, part in enumerate(spots.parts):
+        spells = [(float(times[a]), float(times[b - 1])) for a, b in runs(on[:, p])]
+        found += [Label(part, start, end) for start, end in _bridged(spells)]
+    return Labels(tuple(sorted(found, key=lambda c: (c.start, c.part))), ground)
+
+
+def _bridged(spells: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Spells without the short gaps between them."""
+    out: list[tuple[float, float]] = []
+    for start, end in spells:
+        if out and start - out[-1][1] < GAP:
+            out[-1] = out[-1][0], end
+        else:
+            out.append((start, end))
+    return out
