@@ -15,6 +15,7 @@ from brachiate.plan.outlook import FEET, PATCHES, POINTS
 
 DOWN = 0.04  # [s] it takes a foot that stands to come down with the rest of its sole
 FEWEST = 3  # intervals of a plan, at the end of a reference
+SHORTEST = 0.004  # [s] of an interval
 STEP = 0.024  # [s] intervals of a plan of the whole clip
 MOST_LEAN = 1.0  # [rad] that a plan is told of
 
@@ -23,6 +24,19 @@ def intervals_for(preview: float) -> Array:
     """Lengths of intervals that look ahead so far: short ones first [s]."""
     ends = np.cumsum(DEFAULT_INTERVALS)
     return np.array(DEFAULT_INTERVALS[: max(FEWEST, int(np.searchsorted(ends, preview - 1e-9)) + 1)])
+
+
+def snapped(nodes: Array, changes: Array) -> Array:
+    """Nodes [s], the one nearest to each change moved there: the ground pushes until a foot leaves it, and no longer."""
+    nodes = nodes.copy()
+    free = np.ones(len(nodes), bool)
+    free[0] = False
+    for change in changes[(changes > 0.0) & (changes < nodes[-1])]:
+        n = int(np.argmin(np.where(free, np.abs(nodes - change), np.inf)))
+        below, above = nodes[n - 1], nodes[n + 1] if n + 1 < len(nodes) else np.inf
+        if free[n] and below + SHORTEST <= change <= above - SHORTEST:
+            nodes[n], free[n] = change, False
+    return nodes
 
 
 class Preview:
@@ -47,7 +61,8 @@ class Preview:
         last, dt = len(S) - 1, S.dt
         ends = np.cumsum(self.lengths)
         N = min(max(FEWEST, int(np.searchsorted(ends, (last - k) * dt))), len(self.lengths))
-        h, nodes = self.lengths[:N], np.concatenate(([0.0], ends[:N]))
+        nodes = snapped(np.concatenate(([0.0], ends[:N])), (S.changes - k) * dt)
+        h, self.nodes = np.diff(nodes), nodes
         at = np.minimum(k + np.round(nodes / dt).astype(int), last)
         middle = np.minimum(k + np.round((nodes[1:] - h / 2) / dt).astype(int), last)
         O.h[:N], O.centre[: N + 1], O.velocity[: N + 1] = h, S.centre[at], S.speed[at]
@@ -120,17 +135,17 @@ def plan_whole(schedule: Schedule, body: Body, settings: FilterSettings, height:
     """Plan all of a reference at once, and let the schedule have the body and its feet go as planned."""
     count = max(int((len(schedule) - 1) * schedule.dt / STEP), FEWEST)
     feet = Footwork(schedule, body, settings)
-    plan = Preview(schedule, body, settings, height, friction, np.full(count, STEP)).plan(0, feet, None)
-    _take_on(schedule, plan, feet)
+    preview = Preview(schedule, body, settings, height, friction, np.full(count, STEP))
+    plan = preview.plan(0, feet, None)
+    _take_on(schedule, plan, preview.nodes, feet)
     return plan
 
 
-def _take_on(S: Schedule, plan: Plan, feet: Footwork) -> None:
-    nodes = STEP * np.arange(len(plan.cmp) + 1)
+def _take_on(S: Schedule, plan: Plan, nodes: Array, feet: Footwork) -> None:
     times = np.minimum(S.dt * np.arange(len(S)), nodes[-1])
     path = CubicHermiteSpline(nodes, plan.centre, plan.velocity)
     S.centre, S.speed = path(times), path(times, 1)
-    now = np.minimum((times / STEP).astype(int), len(plan.cmp) - 1)
+    now = np.clip(np.searchsorted(nodes, times, side="right") - 1, 0, len(plan.cmp) - 1)
     s = plan.s[now][:, None]
     S.acceleration = plan.acceleration[now]
     S.acceleration[:, :2] = np.where(s != 0.0, s * (S.centre[:, :2] - plan.cmp[now]), S.acceleration[:, :2])

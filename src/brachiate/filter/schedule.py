@@ -53,6 +53,8 @@ class Schedule:
         self.on = np.zeros((f, self.legs), bool)
         for n, sole in enumerate(self.soles):
             self.on[:, sole.leg] |= self.bears[:, n] > 0
+        #: Frames in which the body leaves the ground or comes down.
+        self.changes = 1 + np.flatnonzero(np.diff(self.on.any(axis=1).astype(np.int8)))
         self._number_stances()
         weight = gaussian_filter1d(self.on.astype(float), SHIFT / self.dt, axis=0, mode="nearest") + 1e-3
         #: (f, l) how much of the body each leg carries

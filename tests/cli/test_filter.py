@@ -1,0 +1,88 @@
+"""``brachiate filter``: before and after, files, exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import brachiate as br
+from brachiate import moves
+from brachiate.cli import app
+from brachiate.io.bvh import write_bvh
+
+
+@pytest.fixture(scope="module")
+def squat(tmp_path_factory):
+    path = tmp_path_factory.mktemp("clips") / "squat.bvh"
+    write_bvh(moves.make("squat", seconds=1.2), path)
+    return path
+
+
+def run(*words):
+    return CliRunner(env={"COLUMNS": "140"}).invoke(app, ["filter", *map(str, words)], catch_exceptions=False)
+
+
+def test_it_tells_and_writes(squat, tmp_path):
+    pytest.importorskip("matplotlib")
+    result = run(squat, "--out", tmp_path / "out", "--mass", "60", "--mode", "preview", "--push", "spine2:20,0,0@0.5+0.1")
+    assert result.exit_code == 0, result.output
+    for words in ("assumed", "60 kg", "force nobody brings", "original", "filtered", "seen from the root", "largest torques"):
+        assert words in result.output
+    names = ("motion.npz", "motion.bvh", "torques.csv", "forces.csv", "metrics.json", "plot.png", "poses.png")
+    for name in names:
+        assert (tmp_path / "out" / name).stat().st_size > 500
+        assert name in result.output
+    told = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert told["format"] == "brachiate filter 1"
+    assert told["mass_kg"] == pytest.approx(60.0)
+    assert br.read_motion(tmp_path / "out" / "motion.bvh", quiet=True).duration == pytest.approx(1.2, abs=0.02)
+
+
+def test_ready_made_motions_have_names():
+    result = run("squat", "--height", "1.5", "--strength", "none", "--friction", "0.9")
+    assert result.exit_code == 0, result.output
+    assert "1.50 m" in result.output
+
+
+def test_a_fall_is_told_and_what_came_before_is_kept(squat, tmp_path):
+    pytest.importorskip("matplotlib")
+    result = run(squat, "--push", "spine2:3000,0,0@0.3+0.2", "--out", tmp_path)
+    assert result.exit_code == 3
+    assert "gave up: it fell at" in result.output
+    told = json.loads((tmp_path / "metrics.json").read_text())
+    assert not told["finished"]
+    assert 0.3 < told["seconds"] < told["seconds_of_reference"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--mode", "online"), "preview, offline"),
+        (("--strength", "much"), "none for motors without limits"),
+        (("--push", "spine2:1@2"), "is no push"),
+        (("--push", "tail:1,0,0@0.1"), "tail"),
+        (("--ground", "slope:10"), "level ground"),
+        (("--ground", "hill"), "no ground"),
+        (("--contacts", "nowhere.txt"), "no such file"),
+        (("--friction", "-1"), "friction"),
+        (("--figure", "human28"), "skeleton of its own"),
+    ],
+)
+def test_bad_options_are_refused(squat, words, message):
+    with pytest.raises(br.BrachiateError, match=message):
+        run(squat, *words)
+
+
+def test_names_that_are_none_are_refused():
+    with pytest.raises(br.BrachiateError, match="walk"):
+        run("wlak")
+    with pytest.raises(br.BrachiateError, match="person of its own"):
+        run("squat", "--figure", "human28")
+
+
+def test_a_folder_that_cannot_be_is_refused(squat, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(br.BrachiateError, match="cannot be written"):
+        run(squat, "--out", tmp_path / "file" / "out")

@@ -1,0 +1,257 @@
+"""The dynamics filter: laws that its results obey, how closely it follows, how it gives up, doors."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.contact.steps import Watched, outside, rubbing
+
+import brachiate as br
+from brachiate import moves
+from brachiate.errors import ArgumentError
+from brachiate.filter.clean import clean
+from brachiate.filter.filter import DynamicsFilter, filter_motion, world_of
+from brachiate.filter.filtered import Filtered
+from brachiate.filter.reference import Reference
+from brachiate.filter.settings import FilterSettings
+from brachiate.io.bvh import read_bvh
+from brachiate.motion.labels import Label, Labels
+from brachiate.motion.motion import Motion, motion_of
+from brachiate.scenes import Scene
+
+G = 9.81
+ROUND_OFF = 1e-9  # relative, as for all that touches: see tests/scenes/test_contact_laws.py
+
+
+@pytest.fixture(scope="module")
+def squatting() -> Motion:
+    return motion_of(moves.make("squat", seconds=1.6))
+
+
+@pytest.fixture(scope="module")
+def squat(squatting: Motion) -> Reference:
+    return clean(squatting)
+
+
+@pytest.fixture(scope="module")
+def squatted(squat: Reference) -> Filtered:
+    return filter_motion(squat, progress=False)
+
+
+@pytest.fixture(scope="module")
+def walk() -> Reference:
+    return clean(motion_of(moves.make("walk", seconds=2.4)))
+
+
+@pytest.fixture(scope="module")
+def walked(walk: Reference) -> Filtered:
+    return filter_motion(walk, strength=np.inf, progress=False)
+
+
+@pytest.fixture(scope="module", params=("squat", "walk"))
+def watched(request: pytest.FixtureRequest) -> Watched:
+    """A run seen step by step: the walk has feet that land, roll and leave."""
+    reference = request.getfixturevalue(request.param)
+    world = world_of(reference, strength=np.inf)
+    simulation = br.Simulation(world, dt=reference.dt)
+    simulation.control(DynamicsFilter(world, "man", reference, mode="offline").control)
+    return Watched(Scene(request.param, "", "", world, simulation, 1.0))
+
+
+# --- laws -----------------------------------------------------------------------------------------
+
+
+def test_newton_and_euler_hold_in_every_step(watched):
+    # The root has no motor: what its motion takes is gravity and the forces of contact, about all six of its coordinates.
+    assert len(watched.steps) == 500
+    for step in watched.steps:
+        load = watched.mass["man"] * G + sum(float(np.linalg.norm(c.force)) for c in step.contacts)
+        assert np.abs(watched.missing(step)["man"]).max() < ROUND_OFF * load, step.row
+
+
+def test_forces_of_the_ground_push_within_their_cones_from_where_it_touches(watched):
+    contacts = [c for step in watched.steps for c in step.contacts]
+    assert min(c.wrench[2] for c in contacts) > 0
+    assert max(rubbing(c) - watched.friction(c) for c in contacts) < 1e-9
+    assert max(outside(c) for c in contacts if c.wrench[2] > 1e-9) < 1e-9
+
+
+def test_torques_keep_to_what_motors_bring(squatted):
+    assert 0.1 < max(squatted.effort_share.values()) <= 1.0
+    assert np.abs(squatted.run.torque).max() == pytest.approx(max(squatted.effort.values()))
+
+
+def test_no_torque_acts_on_the_root(walked):
+    assert (walked.run.torque[:, :6] == 0.0).all()
+
+
+def test_nothing_is_in_the_ground(squatted, walked):
+    # Measured: 0.01 mm while nobody falls
+    assert squatted.run.contacts.depth.max() < 0.002
+    assert walked.run.contacts.depth.max() < 0.002
+
+
+def test_the_same_comes_out_again(squat, squatted):
+    again = filter_motion(squat, progress=False)
+    assert (again.motion.q == squatted.motion.q).all()
+
+
+# --- how closely it follows -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["offline", "preview"])
+def test_a_squat_is_followed(squat, mode):
+    done = filter_motion(squat, mode=mode, progress=False)
+    assert done.finished
+    assert done.tracking["mpjpe_global_cm"] < 1.0  # measured: 0.5 and 0.4
+    assert done.tracking["joint_rms_deg"] < 1.0
+
+
+def test_a_walk_is_walked(walk, walked):
+    assert walked.finished, walked.blame
+    assert walked.tracking["mpjpe_root_aligned_cm"] < 4.0  # measured: 1.6 over 4 s
+    assert len(walked.motion) == len(walk)
+
+
+def test_a_possible_motion_stays_physical(squatted):
+    assert squatted.check().verdict == "physical"
+    assert squatted.check().summary["residual_peak_N"] < 5.0
+
+
+def test_bodies_of_other_sizes(squatting):
+    child = motion_of(moves.make("squat", seconds=0.8, height=1.1), mass=20.0)
+    done = filter_motion(child, progress=False)
+    assert done.finished
+    assert done.tracking["mpjpe_global_cm"] < 1.0
+
+
+# --- what comes out -------------------------------------------------------------------------------
+
+
+def test_frames_are_those_of_the_reference(squat, squatted):
+    assert squatted.motion.times == pytest.approx(squat.times, abs=1e-9)
+    assert squatted.motion.contacts is not None
+    parts = {label.part for label in squatted.motion.contacts.contacts}
+    assert {"left_heel", "right_heel", "left_toe", "right_toe"} <= parts
+
+
+def test_forces_of_the_motion_are_those_of_the_simulation(walked):
+    total = sum(values[:, :3] for values in walked.motion.forces.values())
+    assert total[1:] == pytest.approx(walked.run["man.reaction"][1:], abs=1e-9)
+    assert total[0] == pytest.approx(total[1])  # nothing is known of the first
+
+
+def test_contacts_are_those_of_the_simulation(walked):
+    labels, times = walked.motion.contacts, walked.motion.times
+    for foot in ("left", "right"):
+        parts = [part for part in {c.part for c in labels.contacts} if part.startswith(foot)]
+        said = np.any([labels.active(part, times) for part in parts], axis=0)
+        links = [values for link, values in walked.motion.forces.items() if link.startswith(foot)]
+        bore = np.any([np.linalg.norm(values[:, :3], axis=1) > 0.0 for values in links], axis=0)
+        assert said[bore].all()
+        assert (said & ~bore).mean() < 0.05  # gaps of some steps are bridged
+
+
+def test_it_goes_back_to_its_skeleton(squatting, squatted, tmp_path):
+    like = squatted.like(squatting)
+    assert len(like) == len(squatting)
+    clip = read_bvh(like.save(tmp_path / "squat.bvh"))
+    assert clip.skeleton.names == squatting.clip.skeleton.names
+    assert len(clip) == len(squatting)
+
+
+def test_files(squatting, squatted, tmp_path):
+    pytest.importorskip("matplotlib")
+    files = {path.name: path for path in squatted.save(tmp_path / "a" / "b", squatting)}
+    names = ["forces.csv", "metrics.json", "motion.bvh", "motion.npz", "plot.png", "poses.png", "torques.csv"]
+    assert sorted(files) == names
+    again = br.read_motion(files["motion.npz"], squatting.figure, quiet=True)
+    assert (again.q == squatted.motion.q).all()
+    assert set(again.forces) == set(squatted.motion.forces)
+    forces = np.genfromtxt(files["forces.csv"], delimiter=",", skip_header=1)
+    assert forces[:, 3::6].sum(axis=1).mean() == pytest.approx(squatting.figure.mass * G, rel=0.02)  # up, on the average: the weight
+    assert len(np.genfromtxt(files["torques.csv"], delimiter=",", skip_header=1)) == len(squatted.motion)
+    told = json.loads(files["metrics.json"].read_text())
+    assert told["finished"]
+    assert told["tracking"] == squatted.tracking
+
+
+# --- giving up ------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_is_given_up_and_what_came_before_is_kept(walk, tmp_path):
+    done = filter_motion(walk, friction=0.01, strength=np.inf, progress=False)
+    assert not done.finished
+    assert "pelvis" in str(done.blame)
+    assert 10 < len(done.motion) < len(walk)
+    assert done.motion.times[-1] == pytest.approx(walk.times[0] + done.blame.time, abs=2 * walk.dt)
+    assert np.isfinite(done.tracking["mpjpe_global_cm"])
+
+
+# --- doors ----------------------------------------------------------------------------------------
+
+
+def test_modes_have_names(squat):
+    with pytest.raises(ArgumentError, match="preview, offline"):
+        filter_motion(squat, mode="online")
+
+
+def test_numbers_that_are_none_are_refused_with_their_joint(squatting):
+    q = squatting.q.copy()
+    q[3, 9] = np.nan
+    with pytest.raises(ArgumentError, match="frame 3"):
+        filter_motion(replace(squatting, q=q))
+
+
+def test_a_figure_that_is_fixed_is_refused(squat):
+    # The clean-up needs a free root too; here it is the world's figure that has none.
+    world = br.World()
+    world.add(br.figures.arm2(), name="arm")
+    world.touch()
+    with pytest.raises(ArgumentError, match="free joint"):
+        DynamicsFilter(world, "arm", squat)
+
+
+def test_a_world_in_which_nothing_touches_is_refused(squat):
+    world = br.World()
+    world.add(squat.figure, name="man")
+    made = DynamicsFilter(world, "man", squat)
+    with pytest.raises(ArgumentError, match=r"world\.touch"):
+        made.control()
+
+
+def test_a_reference_that_never_stands_is_refused(squat):
+    with pytest.raises(ArgumentError, match="never stands"):
+        filter_motion(replace(squat, stances=()))
+
+
+def test_what_holds_is_not_yet_known(squat):
+    held = (*squat.stances, replace(squat.stances[0], link="left_hand", how="holds"))
+    with pytest.raises(ArgumentError, match="left_hand"):
+        filter_motion(replace(squat, stances=held))
+
+
+def test_slopes_are_not_yet_known(squatting):
+    with pytest.raises(ArgumentError, match="level ground"):
+        filter_motion(squatting, ground="slope:10")
+
+
+def test_contacts_and_ground_are_one(squatting):
+    labels = Labels((Label("left_heel", 0.0, 1.0),), br.Ground(0.0))
+    with pytest.raises(ArgumentError, match="not both"):
+        filter_motion(squatting, ground="flat", contacts=labels)
+
+
+@pytest.mark.parametrize(("option", "value"), [("friction", 0.0), ("friction", np.nan), ("strength", -1.0), ("strength", np.nan)])
+def test_bad_numbers_are_refused(squat, option, value):
+    with pytest.raises(ArgumentError, match=option):
+        filter_motion(squat, **{option: value})
+
+
+@pytest.mark.parametrize(("name", "value"), [("joint_stiffness", 0.0), ("cone", 1.5), ("replan", np.nan), ("plan", 3)])
+def test_bad_settings_are_refused(name, value):
+    with pytest.raises(ArgumentError, match=name):
+        FilterSettings(**{name: value})

@@ -1,0 +1,109 @@
+"""The schedule: what of a reference stands when, on a made-up one whose answers are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from brachiate import moves
+from brachiate.filter.clean import clean
+from brachiate.filter.reference import Reference, Stance
+from brachiate.filter.schedule import NEVER, Schedule
+from brachiate.motion.motion import motion_of
+
+DT = 0.002
+LOOK = 0.1  # [s]
+HEELS, TOES, ALL = 0b0011, 0b1100, 0b1111
+
+
+@pytest.fixture(scope="module")
+def squat() -> Reference:
+    return clean(motion_of(moves.make("squat", seconds=1.2)), dt=DT)
+
+
+def stance(reference: Reference, link: str, start: int, end: int, bears: list[tuple[int, int]] | None = None) -> Stance:
+    """One from frame to frame; ``bears``: from which of its frames on which corners do."""
+    like = next(s for s in reference.stances if s.link == link)
+    bits = np.full(end - start, ALL)
+    for frame, corners in bears or []:
+        bits[frame:] = corners
+    return replace(like, start=start, end=end, bears=(bits[:, None] >> np.arange(4)) & 1 == 1)
+
+
+@pytest.fixture(scope="module")
+def steps(squat: Reference) -> Schedule:
+    """Left foot: on until frame 100, off, on its heels from 300 and flat from 330. Right: first comes down at 200, and leaves at 450."""
+    made = (
+        stance(squat, "left_foot", 0, 100),
+        stance(squat, "right_foot", 200, 450),
+        stance(squat, "left_foot", 300, 500, [(0, HEELS), (30, ALL)]),
+    )
+    return Schedule(replace(squat, stances=made), LOOK)
+
+
+def test_corners_that_bear_are_bits(steps):
+    left, right = (next(n for n, sole in enumerate(steps.soles) if sole.link == link) for link in ("left_foot", "right_foot"))
+    assert [steps.bears[k, left] for k in (0, 99, 100, 299, 300, 329, 330, 499, 500)] == [ALL, ALL, 0, 0, HEELS, HEELS, ALL, ALL, 0]
+    assert [steps.bears[k, right] for k in (199, 200, 449, 450)] == [0, ALL, ALL, 0]
+    assert (steps.on[:, steps.leg[left]] == (steps.bears[:, left] > 0)).all()
+
+
+def test_what_stands_knows_what_will_bear_soon(steps):
+    left = next(n for n, sole in enumerate(steps.soles) if sole.link == "left_foot")
+    assert steps.soon[300, left] == ALL  # toes 60 ms later
+    assert steps.soon[299, left] == 0  # what is in the air does not stand, however soon it will
+    assert (steps.soon & steps.bears == steps.bears).all()
+
+
+def test_what_bears_later_than_it_looks_ahead_is_not_soon(squat):
+    late = Schedule(replace(squat, stances=(stance(squat, "left_foot", 0, 500, [(0, HEELS), (200, TOES)]),)), LOOK)
+    first = 200 - int(LOOK / DT) + 1
+    assert late.soon[first - 1, 0] == HEELS
+    assert late.soon[first, 0] == ALL
+
+
+def test_stances_are_numbered(steps):
+    left = next(sole.leg for sole in steps.soles if sole.link == "left_foot")
+    right = 1 - left
+    assert steps.spans[left] == [(0, 100), (300, 500)]
+    assert steps.spans[right] == [(-1, 0), (200, 450)]  # a foot that begins in the air has stood before
+    # The first half of a swing belongs to the stance before it, the second to the one after; what comes is the next at once.
+    assert [steps.stance[k, left] for k in (0, 99, 199, 200, 300, 599)] == [0, 0, 0, 1, 1, 1]
+    assert [steps.coming[k, left] for k in (0, 99, 100, 299, 300, 599)] == [0, 0, 1, 1, 1, 1]
+    assert [steps.coming[k, right] for k in (0, 199, 200, 599)] == [1, 1, 1, 1]
+
+
+def test_it_knows_when_feet_land(steps):
+    left = next(sole.leg for sole in steps.soles if sole.link == "left_foot")
+    assert steps.until[50, left] == 0.0
+    assert steps.until[100, left] == pytest.approx(0.4)
+    assert steps.until[299, left] == pytest.approx(DT)
+    assert steps.until[520, left] == NEVER
+    assert steps.until[0, 1 - left] == pytest.approx(0.4)
+
+
+def test_legs_share_the_body(steps):
+    left = next(sole.leg for sole in steps.soles if sole.link == "left_foot")
+    assert steps.share.sum(axis=1) == pytest.approx(1.0)
+    assert steps.share[20, left] > 0.95
+    assert steps.share[400] == pytest.approx((0.5, 0.5), abs=0.01)
+
+
+def test_long_flights_are_marked(steps):
+    steps.mark_long_flights(0.15)
+    on = steps.on.any(axis=1)
+    assert steps.long_flight[100:200].all()  # 0.2 s
+    assert not steps.long_flight[on].any()
+    steps.mark_long_flights(0.25)
+    assert not steps.long_flight[100:200].any()
+
+
+def test_the_body_as_a_whole_is_the_references(squat):
+    whole = Schedule(squat, LOOK)
+    assert whole.mass == pytest.approx(squat.figure.mass)
+    # The centre of mass moves as its velocity says: central differences of 2 ms of a smooth curve
+    assert np.gradient(whole.centre, DT, axis=0)[1:-1] == pytest.approx(whole.speed[1:-1], abs=5e-4)
+    assert whole.inertia == pytest.approx(np.swapaxes(whole.inertia, 1, 2))
+    assert (np.linalg.eigvalsh(whole.inertia) > 0.1).all()
