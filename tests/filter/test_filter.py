@@ -121,8 +121,8 @@ def test_a_possible_motion_stays_physical(squatted):
     assert squatted.check().summary["residual_peak_N"] < 5.0
 
 
-def test_bodies_of_other_sizes(squatting):
-    child = motion_of(moves.make("squat", seconds=0.8, height=1.1), mass=20.0)
+def test_bodies_of_other_sizes():
+    child = motion_of(moves.make("squat", seconds=0.8, height=1.25, depth=0.3), mass=25.0)
     done = filter_motion(child, progress=False)
     assert done.finished
     assert done.tracking["mpjpe_global_cm"] < 1.0
@@ -182,12 +182,14 @@ def test_files(squatting, squatted, tmp_path):
 # --- giving up ------------------------------------------------------------------------------------
 
 
-def test_what_cannot_be_is_given_up_and_what_came_before_is_kept(walk, tmp_path):
-    done = filter_motion(walk, friction=0.01, strength=np.inf, progress=False)
+def test_what_cannot_be_is_given_up_and_what_came_before_is_kept(squat):
+    # A tenth of the strength does not carry the body
+    done = filter_motion(squat, strength=0.1, progress=False)
     assert not done.finished
     assert "pelvis" in str(done.blame)
-    assert 10 < len(done.motion) < len(walk)
-    assert done.motion.times[-1] == pytest.approx(walk.times[0] + done.blame.time, abs=2 * walk.dt)
+    assert 10 < len(done.motion) < len(squat)
+    assert done.motion.times[-1] == pytest.approx(squat.times[0] + done.blame.time, abs=2 * squat.dt)
+    assert max(done.effort_share.values()) <= 0.1 + 1e-12
     assert np.isfinite(done.tracking["mpjpe_global_cm"])
 
 

@@ -235,10 +235,14 @@ def retarget(
 def filter_(
     motion: Annotated[str, typer.Argument(help="A motion file, as for check; or the name of a ready-made motion: walk, squat, ...")],
     out: Annotated[Path | None, typer.Option(help="Folder for motion, torques, forces, numbers and pictures.")] = None,
-    mode: Annotated[str, typer.Option(help="offline: the whole motion is planned first. preview: a second of it is known ahead.")] = "offline",
+    mode: Annotated[
+        str, typer.Option(help="offline: the whole motion is planned first. preview: a second of it is known ahead.")
+    ] = "offline",
     strength: Annotated[str, typer.Option(help="Of motors, times what they have; none: no limit.")] = "1",
     friction: Annotated[float | None, typer.Option(help="Of feet and ground; by default that of the ground.")] = None,
-    push: Annotated[list[str] | None, typer.Option(help="link:x,y,z@time+duration [N, s], such as chest:80,0,0@1.0+0.1; any number.")] = None,
+    push: Annotated[
+        list[str] | None, typer.Option(help="link:x,y,z@time+duration [N, s], such as chest:80,0,0@1.0+0.1; any number.")
+    ] = None,
     figure: Annotated[str | None, typer.Option(help="Whose motion it is, for files without a skeleton: a model file or a name.")] = None,
     ground: Annotated[str | None, typer.Option(help="flat or flat:HEIGHT, then ,friction=MU.")] = None,
     contacts: Annotated[Path | None, typer.Option(help="What touches when: a file as check --save-contacts writes it.")] = None,

@@ -116,8 +116,8 @@ def tell(before: Report, filtered: Filtered, console: Console) -> None:
     console.print(table)
     t = filtered.tracking
     console.print(
-        f"joints are {t['mpjpe_global_cm']:.1f} cm from where they were on the average, {t['mpjpe_root_aligned_cm']:.1f} cm seen from the root; "
-        f"their angles {t['joint_rms_deg']:.1f} deg RMS; the root is {t['drift_max_cm']:.1f} cm astray at most",
+        f"joints are {t['mpjpe_global_cm']:.1f} cm from where they were on the average, {t['mpjpe_root_aligned_cm']:.1f} cm seen from the "
+        f"root; their angles {t['joint_rms_deg']:.1f} deg RMS; the root is {t['drift_max_cm']:.1f} cm astray at most",
         highlight=False,
         soft_wrap=True,
     )

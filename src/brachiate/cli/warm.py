@@ -13,6 +13,11 @@ from brachiate.contact.paper import solve_by_trial
 from brachiate.contact.problems import packed_problem
 from brachiate.contact.solve import new_problem, solve_problem
 from brachiate.contact.trial import trial_for
+from brachiate.filter.filter import filter_motion
+from brachiate.filter.optimizer import program_for, solve_program
+from brachiate.filter.paper import PaperFilter
+from brachiate.motion.motion import motion_of
+from brachiate.plan.stages import StagedLeastSquares
 from brachiate.show.page import Page, View
 from brachiate.show.surface import Triangles
 from brachiate.simulate.integrators import METHODS
@@ -42,6 +47,7 @@ def warm(console: Console) -> None:
         br.Simulation(world, integrator=method).step()
     _warm_loops()
     _warm_contact()
+    _warm_filter()
     still = br.Motion(br.figures.box((0.2, 0.2, 0.2)), np.arange(3.0), np.tile(br.figures.box((0.2, 0.2, 0.2)).neutral, (3, 1)))
     br.check(still)
     corners = np.eye(3)[None]
@@ -87,6 +93,21 @@ def _warm_contact() -> None:
     trial, none = Handle(problem, trial_for(1)), Handle(new_problem(1))
     solve_by_trial(trial.key, True, True, True)
     solve_problem(none.key)
+
+
+def _warm_filter() -> None:
+    """The same for the dynamics filter and its plans, by a fifth of a second of a squat; and what is for studies: the paper's filter."""
+    squat = motion_of(br.moves.make("squat", seconds=0.5))
+    filter_motion(squat.frames(slice(0, 25)), progress=False)
+    program = Handle(program_for(6, 4, 4))
+    solve_program(program.key)
+    StagedLeastSquares(1, 1, 0, 1).solve([0.0])
+    world = br.World()
+    world.add(br.figures.ground(), name="ground")
+    world.add(br.figures.box((0.2, 0.2, 0.2)), name="box").place((0, 0, 0.1))
+    world.touch()
+    still = np.zeros(world.model.nv)
+    PaperFilter(world, "box").step(world.q, still, still)
 
 
 def _lever() -> br.Model:

@@ -91,7 +91,15 @@ def _label(image: BytesIO, times: Array, path: str | PathLike[str]) -> None:
     figure = plt.figure(figsize=(wide / DOTS, high / DOTS), dpi=DOTS, facecolor=pixels[0, 0])
     figure.figimage(pixels, side, side, origin="upper")
     for strip, word in enumerate((ORIGINAL, RESULT)):
-        figure.text(0.5 * side / wide, (side + pixels.shape[0] * (0.75 - 0.5 * strip)) / high, word, rotation=90, ha="center", va="center", color=INK)
+        figure.text(
+            0.5 * side / wide,
+            (side + pixels.shape[0] * (0.75 - 0.5 * strip)) / high,
+            word,
+            rotation=90,
+            ha="center",
+            va="center",
+            color=INK,
+        )
     for k, time in enumerate(times):
         x = (side + (k + 0.5) / len(times) * pixels.shape[1]) / wide
         figure.text(x, 0.5 * side / high, f"{time:.2f} s", ha="center", va="center", color=INK, fontsize=9)

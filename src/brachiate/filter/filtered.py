@@ -79,7 +79,7 @@ class Filtered:
 
     @cached_property
     def tracking(self) -> dict[str, float]:
-        """How far it is from the original, as long as it went: joints' places [cm], their angles [deg], the root's way along the ground [cm].
+        """How far it is from the original, as far as it went: joints' places [cm], their angles [deg], the root along the ground [cm].
 
         ``mpjpe`` is the mean distance of joints from where they were, over all joints and frames; root-aligned: with the root in its place.
         """
@@ -126,14 +126,14 @@ class Filtered:
         return check(self.motion)
 
     def like(self, source: Motion) -> Motion:
-        """The result with the frames and the skeleton of the motion it was made from: what that has and no figure, such as fingers, is kept."""
+        """The result with the frames and the skeleton of the motion it was made from; what only a skeleton has, such as fingers, is kept."""
         times = source.times[source.times <= self.motion.times[-1] + 1e-9]
         q = Course(self.motion.figure, self.motion.times, self.motion.q).at(np.clip(times, *self.motion.times[[0, -1]])).q
         frames = source.frames(slice(0, len(times)))
         return replace(frames, q=q, guesses=self.motion.guesses, captured=False, contacts=self.motion.contacts, forces={})
 
     def plot(self, path: str | PathLike[str] | None = None) -> Any:
-        """Draw the centre of mass and the force of the ground over time, of the original and of the result; write it, or return the figure."""
+        """Draw centre of mass and force of the ground over time, of the original and of the result; write it, or return the figure."""
         return plot_both(self.before, self.motion, path)
 
     def picture(self, path: str | PathLike[str]) -> None:
@@ -162,8 +162,8 @@ class Filtered:
     def save(self, folder: str | PathLike[str], source: Motion | None = None) -> list[Path]:
         """Write all of it into a folder; returns the files.
 
-        ``motion.npz`` (frames, contacts, forces of the ground), ``motion.bvh`` (frames and skeleton as ``source`` has them, or 120 a second of
-        the figure's links), ``torques.csv``, ``forces.csv``, ``metrics.json``, ``plot.png`` and ``poses.png``.
+        ``motion.npz`` (frames, contacts, forces of the ground), ``motion.bvh`` (frames and skeleton as ``source`` has them, or 120 frames a
+        second of the figure's links), ``torques.csv``, ``forces.csv``, ``metrics.json``, ``plot.png`` and ``poses.png``.
         """
         folder = Path(folder)
         try:

@@ -86,7 +86,7 @@ class FilterSettings:
     foot_turn_weight: float = 5.0
     roll_weight: float = 5.0
     flat_weight: float = 50.0
-    closing_weight: float = 100.0
+    closing_weight: float = 3000.0
     stance_weight: float = 1e5
     pelvis_weight: float = 5.0
     place_weight: float = 0.01
@@ -97,7 +97,7 @@ class FilterSettings:
     ahead: float = 0.015
     limit_ahead: float = 0.03
     margin: float = 0.03
-    closing: float = 0.012
+    closing: float = 0.008
     touchdown: float = 0.6
     look: float = 0.1
     late: float = 0.3
