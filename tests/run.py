@@ -7,7 +7,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 #: What runs again with array bounds checked: everything that touches compiled code, on small models.
-CHECKED = ["tests/contact", "tests/laws", "tests/world", "tests/simulate", "tests/test_manifold.py", "tests/test_spatial.py"]
+CHECKED = [
+    "tests/contact", "tests/laws", "tests/world", "tests/simulate", "tests/test_manifold.py", "tests/test_spatial.py", "tests/plan",
+    "tests/filter/test_optimizer.py", "tests/filter/test_schedule.py", "tests/filter/test_pushes.py",
+]  # fmt: skip
 #: What runs again uncompiled: the same sources as plain Python.
 UNCOMPILED = [
     "tests/test_spatial.py",
@@ -18,6 +21,8 @@ UNCOMPILED = [
     "tests/contact/test_paper.py",
     "tests/contact/test_least.py",
     "tests/contact/test_carry.py",
+    "tests/plan",
+    "tests/filter/test_optimizer.py",
 ]
 
 

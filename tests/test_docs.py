@@ -1,12 +1,17 @@
 """What the documentation shows is run."""
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from brachiate.filter.settings import FilterSettings
+
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", "docs/conventions.md", "docs/closed-chains.md", "docs/contact.md", "docs/motion.md", "docs/gallery.md"]
+PAGES = [
+    "README.md", "docs/conventions.md", "docs/closed-chains.md", "docs/contact.md", "docs/motion.md", "docs/filter.md", "docs/gallery.md",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -38,3 +43,9 @@ def test_documented_paths_exist():
     tree = text.split("```")[1]
     for name in re.findall(r"^  (\S+)", tree, re.M):
         assert (ROOT / "src/brachiate" / name).exists(), name
+
+
+def test_every_setting_of_the_filter_is_explained():
+    text = (ROOT / "docs/filter.md").read_text()
+    missing = [field.name for field in fields(FilterSettings) if f"`{field.name}`" not in text]
+    assert missing == []

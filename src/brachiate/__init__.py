@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from brachiate import dynamics, figures, kinematics, manifold, moves, scenes
 from brachiate.errors import BrachiateError
+from brachiate.filter.clean import clean
+from brachiate.filter.filter import DynamicsFilter, filter_motion
+from brachiate.filter.filtered import Filtered
+from brachiate.filter.pushes import Shove
+from brachiate.filter.settings import FilterSettings
 from brachiate.io import read_model
 from brachiate.judge.check import check
 from brachiate.judge.report import Report
@@ -38,8 +43,9 @@ from brachiate.world.world import World
 __version__ = "0.1.0"
 
 __all__ = [
-    "Box", "BrachiateError", "Capsule", "Compound", "Connection", "Cylinder", "Cylindrical", "Data", "Ellipsoid", "Fixed", "Free",
-    "Ground", "HeightField", "Hull", "Joint", "Label", "Labels", "Material", "Mesh", "Model", "ModelBuilder", "Motion", "Planar", "Plane",
-    "Prismatic", "Recording", "Report", "Revolute", "Shape", "Simulation", "Soft", "Sphere", "Spherical", "Universal", "World", "check",
-    "cone", "dynamics", "figures", "kinematics", "load_labels", "manifold", "moves", "read_model", "read_motion", "retarget", "scenes",
+    "Box", "BrachiateError", "Capsule", "Compound", "Connection", "Cylinder", "Cylindrical", "Data", "DynamicsFilter", "Ellipsoid",
+    "FilterSettings", "Filtered", "Fixed", "Free", "Ground", "HeightField", "Hull", "Joint", "Label", "Labels", "Material", "Mesh", "Model",
+    "ModelBuilder", "Motion", "Planar", "Plane", "Prismatic", "Recording", "Report", "Revolute", "Shape", "Shove", "Simulation", "Soft",
+    "Sphere", "Spherical", "Universal", "World", "check", "clean", "cone", "dynamics", "figures", "filter_motion", "kinematics",
+    "load_labels", "manifold", "moves", "read_model", "read_motion", "retarget", "scenes",
 ]  # fmt: skip

@@ -126,7 +126,7 @@ class Filtered:
         return check(self.motion)
 
     def like(self, source: Motion) -> Motion:
-        """The result with the frames and the skeleton of the motion it was made from; what only a skeleton has, such as fingers, is kept."""
+        """The result with the frames and the skeleton of the motion it was made from; what only that has, such as fingers, is kept."""
         times = source.times[source.times <= self.motion.times[-1] + 1e-9]
         q = Course(self.motion.figure, self.motion.times, self.motion.q).at(np.clip(times, *self.motion.times[[0, -1]])).q
         frames = source.frames(slice(0, len(times)))

@@ -26,9 +26,9 @@ from brachiate.contact.factor import factor, solve_transposed
 from brachiate.model.rooms import OK, STALLED
 
 EQUAL, AT_LEAST = range(2)
-ROWS, RAYS, SOLVES, STRIDE = range(4)  # places of Program.count
+ROWS, RAYS, SOLVES, STRIDE, ROWS_BEFORE, RAYS_BEFORE = range(6)  # places of Program.count
 PATIENCE = 3  # exchanges of all that are wrong without getting better, before they are exchanged one at a time
-MOST = 200  # solves
+SOON, MOST = 25, 200  # solves from what was known before, and from nothing
 CLOSE = 1e-9  # of a row's own size: what is wrong by no more is right
 NOTHING = 1e-14  # so that a row of forces none of which lives calls for them
 STIFF = 1e-10  # of a row's own size: rows that do not give do so by this much, so that two may say the same
@@ -37,7 +37,7 @@ STIFF = 1e-10  # of a row's own size: rows that do not give do so by this much, 
 class Program(NamedTuple):
     """Sizes: n accelerations, R rows (whole fours), K rays. C is kept by columns: what is done to one row is done to all of them."""
 
-    count: Ints  # (4,) rows and rays in use, solves it took, R
+    count: Ints  # (6,) rows and rays in use, solves it took, R, rows and rays in use the last time
     weight: Floats  # (n,)
     wish: Floats  # (n,) â
     kind: Ints  # (R,) EQUAL or AT_LEAST
@@ -69,7 +69,7 @@ open_program = opener(Program)
 def program_for(n: int, rows: int, rays: int) -> Program:
     """Make the arrays for n accelerations and up to so many rows and rays."""
     stride = -(-rows // 4) * 4
-    length = {"count": 4, "light": 1, "C": n * stride, "D": stride * rays, "G": stride * stride, "M": stride * stride}
+    length = {"count": 6, "light": 1, "C": n * stride, "D": stride * rays, "G": stride * stride, "M": stride * stride}
     length |= dict.fromkeys(("lives", "rho"), rays) | dict.fromkeys(("weight", "wish", "a"), n)
     program = Program(**{name: np.zeros((length.get(name, stride), *f.row), f.dtype) for name, f in fields_of(Program).items()})
     program.count[STRIDE] = stride
@@ -210,7 +210,8 @@ def out_of_bounds(P, r, silent):
     if P.kind[r] == EQUAL:
         return False
     if P.acts[r]:
-        return P.y[r] < 0.0
+        own = P.G[index(r * P.count[STRIDE] + r)] + P.give[r]
+        return P.y[r] * own < -CLOSE * P.size[r] * silent
     rest = P.rest[r] - P.want[r]
     if P.pulls[r]:
         at = r * P.lives.shape[0]
@@ -219,18 +220,45 @@ def out_of_bounds(P, r, silent):
     return rest < -CLOSE * P.size[r] * silent
 
 
+@kernel
+def forget(P):
+    """Begin with no bound acting and all forces living: who they were before is not known."""
+    for r in range(P.acts.shape[0]):
+        P.acts[r] = 0
+    for j in range(P.lives.shape[0]):
+        P.lives[j] = 1
+
+
 @outlined
 def optimize(P):
     """Find a, ρ and y. Returns OK, or STALLED if it does not come to an end (which round-off may do)."""
+    P.count[SOLVES] = 0
+    if P.count[ROWS] != P.count[ROWS_BEFORE] or P.count[RAYS] != P.count[RAYS_BEFORE]:
+        forget(P)
+    P.count[ROWS_BEFORE], P.count[RAYS_BEFORE] = P.count[ROWS], P.count[RAYS]
+    status = improve(P, SOON)
+    if status != OK:
+        forget(P)
+        status = improve(P, MOST)
+    for j in range(P.count[RAYS]):
+        P.rho[j] = max(P.rho[j], 0.0) if P.lives[j] else 0.0
+    for r in range(P.count[ROWS]):
+        if P.kind[r] == AT_LEAST:
+            P.y[r] = max(P.y[r], 0.0)
+    return status
+
+
+@kernel
+def improve(P, most):
+    """Exchange what is wrong until nothing is, for so many solves at most."""
     begin(P)
-    best, patience, P.count[SOLVES] = P.count[ROWS] + P.count[RAYS] + 1, PATIENCE, 0
-    while P.count[SOLVES] < MOST:
+    best, patience = P.count[ROWS] + P.count[RAYS] + 1, PATIENCE
+    for _ in range(most):
         solve_rows(P)
         P.count[SOLVES] += 1
-        strong = 1.0
+        strong = fast = 1.0
         for j in range(P.count[RAYS]):
             strong = max(strong, P.rho[j])
-        fast = 1.0
         for k in range(P.weight.shape[0]):
             fast = max(fast, abs(P.a[index(k)]))
         times(P, P.a, P.rest)
@@ -240,8 +268,6 @@ def optimize(P):
         for r in range(P.count[ROWS]):
             faults += out_of_bounds(P, r, fast)
         if faults == 0:
-            for j in range(P.count[RAYS]):
-                P.rho[j] = max(P.rho[j], 0.0) if P.lives[j] else 0.0
             return OK
         one = False
         if faults < best:
@@ -251,8 +277,6 @@ def optimize(P):
         else:
             one = True
         exchange(P, one, strong, fast)
-    for j in range(P.count[RAYS]):
-        P.rho[j] = max(P.rho[j], 0.0) if P.lives[j] else 0.0
     return STALLED
 
 
