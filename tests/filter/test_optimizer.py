@@ -53,9 +53,12 @@ def test_conditions_of_the_least_hold(seed):
     close = 1e-7 * max(np.abs(y).max(), 1.0)
     assert np.abs(left[kind == EQUAL]).max() < close
     bounds = kind == AT_LEAST
-    assert left[bounds].min() > -close and y[bounds].min() >= 0.0
+    assert left[bounds].min() > -close
+    assert y[bounds].min() >= 0.0
     assert np.abs(left[bounds] * y[bounds]).max() < close * max(np.abs(y).max(), 1.0)
-    assert rho.min() >= 0.0 and slope.min() > -close and np.abs(slope * rho).max() < close * max(rho.max(), 1.0)
+    assert rho.min() >= 0.0
+    assert slope.min() > -close
+    assert np.abs(slope * rho).max() < close * max(rho.max(), 1.0)
 
 
 @pytest.mark.parametrize("seed", range(20))

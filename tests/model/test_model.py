@@ -1,10 +1,20 @@
+"""Models made from others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import brachiate as br
+from brachiate.errors import ArgumentError
 
 
 def test_stronger_motors():
     model = br.figures.human28()
     assert np.allclose(model.stronger(1.5).effort, 1.5 * model.effort)
     free = model.stronger(np.inf).effort
-    assert (free[model.effort == 0.0] == 0.0).all() and np.isinf(free[model.effort > 0.0]).all()
+    assert (free[model.effort == 0.0] == 0.0).all()
+    assert np.isinf(free[model.effort > 0.0]).all()
     assert not model.stronger(0.0).effort.any()
     for bad in (-1.0, np.nan):
         with pytest.raises(ArgumentError, match="factor of strength"):

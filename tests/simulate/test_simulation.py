@@ -316,7 +316,7 @@ def test_a_run_ends_when_it_is_told_to():
     world = ball()
     run = br.Simulation(world, dt=0.01, every=2).run(10.0, until=lambda w: w.time > 0.095)
     assert world.time == pytest.approx(0.1)
-    assert len(run.times) == 6
+    assert len(run) == 6
     with pytest.raises(ArgumentError, match="until: expected a function of the world"):
         br.Simulation(ball()).run(1.0, until=3)  # type: ignore[arg-type]
 

@@ -13,7 +13,7 @@ from os import PathLike
 import numpy as np
 
 from brachiate import doors, figures
-from brachiate.errors import ArgumentError
+from brachiate.errors import ArgumentError, StateError
 from brachiate.filter.body import Body
 from brachiate.filter.clean import clean
 from brachiate.filter.filtered import Blame, Filtered
@@ -92,7 +92,11 @@ class DynamicsFilter:
         self.feet.lead(k)
         plan = self._planned_at(k)
         K.centre[:], K.spin[:] = plan.acceleration_at(K.com[:3]), plan.turning[0]
-        self.solves.append(body.decide())
+        try:
+            self.solves.append(body.decide())
+        except StateError as problem:
+            self.blame = self.blame or Blame(float(self.world.time), str(problem))
+            return
         self.feet.note(k)
         self.frame += 1
         self._look_whether_fallen()

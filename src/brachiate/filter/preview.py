@@ -163,4 +163,4 @@ def _take_on(S: Schedule, plan: Plan, nodes: Array, feet: Footwork) -> None:
             S.moved[first:stop, leg, :2] = goal
             before, end = goal, stop
         S.moved[end:, leg, :2] = before
-    S.moved_rate = np.gradient(S.moved, S.dt, axis=0)
+    S.moved_rate = np.asarray(np.gradient(S.moved, S.dt, axis=0))

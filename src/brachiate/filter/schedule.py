@@ -124,7 +124,9 @@ class Schedule:
             np.ascontiguousarray(r.v).ravel(),
             np.ones(len(model.tree.parent), np.int64),
             np.zeros(1),
-            *(np.zeros((f, 3)) for _ in range(3)),
+            np.zeros((f, 3)),
+            np.zeros((f, 3)),
+            np.zeros((f, 3)),
             np.zeros((f, 3, 3)),
         )
         handle = Handle(model.tree, data.work, rooms)
@@ -138,7 +140,8 @@ class Schedule:
         #: (f, 3) [rad], [rad/s] by which the body as a whole is to be turned from the reference
         self.turn, self.turn_rate = np.zeros((f, 3)), np.zeros((f, 3))
         #: (f, l, 3) [m], [m/s] by which feet are to be elsewhere than in the reference
-        self.moved, self.moved_rate = np.zeros((f, self.legs, 3)), np.zeros((f, self.legs, 3))
+        self.moved: Array = np.zeros((f, self.legs, 3))
+        self.moved_rate: Array = np.zeros((f, self.legs, 3))
 
     def mark_long_flights(self, longest: float) -> None:
         """Note flights that are longer than so many seconds."""

@@ -1,0 +1,89 @@
+"""Which clips the dynamics filter carries through, and how closely: ``python benchmarks/clips.py [FILE ...] [--json FILE]``.
+
+Files are motions of any format; words that are no files are embedded moves (``walk``, ``squat``) or, with ``deepmimic:`` before them,
+DeepMimic's clips (``deepmimic:run``), if PyBullet's data are installed; cyclic ones are repeated. Without any, all moves and all of
+DeepMimic's clips that are there. One set of settings for all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+import brachiate as br
+from brachiate.errors import BrachiateError
+from brachiate.filter.clean import clean
+from brachiate.filter.filter import MODES, filter_motion
+from brachiate.motion.edit import looped
+from brachiate.motion.motion import Motion, motion_of
+
+CYCLES = {"walk": 5, "run": 6, "spinkick": 2, "jump": 2}
+MOVING_AT_THE_END = ("walk", "turn")  # the others are brought to a stop, and held
+HOLD = 0.6  # [s]
+STANDING = ("walk", "turn", "jump", "kick", "squat")
+DEEPMIMIC = "deepmimic:"
+
+
+def named(name: str) -> tuple[Motion, float]:
+    """A motion, and for how long its last posture is to be held [s]."""
+    if name.startswith(DEEPMIMIC):
+        short = name.removeprefix(DEEPMIMIC)
+        motion = br.read_motion(br.moves.deepmimic_clips()[short], quiet=True)
+        return (looped(motion, CYCLES[short]), 0.0) if short in CYCLES else (motion, HOLD)
+    if Path(name).exists():
+        return br.read_motion(name, quiet=True), 0.0
+    return motion_of(br.moves.make(name)), 0.0 if name in MOVING_AT_THE_END else HOLD
+
+
+def tried(name: str, mode: str, strength: float) -> dict[str, object]:
+    """What becomes of one clip."""
+    motion, hold = named(name)
+    reference = clean(motion, hold=hold)
+    began = time.perf_counter()
+    result = filter_motion(reference, mode=mode, strength=strength, progress=False)
+    took = time.perf_counter() - began
+    return {
+        "clip": Path(name).stem if Path(name).exists() else name,
+        "seconds": reference.times[-1],
+        "outcome": "finished" if result.blame is None else str(result.blame),
+        **result.tracking,
+        "peak_torque_Nm": max(result.effort.values()),
+        "times_real_time": float(result.motion.times[-1]) / took,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("clips", nargs="*")
+    parser.add_argument("--mode", choices=MODES, default="offline")
+    parser.add_argument("--strength", type=float, default=math.inf, help="of motors, times what the figure has; inf: no limit")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    clips = given.clips or [*STANDING, *(DEEPMIMIC + name for name in br.moves.deepmimic_clips())]
+    console = Console()
+    table = Table("clip", "length [s]", "outcome", "MPJPE [cm]", "root-aligned", "drift [cm]", "torque [N·m]", "x real time", box=None)
+    rows = []
+    for clip in clips:
+        try:
+            row = tried(clip, given.mode, given.strength)
+        except BrachiateError as problem:
+            row = {"clip": clip, "outcome": f"refused: {problem}"}
+        rows.append(row)
+        numbers = ("mpjpe_global_cm", "mpjpe_root_aligned_cm", "drift_max_cm", "peak_torque_Nm", "times_real_time")
+        shown = [f"{row[n]:.1f}" if n in row else "" for n in numbers]
+        outcome = str(row["outcome"]).partition(":")[0]
+        table.add_row(str(row["clip"]).removeprefix(DEEPMIMIC), f"{row.get('seconds', 0.0):.1f}", outcome, *shown)
+        console.print(f"{row['clip']}: {str(row['outcome'])[:100]}", highlight=False)
+    console.print(table)
+    if given.json is not None:
+        given.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,289 @@
+"""The equations that a filtered motion obeys, step by step, in a file from which anybody can work out what is left of them.
+
+A step of the simulator, of length h, has one equation, at the configuration q in its middle:
+
+    M(q) a + b(q, v) = torque + passive + stop + Σ Jᵀ wrench
+
+which is inverse dynamics, as every library has it, at (q, v, a). Nothing in it is estimated. q is where half a step at the velocity of
+its start leads; a is the change of velocity over h; wrenches are the impulses of contact over h. The velocity v, at which the simulator
+took Coriolis and centrifugal forces, is the one that it expected in the middle of the step: near the mean of start and end, but not
+that. A recording does not keep it. It is what the same step, made once more, expects; and the step made once more must lead to the
+recorded state, or there are no equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from brachiate import dynamics, kinematics, manifold
+from brachiate.clip import turns
+from brachiate.constraints.rooms import LIMIT
+from brachiate.contact.touches import Touches
+from brachiate.doors import Array
+from brachiate.dynamics.inverse import CREEP
+from brachiate.errors import ArgumentError, StateError
+from brachiate.filter.filtered import Filtered
+from brachiate.io.archive import with_suffix
+from brachiate.model.data import Data
+from brachiate.model.joints import FLOAT, FREEDOMS, NUMBERS
+from brachiate.model.model import Model
+from brachiate.simulate.forces import Forces
+from brachiate.simulate.recording import Recording
+from brachiate.simulate.touching import TouchingIntegrator
+from brachiate.world.pushes import Push
+
+FORMAT = "brachiate equations 1"
+_OF_LINKS = ("position", "rotation", "mass", "center", "inertia")
+SAME = 1e-9  # of a state made once more; where it is the same arithmetic there is no difference at all
+UNITS = """\
+SI: s, m, rad, kg, N, N·m; world axes, z up. Quaternions w x y z. A free joint: position, quaternion; its velocity, acceleration and \
+force: linear, then angular, along the axes of the link that it carries. A ball joint: quaternion; angular velocity along those axes.
+For every step: inverse dynamics of the links at (q, v, a) with gravity = torque + passive + stop + sum of Jacobian^T of wrenches.
+time, h: start of the step, its length. q: in its middle. v: velocity at which Coriolis and centrifugal forces were taken. \
+a: (v_end - v_start) / h, and of a free joint's linear part w x v taken off, as it is seen from axes that turn. v_start, v_end: at start \
+and end of the step, along the axes of its middle. torque: of motors. passive: of springs, dampers and dry friction in joints. stop: of \
+limits of joints.
+wrench_step, wrench_link: which step, which link. wrench_point, wrench_force, wrench_moment: a point, the force, the moment about that \
+point, world axes. wrench_push: 0 of contact, 1 of a push from outside.
+frame_time, frame_q, frame_v: the states between steps.
+links, link_parent (-1: the world), link_position, link_rotation (of its joint in the parent), link_mass, link_center (of mass, link \
+axes), link_inertia (about it, link axes). A joint is a row of elements: element_link, element_kind (0 turn, 1 slide, 2 ball, 3 free), \
+element_axis, element_anchor (link axes), element_q, element_v (first place in q and v). armature: of rotors, added to the mass matrix.\
+"""
+
+
+class Wrenches(NamedTuple):
+    """Forces on links, one line each."""
+
+    step: Array  # (m,) in which step
+    link: tuple[str, ...]  # (m,) on which link
+    point: Array  # (m, 3) [m]
+    force: Array  # (m, 3) [N] world axes
+    moment: Array  # (m, 3) [N·m] about the point
+    push: Array  # (m,) 0 of contact, 1 of a push from outside
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """One equation of motion for each of n steps: see the top of this file.
+
+    Args:
+        model: Of everything in the world.
+        gravity: (3,) [m/s²].
+        frame_time: Between steps (n + 1,) [s].
+        frame_q: (n + 1, nq).
+        frame_v: (n + 1, nv).
+        h: Lengths of steps (n,) [s].
+        q: In the middle of each (n, nq).
+        v: That Coriolis and centrifugal forces were taken at (n, nv).
+        a: Accelerations (n, nv).
+        v_start: Velocities at the start of a step, along the axes of its middle (n, nv).
+        v_end: At its end, likewise.
+        torque: Of motors (n, nv) [N·m or N].
+        passive: Of springs, dampers and dry friction in joints.
+        stop: Of limits of joints.
+        wrenches: Of contact and pushes.
+    """
+
+    model: Model
+    gravity: Array
+    frame_time: Array
+    frame_q: Array
+    frame_v: Array
+    h: Array
+    q: Array
+    v: Array
+    a: Array
+    v_start: Array
+    v_end: Array
+    torque: Array
+    passive: Array
+    stop: Array
+    wrenches: Wrenches
+
+    def __len__(self) -> int:
+        """Return how many steps there are."""
+        return len(self.h)
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write a NumPy archive with the body, names and units inside; nothing in it is code."""
+        path, w = with_suffix(path), self.wrenches
+        steps = ("h", "q", "v", "a", "v_start", "v_end", "torque", "passive", "stop", "gravity", "frame_time", "frame_q", "frame_v")
+        links = list(self.model.links)
+        content: dict[str, Any] = {
+            "format": np.array(FORMAT),
+            "units": np.array(UNITS),
+            "coordinates": np.array(self.model.coordinates, dtype=str),
+            "time": self.frame_time[:-1],
+            **{name: getattr(self, name) for name in steps},
+            "wrench_link": np.array([links.index(name) for name in w.link], np.int64),
+            **{f"wrench_{name}": getattr(w, name) for name in ("step", "point", "force", "moment", "push")},
+            **_described(self.model),
+        }
+        np.savez_compressed(path, **content)
+        return path
+
+
+def equations(made: Filtered | Recording) -> Equations:
+    """The equations that a filtered motion obeys; or those of any run in which things touch and nothing is connected.
+
+    Every step is made once more, from the recorded state and torques, to learn at which velocity the simulator took Coriolis and
+    centrifugal forces. Refused if it then leads elsewhere, and for recordings read from files, which do not tell what the world was like.
+    """
+    run = made.run if isinstance(made, Filtered) else made
+    model, h = run.model, np.diff(run.time)
+    again = list(_made_again(run))
+    middle, stop = (np.array([getattr(step, name) for step in again]).reshape(len(h), model.nv) for name in ("middle", "stop"))
+    q, start, end = _halfway(run, h)
+    a = (end - start) / h[:, None]
+    for _, k in _floating(model):
+        a[:, k : k + 3] -= np.cross(middle[:, k + 3 : k + 6], middle[:, k : k + 3])
+    passive = _passive(run, q, start, middle, a, h)
+    wrenches = _wrenches(run, q, [step.pushes for step in again])
+    states = run.time, run.q, run.v
+    return Equations(model, run.gravity, *states, h, q, middle, a, start, end, run.torque[1:], passive, stop, wrenches)
+
+
+class _Again(NamedTuple):
+    """What a recording does not tell of a step."""
+
+    middle: Array  # (nv,) velocities expected in its middle
+    stop: Array  # (nv,) torques of limits of joints
+    pushes: tuple[Push, ...]  # that acted
+
+
+def _made_again(run: Recording) -> Iterator[_Again]:
+    """Make every step once more, in a copy of the world as it was at first."""
+    forces = run.forces
+    if not isinstance(forces, Forces):
+        raise ArgumentError("Equations are those of a run that has just been made: a file does not tell what the world was like.")
+    held = [stretch.held for stretch in forces._stretches for _ in range(len(stretch))]
+    if any(state.bonds for state in held) or any(state.coordinates != run.model.coordinates for state in held):
+        raise ArgumentError("Equations are those of worlds in which nothing is connected, and to which nothing is added on the way.")
+    world = forces._world.copy(held[0])
+    world.gravity = run.gravity
+    touches = world.surfaces.touches
+    if touches is None:
+        raise ArgumentError("Equations are those of steps with contact: call world.touch() before the run.")
+    own = world.save()
+    integrator = TouchingIntegrator(world.data, world.held, touches, limits=forces._limits)
+    for k, (here, there) in enumerate(pairwise(held)):
+        known = touches.memory()
+        # What was pushed from within the step on, or where room for contacts was made, is tried after the plain case
+        for pushes, forget in product(dict.fromkeys((here.pushes, there.pushes)), (False, True)):
+            world.restore(replace(own, q=run.q[k], v=run.v[k], torque=run.torque[k + 1], pushes=pushes, touching=known))
+            if forget:
+                touches.forget()
+            integrator.advance(float(run.time[k + 1] - run.time[k]), time=float(run.time[k]))
+            if max(np.abs(world.q - run.q[k + 1]).max(), np.abs(world.v - run.v[k + 1]).max()) < SAME:
+                break
+        else:
+            raise StateError(
+                f"The step at {run.time[k]:.4f} s leads elsewhere when it is made once more. Was something changed within it? "
+                "Let events happen between steps, and record every one of them."
+            )
+        yield _Again(touches.touch.middle.copy(), _stopped(touches), pushes)
+
+
+def _stopped(touches: Touches) -> Array:
+    """Torques of limits in the step just made (nv,)."""
+    S, L, B = touches.touch, touches.limits, touches.held.room
+    torque = np.zeros(touches.data.model.nv)
+    for a in np.flatnonzero(S.old_pair[: S.old_count[0]] < 0):
+        n = -1 - S.old_pair[a]
+        k, push = L.coordinate[n], L.side[n] * S.old_w[S.old_at[a]] / S.step[0]
+        if L.kind[n] == LIMIT:
+            torque[k] += push
+        else:  # a cone's slope
+            torque[k : k + 3] += push * B.T[B.row[len(B.kind) - len(S.stop) + a], :3]
+    return torque
+
+
+def _floating(model: Model) -> list[tuple[int, int]]:
+    """Floating roots: first places in q and v."""
+    T = model.tree
+    return [
+        (int(T.q_at[e]), int(k))
+        for e, k in enumerate(T.v_at)
+        if T.kind[e] == FLOAT and T.parent[T.body[k]] < 0 and e == T.element[T.body[k]]
+    ]
+
+
+def _halfway(run: Recording, h: Array) -> tuple[Array, Array, Array]:
+    """Configurations in the middle of steps, and velocities at their starts and ends along the axes there.
+
+    Floating roots go straight on while their axes turn.
+    """
+    data = Data(run.model)
+    half, start, end = 0.5 * h[:, None], run.v[:-1].copy(), run.v[1:].copy()
+    q = np.array([manifold.integrated(data, *state) for state in zip(run.q, start, half[:, 0])]).reshape(len(h), run.model.nq)
+    for j, k in _floating(run.model):
+        linear, angular = slice(k, k + 3), slice(k + 3, k + 6)
+        q[:, j : j + 3] = run.q[:-1, j : j + 3] + half * turns.turned(run.q[:-1, j + 3 : j + 7], start[:, linear])
+        start[:, linear] = turns.turned(turns.from_vector(-half * start[:, angular]), start[:, linear])
+        end[:, linear] = turns.turned(turns.from_vector(half * end[:, angular]), end[:, linear])
+    return q, start, end
+
+
+def _passive(run: Recording, q: Array, start: Array, middle: Array, a: Array, h: Array) -> Array:
+    """Torques of springs, as they are in the middle of a step, and of dampers and friction, which are taken as they are at its end."""
+    T, torque = run.model.tree, np.zeros_like(a)
+    if T.passive[0]:
+        data, still = Data(run.model, np.zeros(3)), np.zeros(run.model.nv)
+        braking = T.damping * start + T.friction * start / np.sqrt(start**2 + CREEP**2)
+        slope = T.damping + T.friction / np.sqrt(middle**2 + CREEP**2)
+        torque -= np.array([dynamics.bias(data, each, still).copy() for each in q]) + braking + h[:, None] * slope * a
+    return torque
+
+
+def _wrenches(run: Recording, q: Array, pushes: Sequence[tuple[Push, ...]]) -> Wrenches:
+    """What acts on links that move."""
+    data, places = Data(run.model), run.model.placements
+    lines: list[tuple[int, str, Array, Array, Array, int]] = []
+    for k in range(len(q)):
+        for c in run.contacts.at(k + 1):
+            moment = c.axes @ c.wrench[3:]
+            both = ((c.link, c.force, moment), (c.on, -c.force, -moment))
+            lines += [(k, name, c.point, f, n, 0) for name, f, n in both if places[name].body >= 0]
+        if pushes[k]:
+            data.assign(q=q[k])
+            poses = kinematics.link_poses(data)
+            for p in pushes[k]:
+                pose = poses[p.link]
+                turn = pose.rotation if p.axes == "link" else np.eye(3)
+                lines.append((k, p.link, pose.position + pose.rotation @ p.at, turn @ p.force, turn @ p.moment, 1))
+    point, force, moment = (np.array([line[i] for line in lines], float).reshape(-1, 3) for i in (2, 3, 4))
+    step, push = (np.array([line[i] for line in lines], np.int64) for i in (0, 5))
+    return Wrenches(step, tuple(line[1] for line in lines), point, force, moment, push)
+
+
+def _described(model: Model) -> dict[str, Array]:
+    """Links and joints as arrays."""
+    links, names = list(model.links.values()), list(model.links)
+    elements = []
+    for n, link in enumerate(links):
+        if link.joint.nv:
+            q, v = model.joints[link.joint_name].q.start, model.joints[link.joint_name].v.start
+            for e in link.joint.elements:
+                elements.append((n, e.kind, q, v, *e.axis, *e.anchor))
+                q, v = q + NUMBERS[e.kind], v + FREEDOMS[e.kind]
+    rows = np.array(elements, float).reshape(-1, 10)
+    return {
+        "links": np.array(names, dtype=str),
+        "link_parent": np.array([-1 if link.parent is None else names.index(link.parent) for link in links], np.int64),
+        **{
+            f"link_{what}": np.array([getattr(link, what) for link in links])
+            for what in ("position", "rotation", "mass", "center", "inertia")
+        },
+        **{f"element_{what}": rows[:, i].astype(np.int64) for i, what in enumerate(("link", "kind", "q", "v"))},
+        "element_axis": rows[:, 4:7],
+        "element_anchor": rows[:, 7:],
+        "armature": model.tree.armature.copy(),
+    }

@@ -1,0 +1,278 @@
+"""What the filter writes is mechanics: Pinocchio finds nothing left of its equations, and MuJoCo makes the same motion of its torques.
+
+Neither shares anything with us but numbers: Pinocchio has nothing but the written file, MuJoCo its own contacts and its own steps. These
+fail if torques, forces or states are written of another step, in other axes or about another point than is said; and if the simulator
+let anything act that is not written.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+
+import brachiate as br
+from brachiate.clip import turns
+from brachiate.errors import ArgumentError
+from brachiate.filter.exact import equations
+from brachiate.filter.filter import filter_motion
+from brachiate.motion.motion import motion_of
+from brachiate.simulate.recording import Recording
+
+pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed (pip install brachiate[peers])")
+
+
+class Stranger:
+    """Pinocchio with nothing but the file: the body as it is described there, and forces by name."""
+
+    def __init__(self, path):
+        with np.load(path, allow_pickle=False) as file:
+            self.file = dict(file)
+        f = self.file
+        self.model = pin.Model()
+        self.model.gravity.linear = f["gravity"]
+        nv = len(f["coordinates"])
+        self.joint, self.place = {-1: 0}, {-1: pin.SE3.Identity()}
+        self.q_from, self.v_from = np.zeros(f["q"].shape[1], int), np.zeros(nv, int)
+        children = {n: np.flatnonzero(f["link_parent"] == n) for n in range(-1, len(f["links"]))}
+        waiting = list(children[-1][::-1])
+        while waiting:  # depth first, as Pinocchio wants it
+            n = waiting.pop()
+            self._add(n)
+            waiting += list(children[n][::-1])
+        self.model.armature = f["armature"][self.v_from]
+        self.data = self.model.createData()
+
+    def _add(self, n):
+        f, parent = self.file, self.file["link_parent"][n]
+        joint, place = self.joint[parent], self.place[parent] * pin.SE3(f["link_rotation"][n], f["link_position"][n])
+        for e in np.flatnonzero(f["element_link"] == n):
+            kinds = (pin.JointModelRevoluteUnaligned, pin.JointModelPrismaticUnaligned, pin.JointModelSpherical, pin.JointModelFreeFlyer)
+            kind, anchor = f["element_kind"][e], f["element_anchor"][e]
+            model = kinds[kind](f["element_axis"][e]) if kind < 2 else kinds[kind]()
+            joint = self.model.addJoint(joint, model, place * pin.SE3(np.eye(3), anchor), f"{n}.{e}")
+            place = pin.SE3(np.eye(3), -anchor)
+            added = self.model.joints[joint]
+            q = f["element_q"][e] + np.arange(added.nq)
+            if kind >= 2:
+                q[-4:] = np.roll(q[-4:], -1)  # theirs: x, y, z, w
+            self.q_from[added.idx_q : added.idx_q + added.nq] = q
+            self.v_from[added.idx_v : added.idx_v + added.nv] = f["element_v"][e] + np.arange(added.nv)
+        self.model.appendBodyToJoint(joint, pin.Inertia(f["link_mass"][n], f["link_center"][n], f["link_inertia"][n]), place)
+        self.joint[n], self.place[n] = joint, place
+
+    def residual(self, v=None):
+        """What is left of each step's equation, (n, nv), and how large its terms are, (n,); ``v``: another velocity for Coriolis forces."""
+        f = self.file
+        v, a = (f["v"], f["a"]) if v is None else (v, f["a"] + carried(f["v"]) - carried(v))
+        left, size = np.zeros_like(v), np.zeros(len(v))
+        for k in range(len(left)):
+            q = f["q"][k][self.q_from]
+            pin.forwardKinematics(self.model, self.data, q)
+            forces = pin.StdVec_Force()
+            forces.extend([pin.Force.Zero()] * self.model.njoints)
+            for m in np.flatnonzero(f["wrench_step"] == k):
+                joint, force = self.joint[f["wrench_link"][m]], f["wrench_force"][m]
+                about_origin = pin.Force(force, f["wrench_moment"][m] + np.cross(f["wrench_point"][m], force))
+                forces[joint] = forces[joint] + self.data.oMi[joint].actInv(about_origin)
+                size[k] += np.linalg.norm(force)
+            needed = pin.rnea(self.model, self.data, q, v[k][self.v_from], a[k][self.v_from], forces)
+            given = f["torque"][k] + f["passive"][k] + f["stop"][k]
+            left[k, self.v_from] = needed - given[self.v_from]
+            A = pin.crba(self.model, self.data, q)
+            size[k] += (np.abs(np.triu(A) + np.triu(A, 1).T) @ np.abs(f["v_end"][k][self.v_from])).max() / f["h"][k]
+            size[k] += np.abs(given).max()
+        return left, size
+
+
+def carried(v):
+    """What turning axes take off the acceleration of a floating root, whose numbers come first."""
+    out = np.zeros_like(v)
+    out[:, :3] = np.cross(v[:, 3:6], v[:, :3])
+    return out
+
+
+def filtered(name, seconds=None, **options):
+    motion = motion_of(br.moves.make(name))
+    if seconds is not None:
+        motion = motion.frames(slice(0, int(np.searchsorted(motion.times, seconds + 1e-9))))
+    found = filter_motion(motion, progress=False, strength=np.inf, **options)
+    assert found.finished
+    return found
+
+
+@pytest.fixture(scope="module")
+def squat():
+    return filtered("squat")
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return filtered("walk", 2.0)
+
+
+# --- Pinocchio: what is left of the equations of motion ------------------------------------------
+
+# Accelerations are differences of velocities over a step: round-off leaves eps |v|/h of them, times masses; sums of some forty such terms
+# on either side, with a little to spare.
+ROUND_OFF = 20 * np.finfo(float).eps
+
+
+def check_nothing_left(path):
+    stranger = Stranger(path)
+    left, size = stranger.residual()
+    root, joints = (np.abs(part).max() for part in (left[:, :6], left[:, 6:]))
+    print(f"left: {root:.1e} N or N·m at the root, {joints:.1e} at joints, of {size.max():.1e}; {len(left)} steps")
+    assert (np.abs(left).max(axis=1) < ROUND_OFF * size).all()
+    return stranger
+
+
+@pytest.mark.parametrize("name", ["squat", "walk"])
+def test_nothing_is_left_of_the_written_equations(name, request, tmp_path):
+    made = request.getfixturevalue(name)
+    f = check_nothing_left(equations(made).save(tmp_path / "equations.npz")).file
+    # The file is of this motion: frames, and velocities that lead from one to the next
+    np.testing.assert_array_equal(f["frame_q"], made.motion.q)
+    np.testing.assert_allclose(f["frame_time"], made.motion.times)
+    joints = f["v_end"] - f["v_start"]
+    np.testing.assert_allclose(f["a"][:, 6:], joints[:, 6:] / f["h"][:, None], atol=1e-9)
+    np.testing.assert_array_equal(f["v_start"][:, 6:], f["frame_v"][:-1, 6:])
+    np.testing.assert_array_equal(f["v_end"][:, 6:], f["frame_v"][1:, 6:])
+    assert not f["torque"][:, :6].any(), "nobody holds the pelvis"
+
+
+def test_pushes_limits_and_dampers_are_in_the_equations(tmp_path):
+    world = br.World()
+    world.add(br.figures.ground(), name="floor")
+    man = world.add(br.figures.human28(), name="man", at=(0.3, 0.0, 0.05))
+    world.touch()
+    world.v = np.random.default_rng(3).normal(size=world.model.nv)
+    simulation = br.Simulation(world, dt=0.002)
+    simulation.control(lambda w: w.torque.__setitem__(slice(6, None), 0.3 * np.minimum(world.model.effort[6:], 300.0)))
+    pushed = []
+    link = next(name for name in man.model.links if "chest" in name)
+    simulation.at(0.1, lambda: pushed.append(world.push(f"man/{link}", (150.0, 80.0, 0.0), moment=(0, 5, 0), at=(0, 0, 0.1), axes="link")))
+    simulation.at(0.2, lambda: world.remove(pushed.pop()))
+    run = simulation.run(0.6, progress=False)
+    stranger = check_nothing_left(equations(run).save(tmp_path / "equations"))
+    f = stranger.file
+    assert f["wrench_push"].sum() == 50
+    assert (f["wrench_push"] == 0).any()
+    assert np.abs(f["stop"]).max() > 1.0
+    run.save(tmp_path / "run.npz")
+    with pytest.raises(ArgumentError, match="just been made"):
+        equations(Recording.load(tmp_path / "run.npz", run.model))
+
+
+def test_at_mean_velocities_what_is_left_is_of_second_order(squat, tmp_path):
+    """Who has only q and v of frames takes Coriolis forces at mean velocities: then something is left, but for h → 0 it vanishes as h².
+
+    That is so where forces change smoothly. Where they jump it is of first order: 2e-5 of the weight here.
+    """
+    typical, weight = [], 9.81 * squat.motion.figure.mass
+    for made in (filtered("squat", dt=0.004), squat):
+        e = equations(made)
+        left, _ = Stranger(e.save(tmp_path / "equations.npz")).residual(0.5 * (e.v_start + e.v_end))
+        typical.append(np.median(np.abs(left).max(axis=1)))
+        print(f"typical {typical[-1]:.1e}, largest {np.abs(left).max():.1e} N or N·m")
+    assert typical[1] < 2e-6 * weight
+    assert np.abs(left).max() < 1e-4 * weight
+    assert 3.0 < typical[0] / typical[1] < 6.0
+
+
+# --- MuJoCo: the same torques make the same motion -----------------------------------------------
+
+STEP = 0.0005  # [s] MuJoCo's; torques are held for four of them
+SOFT = 'solref="0.001 3" solimp="0.99 0.999 0.0005"'  # hard, and damped beyond what rebounds, as feet on our ground do not
+# Feedback of joints, none of the pelvis: STIFF times the range of torque for each rad, and DAMPED [s] times that for each rad/s. Two
+# ankles of this stiffness, 700 N·m/rad, are just above weight times height of the centre, 600: with less, whoever stands falls over slowly.
+STIFF, DAMPED = 2.0, 0.05
+GOAL = 0.05  # [m]
+
+
+def in_mujoco(figure, ground):
+    """The same body, its soles, and the ground."""
+    friction = f'friction="{ground.friction} 0 0" condim="3"'
+    text = [
+        f'<mujoco><compiler angle="radian"/><option timestep="{STEP}" integrator="implicitfast" cone="elliptic" impratio="100"/><worldbody>'
+        f'<geom type="plane" size="0 0 1" pos="0 0 {ground.height or 0.0}" {friction} {SOFT}/>'
+    ]
+    kinds = {"free": "free", "spherical": "ball", "revolute": "hinge"}
+
+    def numbers(x):
+        return " ".join(repr(float(each)) for each in np.ravel(x))
+
+    def place(x):
+        return f'pos="{numbers(x.position)}" quat="{numbers(turns.from_matrix(np.array(x.rotation)))}"'
+
+    def add(link):
+        text.append(f'<body name="{link.name}" {place(link)}>')
+        for e in link.joint.elements:
+            axis = f'axis="{numbers(e.axis)}"' if link.joint.type == "revolute" else ""
+            text.append(f'<joint type="{kinds[link.joint.type]}" pos="{numbers(e.anchor)}" {axis}/>')
+        I = link.inertia
+        if link.mass > 0.0:
+            six = numbers([I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]])
+            text.append(f'<inertial pos="{numbers(link.center)}" mass="{link.mass!r}" fullinertia="{six}"/>')
+        boxes = [shape for shape in link.shapes if shape.kind == "box"]
+        text.extend(f'<geom type="box" size="{numbers(b.size / 2)}" {place(b)} {friction} conaffinity="0" {SOFT}/>' for b in boxes)
+        for child in figure.links.values():
+            if child.parent == link.name:
+                add(child)
+        text.append("</body>")
+
+    add(next(link for link in figure.links.values() if link.parent is None))
+    m = mujoco.MjModel.from_xml_string("".join([*text, "</worldbody></mujoco>"]))
+    assert (m.nq, m.nv) == (figure.nq, figure.nv)
+    np.testing.assert_allclose(m.body_mass.sum(), figure.mass)
+    return m
+
+
+def replayed(made, share=1.0):
+    """How far pelvis and feet are from the recorded motion at most [m], and feedback against ranges of torque; ``share`` of the torques."""
+    figure, run, h = made.reference.figure, made.run, made.reference.dt
+    m = in_mujoco(figure, made.reference.ground)
+    effort = np.r_[np.ones(6), figure.effort[6:]]
+    kp = np.r_[np.zeros(6), STIFF * figure.effort[6:]]
+    kd = DAMPED * kp
+    m.dof_damping[:] = kd + figure.tree.damping  # which MuJoCo takes as they are at the end of a step
+    d, there = mujoco.MjData(m), mujoco.MjData(m)
+    v = run.v.copy()
+    v[:, :3] = turns.turned(run.q[:, 3:7], v[:, :3])  # theirs go along world axes
+    d.qpos[:], d.qvel[:] = run.q[0], v[0]
+    watched = [m.body(name).id for name in ("pelvis", "left_foot", "right_foot", "left_toes", "right_toes")]
+    q, off, fed, away = np.zeros(m.nq), np.zeros(m.nv), [], []
+    for k in range(len(run) - 1):
+        for t in np.arange(0.0, h - 1e-9, STEP):
+            q[:] = run.q[k]
+            mujoco.mj_integratePos(m, q, v[k] + 0.5 * t / h * (v[k + 1] - v[k]), t)
+            mujoco.mj_differentiatePos(m, off, 1.0, d.qpos, q)
+            wanted = v[k] + t / h * (v[k + 1] - v[k])
+            d.qfrc_applied[:] = share * run.torque[k + 1] + kp * off + kd * wanted
+            fed.append((kp * off + kd * (wanted - d.qvel)) / effort)
+            mujoco.mj_step(m, d)
+        there.qpos[:] = run.q[k + 1]
+        mujoco.mj_kinematics(m, there)
+        mujoco.mj_kinematics(m, d)
+        away.append(np.linalg.norm(d.xpos[watched] - there.xpos[watched], axis=1))
+    pelvis, feet = np.max(away, axis=0)[0], np.max(away, axis=0)[1:].max()
+    feedback = float(np.sqrt(np.square(np.array(fed)[:, 6:]).mean()))
+    print(f"{made.motion.name}: pelvis {100 * pelvis:.2f} cm, feet {100 * feet:.2f} cm, feedback {100 * feedback:.2f} % of the range (rms)")
+    return pelvis, feet, feedback
+
+
+def test_squat_is_the_same_in_mujoco(squat):
+    pelvis, feet, feedback = replayed(squat)
+    assert max(pelvis, feet) < 0.5 * GOAL
+    assert feedback < 0.01
+
+
+def test_walk_is_the_same_in_mujoco(walk):
+    pelvis, feet, feedback = replayed(walk)
+    assert max(pelvis, feet) < GOAL
+    assert feedback < 0.03
+
+
+def test_feedback_alone_does_not_carry_the_body(walk):
+    pelvis, _, _ = replayed(walk, share=0.0)
+    assert pelvis > 5 * GOAL
