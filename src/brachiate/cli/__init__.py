@@ -283,11 +283,11 @@ def _length(unit: str | None) -> str | float | None:
 
 
 @app.command()
-def warmup() -> None:
+def warmup(core: Annotated[bool, typer.Option("--core", help="All but the filter, which takes a minute or two.")] = False) -> None:
     """Compile everything now, so that nothing has to wait later."""
     from brachiate.cli.warm import warm  # noqa: PLC0415
 
-    warm(console)
+    warm(console, core)
 
 
 def main() -> None:

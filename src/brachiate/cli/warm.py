@@ -23,8 +23,8 @@ from brachiate.show.surface import Triangles
 from brachiate.simulate.integrators import METHODS
 
 
-def warm(console: Console) -> None:
-    """Run everything that is compiled, once."""
+def warm(console: Console, core: bool = False) -> None:
+    """Run everything that is compiled, once; ``core``: but the filter."""
     if MODE == "off":
         console.print("Compiled code is switched off (BRACHIATE_COMPILED=off): there is nothing to compile.")
         return
@@ -47,14 +47,15 @@ def warm(console: Console) -> None:
         br.Simulation(world, integrator=method).step()
     _warm_loops()
     _warm_contact()
-    _warm_filter()
+    if not core:
+        _warm_filter()
     still = br.Motion(br.figures.box((0.2, 0.2, 0.2)), np.arange(3.0), np.tile(br.figures.box((0.2, 0.2, 0.2)).neutral, (3, 1)))
     br.check(still)
     corners = np.eye(3)[None]
     next(Page(View(), corners[0], 2).panels([Triangles(corners, corners, corners)], None))
     removed = prune_cache()
     console.print(
-        f"Everything is compiled ({time.perf_counter() - began:.1f} s), in {cache_folder()}."
+        f"Everything{' but the filter' if core else ''} is compiled ({time.perf_counter() - began:.1f} s), in {cache_folder()}."
         + (f" {removed} old folders removed." if removed else "")
     )
 
