@@ -25,6 +25,7 @@ STILL = 0.02  # [m/s] what is slower than this is still
 FASTER = 0.03  # [s] what a foot's speed counts as height, to tell which one rather stands
 DOWN = np.cos(np.radians(65.0))  # of the angle by which a sole that stands is tilted at most: else it is the foot's back that lies there
 TILT = 0.2  # [rad] by which a foot at rest is tilted at most: more is not the foot's own
+ASKEW = 0.15  # [rad] by which stances of one foot differ in that: more, and it stands on its heel or its toes
 GENTLE, LARGE = np.radians(5.0), np.radians(20.0)  # over which rolling sets in beyond the dead band, and what that takes is given back
 STEEP = np.radians(65.0)  # a foot that stands rolls no farther
 FALLS, RUSHES = 0.5, 0.7  # [m/s] what moves so fast up or down, or at all, has not come to stand yet
@@ -82,22 +83,31 @@ class Sole:
         self.falls = np.abs(np.gradient(self.low, times))
         self.lower = np.where((self.heel[:, 2] < self.toe[:, 2])[:, None], self.heel, self.toe)
         self.on_heel = self.heel[:, 2] < self.toe[:, 2]
-        self.rest = 0.0
+        self.rest = np.zeros(len(times))
         self.pitch = self.tilt
 
     def settle(self, on: Array, dead: float) -> None:
         """Find how the foot is tilted when it rests, and by how much more it rolls: nothing within a dead band [rad]."""
         if on.any():
-            weight = 1.0 / (STILL + self.faster[on]) ** 2
-            order = np.argsort(self.tilt[on])
-            share = np.cumsum(weight[order])
-            middle = self.tilt[on][order][np.searchsorted(share, 0.5 * share[-1])]
-            self.rest = float(np.clip(middle, -TILT, TILT))
+            self.rest = np.full(len(on), float(np.clip(self._usual_tilt(on), -TILT, TILT)))
+            # Ankles are recorded badly: a foot that stands a little tilted all the time lies flat, by a tilt of that stance
+            spans = [slice(a, b) for a, b in runs(on)]
+            usual = np.array([self._usual_tilt(span) for span in spans])
+            usual = np.where(np.abs(usual - self.rest[0]) < ASKEW, usual, self.rest[0])
+            ends = np.array([(span.start, span.stop - 1) for span in spans]).ravel()
+            self.rest = np.interp(np.arange(len(on)), ends, np.repeat(usual, 2))
         if len(self.foot.corners) < 4:  # without an ankle it rolls all the time
             self.pitch = self.tilt
             return
         angle = self.tilt - self.rest
         self.pitch = np.clip(np.sign(angle) * _beyond(np.abs(angle), dead), -STEEP, STEEP)
+
+    def _usual_tilt(self, span: Array | slice) -> float:
+        """The tilt on either side of which the foot spends the same time, of which that counts most in which it is still."""
+        tilt, weight = self.tilt[span], 1.0 / (STILL + self.faster[span]) ** 2
+        order = np.argsort(tilt)
+        share = np.cumsum(weight[order])
+        return float(tilt[order][np.searchsorted(share, 0.5 * share[-1])])
 
     def stand(self, start: int, end: int, level: float) -> Standing:
         """Put the foot down flat, at the one place and heading that is nearest to what it does while it is still."""
