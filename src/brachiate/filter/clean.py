@@ -207,6 +207,8 @@ def _stood(
     """Stances of feet: by labels, in line with each other and with gravity."""
     soles = [Sole(foot, poses, grid.knots) for foot in feet]
     on, lies, levels = (list(each) for each in zip(*(_standing(sole, labels, spots, way, found) for sole in soles), strict=True))
+    if grid.slow:  # what comes down in the last moment has not come to stand in the motion itself
+        on = [flags | sole.rests(grid.last - grid.slow) for flags, sole in zip(on, soles, strict=True)]
     held = np.any(lies, axis=0)
     for part in dict.fromkeys(label.part for label in labels.contacts):
         if _body(spots, part) not in bodies:

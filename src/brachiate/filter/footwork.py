@@ -96,7 +96,8 @@ class Footwork:
             if down:
                 if not self.stands[leg]:
                     self.stance[leg] = max(self.stance[leg], S.coming[k, leg])
-                if not self.stands[leg] or all(K.stands[n] > EDGE for n in down):
+                lately = self.stance[leg] == S.coming[k, leg]  # else it should have left: where it lands next is another place
+                if not self.stands[leg] or (lately and all(K.stands[n] > EDGE for n in down)):
                     ahead = S.until[k, leg]
                     then = min(k + int(ahead / body.dt), len(S) - 1) if ahead < S.reference.times[-1] else k
                     here = body.places(down[0]).mean(axis=0) - S.places[down[0]][then].mean(axis=0) - S.moved[then, leg]

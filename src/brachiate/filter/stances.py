@@ -161,9 +161,9 @@ class Sole:
             if stance.strays < STRAYS and stance.turns < VEERS:
                 continue
             hops = stance.strays > ELSEWHERE or stance.turns > ABOUT
-            first, then = self._apart(a, b, STEP)
-            if hops and not carried[first:then].all():
-                first, then = self._apart(a, b, HOP)
+            ways = [self._apart(a, b, time, slow) for time, slow in ((STEP, True), (STEP, False), (HOP, False))]
+            # A step while something else carries the body, as long as it took; else a hop
+            first, then = next((way for way in ways if carried[slice(*way)].all()), ways[-1] if hops else ways[0])
             if first - a < 3 or b - then < 3 or then - first < 3 or not (hops or carried[first:then].all()):
                 far = f"{100 * stance.strays:.0f} cm, {np.degrees(stance.turns):.0f} deg"
                 when = f"{self.times[a]:.2f}-{self.times[b - 1]:.2f} s"
@@ -180,7 +180,7 @@ class Sole:
             todo += [(a, first), (then, b)]
         return on, told
 
-    def _apart(self, a: int, b: int, time: float) -> tuple[int, int]:
+    def _apart(self, a: int, b: int, time: float, slow: bool) -> tuple[int, int]:
         """The step within a stance: its first frame, and the one after the last; it takes that time [s], or longer if it is a slow one."""
         yaw = self.yaw[a:b] - self.yaw[a]
         ahead = np.stack((np.cos(self.yaw[a:b]), np.sin(self.yaw[a:b]), np.zeros(b - a)), axis=1)
@@ -193,7 +193,7 @@ class Sole:
         dt = float(np.median(np.diff(self.times)))
         count, rest = int(np.ceil(time / dt)), int(np.ceil(SHORTEST / dt))
         first = then = k
-        if time >= STEP:
+        if slow:
             while first > a and self.slower[first - 1] > CREEPS:
                 first -= 1
             while then < b and self.slower[then] > CREEPS:
@@ -201,6 +201,10 @@ class Sole:
         if then - first < count:
             first, then = k - count // 2, k - count // 2 + count
         return max(first, a + rest), min(then, b - rest)
+
+    def rests(self, since: float) -> Array:
+        """Whether the foot is on the ground, or nearly, and hardly moves, from a time on [s]: (f,)."""
+        return (self.times >= since) & self.faces_down & (self.low < CLOSE) & (self.slower < CREEPS)
 
     def near(self, stance: Standing, k: int) -> bool:
         """Whether the foot is about where it stands, in another frame."""
