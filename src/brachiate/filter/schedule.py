@@ -101,7 +101,7 @@ class Schedule:
         """(f,) [m] how much higher the body could be before a leg that stands is straight; infinite where none does."""
         tree, model = self.reference.figure.tree, self.reference.figure
         self.slack = np.full(len(self.reference), np.inf)
-        for n, sole in enumerate(self.soles):
+        for sole in self.soles:
             if not sole.leads:
                 continue
             chain = [model.placements[sole.link].body]
@@ -112,7 +112,7 @@ class Schedule:
             down = poses.x[hip] - poses.x[chain[0]]
             across = np.hypot(down[:, 0], down[:, 1])
             left = np.sqrt(np.maximum(length**2 - across**2, 0.0)) - down[:, 2]
-            on = self.bears[:, n] > 0
+            on = self.on[:, sole.leg]  # by its toes, too: the ankle is as high as in the reference then
             self.slack[on] = np.minimum(self.slack[on], np.maximum(left[on], 0.0))
 
     def _survey(self) -> None:

@@ -100,7 +100,7 @@ class FilterSettings:
     closing: float = 0.008
     touchdown: float = 0.6
     look: float = 0.1
-    late: float = 0.3
+    late: float = 0.5
     early: float = 0.15
     long_flight: float = 0.3
     rise: float = 0.06

@@ -85,13 +85,13 @@ class PlanSettings:
     spin: float = 0.6
     pressure: float = 0.10
     spin_change: float = 8.0
-    offset: float = 0.03
+    offset: float = 0.015
     capture: float = 0.02
     end_turn: float = 0.05
     ahead: float = 0.25
     height: float = 0.02
     climb: float = 0.15
-    push: float = 6.0
+    push: float = 3.0
     unit: float = 0.024
     margin: float = 0.008
     friction_share: float = 0.7
