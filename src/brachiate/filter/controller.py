@@ -86,6 +86,8 @@ GAINS = (
     STANCE_WEIGHT,
 ) = range(18)
 
+HOVERS = 3.0  # times as far above the ground as what touches bears still, if it should: it comes down within a step
+SINKS = 0.04  # [s] in which it does
 SOLE = 0.1  # [m] by which turning counts as moving, of what stands
 FREE, MAY, SHOULD = range(3)  # what a corner of a sole does about the ground
 
@@ -355,6 +357,7 @@ def stand(T, W, K, P, Gm, A, S, a):
     dt = K.gain[STEP]
     bearing = 0
     mask = 0
+    above = 0.0
     middle = Vec3(0.0, 0.0, 0.0)
     for j in range(n):
         x, y = A.V[a, j, 0], A.V[a, j, 1]
@@ -364,13 +367,15 @@ def stand(T, W, K, P, Gm, A, S, a):
         v1, _, _, _ = moves(T, W, first, p)
         if limb >= 0:
             K.height[limb] = min(K.height[limb], gap)
-        if gap + dt * (R.z @ (v2 - v1)) < K.gain[NEAR]:
+        what = MAY if limb < 0 else duty(T, W, K, limb, p)
+        if gap + dt * (R.z @ (v2 - v1)) < K.gain[NEAR] * (HOVERS if what == SHOULD else 1.0):
             if limb >= 0:
                 K.touched[limb] += 1
-            if limb < 0 or duty(T, W, K, limb, p) != FREE:
+            if what != FREE:
                 mask |= 1 << j
                 bearing += 1
                 middle = middle + p
+                above += gap
     if bearing > 0:
         middle = (1.0 / bearing) * middle
         if limb >= 0:
@@ -385,7 +390,7 @@ def stand(T, W, K, P, Gm, A, S, a):
                     far, way = size, (1.0 / size) * d
                 inset = min(0.3, K.gain[INSET] / max(size, 1e-6))
                 add_rays(T, W, K, P, a, first, second, middle + (1.0 - inset) * d, R, K.gain[CONE] * S.friction[A.pair[a]])
-        hold(T, W, K, P, first, second, middle, R, way, bearing if far > 0.005 else 1)
+        hold(T, W, K, P, first, second, middle, R, way, bearing if far > 0.005 else 1, above / bearing)
     if bearing < 3:
         for j in range(n):
             if not mask & (1 << j):
@@ -412,8 +417,8 @@ def approach(T, W, K, P, first, second, limb, p, normal, gap):
 
 
 @kernel
-def hold(T, W, K, P, first, second, p, R, way, corners):
-    """Rows that keep what bears in its place: a point, a line along ``way``, or a face."""
+def hold(T, W, K, P, first, second, p, R, way, corners, gap):
+    """Rows that keep what bears in its place: a point, a line along ``way``, or a face; what hovers comes down."""
     v2, a2, w2, alpha2 = moves(T, W, second, p)
     v1, a1, w1, alpha1 = moves(T, W, first, p)
     v, a, w, alpha = v2 - v1, a2 - a1, w2 - w1, alpha2 - alpha1
@@ -421,7 +426,7 @@ def hold(T, W, K, P, first, second, p, R, way, corners):
     wish, give = -kd * v - a, 1.0 / K.gain[STANCE_WEIGHT]  # soles that say nearly the same would else contradict each other
     relative_point(T, W, P, EQUAL, first, second, p, R.x, R.x @ wish, give)
     relative_point(T, W, P, EQUAL, first, second, p, R.y, R.y @ wish, give)
-    relative_point(T, W, P, EQUAL, first, second, p, R.z, R.z @ wish, give)
+    relative_point(T, W, P, EQUAL, first, second, p, R.z, R.z @ wish - kd * gap / SINKS, give)
     if corners > 1:
         turn = -kd * w - alpha
         give /= SOLE * SOLE
