@@ -38,7 +38,7 @@ from brachiate.transfer.landmarks import landmarks_of
 from brachiate.transfer.many import Many, Poses
 
 SEEN = 0.012  # [s] most smoothing of what is looked at: contacts begin and end faster than what people do otherwise
-HUMAN = 1000.0  # [rad/s²] joints of people are hardly ever accelerated more
+HUMAN = 400.0  # [rad/s²] joints that are accelerated more are at their limits, or badly recorded: what is left out there is not missed
 NOISE = 2.0  # accelerations of what shakes are so many times those of the same smoothed
 KERB = 0.08  # [m] what is lower is the ground, on which captured feet are often centimetres apart
 LASTING = 0.3  # [s] for which something beside the ground carries at least, if nobody said so

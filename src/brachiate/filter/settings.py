@@ -94,11 +94,11 @@ class FilterSettings:
     force_weight: float = 1e-5
     cone: float = 0.9
     inset: float = 0.004
-    ahead: float = 0.015
+    ahead: float = 0.01
     limit_ahead: float = 0.03
     margin: float = 0.03
     closing: float = 0.008
-    touchdown: float = 0.6
+    touchdown: float = 1.0
     look: float = 0.1
     late: float = 0.5
     early: float = 0.15
@@ -107,7 +107,7 @@ class FilterSettings:
     steer: float = 0.03
     swerve: float = 1.5
     settle: float = 0.15
-    replan: float = 0.012
+    replan: float = 0.008
     preview: float = 1.13
     plan: PlanSettings = field(default_factory=PlanSettings)
 
