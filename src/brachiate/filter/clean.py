@@ -57,8 +57,8 @@ class Style(NamedTuple):
 
 
 STYLES = {
-    "default": Style(0.012, 0.025, np.radians(2.0), np.inf, 0.012),
-    "light": Style(0.008, 0.015, np.radians(1.0), 0.5, 0.006),
+    "default": Style(0.012, 0.025, np.radians(2.0), 0.5, 0.012),
+    "light": Style(0.008, 0.015, np.radians(1.0), 0.4, 0.006),
 }
 
 
