@@ -116,6 +116,14 @@ def test_a_walk_is_walked(walk, walked):
     assert len(walked.motion) == len(walk)
 
 
+@pytest.mark.parametrize(("name", "close"), [("jump", 10.0), ("kick", 2.0), ("turn", 4.0)])
+def test_ready_made_motions_are_carried_through(name, close):
+    # Off the ground, on one foot, and round a corner; the jump stays in the air too long, so much of it is changed.
+    done = filter_motion(clean(motion_of(moves.make(name)), hold=0.3), strength=np.inf, progress=False)
+    assert done.finished, str(done.blame)
+    assert done.tracking["mpjpe_root_aligned_cm"] < close
+
+
 def test_a_possible_motion_stays_physical(squatted):
     assert squatted.check().verdict == "physical"
     assert squatted.check().summary["residual_peak_N"] < 5.0

@@ -8,6 +8,7 @@ import pytest
 
 from brachiate.compiled import Handle
 from brachiate.filter.optimizer import AT_LEAST, EQUAL, RAYS, ROWS, SOLVES, program_for, solve_program
+from brachiate.filter.resort import find_by_steps
 from brachiate.model.rooms import OK
 
 N, K = 20, 12  # accelerations, forces
@@ -78,6 +79,19 @@ def test_daqp_finds_the_same(seed):
     assert flag == 1
     assert np.abs(P.a - x[:N]).max() < 1e-6 * max(np.abs(x[:N]).max(), 1.0)
     assert np.abs(P.rho - x[N : N + K]).max() < 1e-5 * max(np.abs(x[N : N + K]).max(), 1.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_resort_finds_the_same_and_what_acts(seed):
+    # Fails if the resort solves another problem, or leaves a wrong beginning for the next one.
+    P = solved(*random_problem(seed))
+    a, rho = P.a.copy(), P.rho.copy()
+    P.a[:], P.rho[:], P.acts[:], P.lives[:] = 0.0, 0.0, 0, 0
+    find_by_steps(P)
+    assert np.abs(P.a - a).max() < 1e-6 * max(np.abs(a).max(), 1.0)
+    assert np.abs(P.rho - rho).max() < 1e-5 * max(rho.max(), 1.0)
+    assert solve_program(Handle(P).key) == OK
+    assert P.count[SOLVES] == 1
 
 
 def test_from_its_own_solution_it_takes_one_solve():

@@ -212,9 +212,27 @@ def test_other_figures(walking):
 def test_a_hold_ends_at_rest(walking, walked):
     reference = clean(walking, hold=0.4)
     assert reference.times[-1] - walked.times[-1] == pytest.approx(0.65, abs=0.01)
-    last = slice(-round(0.35 / reference.dt), None)
+    last = slice(-round(0.2 / reference.dt), None)
     assert np.abs(reference.v[last]).max() < 0.05
     assert apart(reference) < 1e-3
+
+
+def test_what_comes_down_as_a_hold_begins_stands(walking):
+    # The walk ends with a foot just above the ground: held there, the body would have one foot to stand on, and fall.
+    reference = clean(walking.frames(slice(0, 252)), hold=0.6)
+    assert {stance.link for stance in reference.stances if stance.end == len(reference)} >= {"left_foot", "right_foot"}
+
+
+def test_every_stance_has_its_own_tilt(walking):
+    # Fails if one tilt is taken off all stances: half of them would then be on their heels throughout.
+    q, place = walking.q.copy(), walking.figure.joints["left_ankle"].q
+    tilt = 0.05 * np.tanh(8.0 * (walking.times - walking.times.mean()))
+    q[:, place] = turns.product(q[:, place], turns.from_vector(tilt[:, None] * np.array((0.0, 1.0, 0.0))))
+    reference = clean(replace(walking, q=q, clip=None, links={}))
+    stances = [s for s in reference.stances if s.link == "left_foot" and (s.end - s.start) * reference.dt > 0.3]
+    assert len(stances) >= 2
+    for stance in stances:
+        assert stance.bears.all(axis=1).mean() > 0.2
 
 
 def test_another_style_is_another_reference(walking, walked):

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from brachiate import moves
 from brachiate.filter.clean import clean
+from brachiate.filter.footwork import Footwork
 from brachiate.filter.reference import Reference, Stance
 from brachiate.filter.schedule import NEVER, Schedule
+from brachiate.filter.settings import FilterSettings
 from brachiate.motion.motion import motion_of
 
 DT = 0.002
@@ -107,3 +112,23 @@ def test_the_body_as_a_whole_is_the_references(squat):
     assert np.gradient(whole.centre, DT, axis=0)[1:-1] == pytest.approx(whole.speed[1:-1], abs=5e-4)
     assert whole.inertia == pytest.approx(np.swapaxes(whole.inertia, 1, 2))
     assert (np.linalg.eigvalsh(whole.inertia) > 0.1).all()
+
+
+def test_a_foot_that_leaves_late_keeps_its_offset(steps):
+    # Where it lands next is another place: fails if the offset of one is taken from the other.
+    places = [x.copy() for x in steps.places]
+    places[0][300:, :, 0] += 0.3
+    schedule = copy(steps)
+    schedule.places = places
+    body: Any = SimpleNamespace(
+        control=SimpleNamespace(stands=np.array([4, 0])),
+        dt=DT,
+        corners=[4, 4],
+        places=lambda n: steps.places[n][0],
+        bearing=lambda: [steps.places[0][0], np.zeros((0, 3))],
+    )
+    feet = Footwork(schedule, body, FilterSettings())
+    body.control.stands[:] = 4, 0
+    feet.note(90)
+    feet.note(120)  # it should have left at 100
+    assert np.abs(feet.offset[0]).max() < 1e-9

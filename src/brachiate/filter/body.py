@@ -10,12 +10,14 @@ from brachiate.compiled import Handle, fields_of
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError, StateError
 from brachiate.filter import controller as c
-from brachiate.filter.controller import Control, decide, observe
+from brachiate.filter.controller import Control, decide, enact, observe
 from brachiate.filter.optimizer import RAYS, SOLVES, program_for
+from brachiate.filter.resort import find_by_steps
 from brachiate.filter.schedule import Sole
 from brachiate.filter.settings import FilterSettings
 from brachiate.model.data import Data
 from brachiate.model.joints import Free
+from brachiate.model.rooms import STALLED
 from brachiate.world.world import World
 
 ROWS, FORCES = 400, 384  # of the program, at most
@@ -39,6 +41,7 @@ class Body:
         self.program = program_for(model.nv, ROWS, FORCES)
         self.control = self._room(model.nv, len(model.tree.parent), len(soles))
         self._program_handle, self._control_handle = Handle(self.program), Handle(self.control)
+        self.resorts = 0  #: how often the optimizer did not come to an end, and another one did its work
         self._describe(figure, soles)
         self.tune(settings)
 
@@ -134,6 +137,12 @@ class Body:
             touches.enlarge()
         else:
             raise StateError("More of the figure is near the ground than the filter has room for. Has it fallen?")
+        if status == STALLED:
+            self.resorts += 1
+            find_by_steps(self.program)
+            status = enact(self.world.data.key, self._program_handle.key, self._control_handle.key)
+        if status:
+            self.world.data.refuse(status)
         return int(self.program.count[SOLVES])
 
     def places(self, sole: int) -> Array:

@@ -602,6 +602,24 @@ def decide(key, reference, touch, program, control):
     for k in range(n):
         P.weight[k], P.wish[k] = K.weight[k], K.wanted[k]
     status = optimize(P)
+    carry_out(W, K, P)
+    return status
+
+
+@entry
+def enact(key, program, control):
+    """Torques W.tau of accelerations and forces that were found elsewhere."""
+    _, W = open_rooms(key)
+    (K,) = open_control(control)
+    (P,) = open_program(program)
+    carry_out(W, K, P)
+    return OK
+
+
+@kernel
+def carry_out(W, K, P):
+    """Torques that bring the program's accelerations and forces, and what these do to the body as a whole."""
+    n = W.v.shape[0]
     for k in range(n):
         K.a[k] = P.a[k]
         t = K.b[k]
@@ -616,4 +634,3 @@ def decide(key, reference, touch, program, control):
         force, moment = force + f, moment + cross(vec3(K.at, j) - c, f)
     put_vec3_at(K.got, 0, (1.0 / K.mass[0]) * force + Vec3(W.gravity[0], W.gravity[1], W.gravity[2]))
     put_vec3_at(K.got, 3, moment)
-    return status
