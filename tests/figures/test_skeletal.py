@@ -148,7 +148,7 @@ def test_bodies_are_as_tall_as_people_with_their_legs():
     assert "trunk" not in {guess.what for guess in motion.guesses}
     # Necks that begin at the breast bone do not make a head lower: the skull is above its own joint.
     neck, head = (clip.skeleton.offsets[clip.skeleton.index(name)] for name in ("Neck", "Head"))
-    lower = with_offsets(clip, Neck=neck - (0, 0, 0.1), Head=head + (0, 0, 0.1))
+    lower = with_offsets(clip, Neck=neck - np.array((0, 0, 0.1)), Head=head + np.array((0, 0, 0.1)))
     assert crown(motion_of(lower)) == pytest.approx(1.8, rel=0.01)
 
 

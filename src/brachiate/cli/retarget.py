@@ -5,17 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
 from brachiate.cli.convert import figure_of
 from brachiate.cli.describe import roles_in, tell_guesses
-from brachiate.model.data import Data
+from brachiate.cli.motions import draw_strip
 from brachiate.motion.edit import resampled
 from brachiate.motion.read import read_motion
 from brachiate.motion.write import write_motion
-from brachiate.show.draw import picture
 from brachiate.transfer.retarget import Retargeted, retargeted
 
 POSES = 9  # in a strip
@@ -50,10 +48,8 @@ def retarget(
         written = write_motion(done.motion, out)
         console.print(f"  {escape(str(written))}  [dim]{len(motion)} frames of {escape(figure.name)}[/]", highlight=False, soft_wrap=True)
     if draw is not None:
-        data = Data(figure)
-        chosen = np.unique(np.linspace(0, len(motion) - 1, POSES).astype(int))
-        picture([(data, done.motion.q[k]) for k in chosen], draw, width=12.0)
-        console.print(f"  {escape(str(draw))}  [dim]{len(chosen)} poses[/]", highlight=False, soft_wrap=True)
+        count, _ = draw_strip(done.motion, draw, POSES)
+        console.print(f"  {escape(str(draw))}  [dim]{count} poses[/]", highlight=False, soft_wrap=True)
 
 
 def tell(done: Retargeted, console: Console) -> None:
