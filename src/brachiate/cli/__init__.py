@@ -219,6 +219,7 @@ def retarget(
     to_rate: Annotated[float | None, typer.Option(help="Frames a second of the result; by default as many as there are.")] = None,
     figure: Annotated[str | None, typer.Option(help=WHOSE)] = None,
     map_file: Annotated[Path | None, typer.Option("--map", help="JSON with names of links by role, where they are not found.")] = None,
+    contacts: Annotated[Path | None, typer.Option(help="What touches when: a file as check --save-contacts writes it.")] = None,
     draw: Annotated[Path | None, typer.Option(help="Write a strip of poses to this file.")] = None,
     unit: Unit = None,
     up: Up = None,
@@ -236,7 +237,7 @@ def retarget(
 
     reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton, "frames": _slice(frames)}
     body = _body(mass, height, sex, roles)
-    run(path, to, out, reading, body, source=figure, rate=to_rate, map_file=map_file, draw=draw, console=console)
+    run(path, to, out, reading, body, source=figure, rate=to_rate, map_file=map_file, contacts=contacts, draw=draw, console=console)
 
 
 @app.command("filter")

@@ -12,13 +12,15 @@ from brachiate.cli.convert import figure_of
 from brachiate.cli.describe import roles_in, tell_guesses
 from brachiate.cli.motions import draw_strip
 from brachiate.motion.edit import resampled
+from brachiate.motion.labels import load_labels
 from brachiate.motion.read import read_motion
 from brachiate.motion.write import write_motion
+from brachiate.support.spots import spots_of
 from brachiate.transfer.retarget import Retargeted, retargeted
 
 POSES = 9  # in a strip
 #: How to say otherwise what has no option of its own name.
-ELSEWHERE = {"roles": "--map"} | {what: f"retarget({what}=...)" for what in ("contacts", "scale", "ground")}
+ELSEWHERE = {"roles": "--map"} | {what: f"retarget({what}=...)" for what in ("scale", "ground")}
 
 
 def retarget(
@@ -31,6 +33,7 @@ def retarget(
     source: str | None,
     rate: float | None,
     map_file: Path | None,
+    contacts: Path | None,
     draw: Path | None,
     console: Console,
 ) -> None:
@@ -41,7 +44,8 @@ def retarget(
     motion = read_motion(path, whose, quiet=True, **body, **given)
     if rate is not None:
         motion = resampled(motion, rate)
-    done = retargeted(motion, figure, roles=roles_in(map_file) if map_file is not None else None)
+    labels = load_labels(contacts, spots_of(motion.figure).parts) if contacts is not None else None
+    done = retargeted(motion, figure, roles=roles_in(map_file) if map_file is not None else None, contacts=labels)
     tell_guesses(done.motion.guesses, console, ELSEWHERE)
     tell(done, console)
     if out is not None:
@@ -61,6 +65,7 @@ def tell(done: Retargeted, console: Console) -> None:
         "skating": f"{100 * done.skate:.2f} cm/s on the average of what stands",
         "below the ground": f"{done.penetration:.1f} mm at most",
         "off the ground": f"{done.floating:.1f} mm at most of what should stand",
+        **({"hands off what they hold": f"{done.grip:.1f} mm at most"} if done.grip else {}),
         "jerk": f"{done.jerk:.2f} times the source's",
         "at limits": ", ".join(f"{name} {share:.0%}" for name, share in limits) or "never",
     }
