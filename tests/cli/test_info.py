@@ -108,3 +108,11 @@ def test_messages_name_the_options(tmp_path, monkeypatch, capsys):
     told = capsys.readouterr().err
     assert "(On the command line: --up, --roles.)" in told
     assert told.count("\n") == 1
+
+
+def test_messages_are_written_as_they_are(tmp_path, monkeypatch, capsys):
+    (tmp_path / "users").write_text("root:x:0:0:[bold]:/root\n")
+    monkeypatch.setattr("sys.argv", ["brachiate", "info", str(tmp_path / "users")])
+    with pytest.raises(SystemExit):
+        main()
+    assert "root:x:0:0:[bold]:/root" in capsys.readouterr().err

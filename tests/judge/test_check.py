@@ -175,6 +175,14 @@ def test_metrics_do_not_depend_on_the_frame_rate(clean):
     assert half.summary["torque_peak_share_of_limit"] == pytest.approx(clean.summary["torque_peak_share_of_limit"], rel=0.2)
 
 
+def test_ends_of_motions_with_few_frames_a_second_are_as_good():
+    # Splines that only go through the frames swing there: the worst moments were the first and the last, 84 % of the weight.
+    fine, coarse = (check(motion_of(br.moves.make("walk", seconds=3.0, rate=rate))) for rate in (120.0, 30.0))
+    assert fine.summary["residual_rms_percent_weight"] < 3.0
+    assert coarse.summary["residual_rms_percent_weight"] < 4.0
+    assert coarse.frames.residual[[0, -1]].max() < 0.1 * coarse.track.weight
+
+
 def test_a_slope_is_a_slope():
     # Standing upright on a slope: gravity is not along the normal
     figure = br.figures.human28()

@@ -15,7 +15,7 @@ import brachiate
 from brachiate.errors import ArgumentError, BrachiateError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=brachiate.__doc__)
-console = Console()
+console = Console(emoji=False)  # a colon before and after a word in a path is no picture
 
 
 def _version(wanted: bool) -> None:
@@ -323,5 +323,5 @@ def main() -> None:
         app()
     except BrachiateError as error:
         told = str(error) + _hint(str(error), sys.argv[1:])
-        Console(stderr=True).print(f"[bold red]{type(error).__name__}[/]: {escape(told)}", highlight=False, soft_wrap=True)
+        Console(stderr=True, emoji=False).print(f"[bold red]{type(error).__name__}[/]: {escape(told)}", highlight=False, soft_wrap=True)
         sys.exit(1)
