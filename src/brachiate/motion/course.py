@@ -1,8 +1,9 @@
 """Course: a motion as a smooth curve, with velocities and accelerations at any time.
 
-Every number of q gets a spline of degree five through its frames, at whose ends accelerations do not change. Quaternions are taken at length one afterwards: p(t)/|p(t)| is
-smooth, and its angular velocity and acceleration follow from p, p′ and p″ exactly, so what is told is the motion of the curve, not
-differences of frames. To take out noise, frames are first passed through a low-pass filter forwards and backwards, which delays nothing.
+Every number of q gets a spline of degree five through its frames, at whose ends accelerations do not change. Quaternions are taken at
+length one afterwards: p(t)/|p(t)| is smooth, and its angular velocity and acceleration follow from p, p′ and p″ exactly, so what is told
+is the motion of the curve, not differences of frames. To take out noise, frames are first passed through a low-pass filter forwards and
+backwards, which delays nothing.
 """
 
 from __future__ import annotations
