@@ -261,6 +261,8 @@ def test_the_file_has_every_frame(clean, tmp_path):
     content = json.loads(path.read_text())
     frames = content["by_frame"]
     assert len(frames["time_s"]) == content["frames"] == len(clean.times)
+    assert max(content["effort"].values()) == pytest.approx(content["summary"]["torque_peak_share_of_limit"])
+    assert content["effort"]["left_knee"] == pytest.approx(max(frames["torque_share_of_limit"]["left_knee"]), rel=1e-5)
     assert frames["residual_N"] == pytest.approx(clean.frames.residual.tolist(), rel=1e-5, abs=1e-9)
     assert frames["flight_acceleration_m_s2"][0] is None  # it stands then
     (toe,) = (values for part, values in frames["skate_m_s"].items() if part == "left_toe")

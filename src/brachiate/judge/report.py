@@ -166,6 +166,13 @@ class Report:
         }
 
     @cached_property
+    def effort(self) -> dict[str, float]:
+        """Largest torque of every coordinate as a share of what its motor can bring, by name; none where that is not known."""
+        share = self.frames.torque
+        known = np.isfinite(share).any(axis=0)
+        return {name: float(np.nanmax(share[:, k])) for k, name in enumerate(self.motion.figure.coordinates) if known[k]}
+
+    @cached_property
     def legacy(self) -> dict[str, float]:
         """Metrics as others have defined them."""
         return legacy_metrics(self.track, self.labels)
@@ -328,6 +335,7 @@ class Report:
             "faults": list(self.faults),
             "worst": [moment._asdict() for moment in self.worst],
             "summary": self.summary,
+            "effort": self.effort,
             "legacy": self.legacy,
             "bounds": {name: bound._asdict() for name, bound in BOUNDS.items()},
             "ground": {"height_m": ground.height, "slope_deg": ground.slope, "heading_deg": ground.heading, "friction": ground.friction},
