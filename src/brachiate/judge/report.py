@@ -169,8 +169,8 @@ class Report:
     def effort(self) -> dict[str, float]:
         """Largest torque of every coordinate as a share of what its motor can bring, by name; none where that is not known."""
         share = self.frames.torque
-        known = np.isfinite(share).any(axis=0)
-        return {name: float(np.nanmax(share[:, k])) for k, name in enumerate(self.motion.figure.coordinates) if known[k]}
+        known = np.flatnonzero(np.isfinite(share).any(axis=0))
+        return {self.motion.figure.coordinates[k]: float(np.nanmax(share[:, k])) for k in known}
 
     @cached_property
     def legacy(self) -> dict[str, float]:
