@@ -303,7 +303,7 @@ def test_hands_stay_on_the_bar_they_hold(make):
     done = retargeted(hanging(), make(), progress=False)
     assert done.contacts["left_grip"].all()
     assert done.contacts["right_grip"].all()
-    (told,) = (guess for guess in done.motion.guesses if guess.what == "holds")
+    (told,) = (guess for guess in done.motion.guesses if guess.what == "beside the ground")
     assert told.value == "left_hand 100%, right_hand 100%"
     assert done.grip < 2.0
     hands = landmarks_of(done.motion.figure)
@@ -316,7 +316,7 @@ def test_hands_stay_on_the_bar_they_hold(make):
 
 def test_who_stands_holds_nothing():
     assert not stepped().contacts["left_grip"].any()
-    assert "holds" not in {guess.what for guess in stepped().motion.guesses}
+    assert "beside the ground" not in {guess.what for guess in stepped().motion.guesses}
 
 
 def test_labels_that_say_so_hold_hands():

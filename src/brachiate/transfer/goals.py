@@ -19,7 +19,7 @@ from brachiate.motion.motion import Motion
 from brachiate.transfer import footing
 from brachiate.transfer.fit import Goals
 from brachiate.transfer.footing import Foot
-from brachiate.transfer.grips import held
+from brachiate.transfer.grips import beside_ground
 from brachiate.transfer.landmarks import Landmarks, Point, vertices_of
 from brachiate.transfer.many import Many, Points, Poses
 
@@ -103,11 +103,12 @@ class Transfer:
             found = footing.touching(self.source, self.poses, self.times, self.leg, self.ground)
             told = ", ".join(f"{role} {label.mean():.0%}" for role, label in found.items() if label.any())
             self.guesses.append(Guess("on the ground", told or "nothing", "by height and speed", "contacts"))
-            grips = held(self.motion, np.any(list(found.values()), axis=0)) if self._reaches_up() else {}
-            found |= grips
-            if grips:
-                told = ", ".join(f"{role.replace('grip', 'hand')} {label.mean():.0%}" for role, label in grips.items())
-                self.guesses.append(Guess("holds", told, "nothing else carries the motion then, and hands stay there", "contacts"))
+            others = beside_ground(self.motion, np.any(list(found.values()), axis=0))
+            if others:
+                told = ", ".join(f"{role.replace('grip', 'hand')} {label.mean():.0%}" for role, label in others.items())
+                why = "what touches the ground cannot carry the motion then, and these stay where they are"
+                self.guesses.append(Guess("beside the ground", told, why, "contacts"))
+            found |= {role: found.get(role, False) | label for role, label in others.items()}
         else:
             found, more = footing.labels(given, self.f)
             self.guesses += more
@@ -134,19 +135,6 @@ class Transfer:
         if lost:
             self.guesses.append(Guess("not in the target", ", ".join(lost), f"{target.model.name} has no such joint"))
         return path, parts
-
-    def _reaches_up(self) -> bool:
-        """Whether there are hands that are ever above the shoulders."""
-        return any(
-            bool(
-                (self.poses.point(*self.source.points[f"{side}_hand"]) - self.poses.point(*self.source.points[f"{side}_shoulder"]))[
-                    :, 2
-                ].max()
-                > 0.0
-            )
-            for side in SIDES
-            if all(f"{side}_{part}" in self.source.points for part in ("hand", "shoulder"))
-        )
 
     def _goes_along(self, role: str) -> bool:
         """Whether a part of the target is one with a part that has goals of its own."""
