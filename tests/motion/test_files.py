@@ -112,3 +112,14 @@ def test_columns_are_taken_by_name_where_names_are_beside(tmp_path):
     (tmp_path / "sway.names.txt").write_text("\n".join(names).replace("left_hip", "left_hop"))
     with pytest.raises(MotionFileError, match=r"table of another robot; it lacks 'left_hip' and has 'left_hop'"):
         read_csv(path, motion.figure)
+
+
+def test_letters_that_are_none_are_refused(tmp_path):
+    motion = swaying(robot())
+    save_motion(motion, tmp_path / "sway.npz")
+    with np.load(tmp_path / "sway.npz") as file:
+        content = dict(file)
+    content["name"] = np.array([0x110000], np.uint32).view("<U1")
+    np.savez(tmp_path / "sway.npz", **content)
+    with pytest.raises(FileFormatError, match="'name' has letters that are none"):
+        load_motion(tmp_path / "sway.npz", motion.figure)
