@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
 from tests.clip.people import stepping
 from typer.testing import CliRunner
 
-from brachiate.cli import app
-from brachiate.io.bvh import format_bvh
+import brachiate as br
+from brachiate import moves
+from brachiate.cli import app, main
+from brachiate.cli.motions import draw_strip
+from brachiate.clip.markers import Markers
+from brachiate.io.bvh import format_bvh, write_bvh
+from brachiate.io.opensim import Table, write_table
+from brachiate.io.trc import format_trc
+from brachiate.motion.motion import motion_of
 
 
 def test_what_was_assumed_is_told_and_poses_are_drawn(tmp_path):
@@ -27,3 +36,83 @@ def test_a_number_is_a_unit(tmp_path):
     result = CliRunner().invoke(app, ["info", str(path), "--unit", "0.01"])
     assert result.exit_code == 0
     assert "--unit" not in result.output
+
+
+def run(*words):
+    return CliRunner(env={"COLUMNS": "140"}).invoke(app, ["info", *map(str, words)], catch_exceptions=False)
+
+
+def test_who_stays_in_one_place_is_drawn_side_by_side(tmp_path):
+    pytest.importorskip("matplotlib")
+    for name, beside in (("squat", True), ("walk", False)):
+        motion = motion_of(moves.make(name, seconds=8.0, rate=10.0))
+        before = motion.q.copy()
+        assert draw_strip(motion, tmp_path / "strip.png", 6) == (6, beside)
+        assert (motion.q == before).all()
+
+
+def test_markers(tmp_path):
+    places = np.linspace(0.1, 1.7, 5 * 2 * 3).reshape(5, 2, 3)
+    places[2, 1] = np.nan
+    (tmp_path / "m.trc").write_text(format_trc(Markers(("Heel", "Head"), np.arange(5) / 100, places)))
+    told = run(tmp_path / "m.trc").output
+    for words in ("TRC, 5 frames, 100 a second, 0.04 s, 2 markers", "Heel, Head; 1 gaps, in Head", "to 1.700 m high", "--up"):
+        assert words in told
+    with pytest.raises(br.BrachiateError, match="no body to draw"):
+        run(tmp_path / "m.trc", "--draw", tmp_path / "m.png")
+    with pytest.raises(br.BrachiateError, match="rate= means nothing for markers"):
+        run(tmp_path / "m.trc", "--rate", 3)
+    with pytest.raises(br.BrachiateError, match=r"has markers, not angles of joints.*inverse kinematics"):
+        br.read_motion(tmp_path / "m.trc")
+
+
+def test_plates_and_other_tables(tmp_path):
+    names = [f"ground_force_{k}{axis}" for k in "vp" for axis in "xyz"]
+    values = np.tile((0.0, 700.0, 0.0, 0.0, 0.0, 0.0), (4, 1))
+    values[0, 1] = 0.0
+    write_table(Table("grf", np.arange(4) / 10, tuple(names), values), tmp_path / "grf.mot")
+    assert "plate ground_force: up to 700 N upwards, more than 20 N in 75 % of the rows" in run(tmp_path / "grf.mot").output
+    with pytest.raises(br.BrachiateError, match="has forces of 1 plates, and no motion"):
+        br.read_motion(tmp_path / "grf.mot")
+    write_table(Table("angles", np.arange(4) / 10, ("a", "b"), np.ones((4, 2))), tmp_path / "other.sto")
+    assert "say which with --figure" in run(tmp_path / "other.sto").output
+
+
+def test_motions_of_a_figure_and_the_file_it_came_from(tmp_path):
+    clip = moves.make("squat", seconds=1.0)
+    write_bvh(clip, tmp_path / "squat.bvh")
+    motion = br.read_motion(tmp_path / "squat.bvh", quiet=True)
+    motion.save(tmp_path / "squat.npz")
+    with pytest.raises(br.BrachiateError, match=r"whose motion is it\?.*figure="):
+        run(tmp_path / "squat.npz")
+    told = run(tmp_path / "squat.npz", "--figure", tmp_path / "squat.bvh", "--frames", "10:50").output
+    assert "squat.npz: NPZ, 40 frames" in told
+    assert f"{motion.figure.nv} degrees of freedom" in told
+
+
+@pytest.mark.parametrize(("words", "count"), [(":20", 20), ("100:", 21), ("5:8", 3)])
+def test_some_of_the_frames(tmp_path, words, count):
+    write_bvh(moves.make("squat", seconds=1.0, rate=120.0), tmp_path / "squat.bvh")
+    assert f"BVH, {count} frames" in run(tmp_path / "squat.bvh", "--frames", words).output
+    for wrong in ("7", "a:b", ":", "-3:5"):
+        with pytest.raises(br.BrachiateError, match=r"expected FIRST:END"):
+            run(tmp_path / "squat.bvh", f"--frames={wrong}")
+
+
+def test_messages_name_the_options(tmp_path, monkeypatch, capsys):
+    text = format_bvh(moves.make("squat", seconds=1.0)).replace("Head", "X1")
+    (tmp_path / "strange.bvh").write_text(text)
+    monkeypatch.setattr("sys.argv", ["brachiate", "info", str(tmp_path / "strange.bvh")])
+    with pytest.raises(SystemExit):
+        main()
+    told = capsys.readouterr().err
+    assert "(On the command line: --up, --roles.)" in told
+    assert told.count("\n") == 1
+
+
+def test_messages_are_written_as_they_are(tmp_path, monkeypatch, capsys):
+    (tmp_path / "users").write_text("root:x:0:0:[bold]:/root\n")
+    monkeypatch.setattr("sys.argv", ["brachiate", "info", str(tmp_path / "users")])
+    with pytest.raises(SystemExit):
+        main()
+    assert "root:x:0:0:[bold]:/root" in capsys.readouterr().err

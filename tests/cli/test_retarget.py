@@ -11,8 +11,9 @@ from tests.clip.people import stepping
 from typer.testing import CliRunner
 
 import brachiate as br
+from brachiate import moves
 from brachiate.cli import app, main
-from brachiate.io.bvh import format_bvh
+from brachiate.io.bvh import format_bvh, write_bvh
 from brachiate.motion.files import load_motion
 
 
@@ -57,3 +58,15 @@ def test_doors(walk, tmp_path, monkeypatch, capsys):
     broken.write_text('{"left_knee": 3}')
     assert "by role" in told(str(walk), "--to", "human28", "--map", str(broken))
     assert "cannot be read" in told(str(walk), "--to", "human28", "--map", str(tmp_path / "none.json"))
+
+
+def test_contacts_that_are_given_are_kept(tmp_path):
+    write_bvh(moves.make("hang", seconds=1.0, rate=30.0), tmp_path / "hang.bvh")
+    runner = CliRunner(env={"COLUMNS": "140"})
+    contacts = tmp_path / "contacts.txt"
+    assert runner.invoke(app, ["check", str(tmp_path / "hang.bvh"), "--save-contacts", str(contacts)]).exit_code == 0
+    words = ["retarget", str(tmp_path / "hang.bvh"), "--to", "human28", "--contacts", str(contacts)]
+    done = runner.invoke(app, words, catch_exceptions=False)
+    assert "hands off what they hold" in done.output
+    contacts.write_text("\n".join(line for line in contacts.read_text().splitlines() if "hand" not in line or line.startswith("#")))
+    assert "hands off what they hold" not in runner.invoke(app, words, catch_exceptions=False).output

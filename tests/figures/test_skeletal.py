@@ -115,3 +115,47 @@ def test_doors():
         grow(replace(clip, skeleton=Skeleton(skeleton.names, skeleton.parents, offsets, skeleton.ends)))
     with pytest.raises(ValueError, match=r"mass"):
         grow(clip, mass=-3.0)
+
+
+def crown(motion):
+    """How high the head reaches above the soles in the first frame [m]."""
+    data = br.Data(motion.figure)
+    data.assign(q=motion.q[0])
+    br.kinematics.update_poses(data)
+    poses = br.kinematics.link_poses(data)
+    head, foot = poses["head"], poses["left_foot"]
+    (skull,) = motion.figure.links["head"].shapes
+    sole = motion.figure.sites["left_sole"].position
+    top = head.position + head.rotation @ skull.position
+    return float(top[2] + skull.radius + 0.5 * skull.length - (foot.position + foot.rotation @ sole)[2])
+
+
+def with_offsets(clip, **offsets):
+    """The same clip with some joints elsewhere in their parents."""
+    skeleton = clip.skeleton
+    changed, places = skeleton.offsets.copy(), clip.places.copy()
+    for name, offset in offsets.items():
+        j = skeleton.index(name)
+        changed[j] = offset
+        places[:, j] = offset
+    return replace(clip, skeleton=Skeleton(skeleton.names, skeleton.parents, changed, skeleton.ends), places=places)
+
+
+def test_bodies_are_as_tall_as_people_with_their_legs():
+    clip = br.moves.make("squat", height=1.8)
+    motion = motion_of(clip)
+    assert crown(motion) == pytest.approx(1.8, rel=0.01)
+    assert "trunk" not in {guess.what for guess in motion.guesses}
+    # Necks that begin at the breast bone do not make a head lower: the skull is above its own joint.
+    neck, head = (clip.skeleton.offsets[clip.skeleton.index(name)] for name in ("Neck", "Head"))
+    lower = with_offsets(clip, Neck=neck - np.array((0, 0, 0.1)), Head=head + np.array((0, 0, 0.1)))
+    assert crown(motion_of(lower)) == pytest.approx(1.8, rel=0.01)
+
+
+def test_bones_of_no_length_are_told():
+    # As in the BVH files of CMU's motions that most people have: the neck begins where the chest does
+    clip = br.moves.make("squat", height=1.8)
+    motion = motion_of(with_offsets(clip, Neck=(0.0, 0.0, 0.0)))
+    (told,) = (guess for guess in motion.guesses if guess.what == "trunk")
+    assert told.value == f"short: the body stands {crown(motion):.2f} m tall"
+    assert told.why == "its bones say so, and none leads up to Neck; masses are those of a body of 1.80 m"

@@ -6,12 +6,18 @@ import io
 import json
 import random
 import re
+import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
+from tests.io.c3d_files import c3d_file
 
+import brachiate as br
 from brachiate.clip.clip import Clip
 from brachiate.clip.markers import Markers
 from brachiate.clip.settle import settle
@@ -20,15 +26,20 @@ from brachiate.io.amass import parse_amass
 from brachiate.io.amc import parse_amc
 from brachiate.io.asf import parse_asf
 from brachiate.io.bvh import format_bvh, parse_bvh
+from brachiate.io.c3d import parse_c3d
 from brachiate.io.deepmimic import parse_deepmimic
 from brachiate.io.motion_text import decoded
 from brachiate.io.opensim import Table, format_table, parse_table
 from brachiate.io.trc import format_trc, parse_trc
+from brachiate.motion.files import load_motion, read_csv, save_motion, write_csv
 from brachiate.motion.ground import Ground
 from brachiate.motion.labels import Label, Labels, labels_from
+from brachiate.motion.motion import Motion
 
 CLIPS = ("BVH", "ASF", "AMC", "DeepMimic")
-FORMATS = (*CLIPS, "OpenSim", "TRC", "contacts", "AMASS")
+FORMATS = (*CLIPS, "OpenSim", "TRC", "contacts", "AMASS", "table", "archive")
+FORMATS = (*FORMATS, "C3D") if find_spec("c3d") else FORMATS  # which an extra reads
+BINARY = ("AMASS", "archive", "C3D")
 FRAMES = 6
 LONGEST = 1000  # letters of a message
 MOST = 200_000  # bytes of a file: longer ones take longer, and show nothing more
@@ -123,7 +134,43 @@ def _amass() -> bytes:
     return file.getvalue()
 
 
-OTHERS: dict[str, Callable[[], bytes]] = {"OpenSim": _table, "TRC": _trc, "contacts": _contacts, "AMASS": _amass}
+@cache
+def robot() -> br.Model:
+    """Somebody whose motions are in tables and archives."""
+    b = br.ModelBuilder("robot")
+    b.link("base", joint=br.Free(), mass=10.0, inertia=(1, 1, 1))
+    for side in ("left", "right"):
+        b.link(f"{side}_leg", parent="base", joint=br.Revolute("y"), joint_name=f"{side}_hip", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    return b.build()
+
+
+def _motion() -> Motion:
+    q = np.tile(robot().neutral, (FRAMES, 1))
+    q[:, 7:] = np.random.default_rng(3).uniform(-1, 1, (FRAMES, 2))
+    contacts = Labels((Label("left_leg", 0.0, 0.1),), Ground(0.0))
+    return Motion(robot(), np.arange(FRAMES) / 30.0, q, "sway", contacts=contacts, forces={"left_leg": np.ones((FRAMES, 6))})
+
+
+def _in_a_file(write: Callable[[Motion, Path], None], name: str) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        write(_motion(), Path(folder) / name)
+        return (Path(folder) / name).read_bytes()
+
+
+def _c3d() -> bytes:
+    random = np.random.default_rng(5)
+    return c3d_file(random.normal(size=(FRAMES, 2, 3)) * 500.0, random.normal(size=(FRAMES, 2, 3)))
+
+
+OTHERS: dict[str, Callable[[], bytes]] = {
+    "OpenSim": _table,
+    "TRC": _trc,
+    "contacts": _contacts,
+    "AMASS": _amass,
+    "table": lambda: _in_a_file(write_csv, "sway.csv"),
+    "archive": lambda: _in_a_file(save_motion, "sway.npz"),
+    "C3D": _c3d,
+}
 
 
 def _bvh_lines(name: str, place: tuple[float, ...], indent: str) -> list[str]:
@@ -222,6 +269,39 @@ def _encoding(data: bytes, random: Generator) -> bytes:
     return text.encode(name, "replace")[int(random.integers(0, 2)) * int(random.integers(0, 4)) :]
 
 
+def _numbers(data: bytes, random: Generator) -> bytes:
+    """Whole numbers and fractions within bytes that are no text, replaced by odd ones: sizes, counts, places."""
+    k = int(random.integers(0, max(len(data) - 8, 1)))
+    kind = str(random.choice(("<u1", "<u2", "<i2", "<u4", "<i4", "<f4", "<f8", ">u2")))
+    odd = np.array((0, 1, 2, 127, 255, 256, 32767, 65535, 2**31 - 1, 2**32 - 1, np.nan, np.inf, -1.0, 1e30))
+    value = float(random.choice(odd))
+    if kind[1] != "f":
+        value = int(value) % 256 ** int(kind[2]) if np.isfinite(value) else 0
+    whole = np.array(value).astype(kind.replace("i", "u")).tobytes()
+    return data[:k] + whole + data[k + len(whole) :]
+
+
+def _inside(data: bytes, random: Generator) -> bytes:
+    """What is in an archive made wrong, and packed again, so that its checksum is right."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            content = {entry.filename: archive.read(entry) for entry in archive.infolist()}
+    except Exception:  # it is no archive any more
+        return data
+    if not content:
+        return data
+    name = str(random.choice(list(content)))
+    way = (_numbers, _numbers, _bytes, _words, _cut)[int(random.integers(0, 5))]
+    content[name] = way(content[name], random)
+    if random.random() < 0.05:
+        del content[name]
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, inner in content.items():
+            archive.writestr(zipfile.ZipInfo(name), inner)
+    return file.getvalue()
+
+
 def _nested(data: bytes, random: Generator) -> bytes:
     """Something that opens, hundreds of times."""
     lines = data.split(b"\n")
@@ -250,8 +330,11 @@ def mutated(form: str, seed: int) -> bytes:
     """A file made wrong in one to three ways; the same seed gives the same file."""
     random = np.random.default_rng((FORMATS.index(form), seed))
     data = sample(form)
+    ways = WAYS
+    if form in BINARY:
+        ways = (*WAYS, *([_numbers] * 6)) if form == "C3D" else (*WAYS, *([_inside] * 12))
     for _ in range(int(random.integers(1, 4))):
-        data = WAYS[int(random.integers(0, len(WAYS)))](data, random)[:MOST]
+        data = ways[int(random.integers(0, len(ways)))](data, random)[:MOST]
     return data
 
 
@@ -284,7 +367,7 @@ def outcome(form: str, data: bytes) -> str:
     """
     with np.errstate(divide="raise", over="raise", invalid="raise"):
         if form in OTHERS and form != "AMASS":
-            return _outcome_of_text(form, data)
+            return _outcome_of_others(form, data)
         try:
             clip = parsed(form, data)
         except MotionError as error:
@@ -303,8 +386,14 @@ def outcome(form: str, data: bytes) -> str:
     return "read"
 
 
-def _outcome_of_text(form: str, data: bytes) -> str:
+def _outcome_of_others(form: str, data: bytes) -> str:
     try:
+        if form in ("archive", "table"):
+            return _outcome_of_motion(form, data)
+        if form == "C3D":
+            capture = parse_c3d(data, "file")
+            assert capture.markers is None or not np.isinf(capture.markers.positions).any(), "a number that is not finite"
+            return "read"
         text = decoded(data, "file")
         if form == "OpenSim":
             table = parse_table(text, "file")
@@ -317,6 +406,16 @@ def _outcome_of_text(form: str, data: bytes) -> str:
             assert all(np.isfinite((c.start, c.end)).all() for c in labels.contacts), "a number that is not finite"
     except BrachiateError as error:
         return _refused(error)
+    return "read"
+
+
+def _outcome_of_motion(form: str, data: bytes) -> str:
+    """Motions of a figure are read from files, not from bytes."""
+    with tempfile.NamedTemporaryFile(suffix=".npz" if form == "archive" else ".csv") as file:
+        file.write(data)
+        file.flush()
+        motion = load_motion(file.name, robot()) if form == "archive" else read_csv(file.name, robot())
+    assert np.isfinite(motion.q).all(), "a number that is not finite"
     return "read"
 
 

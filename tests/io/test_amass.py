@@ -258,7 +258,7 @@ def test_read_by_the_names_inside(tmp_path, capsys):
     with pytest.raises(MotionFileError, match=r"brings a skeleton of its own"):
         br.read_motion(path, br.figures.human28())
     save_motion(motion, tmp_path / "ours.npz")
-    with pytest.raises(MotionFileError, match=r"whose motion is it\? Give the figure"):
+    with pytest.raises(MotionFileError, match=r"whose motion is it\? The file does not say. Give the figure"):
         br.read_motion(tmp_path / "ours.npz")
     with pytest.raises(MotionFileError, match=r"whose motion is it\? It has no skeleton"):
         read_clip(tmp_path / "ours.npz")

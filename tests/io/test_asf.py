@@ -258,11 +258,11 @@ def test_bones_without_motion_stay_as_they_rest():
 def test_the_skeleton_beside(tmp_path):
     motion = tmp_path / "07_run_02.amc"
     motion.write_text(amc(numbers()))
-    with pytest.raises(MotionFileError, match=r"07_run_02\.amc: .* there is no ASF file beside it\. Say where it is: skeleton_path="):
+    with pytest.raises(MotionFileError, match=r"07_run_02\.amc: .* there is no ASF file beside it\. Say where it is: skeleton="):
         read_amc(motion)
     (tmp_path / "other.ASF").write_text(asf())
     guess = read_amc(motion).guesses[0]
-    assert (guess.value, guess.why, guess.flag) == ("other.ASF", "it is the only ASF file in the same folder", "skeleton_path")
+    assert (guess.value, guess.why, guess.flag) == ("other.ASF", "it is the only ASF file in the same folder", "skeleton")
     (tmp_path / "08.asf").write_text("never read")
     with pytest.raises(MotionFileError, match=r"none of 08\.asf, other\.ASF beside it has its name\. Say where it is"):
         read_amc(motion)

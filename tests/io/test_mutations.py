@@ -35,6 +35,6 @@ def test_files_made_wrong_are_read_or_refused(form):
         except Exception as error:
             raise AssertionError(f"{form} seed {seed}: {type(error).__name__}: {error}") from error
         assert time.process_time() - start < SOON, f"{form} seed {seed} takes too long"
-    # Both come about; archives have checksums, and hardly anything that is changed in them goes unnoticed
-    assert min(found.values()) > (0 if form == "AMASS" else COUNT / 20)
+    # Both come about; archives have checksums, so that what is changed from outside is always noticed
+    assert min(found.values()) > (COUNT / 50 if form in ("AMASS", "archive") else COUNT / 20)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1024 * ROOM

@@ -175,6 +175,14 @@ def test_metrics_do_not_depend_on_the_frame_rate(clean):
     assert half.summary["torque_peak_share_of_limit"] == pytest.approx(clean.summary["torque_peak_share_of_limit"], rel=0.2)
 
 
+def test_ends_of_motions_with_few_frames_a_second_are_as_good():
+    # Splines that only go through the frames swing there: the worst moments were the first and the last, 84 % of the weight.
+    fine, coarse = (check(motion_of(br.moves.make("walk", seconds=3.0, rate=rate))) for rate in (120.0, 30.0))
+    assert fine.summary["residual_rms_percent_weight"] < 3.0
+    assert coarse.summary["residual_rms_percent_weight"] < 4.0
+    assert coarse.frames.residual[[0, -1]].max() < 0.1 * coarse.track.weight
+
+
 def test_a_slope_is_a_slope():
     # Standing upright on a slope: gravity is not along the normal
     figure = br.figures.human28()
@@ -232,3 +240,37 @@ def test_bad_input_is_refused(given, words):
 def test_too_few_frames_are_refused():
     with pytest.raises(MotionError, match="three"):
         check(jump().frames(slice(0, 2)))
+
+
+def test_a_body_that_spins_up_in_the_air_is_found(clean):
+    motion = jump()
+    q = motion.q.copy()
+    late = np.clip((motion.times - 0.45) / 0.1, 0.0, 1.0)
+    angle = 0.5 * late**2 * (3 - 2 * late)  # about its own centre, more or less: it falls as before
+    q[:, 3:7] = turns.product(turns.from_vector(angle[:, None] * np.array((0.0, 0.0, 1.0))), q[:, 3:7])
+    report = faulty(q)
+    assert "spin" in report.faults
+    assert report.scores["spin"] > 5 * clean.scores["spin"]
+    assert 0.4 < report.times[np.nanargmax(report.frames.spin)] < 0.6
+    assert "spin" not in clean.faults
+
+
+def test_the_file_has_every_frame(clean, tmp_path):
+    path = tmp_path / "report.json"
+    clean.save(path)
+    content = json.loads(path.read_text())
+    frames = content["by_frame"]
+    assert len(frames["time_s"]) == content["frames"] == len(clean.times)
+    assert max(content["effort"].values()) == pytest.approx(content["summary"]["torque_peak_share_of_limit"])
+    assert content["effort"]["left_knee"] == pytest.approx(max(frames["torque_share_of_limit"]["left_knee"]), rel=1e-5)
+    assert frames["residual_N"] == pytest.approx(clean.frames.residual.tolist(), rel=1e-5, abs=1e-9)
+    assert frames["flight_acceleration_m_s2"][0] is None  # it stands then
+    (toe,) = (values for part, values in frames["skate_m_s"].items() if part == "left_toe")
+    assert [x is None for x in toe] == np.isnan(clean.frames.skate[:, clean.track.spots.parts.index("left_toe")]).tolist()
+
+
+def test_files_that_cannot_be_written_are_refused(clean, tmp_path):
+    with pytest.raises(BrachiateError, match=r"the report cannot be written \(No such file or directory\)"):
+        clean.save(tmp_path / "nowhere" / "report.json")
+    with pytest.raises(BrachiateError, match="the contacts cannot be written"):
+        clean.labels.save(tmp_path)

@@ -71,7 +71,7 @@ def test_tables_of_robots(tmp_path):
     back = read_csv(tmp_path / "sway.csv", model)
     assert back.q == pytest.approx(motion.q, abs=1e-8)
     assert back.times == pytest.approx(motion.times)
-    assert [g.what for g in back.guesses] == ["quaternions", "angles", "frame rate"]
+    assert [g.what for g in back.guesses] == ["quaternions", "angles", "joints", "frame rate"]
     names = (tmp_path / "sway.names.txt").read_text().split("\n")
     assert names[0] == "# robot, 30 frames/s, metres and radians, z up"
     assert names[1:12] == ["x", "y", "z", "qx", "qy", "qz", "qw", "left_hip", "left_slide", "right_hip", "right_slide"]
@@ -92,5 +92,34 @@ def test_tables_that_are_refused(tmp_path):
     path.write_text("x,y,z,qx,qy,qz,qw,a,b,c,d\n")
     with pytest.raises(MotionFileError, match=r"line 1: 'x' is no number"):
         read_csv(path, model)
-    with pytest.raises(MotionError, match=r"'chest' is no hinge or slide"):
+    with pytest.raises(MotionError, match=r"'chest' \(spherical\) is no hinge or slide.*Retarget it"):
         read_csv(path, br.figures.human28())
+
+
+def test_columns_are_taken_by_name_where_names_are_beside(tmp_path):
+    motion = swaying(robot())
+    path = tmp_path / "sway.csv"
+    write_csv(motion, path)
+    rows = [line.split(",") for line in path.read_text().splitlines()]
+    names = (tmp_path / "sway.names.txt").read_text().splitlines()
+    order = np.random.default_rng(1).permutation(len(rows[0]))
+    path.write_text("\n".join(",".join(row[k] for k in order) for row in rows))
+    (tmp_path / "sway.names.txt").write_text("\n".join([names[0].replace("30", "50"), *(names[1 + k] for k in order)]))
+    back = read_csv(path, motion.figure)
+    assert back.q == pytest.approx(motion.q, abs=1e-8)
+    assert back.times[1] == pytest.approx(0.02)
+    assert {guess.what: guess.value for guess in back.guesses}["joints"] == "by name"
+    (tmp_path / "sway.names.txt").write_text("\n".join(names).replace("left_hip", "left_hop"))
+    with pytest.raises(MotionFileError, match=r"table of another robot; it lacks 'left_hip' and has 'left_hop'"):
+        read_csv(path, motion.figure)
+
+
+def test_letters_that_are_none_are_refused(tmp_path):
+    motion = swaying(robot())
+    save_motion(motion, tmp_path / "sway.npz")
+    with np.load(tmp_path / "sway.npz") as file:
+        content = dict(file)
+    content["name"] = np.array([0x110000], np.uint32).view("<U1")
+    np.savez(tmp_path / "sway.npz", **content)
+    with pytest.raises(FileFormatError, match="'name' has letters that are none"):
+        load_motion(tmp_path / "sway.npz", motion.figure)

@@ -32,7 +32,7 @@ def test_archives_need_their_figure(walk, tmp_path):
     motion = br.read_motion(walk, quiet=True)
     save_motion(motion, tmp_path / "walk.npz")
     assert (br.read_motion(tmp_path / "walk.npz", motion.figure).q == motion.q).all()
-    with pytest.raises(MotionFileError, match=r"whose motion is it\? Give the figure"):
+    with pytest.raises(MotionFileError, match=r"whose motion is it\? The file does not say. Give the figure"):
         br.read_motion(tmp_path / "walk.npz")
     with pytest.raises(MotionFileError, match=r"brings a skeleton of its own"):
         br.read_motion(walk, motion.figure)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -26,6 +27,7 @@ from brachiate.transfer.many import Many
 from brachiate.transfer.retarget import Retargeted, retarget, retargeted
 
 RATE = 30.0
+G1 = "g1_description/urdf/g1_29dof_rev_1_0.urdf"
 
 
 @cache
@@ -280,7 +282,7 @@ def test_doors():
 # --- robots -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["g1_description/urdf/g1_29dof_rev_1_0.urdf", "talos_data/robots/talos_reduced.urdf"])
+@pytest.mark.parametrize("name", [G1, "talos_data/robots/talos_reduced.urdf"])
 def test_robots(name):
     done = retargeted(steps().frames(slice(0, 40)), robot(name), progress=False)
     assert outside(done.motion) == {}
@@ -288,3 +290,41 @@ def test_robots(name):
     assert done.penetration < 2.0
     assert done.floating < 3.0
     assert done.jerk < 2.0
+
+
+@cache
+def hanging() -> Motion:
+    return motion_of(br.moves.make("hang", seconds=2.0, rate=RATE))
+
+
+@pytest.mark.parametrize("make", [human, lambda: robot(G1)], ids=["human28", "g1"])
+def test_hands_stay_on_the_bar_they_hold(make):
+    # Nobody says that there is a bar: nothing else could carry who hangs.
+    done = retargeted(hanging(), make(), progress=False)
+    assert done.contacts["left_grip"].all()
+    assert done.contacts["right_grip"].all()
+    (told,) = (guess for guess in done.motion.guesses if guess.what == "beside the ground")
+    assert told.value == "left_hand 100%, right_hand 100%"
+    assert done.grip < 2.0
+    hands = landmarks_of(done.motion.figure)
+    poses = Many(done.motion.figure).poses(done.motion.q)
+    for side in ("left", "right"):
+        assert np.ptp(poses.point(*hands.points[f"{side}_hand"]), axis=0).max() < 3e-3
+    # The shoulders of human28 are at the end of their twist there. (Frames by themselves: 300 times for G1.)
+    assert done.jerk < (3.0 if done.motion.figure.name.startswith("g1") else 15.0)
+
+
+def test_who_stands_holds_nothing():
+    assert not stepped().contacts["left_grip"].any()
+    assert "beside the ground" not in {guess.what for guess in stepped().motion.guesses}
+
+
+def test_labels_that_say_so_hold_hands():
+    motion = hanging()
+    labels = br.check(motion).labels
+    assert {label.how for label in labels.contacts} == {"holds"}
+    assert retargeted(motion, human(), contacts=labels, progress=False).grip < 2.0
+    letting_go = replace(labels, contacts=tuple(replace(label, end=1.0) for label in labels.contacts))
+    done = retargeted(motion, human(), contacts=letting_go, progress=False)
+    assert (done.contacts["left_grip"] == (motion.times <= 1.0)).all()
+    assert done.grip < 2.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,10 +12,10 @@ from rich.console import Console
 from rich.markup import escape
 
 import brachiate
-from brachiate.errors import BrachiateError
+from brachiate.errors import ArgumentError, BrachiateError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=brachiate.__doc__)
-console = Console()
+console = Console(emoji=False)  # a colon before and after a word in a path is no picture
 
 
 def _version(wanted: bool) -> None:
@@ -84,12 +85,14 @@ def play(
     run(name, {"seconds": seconds, "dt": dt, "integrator": integrator}, out, picture, console)
 
 
+WHOSE = "Whose motion it is, for files without a skeleton: a model file, a name, or the BVH or AMC file that it came from."
 # What motion files leave open, said on the command line.
 Unit = Annotated[str | None, typer.Option(help="Unit of lengths: m, cm, mm, in, ft, cmu, or metres as a number.")]
 Up = Annotated[str | None, typer.Option(help="The axis of the file that points upwards: x, y or z.")]
 RestFrame = Annotated[bool | None, typer.Option(help="Whether the first frame is a T-pose to be dropped.")]
 Rate = Annotated[float | None, typer.Option(help="Frames a second, where the file does not say it.")]
 Bones = Annotated[Path | None, typer.Option(help="The ASF file of an AMC file, or joints at rest (.json, .npz) for AMASS.")]
+Frames = Annotated[str | None, typer.Option(help="Which frames, counted from 0: FIRST:END, such as 120:600; 120: is all from there on.")]
 Mass = Annotated[float | None, typer.Option(help="Of the body [kg].")]
 Height = Annotated[float | None, typer.Option(help="Of the body [m].")]
 Sex = Annotated[str, typer.Option(help="male or female: whose proportions of mass.")]
@@ -129,12 +132,14 @@ def motions(
 
 @app.command()
 def info(
-    path: Annotated[Path, typer.Argument(help="A motion file: BVH, AMC (its ASF beside it), DeepMimic's JSON or AMASS's NPZ.")],
+    path: Annotated[Path, typer.Argument(help="A motion file of any format, or one of markers or force plates.")],
+    figure: Annotated[str | None, typer.Option(help=WHOSE)] = None,
     unit: Unit = None,
     up: Up = None,
     rest_frame: RestFrame = None,
     rate: Rate = None,
     skeleton: Bones = None,
+    frames: Frames = None,
     mass: Mass = None,
     height: Height = None,
     sex: Sex = "male",
@@ -144,15 +149,15 @@ def info(
     """Tell what a motion file holds, and what was assumed to read it."""
     from brachiate.cli.motions import info as tell  # noqa: PLC0415
 
-    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton, "height": height}
-    tell(path, reading, _body(mass, height, sex, roles), draw, console)
+    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton, "frames": _slice(frames)}
+    tell(path, reading, _body(mass, height, sex, roles), figure, draw, console)
 
 
 @app.command()
 def convert(
     source: Annotated[Path, typer.Argument(help="A motion file: BVH, AMC, DeepMimic's JSON, NPZ (AMASS's or ours), CSV, MOT or STO.")],
     out: Annotated[Path, typer.Argument(help="What to write: .bvh, .glb, .gltf, .npz, .tracker.npz, .csv, .mot or .sto.")],
-    figure: Annotated[str | None, typer.Option(help="Whose motion it is, for files without a skeleton: a model file or a name.")] = None,
+    figure: Annotated[str | None, typer.Option(help=WHOSE)] = None,
     to_rate: Annotated[float | None, typer.Option(help="Frames a second to write; by default as many as there are.")] = None,
     order: Annotated[str | None, typer.Option(help="Of joints and bodies in .tracker.npz: depth or breadth.")] = None,
     unit: Unit = None,
@@ -160,6 +165,7 @@ def convert(
     rest_frame: RestFrame = None,
     rate: Rate = None,
     skeleton: Bones = None,
+    frames: Frames = None,
     mass: Mass = None,
     height: Height = None,
     sex: Sex = "male",
@@ -168,7 +174,7 @@ def convert(
     """Read a motion in one format and write it in another."""
     from brachiate.cli.convert import convert as run  # noqa: PLC0415
 
-    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton}
+    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton, "frames": _slice(frames)}
     body = _body(mass, height, sex, roles)
     run(source, out, reading, body, figure, {"rate": to_rate, "order": order}, console)
 
@@ -176,7 +182,7 @@ def convert(
 @app.command()
 def check(
     path: Annotated[Path, typer.Argument(help="A motion file: BVH, AMC, DeepMimic's JSON, NPZ (AMASS's or ours), CSV, MOT or STO.")],
-    figure: Annotated[str | None, typer.Option(help="Whose motion it is, for files without a skeleton: a model file or a name.")] = None,
+    figure: Annotated[str | None, typer.Option(help=WHOSE)] = None,
     ground: Annotated[str | None, typer.Option(help="flat, flat:HEIGHT, slope:ANGLE or slope:ANGLE:HEADING, then ,friction=MU.")] = None,
     contacts: Annotated[Path | None, typer.Option(help="What touches when: a file as --save-contacts writes it.")] = None,
     supports: Annotated[bool | None, typer.Option(help="Whether steps, seats and bars are looked for beside the ground.")] = None,
@@ -189,6 +195,7 @@ def check(
     rest_frame: RestFrame = None,
     rate: Rate = None,
     skeleton: Bones = None,
+    frames: Frames = None,
     mass: Mass = None,
     height: Height = None,
     sex: Sex = "male",
@@ -197,7 +204,7 @@ def check(
     """Tell how far a motion is from what a body can do: forces nobody brings, feet that slide, torques beyond its strength."""
     from brachiate.cli.check import run  # noqa: PLC0415
 
-    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton}
+    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton, "frames": _slice(frames)}
     judging = {"ground": ground, "contacts": contacts, "supports": supports}
     judging["cutoff"] = "auto" if cutoff is None else cutoff or None
     files = {"json": json, "plot": plot, "save_contacts": save_contacts}
@@ -210,14 +217,16 @@ def retarget(
     to: Annotated[str, typer.Option(help="Who shall do it: the name of a built-in figure, or a URDF or MJCF file.")],
     out: Annotated[Path | None, typer.Option(help="What to write: .npz, .csv, .bvh, .glb, .tracker.npz, ...")] = None,
     to_rate: Annotated[float | None, typer.Option(help="Frames a second of the result; by default as many as there are.")] = None,
-    figure: Annotated[str | None, typer.Option(help="Whose motion it is, for files without a skeleton: a model file or a name.")] = None,
+    figure: Annotated[str | None, typer.Option(help=WHOSE)] = None,
     map_file: Annotated[Path | None, typer.Option("--map", help="JSON with names of links by role, where they are not found.")] = None,
+    contacts: Annotated[Path | None, typer.Option(help="What touches when: a file as check --save-contacts writes it.")] = None,
     draw: Annotated[Path | None, typer.Option(help="Write a strip of poses to this file.")] = None,
     unit: Unit = None,
     up: Up = None,
     rest_frame: RestFrame = None,
     rate: Rate = None,
     skeleton: Bones = None,
+    frames: Frames = None,
     mass: Mass = None,
     height: Height = None,
     sex: Sex = "male",
@@ -226,9 +235,9 @@ def retarget(
     """Move another figure as a motion file says: the same poses, within its limits, feet where they stand."""
     from brachiate.cli.retarget import retarget as run  # noqa: PLC0415
 
-    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton}
+    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton, "frames": _slice(frames)}
     body = _body(mass, height, sex, roles)
-    run(path, to, out, reading, body, source=figure, rate=to_rate, map_file=map_file, draw=draw, console=console)
+    run(path, to, out, reading, body, source=figure, rate=to_rate, map_file=map_file, contacts=contacts, draw=draw, console=console)
 
 
 @app.command("filter")
@@ -243,7 +252,7 @@ def filter_(
     push: Annotated[
         list[str] | None, typer.Option(help="link:x,y,z@time+duration [N, s], such as chest:80,0,0@1.0+0.1; any number.")
     ] = None,
-    figure: Annotated[str | None, typer.Option(help="Whose motion it is, for files without a skeleton: a model file or a name.")] = None,
+    figure: Annotated[str | None, typer.Option(help=WHOSE)] = None,
     ground: Annotated[str | None, typer.Option(help="flat or flat:HEIGHT, then ,friction=MU.")] = None,
     contacts: Annotated[Path | None, typer.Option(help="What touches when: a file as check --save-contacts writes it.")] = None,
     unit: Unit = None,
@@ -282,6 +291,24 @@ def _length(unit: str | None) -> str | float | None:
         return unit
 
 
+def _slice(frames: str | None) -> slice | None:
+    """Frames from one to before another: ``FIRST:END``, either of which may be left out."""
+    if frames is None:
+        return None
+    match = re.fullmatch(r"\s*(\d*)\s*:\s*(\d*)\s*", frames)
+    if not match or match[0].strip() == ":":
+        raise ArgumentError(f"--frames {frames}: expected FIRST:END, counted from 0, such as 120:600, 120: or :600.")
+    return slice(*(int(word) if word else None for word in match.groups()))
+
+
+def _hint(message: str, words: list[str]) -> str:
+    """Options of the command that was called which a message speaks of by the names they have in Python: ``up='y'``."""
+    command = typer.main.get_command(app).commands.get(next(iter(words), ""))  # type: ignore[attr-defined]
+    known = {parameter.name: parameter.opts[0] for parameter in command.params if parameter.opts[0].startswith("--")} if command else {}
+    meant = [known[name] for name in dict.fromkeys(re.findall(r"\b([a-z_]+)=", message)) if name in known]
+    return f" (On the command line: {', '.join(meant)}.)" if meant else ""
+
+
 @app.command()
 def warmup(core: Annotated[bool, typer.Option("--core", help="All but the filter, which takes a minute or two.")] = False) -> None:
     """Compile everything now, so that nothing has to wait later."""
@@ -295,5 +322,6 @@ def main() -> None:
     try:
         app()
     except BrachiateError as error:
-        Console(stderr=True).print(f"[bold red]{type(error).__name__}[/]: {escape(str(error))}", highlight=False, soft_wrap=True)
+        told = str(error) + _hint(str(error), sys.argv[1:])
+        Console(stderr=True, emoji=False).print(f"[bold red]{type(error).__name__}[/]: {escape(told)}", highlight=False, soft_wrap=True)
         sys.exit(1)

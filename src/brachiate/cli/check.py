@@ -27,6 +27,7 @@ ROWS = {
     "torque": ("torque against its limit", "torque_peak_share_of_limit", "at most", None, ""),
     "limit": ("joints beyond their limits", "limit_max_deg", "deg at most", "limit_share", "of the time"),
     "flight": ("acceleration beside gravity in flight", "flight_acceleration_rms_m_s2", "m/s² RMS", "flight_share", "of the time"),
+    "spin": ("moment about the centre of mass in flight", "flight_moment_rms_Nm", "N·m RMS", None, ""),
 }
 
 
@@ -63,7 +64,9 @@ def _tell(report: Report, console: Console) -> None:
         bound = BOUNDS[name]
         color = "green" if value <= bound.physical else "yellow" if value <= bound.nearly else "red"
         more = f"{shown(s[second], other)} {other}" if second else ""
-        table.add_row(what, f"[{color}]{shown(s[first], unit)} {unit}[/]", more, _bound(report, name))
+        much = f"[{color}]{shown(s[first], unit)} {unit}[/]"
+        unknown = _unknown(report, name)
+        table.add_row(what, *((unknown, "") if unknown else (much, more)), _bound(report, name))
     console.print(table)
     console.print(
         f"in contact {100 * s['contact_share']:.0f} % of the time; jerk {s['jerk_rms_m_s3']:.0f} m/s³ RMS"
@@ -81,6 +84,17 @@ def _tell(report: Report, console: Console) -> None:
         )
 
 
+def _unknown(report: Report, name: str) -> str:
+    """Why nothing can be said about a metric, if that is so."""
+    if name == "limit" and not report.limit_names:
+        return "[dim]its joints have no limits[/]"
+    if name == "torque" and not np.isfinite(report.frames.torque).any():
+        return "[dim]its motors have no limits[/]"
+    if name in ("flight", "spin") and not np.isfinite(report.frames.flight).any():
+        return "[dim]it never flies[/]"
+    return ""
+
+
 def shown(value: float, unit: str) -> str:
     """A number as its unit has it."""
     if unit in ("of the time", "at most", "of it above 0.05"):
@@ -94,6 +108,7 @@ def _bound(report: Report, name: str) -> str:
     shown = {
         "residual": f"{bound * weight:.0f} N ({100 * bound:.0f} % of the weight)",
         "moment": f"{bound * lever:.1f} N·m",
+        "spin": f"{bound * lever:.1f} N·m",
         "skate": f"{bound:g} m/s",
         "cone": f"{100 * bound:.0f} %",
         "torque": f"{100 * bound:.0f} %",

@@ -14,6 +14,8 @@ from brachiate.errors import UnknownName
 from brachiate.motion.read import read_motion
 from brachiate.motion.write import write_motion
 
+SKELETONS = (".bvh", ".amc")  # files that bring a body
+
 
 def convert(
     source: Path, out: Path, reading: dict[str, Any], body: dict[str, Any], figure: str | None, writing: dict[str, Any], console: Console
@@ -34,9 +36,14 @@ def convert(
 
 
 def figure_of(name: str, console: Console) -> br.Model:
-    """A built-in figure, or one from a file; a robot that its file fixes to the world is read as one that moves."""
+    """A built-in figure, or one from a file; a robot that its file fixes to the world is read as one that moves.
+
+    A motion file that brings a skeleton is the body that is built for it.
+    """
     if name in br.figures.FIGURES:
         return built_in(name)
+    if Path(name).suffix.lower() in SKELETONS:
+        return read_motion(name, quiet=True).figure
     if "." not in name and "/" not in name and not Path(name).exists():
         raise UnknownName("file or built-in figure", name, br.figures.FIGURES, "this folder or package")
     model = br.read_model(name)

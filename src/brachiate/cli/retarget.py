@@ -5,22 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
 from brachiate.cli.convert import figure_of
 from brachiate.cli.describe import roles_in, tell_guesses
-from brachiate.model.data import Data
+from brachiate.cli.motions import draw_strip
 from brachiate.motion.edit import resampled
+from brachiate.motion.labels import load_labels
 from brachiate.motion.read import read_motion
 from brachiate.motion.write import write_motion
-from brachiate.show.draw import picture
+from brachiate.support.spots import spots_of
 from brachiate.transfer.retarget import Retargeted, retargeted
 
 POSES = 9  # in a strip
 #: How to say otherwise what has no option of its own name.
-ELSEWHERE = {"roles": "--map"} | {what: f"retarget({what}=...)" for what in ("contacts", "scale", "ground")}
+ELSEWHERE = {"roles": "--map"} | {what: f"retarget({what}=...)" for what in ("scale", "ground")}
 
 
 def retarget(
@@ -33,6 +33,7 @@ def retarget(
     source: str | None,
     rate: float | None,
     map_file: Path | None,
+    contacts: Path | None,
     draw: Path | None,
     console: Console,
 ) -> None:
@@ -43,17 +44,16 @@ def retarget(
     motion = read_motion(path, whose, quiet=True, **body, **given)
     if rate is not None:
         motion = resampled(motion, rate)
-    done = retargeted(motion, figure, roles=roles_in(map_file) if map_file is not None else None)
+    labels = load_labels(contacts, spots_of(motion.figure).parts) if contacts is not None else None
+    done = retargeted(motion, figure, roles=roles_in(map_file) if map_file is not None else None, contacts=labels)
     tell_guesses(done.motion.guesses, console, ELSEWHERE)
     tell(done, console)
     if out is not None:
         written = write_motion(done.motion, out)
         console.print(f"  {escape(str(written))}  [dim]{len(motion)} frames of {escape(figure.name)}[/]", highlight=False, soft_wrap=True)
     if draw is not None:
-        data = Data(figure)
-        chosen = np.unique(np.linspace(0, len(motion) - 1, POSES).astype(int))
-        picture([(data, done.motion.q[k]) for k in chosen], draw, width=12.0)
-        console.print(f"  {escape(str(draw))}  [dim]{len(chosen)} poses[/]", highlight=False, soft_wrap=True)
+        count, _ = draw_strip(done.motion, draw, POSES)
+        console.print(f"  {escape(str(draw))}  [dim]{count} poses[/]", highlight=False, soft_wrap=True)
 
 
 def tell(done: Retargeted, console: Console) -> None:
@@ -65,6 +65,7 @@ def tell(done: Retargeted, console: Console) -> None:
         "skating": f"{100 * done.skate:.2f} cm/s on the average of what stands",
         "below the ground": f"{done.penetration:.1f} mm at most",
         "off the ground": f"{done.floating:.1f} mm at most of what should stand",
+        **({"hands off what they hold": f"{done.grip:.1f} mm at most"} if done.grip else {}),
         "jerk": f"{done.jerk:.2f} times the source's",
         "at limits": ", ".join(f"{name} {share:.0%}" for name, share in limits) or "never",
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -33,6 +34,9 @@ SLOW, LOW = 0.15, 0.04  # [m/s] and [m]: an ankle no faster, and no higher than 
 COLLAR = 0.01  # of the body is what a collar bone that turns takes with it
 GIRDLE = 0.4  # of the upper trunk belongs to the shoulders
 UNEVEN = 0.03  # [m] by which ankles of feet on one floor are off their middle at most
+LARGEST = 1.6  # times the usual height of a skull: tips of heads that are farther up are hats
+SHORT = 0.95  # of the stature that legs say: who stands less tall has a short trunk
+LEG = (("hip", "knee"), ("knee", "ankle"))
 FEW = 5  # frames are enough to know how a foot stands
 LINKS: Mapping[str, str] = {
     "hip": "thigh", "knee": "shank", "ankle": "foot", "toe": "toes", "clavicle": "clavicle", "shoulder": "upper_arm", "elbow": "forearm",
@@ -93,6 +97,12 @@ def grow(
         guesses.append(Guess("mass", f"{mass:.0f} kg", f"a lean person of {height:.2f} m", "mass"))
     plant = _Plant(clip, anatomy, Body(height, mass, sex), name)
     model = plant.build()
+    tall = plant.stands()
+    if tall < SHORT * height:
+        stubs = plant.stubs()
+        bare = f", and none leads up to {', '.join(stubs[:3])}" if stubs else ""
+        why = f"its bones say so{bare}; masses are those of a body of {height:.2f} m"
+        guesses.append(Guess("trunk", f"short: the body stands {tall:.2f} m tall", why))
     hinges = [link for j, link in plant.names.items() if isinstance(plant.joints[j], Revolute)]
     if hinges:
         guesses.append(Guess("hinges", ", ".join(hinges), f"they turn about one axis, to {np.degrees(ONE_LINE):g} degrees"))
@@ -121,6 +131,7 @@ class _Plant:
         self.parts: dict[int, list[MassProperties]] = defaultdict(list)  # by joint, from the joint along the axes at rest
         self.shapes: dict[int, list[Shape]] = defaultdict(list)
         self.depths = self._depths()
+        self.crown = np.zeros(3)  # of the head, at rest
 
     def _names(self) -> dict[int, str]:
         """Joints that become links, by name: not what hangs on wrists, toes and the head, or a stub that nothing hangs on."""
@@ -259,21 +270,48 @@ class _Plant:
         if np.linalg.norm(line) < 1e-3:
             line = np.array((0.0, 0.0, 1.0))
         up = line / np.linalg.norm(line)
-        vertex = base + (b.height - b.neck) * up
+        vertex = self.crown = base + up * self._rise(base, up)
         segment = b.segment("head")
         # What is above the skull's base is the head's, wherever its joint is, and joints of the neck share what is below.
         skull = b.skull - b.neck
         most = {j: skull * k / len(self.anatomy.necks) for k, j in enumerate(self.anatomy.necks)} | {top: skull}
         turning = [j for j in (*self.anatomy.necks, top) if j in self.names and not isinstance(self.joints[j], Fixed)]
-        for piece in matter.slices(segment, vertex, vertex - segment.length * up):
-            t = float((piece.center - base) @ up)
+        low = vertex - segment.length * up
+        for piece in matter.slices(segment, vertex, low):
+            t = float((piece.center - low) @ up)
             below = [j for j in turning if min(float((self.rest[j] - base) @ up), most[j]) <= t + 1e-9]
             self.put(below[-1] if below else self.clip.skeleton.parents[self.anatomy.necks[0] if self.anatomy.necks else top], piece)
         middle = vertex - 0.11 * b.size * up
         round_head = Capsule.between(middle - 0.03 * b.size * up, middle + 0.02 * b.size * up, 0.088 * b.size, color=looks.SKIN)
         self.shapes[top].append(_moved(round_head, -self.rest[top]))
-        for j in self.anatomy.necks[:1]:
-            self.shapes[j].append(Capsule.between(np.zeros(3), 0.06 * b.size * up, 0.052 * b.girth, color=looks.SKIN))
+        joints = [*self.anatomy.necks, top]
+        for j, above in pairwise(joints):
+            bone = self.rest[above] - self.rest[j]
+            if np.linalg.norm(bone) > 1e-3:
+                self.shapes[j].append(Capsule.between(np.zeros(3), bone, 0.052 * b.girth, color=looks.SKIN))
+
+    def _rise(self, base: Array, up: Array) -> float:
+        """How far the crown of the head is above the first joint of the neck [m].
+
+        A skull is above its joint, and where a skeleton tells the tip of the head, it ends there. Joints of necks say less: some begin at
+        the breast bone.
+        """
+        b, top = self.body, self.anatomy["head"]
+        skull = b.height - b.skull
+        tip = float((self._tip(top, self.rest[top]) - self.rest[top]) @ up)
+        return max(b.height - b.neck, float((self.rest[top] - base) @ up) + float(np.clip(tip, skull, LARGEST * skull)))
+
+    def stands(self) -> float:
+        """How tall the body is with straight legs, from its soles to the crown of its head [m]."""
+        hips = 0.5 * (self.at("left_hip") + self.at("right_hip"))
+        legs = [sum(float(np.linalg.norm(self.at(f"{side}_{a}") - self.at(f"{side}_{b}"))) for a, b in LEG) for side in SIDES]
+        return sum(legs) / len(legs) + self.body.ankle + float((self.crown - hips)[2])
+
+    def stubs(self) -> list[str]:
+        """Names of joints of trunk and neck that are where the joint is that carries them, though one is above the other in a body."""
+        skeleton = self.clip.skeleton
+        upper = (*self.anatomy.spine[1:], *self.anatomy.necks, self.anatomy["head"])
+        return [skeleton.names[j] for j in upper if np.linalg.norm(skeleton.offsets[j]) < 1e-3]
 
     def limb(self, joint: int, segment: str, end: Array, radius: float, color: looks.Color) -> None:
         """A segment from a joint to a place."""

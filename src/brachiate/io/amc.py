@@ -29,13 +29,13 @@ class _Block(NamedTuple):
 
 
 def read_amc(
-    path: str | PathLike[str], skeleton_path: str | PathLike[str] | None = None, *, frames: slice | None = None, rate: float | None = None
+    path: str | PathLike[str], skeleton: str | PathLike[str] | None = None, *, frames: slice | None = None, rate: float | None = None
 ) -> Clip:
     """Read an AMC file as it is, in its own units and axes.
 
     Args:
         path: The motion.
-        skeleton_path: Its ASF file. By default the one in the same folder whose name is that of the motion up to an underscore
+        skeleton: Its ASF file. By default the one in the same folder whose name is that of the motion up to an underscore
             (``01.asf`` for ``01_01.amc``), or else the only one there.
         frames: Which frames; all by default.
         rate: Frames a second; by default what the file says, and 120 if it says nothing.
@@ -43,10 +43,10 @@ def read_amc(
     path = Path(path)
     text = read_text(path)
     guesses = []
-    if skeleton_path is None:
-        skeleton_path, why = _skeleton_beside(path)
-        guesses.append(Guess("skeleton", skeleton_path.name, why, "skeleton_path"))
-    return parse_amc(text, str(path), read_asf(skeleton_path), frames=frames, rate=rate, guesses=guesses)
+    if skeleton is None:
+        skeleton, why = _skeleton_beside(path)
+        guesses.append(Guess("skeleton", skeleton.name, why, "skeleton"))
+    return parse_amc(text, str(path), read_asf(skeleton), frames=frames, rate=rate, guesses=guesses)
 
 
 def _skeleton_beside(path: Path) -> tuple[Path, str]:
@@ -63,7 +63,7 @@ def _skeleton_beside(path: Path) -> tuple[Path, str]:
     if len(there) == 1:
         return there[0], "it is the only ASF file in the same folder"
     told = "there is no ASF file beside it" if not there else f"none of {', '.join(file.name for file in there[:6])} beside it has its name"
-    raise MotionFileError(f"{path}: an AMC file needs its skeleton, and {told}. Say where it is: skeleton_path='subject.asf'.")
+    raise MotionFileError(f"{path}: an AMC file needs its skeleton, and {told}. Say where it is: skeleton='subject.asf'.")
 
 
 def parse_amc(

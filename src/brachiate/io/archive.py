@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import sys
 import zipfile
 from collections.abc import Collection
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.lib import format as npy
 
 from brachiate.doors import Array
@@ -92,6 +94,9 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, where: str, what: s
         if any(n < 0 for n in shape) or size > entry.file_size:
             raise ValueError(f"{_name(entry)!r} claims to have the shape {shape}, for which {entry.file_size} bytes are too few")
         with archive.open(entry) as file:
-            return npy.read_array(file, allow_pickle=False, max_header_size=_LONGEST_HEADER)
+            array = npy.read_array(file, allow_pickle=False, max_header_size=_LONGEST_HEADER)
+        if dtype.kind == "U" and np.frombuffer(array.tobytes(), dtype.byteorder + "u4").max(initial=0) > sys.maxunicode:
+            raise ValueError(f"{_name(entry)!r} has letters that are none")
+        return array
     except Exception as problem:  # a damaged archive can fail in any of its readers
         raise FileFormatError(f"{where} is not {what}, or it is damaged ({str(problem)[:200]}).") from None

@@ -13,7 +13,7 @@ from brachiate.errors import FileFormatError, MotionFileError
 from brachiate.io.motion_text import decoded, read_bytes
 
 _HEAD = 8192  # bytes are enough to tell
-_READABLE = "BVH, AMC (with its ASF), DeepMimic's JSON and AMASS's NPZ"
+_READABLE = "BVH, AMC (with its ASF), DeepMimic's JSON and AMASS's NPZ are, and tables (.mot, .sto, .csv) by their names"
 _SETTLED = ("DeepMimic", "AMASS")  # their readers know units and axes
 
 
@@ -72,7 +72,7 @@ def format_of(path: Path) -> str:
         raise MotionFileError(f"{path} is an ASF skeleton without motion. Give the AMC file that goes with it; the ASF is found beside it.")
     if text[:1] == "{" and '"frames"' in text.lower():
         return "DeepMimic"
-    raise MotionFileError(f"{path}: this is no motion file that can be read: {_READABLE} are. It begins with {text[:40]!r}.")
+    raise MotionFileError(f"{path}: this is no motion file that can be read: {_READABLE}. It begins with {text[:40]!r}.")
 
 
 def is_amass(path: Path) -> bool:
@@ -95,7 +95,7 @@ def _archived(path: Path) -> str:
     if has_motion(names):
         return "AMASS"
     if "joint_q" in names:
-        raise MotionFileError(f"{path}: whose motion is it? It has no skeleton. Give the figure: read_motion(path, figure).")
+        raise MotionFileError(f"{path}: whose motion is it? It has no skeleton. Give the figure: figure=...")
     found = ", ".join(name[:30] for name in names[:8]) or "nothing"
     raise MotionFileError(f"{path}: this archive is no motion that can be read. AMASS has 'poses' and 'trans' in it; this has {found}.")
 
@@ -109,9 +109,7 @@ def _bvh(path: Path, given: dict[str, Any]) -> Clip:
 def _amc(path: Path, given: dict[str, Any]) -> Clip:
     from brachiate.io.amc import read_amc  # noqa: PLC0415
 
-    if "skeleton" in given:
-        given["skeleton_path"] = given.pop("skeleton")
-    return read_amc(path, **_only(given, path, "frames", "rate", "skeleton_path"))
+    return read_amc(path, **_only(given, path, "frames", "rate", "skeleton"))
 
 
 def _deepmimic(path: Path, given: dict[str, Any]) -> Clip:
@@ -131,7 +129,7 @@ def _amass(path: Path, given: dict[str, Any]) -> Clip:
 def _only(given: dict[str, Any], path: Path, *known: str) -> dict[str, Any]:
     for key in given:
         if key not in known:
-            raise MotionFileError(f"{path}: {key.removesuffix('_path')}= means nothing for this format. Leave it out.")
+            raise MotionFileError(f"{path}: {key}= means nothing for this format. Leave it out.")
     return given
 
 

@@ -1,10 +1,10 @@
-"""Files, read with limits: every reader takes its bytes from here."""
+"""Files, read with limits and written in words: every reader takes its bytes from here."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from brachiate.errors import BrachiateError
+from brachiate.errors import ArgumentError, BrachiateError
 
 
 def read_bytes(path: Path, most: int, what: str, error: type[BrachiateError], first: int = -1) -> bytes:
@@ -29,3 +29,11 @@ def read_bytes(path: Path, most: int, what: str, error: type[BrachiateError], fi
             return file.read(first)
     except OSError as problem:
         raise error(f"{path} cannot be read: {problem.strerror}.") from None
+
+
+def write_text(path: Path, text: str, what: str) -> None:
+    """Write a text file, or say why it cannot be: ``what`` it is, for messages."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise ArgumentError(f"{path}: {what} cannot be written ({problem.strerror}). Choose another file.") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
@@ -15,6 +15,7 @@ import numpy as np
 from brachiate.clip.clip import Guess
 from brachiate.contact.carry import NOTHING
 from brachiate.doors import Array
+from brachiate.io.disk import write_text
 from brachiate.judge.legacy import legacy_metrics
 from brachiate.judge.metrics import Measures
 from brachiate.motion.labels import Labels
@@ -24,7 +25,7 @@ from brachiate.support.track import Track
 
 PHYSICAL, NEARLY, NOT = "physical", "nearly physical", "not physical"
 APART = 0.25  # [s] between the worst moments
-FAMILY: Mapping[str, str] = {"moment": "residual", "flight": "residual"}  # metrics that mostly go wrong together
+FAMILY: Mapping[str, str] = {"moment": "residual", "flight": "residual", "spin": "residual"}  # metrics that mostly go wrong together
 SKATES = 0.05  # [m/s]
 EXACT = 1e-6  # [m] what is round-off of a place
 STRIPES: Mapping[int, tuple[str, str]] = {1: ("stands", "#1f6f8b"), 2: ("holds", "#edae49")}
@@ -51,6 +52,7 @@ BOUNDS: Mapping[str, Bound] = {
     "torque": Bound(1.0, 1.5, "needs more torque than there is"),
     "limit": Bound(np.radians(2.0), np.radians(10.0), "is beyond its limit"),
     "flight": Bound(0.5, 2.0, "does not fall as what flies does"),
+    "spin": Bound(0.01, 0.05, "spins faster or slower in the air, where nothing turns it"),
 }
 
 
@@ -158,9 +160,17 @@ class Report:
             "flight_share": _mean(np.isfinite(m.flight)),
             "flight_acceleration_rms_m_s2": _rms(m.flight[np.isfinite(m.flight)]),
             "flight_moment_rms_Nm": _rms(m.spin[np.isfinite(m.spin)]),
+            "flight_moment_rms_percent_weight_height": 100.0 * _rms(m.spin[np.isfinite(m.spin)]) / lever,
             "jerk_rms_m_s3": _rms(m.jerk),
             "frames_without_solution": float(self.track.missed),
         }
+
+    @cached_property
+    def effort(self) -> dict[str, float]:
+        """Largest torque of every coordinate as a share of what its motor can bring, by name; none where that is not known."""
+        share = self.frames.torque
+        known = np.flatnonzero(np.isfinite(share).any(axis=0))
+        return {self.motion.figure.coordinates[k]: float(np.nanmax(share[:, k])) for k in known}
 
     @cached_property
     def legacy(self) -> dict[str, float]:
@@ -182,6 +192,7 @@ class Report:
             "torque": _high(np.nan_to_num(m.torque).max(axis=1, initial=0.0)),
             "limit": _high(m.limit.max(axis=1, initial=0.0)),
             "flight": s["flight_acceleration_rms_m_s2"],
+            "spin": s["flight_moment_rms_percent_weight_height"] / 100.0,
         }
 
     @property
@@ -258,6 +269,7 @@ class Report:
             "torque": (torque[0] / BOUNDS["torque"].physical, torque[1]),
             "limit": (limit[0] / BOUNDS["limit"].physical, limit[1]),
             "flight": (np.nan_to_num(m.flight) / BOUNDS["flight"].physical / 2.0, root),
+            "spin": (np.nan_to_num(m.spin) / (BOUNDS["spin"].physical * lever) / 2.0, root),
         }
 
     def lines(self) -> list[str]:
@@ -284,6 +296,30 @@ class Report:
         """Return the report in a few lines."""
         return "\n".join(self.lines())
 
+    def by_frame(self) -> dict[str, Any]:
+        """Metrics of every frame, as plain values; units are in the names. ``None`` where one does not apply.
+
+        Those of parts, joints and coordinates are by name, and only what is there at some time: what ever touches, sinks, or goes beyond
+        a limit.
+        """
+        m, parts = self.frames, self.track.spots.parts
+        needs = list(self.motion.figure.coordinates)
+        return {
+            "time_s": _plain(self.times),
+            "residual_N": _plain(m.residual),
+            "residual_moment_Nm": _plain(m.moment),
+            "skate_m_s": _named(m.skate, parts),
+            "penetration_mm": _named(1e3 * m.depth, parts),
+            "float_mm": _named(1e3 * m.float, parts),
+            "tangential_over_normal_force": _plain(np.minimum(m.slope, 1e6)),
+            "cop_outside_mm": _plain(1e3 * m.outside),
+            "torque_share_of_limit": _named(m.torque, needs),
+            "limit_rad_or_m": _named(m.limit, self.limit_names),
+            "flight_acceleration_m_s2": _plain(m.flight),
+            "flight_moment_Nm": _plain(m.spin),
+            "jerk_m_s3": _plain(m.jerk),
+        }
+
     def as_dict(self) -> dict[str, Any]:
         """Everything but the frames, as plain values."""
         ground = self.labels.ground
@@ -299,6 +335,7 @@ class Report:
             "faults": list(self.faults),
             "worst": [moment._asdict() for moment in self.worst],
             "summary": self.summary,
+            "effort": self.effort,
             "legacy": self.legacy,
             "bounds": {name: bound._asdict() for name, bound in BOUNDS.items()},
             "ground": {"height_m": ground.height, "slope_deg": ground.slope, "heading_deg": ground.heading, "friction": ground.friction},
@@ -309,8 +346,10 @@ class Report:
         }
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write everything but the frames as JSON."""
-        Path(path).write_text(json.dumps(self.as_dict(), indent=1, allow_nan=False, default=float) + "\n", encoding="utf-8")
+        """Write everything as JSON: the summary, and metrics of every frame under ``by_frame``."""
+        told = json.dumps(self.as_dict(), indent=1, allow_nan=False, default=float)
+        rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(values, allow_nan=False)}" for name, values in self.by_frame().items())
+        write_text(Path(path), f'{told[:-2]},\n "by_frame": {{\n{rows}\n }}\n}}\n', "the report")
 
     def plot(self, path: str | PathLike[str] | None = None) -> Any:
         """Draw force, residual, contacts, skate and torque over time; write the picture, or return the figure."""
@@ -341,6 +380,16 @@ class Report:
 def _listed(names: list[str]) -> str:
     """Names in a row, cut where it would get long."""
     return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
+
+
+def _plain(x: Array) -> list[float | None]:
+    """Numbers with six digits; what is none is left out."""
+    return [float(f"{value:.6g}") if np.isfinite(value) else None for value in x.tolist()]
+
+
+def _named(table: Array, names: Sequence[str]) -> dict[str, list[float | None]]:
+    """Columns by name: those that are not zero, or none, all the time."""
+    return {name: _plain(column) for name, column in zip(names, table.T, strict=True) if np.nan_to_num(column).any()}
 
 
 def _mean(x: Array) -> float:

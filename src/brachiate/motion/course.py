@@ -1,8 +1,9 @@
 """Course: a motion as a smooth curve, with velocities and accelerations at any time.
 
-Every number of q gets a spline of degree five through its frames. Quaternions are taken at length one afterwards: p(t)/|p(t)| is
-smooth, and its angular velocity and acceleration follow from p, p′ and p″ exactly, so what is told is the motion of the curve, not
-differences of frames. To take out noise, frames are first passed through a low-pass filter forwards and backwards, which delays nothing.
+Every number of q gets a spline of degree five through its frames, at whose ends accelerations do not change. Quaternions are taken at
+length one afterwards: p(t)/|p(t)| is smooth, and its angular velocity and acceleration follow from p, p′ and p″ exactly, so what is told
+is the motion of the curve, not differences of frames. To take out noise, frames are first passed through a low-pass filter forwards and
+backwards, which delays nothing.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ class Course:
             steady = filtered(times, steady, cutoff)
         degree = min(5, len(times) - 1)
         degree -= 1 - degree % 2  # even degrees have no good ends
-        self._p: BSpline = make_interp_spline(times, steady, k=degree)
+        # A curve that only goes through the frames swings at its ends, the more the farther they are apart: accelerations stay there.
+        still = [(3, np.zeros(steady.shape[1])), (4, np.zeros(steady.shape[1]))]
+        self._p: BSpline = make_interp_spline(times, steady, k=degree, bc_type=(still, still) if degree == 5 else None)
         self._rates = tuple(self._p.derivative(k) if k <= degree else None for k in (1, 2))
 
     def at(self, times: ArrayLike) -> Moments:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +24,9 @@ from brachiate.motion.motion import Motion
 FORMAT = "brachiate motion 1"
 UNITS = "s, m, rad; quaternions w x y z; free joints: position, quaternion; forces: N, then the point in m"
 RATE = 30.0  # [frames/s] of tables that do not say it
+ROOT = ("x", "y", "z", "qx", "qy", "qz", "qw")  # columns of a table that are the root's
+NAMES = ".names.txt"  # what the file beside a table ends in that has the names of its columns
+_RATE = re.compile(r"^#.*?([0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?) frames/s")
 
 
 def save_motion(motion: Motion, path: str | PathLike[str]) -> None:
@@ -96,7 +101,10 @@ def _columns(figure: Model) -> tuple[slice, list[str], Array]:
         if link is root or link.joint.nv == 0:
             continue
         if link.joint.nv != 1 or link.joint.nq != 1:
-            raise MotionError(f"Joint {link.joint_name!r} is no hinge or slide: tables of robots have one number for a joint.")
+            raise MotionError(
+                f"Joint {link.joint_name!r} ({link.joint.type}) is no hinge or slide, and tables of robots have one number for a joint: "
+                "this is a body's motion, not a robot's. Retarget it to a robot first, or write .npz, .bvh or .mot."
+            )
         names.append(link.joint_name)
         places.append(figure.joints[link.joint_name].q.start)
     return figure.joints[root.joint_name].q, names, np.array(places, int)
@@ -105,15 +113,22 @@ def _columns(figure: Model) -> tuple[slice, list[str], Array]:
 def read_csv(path: str | PathLike[str], figure: Model, *, rate: float | None = None) -> Motion:
     """Read a table as Unitree's robots have it: x y z, qx qy qz qw, then one number a joint in the figure's order; no header.
 
+    If ``NAME.names.txt`` is beside it, as :func:`write_csv` writes it, columns are taken by the names in it, in any order.
+
     Args:
         path: The file.
         figure: The robot, with a free root and hinges or slides.
-        rate: Frames a second; by default 30, as these files have.
+        rate: Frames a second; by default what the file of names says, or 30, as these files have.
     """
+    path = Path(path)
     root, names, places = _columns(figure)
     text = read_text(Path(path)).replace(",", " ").replace(";", " ")
     lines = text.splitlines()
     values = table(lines, 7 + len(names), str(path), 1, f"7 of the root and {len(names)} joints of {figure.name!r}")
+    beside = path.with_suffix(NAMES)
+    told = _named_columns(beside, figure, names) if beside.is_file() else None
+    if told is not None:
+        values = values[:, told.order]
     if not len(values):
         raise MotionFileError(f"{path} has no frames.")
     lengths = np.linalg.norm(values[:, 3:7], axis=1)
@@ -121,6 +136,11 @@ def read_csv(path: str | PathLike[str], figure: Model, *, rate: float | None = N
         k = int(np.argmax(np.abs(lengths - 1)))
         raise MotionFileError(f"{path} line {k + 1}: columns 4-7 are no unit quaternion (qx qy qz qw); they are {lengths[k]:.3g} long.")
     guesses = [Guess("quaternions", "qx qy qz qw", "columns 4-7, as Unitree's tables have them"), Guess("angles", "radians", "the same")]
+    how = ("by name", f"{beside.name} is beside it") if told is not None else ("in order", "there is no file of names beside it")
+    guesses.append(Guess("joints", *how))
+    if rate is None and told is not None and told.rate is not None:
+        rate = told.rate
+        guesses.append(Guess("frame rate", f"{rate:g} frames/s", f"{beside.name} says so", "rate"))
     if rate is None:
         rate = RATE
         guesses.append(Guess("frame rate", f"{RATE:g} frames/s", "the file does not say it", "rate"))
@@ -128,7 +148,31 @@ def read_csv(path: str | PathLike[str], figure: Model, *, rate: float | None = N
     q = np.tile(figure.neutral, (len(values), 1))
     q[:, root] = np.concatenate((values[:, :3], (values[:, [6, 3, 4, 5]].T / lengths).T), axis=1)
     q[:, places] = values[:, 7:]
-    return Motion(figure, np.arange(len(values)) / rate, q, Path(path).stem, tuple(guesses))
+    return Motion(figure, np.arange(len(values)) / rate, q, path.stem, tuple(guesses))
+
+
+class _Columns(NamedTuple):
+    """What a file of names says: where each of our columns is in the table, and how many frames a second there are."""
+
+    order: list[int]
+    rate: float | None
+
+
+def _named_columns(path: Path, figure: Model, names: list[str]) -> _Columns:
+    """Read the names of a table's columns; they must be those of this robot."""
+    lines = [line.strip() for line in read_text(path).splitlines()]
+    found = [line for line in lines if line and not line.startswith("#")]
+    wanted = [*ROOT, *names]
+    missing = [name for name in wanted if name not in found]
+    if missing or len(found) != len(wanted):
+        beyond = [name for name in found if name not in wanted]
+        raise MotionFileError(
+            f"{path} has {len(found)} names, and figure {figure.name!r} takes {len(wanted)}: this is a table of another robot"
+            + (f"; it lacks {missing[0]!r}" if missing else "")
+            + (f" and has {beyond[0][:80]!r}." if beyond else ".")
+        )
+    rate = next((match[1] for line in lines if (match := _RATE.search(line))), None)
+    return _Columns([found.index(name) for name in wanted], float(rate) if rate is not None else None)
 
 
 def write_csv(motion: Motion, path: str | PathLike[str]) -> None:
@@ -138,5 +182,5 @@ def write_csv(motion: Motion, path: str | PathLike[str]) -> None:
     path = Path(path)
     path.write_text("\n".join(",".join(f"{x:.9g}" for x in row) for row in values + 0.0) + "\n")
     rate = (len(motion) - 1) / motion.duration if len(motion) > 1 else RATE
-    told = [f"# {motion.figure.name}, {rate:.9g} frames/s, metres and radians, z up", "x", "y", "z", "qx", "qy", "qz", "qw", *names]
-    path.with_suffix(".names.txt").write_text("\n".join(told) + "\n")
+    told = [f"# {motion.figure.name}, {rate:.9g} frames/s, metres and radians, z up", *ROOT, *names]
+    path.with_suffix(NAMES).write_text("\n".join(told) + "\n")

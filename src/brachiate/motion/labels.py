@@ -12,6 +12,7 @@ import numpy as np
 from brachiate import doors
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError, MotionFileError
+from brachiate.io.disk import write_text
 from brachiate.io.motion_text import read_text
 from brachiate.motion.ground import Ground
 
@@ -75,7 +76,7 @@ class Labels:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a small text file."""
-        Path(path).write_text("\n".join(self.lines()) + "\n", encoding="utf-8")
+        write_text(Path(path), "\n".join(self.lines()) + "\n", "the contacts")
 
     def lines(self) -> list[str]:
         """The text of that file."""

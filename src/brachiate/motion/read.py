@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from brachiate.clip.clip import Guess
-from brachiate.errors import MotionFileError
+from brachiate.errors import MotionError, MotionFileError
 from brachiate.figures.gait import gait23
 from brachiate.figures.skeletal import LEAN
 from brachiate.io.clips import is_amass, read_clip
-from brachiate.io.opensim import Table, read_table
+from brachiate.io.motion_text import read_bytes
+from brachiate.io.opensim import Table, forces_of, read_table
 from brachiate.model.model import Model
 from brachiate.motion.files import load_motion, read_csv
 from brachiate.motion.gait import gait_motion, is_gait
@@ -23,6 +24,7 @@ from brachiate.motion.motion import Motion, motion_of
 from brachiate.motion.tables import read_motion_table
 
 GAIT, STATURE = "gait23", 1.75  # [m]
+TABLES, MARKERS = (".mot", ".sto"), (".trc", ".c3d")
 
 
 def read_motion(
@@ -54,15 +56,22 @@ def read_motion(
             :func:`brachiate.io.clips.read_clip`.
     """
     path = Path(path)
+    read_bytes(path, first=1)  # whether it is there at all
+    _refuse_markers(path)
     of_a_figure = _reader_for_a_figure(path)
     gait = _gait(path)
     if gait is not None and (figure is None or figure.name == GAIT):
+        chosen = reading.pop("frames", None)
         _only(reading, gait_motion, path)
         motion = _walker(gait, figure, mass, height, sex)
+        motion = motion if chosen is None else motion.frames(chosen)
     elif of_a_figure is not None:
         if figure is None:
-            raise MotionFileError(f"{path}: whose motion is it? Give the figure: read_motion(path, figure).")
+            _refuse_plates(path)
+            raise MotionFileError(f"{path}: whose motion is it? The file does not say. Give the figure: figure=...")
+        chosen = reading.pop("frames", None)
         motion = of_a_figure(path, figure, **_only(reading, of_a_figure, path))
+        motion = motion if chosen is None else motion.frames(chosen)
     else:
         if figure is not None:
             raise MotionFileError(f"{path} brings a skeleton of its own, and a body is built for it. Leave the figure out.")
@@ -73,9 +82,29 @@ def read_motion(
     return motion
 
 
+def _refuse_markers(path: Path) -> None:
+    """Refuse files of markers: they say where skin is, not how joints turn."""
+    if path.suffix.lower() in MARKERS:
+        raise MotionFileError(
+            f"{path} has markers, not angles of joints, so no body can be moved by it. Solve for the angles first (OpenSim's inverse "
+            "kinematics writes a .mot file), and give those; what is in it is told by 'brachiate info' and read by brachiate.io."
+        )
+
+
+def _refuse_plates(path: Path) -> None:
+    """Refuse tables of force plates."""
+    if path.suffix.lower() not in TABLES:
+        return
+    try:
+        count = len(forces_of(read_table(path)))
+    except MotionError:
+        return
+    raise MotionFileError(f"{path} has forces of {count} plates, and no motion. Give the table of angles that was recorded with it.")
+
+
 def _gait(path: Path) -> Table | None:
     """The table of a gait model, if the file is one."""
-    if path.suffix.lower() not in (".mot", ".sto"):
+    if path.suffix.lower() not in TABLES:
         return None
     table = read_table(path)
     return table if is_gait(table) else None

@@ -56,7 +56,7 @@ def infer(track: Track, supports: bool | None = None) -> tuple[Labels, tuple[Gue
 def _told(found: Sequence[Label]) -> Iterator[Guess]:
     """What was found beside the ground, part by part."""
     for part, how in dict.fromkeys((label.part, label.how) for label in found):
-        mine = [label for label in found if (label.part, label.how) == (part, how)]
+        mine = sorted((label for label in found if (label.part, label.how) == (part, how)), key=lambda label: label.start)
         levels = sorted({f"{label.height:.2f} m" for label in mine if label.height is not None})
         times = ", ".join(f"{label.start:.2f}-{label.end:.2f}" for label in mine[:4]) + (", ..." if len(mine) > 4 else "")
         why = "what touches the ground cannot carry the motion then, and this stays where it is"

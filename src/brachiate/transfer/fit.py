@@ -198,13 +198,12 @@ class Fit:
         q = self.within(q)
         cost = np.full(len(q), np.inf)
         todo = np.arange(len(q))
-        for k in range(8):
+        for k in range(len(q)):  # what one frame has found goes on from neighbour to neighbour
             q[todo], cost[todo] = self._descend(q[todo], todo)
-            tell((k + 1) / 8)
-            better = self._from_neighbours(q, cost)
-            if not len(better):
+            tell(1.0 - 0.8 ** (k + 1))
+            todo = self._from_neighbours(q, cost, todo)
+            if not len(todo):
                 break
-            todo = better
         return q
 
     def _descend(self, q: Array, which: Array) -> tuple[Array, Array]:
@@ -229,18 +228,19 @@ class Fit:
                 break
         return q, now.cost
 
-    def _from_neighbours(self, q: Array, cost: Array) -> Array:
-        """Frames that do better with a neighbour's joints; they get them. The root stays where it was."""
+    def _from_neighbours(self, q: Array, cost: Array, new: Array) -> Array:
+        """Frames that do better with the joints of a neighbour that is new; they get them. The root stays where it was."""
         found = np.zeros(len(q), bool)
         best = cost.copy()
         was = q.copy()
         for shift in (-1, 1):
-            tried = was.copy()
-            source = np.clip(np.arange(len(q)) + shift, 0, len(q) - 1)
-            tried = np.where(self._root_numbers(), was, was[source])
-            gained = self.normal(tried).cost < 0.7 * best - 1e-12
-            q[gained], best[gained] = tried[gained], 0.0
-            found |= gained
+            mine = new[(new - shift >= 0) & (new - shift < len(q))] - shift
+            if not len(mine):
+                continue
+            tried = np.where(self._root_numbers(), was[mine], was[mine + shift])
+            gained = self.normal(tried, mine).cost < 0.7 * best[mine] - 1e-12
+            q[mine[gained]], best[mine[gained]] = tried[gained], 0.0
+            found[mine[gained]] = True
         return np.flatnonzero(found)
 
     def _root_numbers(self) -> Array:

@@ -23,8 +23,8 @@ from brachiate.transfer.landmarks import Landmarks
 from brachiate.transfer.many import Poses
 from brachiate.transfer.sole import Sole
 
-#: What may be said to touch: ``foot`` is heel and toe both.
-TOUCHING = tuple(f"{side}_{part}" for side in SIDES for part in ("foot", "heel", "toe", "hand"))
+#: What may be said to touch: ``foot`` is heel and toe both, ``grip`` a hand that holds something, wherever that is.
+TOUCHING = tuple(f"{side}_{part}" for side in SIDES for part in ("foot", "heel", "toe", "hand", "grip"))
 LEG = 0.85  # [m] of the person that the next numbers are of
 LOW, HIGH = 0.035, 0.055  # [m] a point below the first comes to stand, above the second it is lifted
 SLOW, FAST = 0.2, 0.4  # [m/s] the same by speed

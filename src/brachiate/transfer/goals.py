@@ -19,6 +19,7 @@ from brachiate.motion.motion import Motion
 from brachiate.transfer import footing
 from brachiate.transfer.fit import Goals
 from brachiate.transfer.footing import Foot
+from brachiate.transfer.grips import beside_ground
 from brachiate.transfer.landmarks import Landmarks, Point, vertices_of
 from brachiate.transfer.many import Many, Points, Poses
 
@@ -29,6 +30,7 @@ LIMBS: Mapping[str, tuple[str, str, float]] = {
 }  # fmt: skip
 #: Parts whose orientation is kept, and how much it counts.
 PARTS: Mapping[str, float] = {"pelvis": 1.0, "chest": 1.0, "head": 0.6, "left_toe": 0.3, "right_toe": 0.3}
+SHOULDERS = ("left_shoulder", "right_shoulder")
 TRUNK = 0.4  # weight of where the shoulders are from the pelvis
 PELVIS = 3.0  # [1/m] weight of its place
 SWING, STANCE = 4.0, 120.0  # [1/m] weight of the corners of a sole
@@ -73,6 +75,7 @@ class Transfer:
         self.ground = self._ground() if ground is None else doors.number(ground, "ground")
         self.contacts = self._contacts(contacts)
         self.pelvis, self.parts = self._parts()
+        self.pelvis = self.pelvis + self._below_grips()
         self.feet = self._feet()
 
     def _ground(self) -> float:
@@ -100,11 +103,17 @@ class Transfer:
             found = footing.touching(self.source, self.poses, self.times, self.leg, self.ground)
             told = ", ".join(f"{role} {label.mean():.0%}" for role, label in found.items() if label.any())
             self.guesses.append(Guess("on the ground", told or "nothing", "by height and speed", "contacts"))
+            others = beside_ground(self.motion, np.any(list(found.values()), axis=0))
+            if others:
+                told = ", ".join(f"{role.replace('grip', 'hand')} {label.mean():.0%}" for role, label in others.items())
+                why = "what touches the ground cannot carry the motion then, and these stay where they are"
+                self.guesses.append(Guess("beside the ground", told, why, "contacts"))
+            found |= {role: found.get(role, False) | label for role, label in others.items()}
         else:
             found, more = footing.labels(given, self.f)
             self.guesses += more
         none = np.zeros(self.f, bool)
-        return {f"{side}_{part}": found.get(f"{side}_{part}", none) for side in SIDES for part in ("heel", "toe", "hand")}
+        return {f"{side}_{part}": found.get(f"{side}_{part}", none) for side in SIDES for part in ("heel", "toe", "hand", "grip")}
 
     def _parts(self) -> tuple[Array, dict[str, Array]]:
         """Path of the pelvis (f, 3), and orientations of bodies (f, 3, 3) by role."""
@@ -275,20 +284,26 @@ class Transfer:
 
     def _trunk(self) -> list[_Row]:
         """Shoulders from the pelvis: along the source's trunk and across it, as long and as wide as the target is."""
-        ends = ("left_shoulder", "right_shoulder")
-        if not all(end in marks.points for end in ends for marks in (self.source, self.target)):
+        spans = self._trunk_spans()
+        if spans is None or self._goes_along("chest"):
             return []
+        along, across = spans
+        start, each = self.target.points["pelvis"], self._each(TRUNK / float(np.linalg.norm(self._spans(self.stand, self.target)[0])))
+        sides = zip(SHOULDERS, (1.0, -1.0), strict=True)
+        return [_Row(self.target.points[end], start, along + side * across, each) for end, side in sides]
+
+    def _trunk_spans(self) -> tuple[Array, Array] | None:
+        """The source's trunk, and from its middle to the left shoulder, as long and as wide as the target's: two (f, 3); None without."""
+        if not all(end in marks.points for end in SHOULDERS for marks in (self.source, self.target)):
+            return None
         (t_long, t_wide), (s_long, s_wide) = (
             [float(np.linalg.norm(v)) for v in self._spans(poses, marks)]
             for poses, marks in ((self.stand, self.target), (self.rest, self.source))
         )
-        if min(t_long, s_long) < 0.01 or self._goes_along("chest"):
-            return []
+        if min(t_long, s_long) < 0.01:
+            return None
         along, across = self._spans(self.poses, self.source)
-        along, across = t_long / s_long * along, t_wide / max(s_wide, 1e-3) * across
-        start, each = self.target.points["pelvis"], self._each(TRUNK / t_long)
-        sides = zip(ends, (1.0, -1.0), strict=True)
-        return [_Row(self.target.points[end], start, along + side * across, each) for end, side in sides]
+        return t_long / s_long * along, t_wide / max(s_wide, 1e-3) * across
 
     def _spans(self, poses: Poses, marks: Landmarks) -> tuple[Array, Array]:
         """From the pelvis to between the shoulders, and from there to the left one: two (f, 3)."""
@@ -320,12 +335,45 @@ class Transfer:
                 rows.append(_Row(Point(body, corner), None, foot.x + foot.R @ corner, self._each(0.5 * weight)))
         return rows
 
+    def grips(self) -> dict[str, Array]:
+        """Where hands hold something, for all of that time: (f, 3) [m] by side; NaN while they do not."""
+        places = {}
+        for side in SIDES:
+            role, on = f"{side}_hand", self.contacts[f"{side}_grip"]
+            if on.any() and all(role in marks.points for marks in (self.source, self.target)):
+                path = self.scale * (self.poses.point(*self.source.points[role]) - (0.0, 0.0, self.ground))
+                places[side] = np.full((self.f, 3), np.nan)
+                for a, b in footing.runs(on):
+                    places[side][a:b] = path[a:b].mean(axis=0)
+        return places
+
+    def _below_grips(self) -> Array:
+        """What the pelvis must be moved by for arms to reach what hands hold, each part pointing where the source's does: (f, 3) [m]."""
+        shift, count = np.zeros((self.f, 3)), np.zeros(self.f)
+        spans = self._trunk_spans()
+        for side, place in self.grips().items():
+            if spans is None or f"{side}_wrist" not in self.target.points or f"{side}_wrist" not in self.source.points:
+                continue
+            along, across = spans
+            hand = self.pelvis + along + (1.0 if side == "left" else -1.0) * across
+            hand = hand + sum(self.along(side, limb) for limb in ("upper_arm", "forearm", "hand"))
+            on = np.isfinite(place[:, 0])
+            shift[on] += (place - hand)[on]
+            count += on
+        if not count.any():
+            return shift
+        known = count > 0
+        mean = np.stack([self._between(x / np.maximum(count, 1), known) for x in shift.T], axis=1)
+        fade = np.clip(1.0 - self._nearest(known) / footing.LET_GO, 0.0, 1.0)
+        return (fade * fade * (3.0 - 2.0 * fade))[:, None] * mean
+
     def _hands(self) -> list[_Row]:
-        """Palms that touch: one place for all of that time."""
-        rows = []
+        """Palms that touch, and hands that hold: one place for all of that time."""
+        rows, grips = [], self.grips()
         for side in SIDES:
             role = f"{side}_hand"
-            on = self.contacts[role]
+            grip = self.contacts[f"{side}_grip"]
+            on = self.contacts[role] | grip
             if not on.any() or role not in self.target.points or role not in self.source.points:
                 continue
             path = self.scale * (self.poses.point(*self.source.points[role]) - (0.0, 0.0, self.ground))
@@ -333,7 +381,7 @@ class Transfer:
             thick = float(np.linalg.norm(vertices, axis=1).min()) if len(vertices) else 0.0
             weight = footing.weights(on, self.times, HAND, NEAR_HAND)
             for a, b in footing.runs(on):
-                place = np.array((*path[a:b, :2].mean(axis=0), thick))
+                place = np.nanmean(grips[side][a:b], axis=0) if grip[a:b].any() else np.array((*path[a:b, :2].mean(axis=0), thick))
                 middle = 0.5 * (self.times[a] + self.times[b - 1])
                 # Before and after, the place of the nearest contact is meant, ever less.
                 nearer = np.abs(self.times - middle) - 0.5 * (self.times[b - 1] - self.times[a]) <= self._nearest(on)

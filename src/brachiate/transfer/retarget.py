@@ -24,11 +24,12 @@ from brachiate.motion.labels import Labels
 from brachiate.motion.motion import Motion
 from brachiate.transfer.fit import Fit, Goals
 from brachiate.transfer.goals import Transfer
+from brachiate.transfer.grips import by_role
 from brachiate.transfer.landmarks import landmarks_of
 from brachiate.transfer.many import Poses
 
-ROLES = {"ball": "toe", "toes": "toe"}  # of parts that touch
-SOFT = 15.0  # [1/m] what is wanted more is first wanted so much: feet come to the ground in steps that are not too large
+SOFT = (15.0,)  # [1/m] what is wanted more is first wanted so much: feet come to the ground in steps that are not too large
+SOFTER = (1.0, 4.0, 15.0)  # [1/m] the same where hands hold something: they pull the whole body along
 SMOOTH = 7e-4  # [s²] weight of accelerations that feet and hands on the ground add to the pose: they are slower than 6 Hz
 PIECE, OVERLAP = 1500, 1.0  # frames that are solved together, and the time on either side of them that is solved twice [s]
 
@@ -45,6 +46,7 @@ class Retargeted:
         skate: Mean horizontal speed of what touches [m/s].
         penetration: Of the lowest point of feet and hands below the ground at any time [mm].
         floating: Of the lowest point of a foot above where it should stand, at most [mm].
+        grip: How far hands are at most from what they hold [mm].
         jerk: Root mean square jerk of knees, ankles, elbows and wrists over that of the source, lengths scaled.
         at_limits: Share of frames that a coordinate is at a limit, of those that ever are.
     """
@@ -56,6 +58,7 @@ class Retargeted:
     skate: float = 0.0
     penetration: float = 0.0
     floating: float = 0.0
+    grip: float = 0.0
     jerk: float = 1.0
     at_limits: Mapping[str, float] = field(default_factory=dict)
 
@@ -96,8 +99,9 @@ def retargeted(
         roles: Names of links of the figure by role (``{"left_knee": "link7"}``), where names and places say the wrong thing:
             see :data:`brachiate.transfer.landmarks.MAPPED`.
         source_roles: The same of the motion's own figure.
-        contacts: Whether ``left_foot``, ``left_heel``, ``left_toe``, ``left_hand``, ... touch the ground: one of True or False a frame.
-            Or labels, as a check finds them. By default those of the motion, or guessed from heights and speeds.
+        contacts: Whether ``left_foot``, ``left_heel``, ``left_toe``, ``left_hand``, ... touch the ground, and whether ``left_grip``, ...
+            holds something that stays in its place: one of True or False a frame. Or labels, as a check finds them. By default those
+            of the motion, or guessed from heights and speeds; hands hold where nothing else carries the motion.
         scale: Of the path of the pelvis; by default the length of the legs over that of the source's.
         ground: Height of the ground in the motion [m]; by default where its soles stand. In the result it is 0.
         progress: Whether to show a bar if it takes more than two seconds.
@@ -110,7 +114,7 @@ def retargeted(
     contacts = motion.contacts if contacts is None else contacts
     if isinstance(contacts, Labels):
         ground = contacts.ground.height if ground is None else ground
-        contacts = _by_role(contacts, motion.times)
+        contacts = by_role(contacts, motion.times)
     transfer = Transfer(motion, source, target, contacts, scale, ground)
     pose, stand = transfer.pose_goals(), transfer.goals()
     with Bar("retargeting", progress) as bar:
@@ -118,17 +122,6 @@ def retargeted(
     guesses = (*motion.guesses, *transfer.guesses)
     new = Motion(figure, motion.times, _steady(figure, q), motion.name, guesses, captured=motion.captured)
     return _report(transfer, new, Fit(figure, stand, motion.times, target.stand))
-
-
-def _by_role(labels: Labels, times: Array) -> dict[str, Array]:
-    """Labels of heels, toes and hands, frame by frame."""
-    found: dict[str, Array] = {}
-    for label in labels.contacts:
-        side, _, part = label.part.partition("_")
-        role = f"{side}_{ROLES.get(part, part)}"
-        on = (times >= label.start - 1e-9) & (times <= label.end + 1e-9)
-        found[role] = found.get(role, np.zeros(len(times), bool)) | on
-    return found
 
 
 def _solved(transfer: Transfer, pose: Goals, stand: Goals, bar: Bar) -> Array:
@@ -141,17 +134,20 @@ def _solved(transfer: Transfer, pose: Goals, stand: Goals, bar: Bar) -> Array:
         first, last = np.searchsorted(times, (times[a] - OVERLAP, times[b - 1] + OVERLAP + 1e-9))
         which = slice(int(first), int(last))
         fits = [Fit(transfer.target.model, goals.frames(which), times[which], transfer.target.stand) for goals in (pose, stand)]
-        piece = _fitted(fits[0], fits[1], start[which], lambda share, k=k: bar.show((k + share) / pieces))
+        stages = SOFTER if transfer.grips() else SOFT
+        piece = _fitted(fits[0], fits[1], stages, start[which], lambda share, k=k: bar.show((k + share) / pieces))
         q[a:b] = piece[a - which.start : b - which.start]
     return q
 
 
-def _fitted(pose: Fit, fit: Fit, q: Array, tell: Callable[[float], None]) -> Array:
+def _fitted(pose: Fit, fit: Fit, stages: tuple[float, ...], q: Array, tell: Callable[[float], None]) -> Array:
     """The pose first; then feet and hands brought to the ground by what changes smoothly."""
     q = pose.alone(q, lambda share: tell(0.2 * share))
     posed = pose.followed(q, lambda share: tell(0.2 + 0.4 * share))
     firm = np.full((len(q), len(fit.freedoms)), SMOOTH)
-    q = fit.soft(SOFT).together(posed, firm, posed, 8, lambda share: tell(0.6 + 0.1 * share))
+    q = posed
+    for k, most in enumerate(stages):
+        q = fit.soft(most).together(q, firm, posed, 8, lambda share, k=k: tell(0.6 + 0.1 * (k + share) / len(stages)))
     return fit.finished(fit.together(q, firm, posed, 25, lambda share: tell(0.7 + 0.3 * share)))
 
 
@@ -174,7 +170,8 @@ def _report(transfer: Transfer, motion: Motion, fit: Fit) -> Retargeted:
     values = motion.q[:, fit.place[at]]
     shares = ((values <= fit.lower[at] + 1e-9) | (values >= fit.upper[at] - 1e-9)).mean(axis=0)
     return Retargeted(
-        motion, transfer.scale, _errors(transfer, poses), transfer.contacts, skate, penetration, floating, _jerk(transfer, poses),
+        motion, transfer.scale, _errors(transfer, poses), transfer.contacts, skate, penetration, floating, _grip(transfer, poses),
+        _jerk(transfer, poses),
         {name: float(share) for name, share in zip(names, shares, strict=True) if share > 0},
     )  # fmt: skip
 
@@ -208,7 +205,16 @@ def _ground_report(transfer: Transfer, poses: Poses) -> tuple[float, float, floa
             path = poses.point(body, getattr(sole, end))[:, :2]
             speeds.append((np.linalg.norm(np.diff(path, axis=0), axis=1) / np.diff(transfer.times))[both])
     together = np.concatenate(speeds) if speeds else np.zeros(0)
-    return -1000.0 * lowest, 1000.0 * above, float(together.mean()) if len(together) else 0.0
+    return 1000.0 * abs(lowest), 1000.0 * above, float(together.mean()) if len(together) else 0.0
+
+
+def _grip(transfer: Transfer, poses: Poses) -> float:
+    """How far hands are at most from what they hold [mm]."""
+    away = [
+        np.nanmax(np.linalg.norm(poses.point(*transfer.target.points[f"{side}_hand"]) - place, axis=1))
+        for side, place in transfer.grips().items()
+    ]
+    return 1000.0 * float(max(away, default=0.0))
 
 
 def _jerk(transfer: Transfer, poses: Poses) -> float:
