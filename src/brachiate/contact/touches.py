@@ -69,7 +69,7 @@ class Touches:
         rows = 6 * areas + stops
         length = dict.fromkeys(("friction", "grip", "bounce", "stiffness", "damping", "spin"), pairs)
         length |= dict.fromkeys(("far", "margin", "fresh", "stopped", "step", "old_count", "depth", "deepest", "worst", "way", "noted"), 1)
-        length |= {"ahead": nv, "contact": nv, "middle": nv, "start": nv, "free": nv, "old_w": rows, "speed": rows}
+        length |= dict.fromkeys(("ahead", "contact", "middle", "start", "half", "parted", "free"), nv) | {"old_w": rows, "speed": rows}
         found = rooms(self.geometry, areas)
         self.areas = cast(Areas, found.rooms[1])
         self._scratch = cast(Scratch, found.rooms[2])
