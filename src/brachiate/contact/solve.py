@@ -265,6 +265,25 @@ def slipped(P, key, before):
 
 
 @kernel
+def tightly(P, key, before):
+    """Newton from the forces and states of the step before once more, tightly. Returns the residual.
+
+    Where things wedge, one more push is answered the wrong way round: there loose steps lead away from a solution, be it ever so near.
+    ``before`` is the residual that they led to; forces stay there if this leads nowhere, either.
+    """
+    copy(P, P.here, P.w)
+    recall(P)
+    P.kept[0] = -1
+    P.residual[0] = residual(P)
+    call_at(P.far[NEWTON], key, key, TIGHT, 3)
+    P.kept[0] = -1
+    if P.residual[0] <= AIM:
+        return P.residual[0]
+    copy(P, P.w, P.here)
+    return before
+
+
+@kernel
 def last_resort(P, key, best):
     """The best forces so far if they do no harm, otherwise those of the convex problem."""
     P.count[FROZEN] = 0
@@ -313,7 +332,11 @@ def solve(key, held, x, n):
             call_at(P.far[by], held, held, part, times)
         found = residual(P)
         copy(P, P.swept, P.w)
+        if k == 0:
+            remember(P)
         off = try_states(P, held, found, STEPS if k > 0 else FIRST, warm or k > 0, fresh if k == 0 else k % 2 == 0)
+        if k == 0 and warm and not off <= AIM:
+            off = tightly(P, held, off)
         if k == 0 and EXACT < off <= AIM and let_slip(P):
             off = slipped(P, held, off)
         if off > AIM and not off < (found if k > 0 else 0.0 if fresh else TRUSTED):
