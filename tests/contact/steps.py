@@ -41,7 +41,7 @@ class Step(NamedTuple):
     dt: float
     q: Array  # in its middle
     before: Array
-    expected: Array  # by forces that grow with velocities
+    expected: tuple[Array, Array]  # by forces that grow with velocities: before and after, or the mean of both for each
     after: Array
     contacts: Contacts
     pushes: tuple[Push, ...]
@@ -71,7 +71,8 @@ class Watched:
         S, off = touches.touch, 0.0
         if S.old_count[0] > 0:
             off = violation_of_law(touches.problem_key) if S.depth[0] <= SLACK else np.nan
-        self._seen.append((S.middle.copy(), world.pushes, bool(world.connections), touches.geometry.pair_on.copy(), off))
+        expected = S.middle - S.half, S.middle + S.half
+        self._seen.append((expected, world.pushes, bool(world.connections), touches.geometry.pair_on.copy(), off))
 
     def _steps(self) -> Iterator[Step]:
         run, changed = self.run, [happening.time for happening in self.scene.happened]
@@ -103,11 +104,13 @@ class Watched:
 
         The root of a figure has no motor: what the law of motion asks of its six coordinates is what everything outside does.
         """
-        a = (step.after - step.before) / step.dt
-        for root in self.roots.values():  # their velocities are seen from axes that turn
-            v, w = np.split(step.expected[root.v], 2)
-            a[root.v][:3] -= _cross(w, v)
-        tau = dynamics.inverse_dynamics(self.data, step.q, step.expected, a).copy()
+        tau = np.zeros(self.model.nv)
+        for expected in step.expected:  # for half of the step each
+            a = (step.after - step.before) / step.dt
+            for root in self.roots.values():  # their velocities are seen from axes that turn
+                v, w = np.split(expected[root.v], 2)
+                a[root.v][:3] -= _cross(w, v)
+            tau += 0.5 * dynamics.inverse_dynamics(self.data, step.q, expected, a)
         found, place = {}, {}
         for figure, root in self.roots.items():
             R, place[figure] = kinematics.pose(self.data, self.model.placements[root.link])

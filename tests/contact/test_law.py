@@ -8,8 +8,9 @@ from tests.contact.cases import Body, Solver, Touch, box, case, energy_gain, ran
 from tests.contact.checks import mean_length, worst
 
 from brachiate.compiled import MODE
-from brachiate.contact.law import CORNER, EDGE, FACE, NONE, SLIPS, STICKS, length, residual, state_name
+from brachiate.contact.law import CORNER, EDGE, FACE, NONE, SLIPS, STICKS, length, outside, residual, state_name
 from brachiate.contact.rooms import AS_FROZEN, CONVEX
+from brachiate.contact.solve import into_cones
 from brachiate.doors import Array
 
 MANY = {"fast": 1000, "check": 200, "off": 40}[MODE]
@@ -66,6 +67,25 @@ def test_residual_sees_every_violation(solver: Solver) -> None:
             assert residual(P) > 1e-4, what
     P.w[:6] = right
     assert residual(P) <= 1e-6
+
+
+@pytest.mark.parametrize("area", [rectangle(0.1, 0.05), 0.1 * np.array([(np.cos(a), np.sin(a)) for a in np.pi / 4 * np.arange(8)])])
+def test_pressure_beside_its_area_by_a_hair_is_brought_onto_it(area: Array) -> None:
+    s, push, off = Solver(1), 3.0, 1e-8
+    for place in (area[1], 0.5 * (area[1] + area[2])):  # past a corner, and past an edge
+        x, y = place * (1 + off / np.linalg.norm(place))
+        s.load(case([area], np.eye(6), np.zeros(6), 0.5))
+        s.P.w[:6] = 0.3, -0.2, push, y * push, -x * push, 0.3 * -y + -0.2 * x  # friction at the centre of pressure
+        residual(s.P)
+        assert outside(s.P, 0, x, y) > 0.5 * off
+        assert into_cones(s.P)
+        fx, fy, fz, nx, ny, nz = s.P.w[:6]
+        x, y = -ny / fz, nx / fz
+        assert outside(s.P, 0, x, y) < 1e-11
+        assert np.linalg.norm((x, y) - place) < 2 * off
+        assert (fx, fy, fz) == (0.3, -0.2, push)
+        assert nz == pytest.approx(x * fy - y * fx, abs=1e-15)
+        assert not into_cones(s.P)
 
 
 def test_residual_of_pulling_and_of_nothing(solver: Solver) -> None:

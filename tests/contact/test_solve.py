@@ -10,7 +10,7 @@ from tests.contact.falls import Fall, Warm
 
 from brachiate.compiled import MODE, call_at, entry
 from brachiate.contact.law import residual, state_name
-from brachiate.contact.rooms import AS_FROZEN, CONVEX, DISSIPATE, FOLLOW, STATES, SWEEPS, UNSOLVED, WARM, open_problem
+from brachiate.contact.rooms import AS_FROZEN, CONVEX, DISSIPATE, FOLLOW, FOLLOWED, STATES, SWEEPS, UNSOLVED, WARM, open_problem
 from brachiate.contact.solve import solve_problem
 from brachiate.doors import Array
 
@@ -259,6 +259,20 @@ def test_what_is_unchanged_is_found_at_once() -> None:
     assert s.P.path[WARM] == 2
     assert s.P.path[SWEEPS] == 0
     assert nearly == pytest.approx(1.01 * w, rel=1e-3, abs=1e-6)
+    assert off <= 1e-6
+
+
+@pytest.mark.parametrize(("pairs", "seed"), [(2, 7174), (4, 774), (6, 149)])
+def test_what_is_wedged_is_followed_once_and_not_in_every_step(pairs: int, seed: int) -> None:
+    """Loose steps lead away from such solutions: a figure that creeps down a slope took a thousand times as long in every step."""
+    rng, s = np.random.default_rng(seed), Solver(pairs)
+    c, friction = random_pairs(rng, pairs), rng.uniform(0.8, 1.6, pairs)
+    c = c._replace(friction=friction, grip=friction)
+    w, _, _ = s.solve(c)
+    assert s.P.path[FOLLOWED] == 1
+    nearly, _, off = s.solve(c._replace(u0=1.0001 * c.u0), fresh=False)
+    assert s.P.path[WARM] == 1
+    assert nearly == pytest.approx(1.0001 * w, rel=1e-6)
     assert off <= 1e-6
 
 

@@ -89,6 +89,7 @@ def _warm_contact() -> None:
     world.touch(material=br.Material(stiffness=1e5, damping=100.0))
     br.Simulation(world, dt=0.01).run(0.1, progress=False)
     world.zmp("box")
+    world.connect("other/box", "box/box")  # while it touches
     square = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])
     problem = packed_problem([square], np.eye(6), np.array([0.0, 0.0, -1.0, 0.0, 0.0, 0.0]), 0.5)
     trial, none = Handle(problem, trial_for(1)), Handle(new_problem(1))

@@ -130,6 +130,21 @@ def outside(P, p, x, y):
 
 
 @kernel
+def drawn_in(P, p, x, y):
+    """The centre of pressure on the border of the area, if it is outside of it by a hair."""
+    k = P.corners[p]
+    if k == 2:
+        return min(max(x, min(P.V[p, 0, 0], P.V[p, 1, 0])), max(P.V[p, 0, 0], P.V[p, 1, 0])), y
+    for _ in range(CORNERS):  # past a corner it is drawn to both of its edges in turn
+        for j in range(k if k > 2 else 0):
+            i = next_corner(P, p, j)
+            ex, ey = P.V[p, i, 0] - P.V[p, j, 0], P.V[p, i, 1] - P.V[p, j, 1]
+            part = min(ex * (y - P.V[p, j, 1]) - ey * (x - P.V[p, j, 0]), 0.0) / (ex * ex + ey * ey)
+            x, y = x + part * ey, y - part * ex
+    return x, y
+
+
+@kernel
 def diagonal(P, r):
     """What row r answers to its own force."""
     return P.G[r * P.count[STRIDE] + r]

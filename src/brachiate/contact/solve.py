@@ -26,9 +26,11 @@ from brachiate.contact.law import (
     STICKS,
     TOLERANCE,
     Parts,
+    drawn_in,
     from_centre,
     full,
     moment_at_centre,
+    outside,
     parts,
     push_row,
     put_parts,
@@ -67,7 +69,7 @@ from brachiate.contact.rooms import (
 )
 from brachiate.contact.split import choose, split
 from brachiate.model.rooms import OK
-from brachiate.spatial import norm
+from brachiate.spatial import Vec3, norm
 
 ON, ANEW, BEST = range(3)
 
@@ -105,6 +107,7 @@ ROUNDS = (
 FIRST, STEPS = 5, 6  # Newton steps of the first try, and of later rounds
 PATIENT, MODEST = 5, 5e-7  # so many rounds aim as high as they can; [m/s] what later ones are content with
 OVER, ROUND_OFF = 1e-11, 1e-14  # of friction: more than round-off, and what is
+HAIR = 1e-12  # [m] a centre of pressure is no farther outside of its area: more than round-off
 TRUSTED = 1.0  # [m/s] residual up to which forces that failed are worth going on from
 HARMLESS = 1e-4  # [m/s] residual up to which forces are taken that do not quite hold the law
 
@@ -180,16 +183,33 @@ def let_go(P, k):
 
 
 @kernel
-def into_cones(P):
-    """Take away what friction is too much, by a hair within the tolerance, or turns where it has no length. Says whether anything was.
+def into_area(P, p):
+    """Bring the centre of pressure of pair p onto the area it is outside of, by a hair within the tolerance. Says whether it was."""
+    w = parts(P, P.w, p)
+    push, f = w.normal.x, rubbing(P, p, w.along)
+    x, y = -w.normal.z / push, w.normal.y / push
+    if P.corners[p] == 1 or outside(P, p, x, y) <= HAIR:
+        return False
+    x, y = drawn_in(P, p, x, y)
+    normal = Vec3(push, push * y, -push * x)
+    settle_centre(P, p, Parts(w.along, normal))
+    put_parts(P.w, P.at[p], P.at[p + 1] - P.at[p], Parts(from_centre(P, p, f), normal))
+    return True
 
-    Centres of pressure are known: the residual was the last that was looked at.
+
+@kernel
+def into_cones(P):
+    """Take away what is too much by a hair within the tolerance. Says whether anything was.
+
+    That is friction beyond its cone, or that turns where it has no length, and pressure beside its area. Centres of pressure are known:
+    the residual was the last that was looked at.
     """
     found = False
     for p in range(P.count[PAIRS]):
-        w = parts(P, P.w, p)
-        if P.at[p + 1] - P.at[p] == 1 or not w.normal.x > 0.0:
+        if P.at[p + 1] - P.at[p] == 1 or not P.w[push_row(P, p)] > 0.0:
             continue
+        found = into_area(P, p) or found
+        w = parts(P, P.w, p)
         f = rubbing(P, p, w.along)
         most = (P.grip[p] if P.held[p] and P.slip[p] == STICKS else P.friction[p]) * w.normal.x
         turns = P.centre[p, 2] <= NO_LENGTH and moment_at_centre(P, p, w.along) != 0.0 and P.corners[p] > 1
@@ -265,6 +285,25 @@ def slipped(P, key, before):
 
 
 @kernel
+def tightly(P, key, before):
+    """Newton from the forces and states of the step before once more, tightly. Returns the residual.
+
+    Where things wedge, one more push is answered the wrong way round: there loose steps lead away from a solution, be it ever so near.
+    ``before`` is the residual that they led to; forces stay there if this leads nowhere, either.
+    """
+    copy(P, P.here, P.w)
+    recall(P)
+    P.kept[0] = -1
+    P.residual[0] = residual(P)
+    call_at(P.far[NEWTON], key, key, TIGHT, 3)
+    P.kept[0] = -1
+    if P.residual[0] <= AIM:
+        return P.residual[0]
+    copy(P, P.w, P.here)
+    return before
+
+
+@kernel
 def last_resort(P, key, best):
     """The best forces so far if they do no harm, otherwise those of the convex problem."""
     P.count[FROZEN] = 0
@@ -313,7 +352,11 @@ def solve(key, held, x, n):
             call_at(P.far[by], held, held, part, times)
         found = residual(P)
         copy(P, P.swept, P.w)
+        if k == 0:
+            remember(P)
         off = try_states(P, held, found, STEPS if k > 0 else FIRST, warm or k > 0, fresh if k == 0 else k % 2 == 0)
+        if k == 0 and warm and not off <= AIM:
+            off = tightly(P, held, off)
         if k == 0 and EXACT < off <= AIM and let_slip(P):
             off = slipped(P, held, off)
         if off > AIM and not off < (found if k > 0 else 0.0 if fresh else TRUSTED):

@@ -17,6 +17,8 @@ from brachiate.contact.touch import (
     PUSHING,
     SLACK,
     add_gap,
+    astray,
+    hits,
     keep_pairs,
     lay,
     look_ahead,
@@ -25,13 +27,14 @@ from brachiate.contact.touch import (
     open_touch,
     pose_problem,
     pushed,
-    surprises,
 )
-from brachiate.dynamics.inverse import braking
+from brachiate.dynamics.inverse import braking, gather, move_body
+from brachiate.kinematics import zero_motion
 from brachiate.manifold import coast, floats_freely, integrate
 from brachiate.model.rooms import OK, open_rooms
-from brachiate.spatial import cross, motion, norm, put_vec3_at, rotation, vec3, vec3_at, velocity_at
+from brachiate.spatial import Vec3, cross, motion, norm, put_vec3_at, rotation, vec3, vec3_at, velocity_at
 
+PASSES = 4  # at most so often velocities in the middle of a step are expected anew
 CROWDED = 13  # status: more touches than there is room for; Areas.count says how many
 
 
@@ -77,13 +80,34 @@ def add_carried(T, v, part, a):
             put_vec3_at(a, k, vec3_at(a, k) + part * cross(vec3_at(v, k + 3), vec3_at(v, k)))
 
 
+@outlined
+def part(T, W, S):
+    """Torques S.parted by which inertia asks for more, if velocities jump in the middle of a step, than their mean does.
+
+    Half of the step goes with those before, half with those after. What is quadratic, as inertia is, has for both together as much as
+    for the mean, and for half their difference S.half on top: what spins fast would gain or lose energy without it.
+    """
+    gravity = Vec3(W.gravity[0], W.gravity[1], W.gravity[2])
+    W.gravity[0] = W.gravity[1] = W.gravity[2] = 0.0
+    for k in range(W.v.shape[0]):
+        W.v[k] = S.half[k]
+    for i in range(T.parent.shape[0]):
+        move_body(T, W, i, zero_motion())
+    gather(T, W, S.parted)
+    W.gravity[0], W.gravity[1], W.gravity[2] = gravity
+
+
 @kernel
-def arrive(key, held, T, W, B, S, dt):
+def arrive(key, held, T, W, B, S, dt, jumps):
     """Forces and the factor in the middle of the step, with the velocities expected there: some forces grow with them.
 
     Dampers do not expect anything. The factor takes them as they are at the end of the step, however strong, if they start from
-    its start.
+    its start. ``jumps``: expected velocities are known to be the mean of others before and after.
     """
+    for k in range(W.v.shape[0]):
+        S.half[k] = 0.5 * dt * S.ahead[k] if jumps else 0.0
+    if jumps:
+        part(T, W, S)
     for k in range(W.v.shape[0]):
         W.v[k] = S.start[k] + 0.5 * dt * S.ahead[k]
         S.middle[k] = W.v[k]
@@ -91,11 +115,14 @@ def arrive(key, held, T, W, B, S, dt):
     if T.passive[0]:
         for k in range(W.v.shape[0]):
             W.bias[k] += braking(T, k, S.start[k]) - braking(T, k, S.middle[k])
+    if jumps:
+        for k in range(W.v.shape[0]):
+            W.bias[k] += S.parted[k]
     return status
 
 
 @kernel
-def go_on(key, held, T, W, B, S, dt):
+def go_on(key, held, T, W, B, S, dt, jumps):
     """Accelerations, and velocities S.free at the end of the step without contact forces, everything that holds being held."""
     nv = W.v.shape[0]
     for k in range(nv):
@@ -110,6 +137,8 @@ def go_on(key, held, T, W, B, S, dt):
     for k in range(nv):
         S.ahead[k] = W.a[k]
     add_carried(T, S.middle, 1.0, S.ahead)
+    if jumps:
+        add_carried(T, S.half, 1.0, S.ahead)
     for k in range(nv):
         S.free[k] = W.v[k] + dt * S.ahead[k]
     return status
@@ -140,9 +169,10 @@ def touching_step(key, held, touch, problem, dt):
         for k in range(nv):  # what accelerates stiff dampers and dangling limbs now will not do so for long
             S.ahead[k], S.contact[k] = 0.0, 0.0
         S.fresh[0], S.old_count[0] = 0, 0
-    found = expected = 0  # whether areas are, and whether velocities in the middle are as found with contact
+    found = passes = 0  # whether areas are; how often velocities in the middle were expected anew, as found with contact
+    jumped = False
     while True:
-        status = arrive(key, held, T, W, B, S, dt)
+        status = arrive(key, held, T, W, B, S, dt, passes)
         if status != OK:
             break
         if not found:
@@ -152,17 +182,19 @@ def touching_step(key, held, touch, problem, dt):
             if A.count[1] > A.count[0] or lay(T, W, B, Gm, A, S, L, dt) != OK:
                 return CROWDED
             found = 1
-        status = go_on(key, held, T, W, B, S, dt)
+        status = go_on(key, held, T, W, B, S, dt, passes)
         if status != OK:
             break
         if B.count[TOUCHES] > 0:
-            meet(key, problem, T, W, B, A, P, S, L, dt, expected)
+            meet(key, problem, T, W, B, A, P, S, L, dt, passes)
         else:
             for k in range(nv):
                 B.z[k] = 0.0
-        if expected or not (fresh or surprises(S, B.z, dt)):
+        if passes == 0:
+            jumped = fresh or hits(S, B.z, dt)
+        if passes == PASSES or not ((passes == 0 and jumped) or astray(S, B.z, dt, jumped)):
             break
-        expected = 1
+        passes += 1
         for k in range(nv):
             S.ahead[k] = (S.free[k] + B.z[k] - S.start[k]) / dt
     if status != OK:

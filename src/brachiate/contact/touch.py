@@ -27,7 +27,8 @@ from brachiate.spatial import Vec3, norm, put_rotation, put_vec3, rotation, vec3
 SLACK = 1e-4  # [m] inside each other by this much is not yet too much
 CREEP_IN = 20.0  # [m/s²] twice gravity: what meets a surface no faster than this times the step rests, and does not bounce
 NEAR = 0.01  # [rad or m] joints are stopped from this distance on to their limits, and farther if they are fast
-QUICK, EXPECTED = 0.02, 0.005  # [rad or m in a step]; of the largest velocity: those that are quick and off by more are corrected
+QUICK, SLOW = 0.02, 0.1  # [rad or m in a step]; [rad/s or m/s]: what is slower is never corrected, unless it jumps
+EXPECTED, MUCH = 0.005, 0.05  # of the largest velocity: what is expected may be off by so much where it matters, and elsewhere
 STEADY = 0.5  # of its accelerations: contact that changes more from step to step is not steady
 PUSHED_OUT, PUSHING = 0.2, 0.5  # of what is too much, in one step; [m/s] but no faster than this
 
@@ -43,6 +44,8 @@ class Touch(NamedTuple):
     contact: Floats  # (nv,) part of contact in the accelerations of the step before
     start: Floats  # (nv,) velocities at the start of the step, along the axes of its middle
     middle: Floats  # (nv,) velocities expected in its middle
+    half: Floats  # (nv,) half of the difference of those after and before, where they jump there; else nothing
+    parted: Floats  # (nv,) [N·m or N] torques that this difference takes: see step.py
     free: Floats  # (nv,) velocities at its end, were there no contact forces
     friction: Floats  # (np,) of sliding
     grip: Floats  # (np,) of sticking
@@ -358,15 +361,22 @@ def strength(S):
 
 
 @kernel
-def surprises(S, z, dt):
-    """Whether contact does something else than before (something has hit something), or velocities are other ones than expected."""
-    size, most, found = strength(S), 0.0, False
+def hits(S, z, dt):
+    """Whether contact does something else than in the step before: something has hit something."""
+    size, found = strength(S), False
+    for k in range(z.shape[0]):
+        found = found or abs(z[k] / dt - S.contact[k]) > STEADY * size
+    return found
+
+
+@kernel
+def astray(S, z, dt, jumped):
+    """Whether velocities in the middle are other ones than expected, and have jumped, or are quick, or are off by much."""
+    most, off = 0.0, 0.0
     for k in range(z.shape[0]):
         most = max(most, abs(S.middle[k]))
-        found = found or abs(z[k] / dt - S.contact[k]) > STEADY * size
-    for k in range(z.shape[0]):
-        found = found or (most * dt > QUICK and abs(0.5 * (S.start[k] + S.free[k] + z[k]) - S.middle[k]) > EXPECTED * most)
-    return found
+        off = max(off, abs(0.5 * (S.start[k] + S.free[k] + z[k]) - S.middle[k]))
+    return off > EXPECTED * most and (jumped or most * dt > QUICK or (most > SLOW and off > MUCH * most))
 
 
 @kernel

@@ -10,6 +10,7 @@ import numpy as np
 from brachiate.compiled import Handle, fields_of
 from brachiate.constraints.held import Held
 from brachiate.constraints.limits import limits_of
+from brachiate.contact.catch import answer_impulses
 from brachiate.contact.detect import seek
 from brachiate.contact.log import ContactLog, Lines
 from brachiate.contact.rooms import Areas, Geometry, Scratch
@@ -69,7 +70,7 @@ class Touches:
         rows = 6 * areas + stops
         length = dict.fromkeys(("friction", "grip", "bounce", "stiffness", "damping", "spin"), pairs)
         length |= dict.fromkeys(("far", "margin", "fresh", "stopped", "step", "old_count", "depth", "deepest", "worst", "way", "noted"), 1)
-        length |= {"ahead": nv, "contact": nv, "middle": nv, "start": nv, "free": nv, "old_w": rows, "speed": rows}
+        length |= dict.fromkeys(("ahead", "contact", "middle", "start", "half", "parted", "free"), nv) | {"old_w": rows, "speed": rows}
         found = rooms(self.geometry, areas)
         self.areas = cast(Areas, found.rooms[1])
         self._scratch = cast(Scratch, found.rooms[2])
@@ -141,6 +142,23 @@ class Touches:
         if status != OK:
             self.data.refuse(status)
         return Moment(log.taken()[0], *after, _MOMENT)
+
+    def take_hold(self) -> None:
+        """Bring velocities onto all that holds, by impulses that what touches answers; those of what holds are left in ``held``."""
+        self.begin()
+        work, before = self.data.work, self.memory()
+        v, status = work.v.copy(), CROWDED
+        try:
+            while status == CROWDED:
+                work.v[:] = self.touch.start[:] = v
+                self.held.take_hold()
+                status = answer_impulses(self.data.key, self.held.key, self.key, self.problem_key, _MOMENT)
+                if status == CROWDED:
+                    self.enlarge()
+        finally:
+            self.recall(before)
+        if status != OK:
+            self.data.refuse(status)
 
     def stop_joints(self, stop: bool) -> None:
         """Let joints stop at their limits, or not."""

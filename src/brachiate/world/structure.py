@@ -80,7 +80,7 @@ def _join(world: World, bond: Any, allow: str | Iterable[str] | None, redundant:
         if allow is not None:
             assemble(world, bond, allow)
         held.room.clock[0] = world.time
-        held.take_hold()
+        world.surfaces.take_hold()
         rows = held.rows_of(bond.place)
         if not redundant and held.room.count[DROPPED] and _counts(world)[1] == counts[1]:
             raise OverconstrainedError(
@@ -94,6 +94,7 @@ def _join(world: World, bond: Any, allow: str | Iterable[str] | None, redundant:
         held.remove(bond.place)
         bond.place = -1
         held.arrange()
+        world.surfaces.exclude()
         data.q[:], data.v[:], held.room.q[: len(loops)] = q, v, loops
         with contextlib.suppress(StateError):  # what was wrong before is wrong again: the first error says so
             world.decide()
@@ -218,7 +219,7 @@ def cut(world: World, what: Bond | str, impulse: ArrayLike | None) -> Report:
     held.arrange()
     if push is not None:
         world.data.v[:] += push
-        held.take_hold()
+        world.surfaces.take_hold()
     else:
         world.decide()
     report = _report(world, bond, "cut", counts, before, rows.stop - rows.start)

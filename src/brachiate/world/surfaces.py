@@ -67,6 +67,14 @@ class Surfaces:
             return Contacts(())
         return Contacts.of(self.touches.at_this_moment(self.world.time).lines, self.pairs)
 
+    def take_hold(self) -> None:
+        """Bring velocities onto all that holds by impulses, which what touches answers."""
+        if self.touches is None:
+            self.world.held.take_hold()
+            return
+        self.exclude()  # who is being connected does not touch any more
+        self.touches.take_hold()
+
     def memory(self) -> tuple[Array, ...] | None:
         """What contact knows of the step before."""
         return None if self.touches is None else self.touches.memory()

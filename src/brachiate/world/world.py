@@ -201,8 +201,8 @@ class World:
 
         The joint is made where the first frame is now, its axes along those of the second: nothing snaps. With ``allow``,
         the second frame is brought onto the first instead, by the least motion of the joints named. Velocities then
-        change by the impulse that the connection takes [SVC] 4.3; ``connection.report`` tells all. On failure nothing has
-        changed.
+        change by the impulse that the connection takes [SVC] 4.3, which what touches answers; ``connection.report`` tells all. On
+        failure nothing has changed.
 
         Args:
             link: Link or site that is to be connected.
