@@ -104,8 +104,8 @@ class FilterSettings:
     early: float = 0.15
     long_flight: float = 0.3
     rise: float = 0.06
-    steer: float = 0.03
-    swerve: float = 1.5
+    steer: float = 0.008
+    swerve: float = 3.0
     settle: float = 0.15
     replan: float = 0.008
     preview: float = 1.13
