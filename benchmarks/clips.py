@@ -30,15 +30,15 @@ STANDING = ("walk", "turn", "jump", "kick", "squat")
 DEEPMIMIC = "deepmimic:"
 
 
-def named(name: str) -> tuple[Motion, float]:
-    """A motion, and for how long its last posture is to be held [s]."""
+def named(name: str, mass: float | None = None) -> tuple[Motion, float]:
+    """A motion of a body of that mass [kg], and for how long its last posture is to be held [s]."""
     if name.startswith(DEEPMIMIC):
         short = name.removeprefix(DEEPMIMIC)
-        motion = br.read_motion(br.moves.deepmimic_clips()[short], quiet=True)
+        motion = br.read_motion(br.moves.deepmimic_clips()[short], mass=mass, quiet=True)
         return (looped(motion, CYCLES[short]), 0.0) if short in CYCLES else (motion, HOLD)
     if Path(name).exists():
-        return br.read_motion(name, quiet=True), 0.0
-    return motion_of(br.moves.make(name)), 0.0 if name in MOVING_AT_THE_END else HOLD
+        return br.read_motion(name, mass=mass, quiet=True), 0.0
+    return motion_of(br.moves.make(name), mass=mass), 0.0 if name in MOVING_AT_THE_END else HOLD
 
 
 def tried(name: str, mode: str, strength: float) -> dict[str, object]:
@@ -79,7 +79,7 @@ def main() -> None:
         shown = [f"{row[n]:.1f}" if n in row else "" for n in numbers]
         outcome = str(row["outcome"]).partition(":")[0]
         table.add_row(str(row["clip"]).removeprefix(DEEPMIMIC), f"{row.get('seconds', 0.0):.1f}", outcome, *shown)
-        console.print(f"{row['clip']}: {str(row['outcome'])[:100]}", highlight=False)
+        console.print(f"{row['clip']}: {str(row['outcome'])[:100]}", highlight=False, emoji=False)
     console.print(table)
     if given.json is not None:
         given.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")

@@ -63,7 +63,6 @@ def test_a_fall_is_told_and_what_came_before_is_kept(squat, tmp_path):
         (("--strength", "much"), "none for motors without limits"),
         (("--push", "spine2:1@2"), "is no push"),
         (("--push", "tail:1,0,0@0.1"), "tail"),
-        (("--ground", "slope:10"), "level ground"),
         (("--ground", "hill"), "no ground"),
         (("--contacts", "nowhere.txt"), "no such file"),
         (("--friction", "-1"), "friction"),

@@ -13,6 +13,7 @@ import brachiate as br
 from brachiate import moves
 from brachiate.errors import ArgumentError
 from brachiate.filter.clean import clean
+from brachiate.filter.exact import equations
 from brachiate.filter.filter import DynamicsFilter, filter_motion, world_of
 from brachiate.filter.filtered import Filtered
 from brachiate.filter.reference import Reference
@@ -21,6 +22,7 @@ from brachiate.io.bvh import read_bvh
 from brachiate.motion.labels import Label, Labels
 from brachiate.motion.motion import Motion, motion_of
 from brachiate.scenes import Scene
+from brachiate.transfer.many import Many
 
 G = 9.81
 ROUND_OFF = 1e-9  # relative, as for all that touches: see tests/scenes/test_contact_laws.py
@@ -61,6 +63,18 @@ def watched(request: pytest.FixtureRequest) -> Watched:
     return Watched(Scene(request.param, "", "", world, simulation, 1.0))
 
 
+def sole_places(done: Filtered) -> list[np.ndarray]:
+    """Corners of both soles at the end of a motion: (k, 3) each [m]."""
+    figure, last = done.motion.figure, done.reference.stances
+    poses = Many(figure).poses(done.motion.q[-1:])
+    found = []
+    for link in ("left_foot", "right_foot"):
+        place = figure.placements[link]
+        corners = place.position + next(s for s in last if s.link == link).corners @ place.rotation.T
+        found.append(poses.x[place.body, 0] + corners @ poses.R[place.body, 0].T)
+    return found
+
+
 # --- laws -----------------------------------------------------------------------------------------
 
 
@@ -70,6 +84,15 @@ def test_newton_and_euler_hold_in_every_step(watched):
     for step in watched.steps:
         load = watched.mass["man"] * G + sum(float(np.linalg.norm(c.force)) for c in step.contacts)
         assert np.abs(watched.missing(step)["man"]).max() < ROUND_OFF * load, step.row
+
+
+def test_nobody_brings_anything(squatted, walked):
+    # Fails if the result is not what the recorded torques and forces make of the body; and the number itself would show it.
+    for done in (squatted, walked):
+        weight = G * done.motion.figure.mass
+        made = equations(done)
+        assert max(made.nobody_brings()) < ROUND_OFF * weight
+        assert max(replace(made, a=made.a + 0.01).nobody_brings()) > 1e-3 * weight
 
 
 def test_forces_of_the_ground_push_within_their_cones_from_where_it_touches(watched):
@@ -122,6 +145,26 @@ def test_ready_made_motions_are_carried_through(name, close):
     done = filter_motion(clean(motion_of(moves.make(name)), hold=0.3), strength=np.inf, progress=False)
     assert done.finished, str(done.blame)
     assert done.tracking["mpjpe_root_aligned_cm"] < close
+
+
+@pytest.mark.parametrize("slope", [10.0, -10.0])
+def test_a_walk_goes_up_and_down_a_slope(walk, slope):
+    # [DF] VIII: a motion captured on level ground, on one of 10 degrees.
+    done = filter_motion(walk, ground=f"slope:{slope}", strength=np.inf, progress=False)
+    assert done.finished, str(done.blame)
+    q = done.motion.q
+    rise = np.polyfit(q[:, 0], q[:, 2], 1)[0]
+    assert rise == pytest.approx(np.tan(np.radians(slope)), abs=0.02)
+    assert done.run.contacts.depth.max() < 2e-3
+    assert done.tracking["mpjpe_root_aligned_cm"] < 5.0
+
+
+def test_a_slope_rises_towards_its_heading(squat):
+    done = filter_motion(squat, ground=br.Ground(0.0, 6.0, 90.0), strength=np.inf, progress=False)
+    assert done.finished, str(done.blame)
+    assert done.motion.contacts is not None
+    left, right = (done.motion.contacts.ground.above(places).min() for places in sole_places(done))
+    assert max(abs(left), abs(right)) < 2e-3
 
 
 def test_a_possible_motion_stays_physical(squatted):
@@ -244,15 +287,10 @@ def test_what_holds_is_not_yet_known(squat):
         filter_motion(replace(squat, stances=held))
 
 
-def test_slopes_are_not_yet_known(squatting):
-    with pytest.raises(ArgumentError, match="level ground"):
-        filter_motion(squatting, ground="slope:10")
-
-
 def test_contacts_and_ground_are_one(squatting):
     labels = Labels((Label("left_heel", 0.0, 1.0),), br.Ground(0.0))
     with pytest.raises(ArgumentError, match="not both"):
-        filter_motion(squatting, ground="flat", contacts=labels)
+        filter_motion(squatting, made_on="flat", contacts=labels)
 
 
 @pytest.mark.parametrize(("option", "value"), [("friction", 0.0), ("friction", np.nan), ("strength", -1.0), ("strength", np.nan)])

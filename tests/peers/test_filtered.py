@@ -65,6 +65,7 @@ class Stranger:
         """What is left of each step's equation, (n, nv), and how large its terms are, (n,); ``v``: another velocity for Coriolis forces."""
         f = self.file
         v, a = (f["v"], f["a"]) if v is None else (v, f["a"] + carried(f["v"]) - carried(v))
+        around = v - f["jump"], v + f["jump"]
         left, size = np.zeros_like(v), np.zeros(len(v))
         for k in range(len(left)):
             q = f["q"][k][self.q_from]
@@ -76,7 +77,7 @@ class Stranger:
                 about_origin = pin.Force(force, f["wrench_moment"][m] + np.cross(f["wrench_point"][m], force))
                 forces[joint] = forces[joint] + self.data.oMi[joint].actInv(about_origin)
                 size[k] += np.linalg.norm(force)
-            needed = pin.rnea(self.model, self.data, q, v[k][self.v_from], a[k][self.v_from], forces)
+            needed = np.mean([pin.rnea(self.model, self.data, q, x[k][self.v_from], a[k][self.v_from], forces) for x in around], axis=0)
             given = f["torque"][k] + f["passive"][k] + f["stop"][k]
             left[k, self.v_from] = needed - given[self.v_from]
             A = pin.crba(self.model, self.data, q)

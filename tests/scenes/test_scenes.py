@@ -51,6 +51,7 @@ def test_limits_only_take_energy(name):
 
 # Joint variables (of the tree and of the connections), degrees of freedom and loops at the start of every scene.
 COUNTS = {
+    "thrown": (34, 34, 0),
     "highbar": (24, 12, 2), "swing": (36, 9, 5), "monkey-swing": (40, 22, 3), "trapeze": (74, 38, 6), "chain-of-people": (80, 44, 6),
     "fourbar": (7, 1, 2), "bricard": (6, 1, 1), "andrews": (13, 1, 4), "fivebar": (5, 2, 1), "stewart": (36, 6, 5),
     "scissor-lift": (13, 1, 4), "fall": (34, 34, 0), "stairs-tumble": (34, 34, 0), "stand": (34, 34, 0), "catch-bar": (34, 34, 0),
@@ -231,7 +232,9 @@ def test_a_course_from_rest_to_rest():
 
 
 def test_unknown_scenes_and_parameters_are_answered_in_words():
-    with pytest.raises(UnknownName, match=r"'trapez' is not a scene of this package\. Did you mean 'trapeze'\? Valid: highbar, swing"):
+    with pytest.raises(
+        UnknownName, match=r"'trapez' is not a scene of this package\. Did you mean 'trapeze'\? Valid: thrown, highbar, swing"
+    ):
         scenes.make("trapez")
     with pytest.raises(UnknownName, match=r"'relaese' is not a parameter of scene 'highbar'\. Did you mean 'release'\?"):
         scenes.make("highbar", relaese=1.0)
@@ -264,3 +267,13 @@ def test_a_picture_shows_the_moments_side_by_side(tmp_path):
             assert not painted[:, 0].any()
     with pytest.raises(ArgumentError, match="cannot be written"):
         scene.picture(run, tmp_path / "few.nothing")
+
+
+def test_the_thrown_figure_stays_above_the_ground_and_within_its_joints():
+    # Fails if the picture would show a figure below the floor or folded the wrong way.
+    scene = scenes.make("thrown")
+    run = scene.run()
+    for q in run.q[::20]:
+        scene.world.q = q
+        assert min(pose.position[2] for pose in br.kinematics.link_poses(scene.world.data).values()) > 0
+        assert all(excess < np.deg2rad(20) for excess in scene.world.beyond_limits().values()), scene.world.beyond_limits()

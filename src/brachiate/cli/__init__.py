@@ -33,13 +33,13 @@ def options(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the picture and the recording.")] = Path("demo-output"),
-    seconds: Annotated[float, typer.Option(help="How long the figure flies [s].")] = 0.92,
+    out: Annotated[Path, typer.Option(help="Folder for motion, torques, forces, numbers and pictures.")] = Path("demo-output"),
 ) -> None:
-    """Throw a human figure into the air, and show what stays constant while it tumbles."""
+    """Make a walk that was only drawn physically consistent, and show how it was and what became of it."""
     from brachiate.cli.demo import run  # noqa: PLC0415  (only this command needs it)
 
-    run(out, seconds, console)
+    if code := run(out, console):
+        raise typer.Exit(code)
 
 
 @app.command()
@@ -253,7 +253,10 @@ def filter_(
         list[str] | None, typer.Option(help="link:x,y,z@time+duration [N, s], such as chest:80,0,0@1.0+0.1; any number.")
     ] = None,
     figure: Annotated[str | None, typer.Option(help=WHOSE)] = None,
-    ground: Annotated[str | None, typer.Option(help="flat or flat:HEIGHT, then ,friction=MU.")] = None,
+    ground: Annotated[
+        str | None, typer.Option(help="To do it on: flat, slope:DEGREES or slope:DEGREES:HEADING, then ,friction=MU.")
+    ] = None,
+    made_on: Annotated[str | None, typer.Option(help="That it was made on, likewise; by default level, and found.")] = None,
     contacts: Annotated[Path | None, typer.Option(help="What touches when: a file as check --save-contacts writes it.")] = None,
     unit: Unit = None,
     up: Up = None,
@@ -269,8 +272,8 @@ def filter_(
     from brachiate.cli.filter import run  # noqa: PLC0415
 
     reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton}
-    filtering = {"mode": mode, "strength": strength, "friction": friction, "push": push or []}
-    given = {"ground": ground, "contacts": contacts}
+    filtering = {"ground": ground, "mode": mode, "strength": strength, "friction": friction, "push": push or []}
+    given = {"ground": made_on, "contacts": contacts}
     code = run(motion, reading, _body(mass, height, sex, roles), figure, given, filtering, out, console)
     if code:
         raise typer.Exit(code)

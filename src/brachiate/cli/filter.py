@@ -15,6 +15,7 @@ from brachiate.cli.convert import figure_of
 from brachiate.cli.describe import table_of, tell_guesses
 from brachiate.errors import ArgumentError, UnknownName
 from brachiate.filter.clean import clean
+from brachiate.filter.exact import equations
 from brachiate.filter.filter import filter_motion
 from brachiate.filter.filtered import Filtered
 from brachiate.filter.pushes import shove_of
@@ -48,7 +49,7 @@ def run(
     out: Path | None,
     console: Console,
 ) -> int:
-    """Filter a motion, tell, and write; returns the exit code. ``given``: ground and contacts."""
+    """Filter a motion, tell, and write; returns the exit code. ``given``: what ground it was made on, and contacts."""
     pushes = [shove_of(text) for text in filtering.pop("push")]
     filtering["strength"] = strength_of(filtering["strength"])
     motion = motion_called(name, reading, body, figure, console)
@@ -114,6 +115,13 @@ def tell(before: Report, filtered: Filtered, console: Console) -> None:
                 numbers = [f"{shown(report.summary[key], unit)}" for report in (before, after)]
                 table.add_row(words if key == pairs[0] else "", *numbers, unit)
     console.print(table)
+    force, moment = equations(filtered).nobody_brings()
+    console.print(
+        f"A smooth curve through the frames is looked at above, which knows nothing of impacts. In the steps of the simulation themselves "
+        f"nobody would have to bring more than {force:.0e} N and {moment:.0e} N·m.",
+        highlight=False,
+        soft_wrap=True,
+    )
     t = filtered.tracking
     console.print(
         f"joints are {t['mpjpe_global_cm']:.1f} cm from where they were on the average, {t['mpjpe_root_aligned_cm']:.1f} cm seen from the "

@@ -140,9 +140,9 @@ class Body:
         if status == STALLED:
             self.resorts += 1
             find_by_steps(self.program)
-            status = enact(self.world.data.key, self._program_handle.key, self._control_handle.key)
-        if status:
+        elif status:
             self.world.data.refuse(status)
+        enact(self.world.data.key, self._program_handle.key, self._control_handle.key)
         return int(self.program.count[SOLVES])
 
     def places(self, sole: int) -> Array:

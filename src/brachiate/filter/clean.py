@@ -67,6 +67,7 @@ def clean(
     *,
     ground: Ground | str | None = None,
     contacts: Labels | str | PathLike[str] | None = None,
+    onto: Ground | str | None = None,
     dt: float = 0.002,
     smooth: float | None = None,
     hold: float = 0.0,
@@ -80,6 +81,7 @@ def clean(
         ground: A :class:`Ground`, or its words (``"flat:0.02"``); by default level, where the motion stands on it. A motion whose floor is
             found is moved to have it at height 0.
         contacts: What touches, and on which ground: labels or a file of them; by default what the motion has, else it is found.
+        onto: The ground that it is to be done on, if that is another one: ``"slope:10"``. Feet stand, step and roll on it as they did.
         dt: Between frames of the reference [s].
         smooth: Width of the smoothing, its standard deviation [s]; by default 12 ms, or 25 ms for a motion that shakes.
         hold: The motion is slowed down to a stop at its end, which takes half a second, and its last posture held for so long [s].
@@ -104,7 +106,7 @@ def clean(
     labels, found = _found(motion, raw, grid, ground, min(smooth, SEEN)) if given is None else (given, [])
     labels = replace(labels, contacts=tuple(replace(c, start=grid.new(c.start), end=grid.new(c.end)) for c in labels.contacts))
 
-    level = Level(figure, labels.ground, 0.0 if ground.height is None else ground.height)
+    level = Level(figure, labels.ground, 0.0 if ground.height is None else ground.height, _other(onto))
     q, watched = level.there(q, grid.knots), many.poses(level.there(seen, grid.knots))
     poses, feet, spots = many.poses(q), feet_of(marks), spots_of(figure)
     bodies = {body for foot in feet for body in foot.bodies}
@@ -118,12 +120,18 @@ def clean(
         steps_of(sole, stances, poses, np.where(lies, 0.0, way.clear))
         for sole, stances, lies in zip(soles, stood.stances, stood.lies, strict=True)
     ]
+    if onto is not None:
+        if stays:
+            held = ", ".join(dict.fromkeys(stay.label.part for stay in stays))
+            raise ArgumentError(f"What is held stays where it is when the ground changes, and so does what lies on it: {held}.")
+        q = level.moved(q)
+        poses = many.poses(q)
     q = posture(marks, grid.knots, q, poses, feet, steps, [stay.pin for stay in stays])
     stays, lost = kept(stays, many.poses(q))
 
-    moved = moved_by(figure, many, level.there(own, grid.knots), q, grid.knots)
+    moved = moved_by(figure, many, level.moved(level.there(own, grid.knots)), q, grid.knots)
     moments = Course(figure, grid.knots, level.back(steady(figure, q))).at(grid.times)
-    shifted = level.back(level.there(raw.at(grid.own(grid.times)).q, grid.times))
+    shifted = level.back(level.moved(level.there(raw.at(grid.own(grid.times)).q, grid.times)))
     original = Motion(figure, grid.times, shifted, motion.name, motion.guesses, captured=motion.captured)
     lies = {body: lies for foot, lies in zip(feet, stood.lies, strict=True) for body in foot.bodies}
     stances = stances_of(figure, feet, stood.stances, steps, stays, grid, level)
@@ -157,6 +165,15 @@ def _told(motion: Motion, ground: Ground | str | None, contacts: Labels | str | 
     elif ground is not None and not isinstance(ground, Ground):
         raise ArgumentError(f"ground: expected a Ground, or words such as 'flat:0.02', got {doors.shown(ground)}.")
     return contacts, Ground() if ground is None else ground
+
+
+def _other(onto: Ground | str | None) -> Ground | None:
+    """Ground to do it on."""
+    if isinstance(onto, str):
+        onto = ground_of(onto)
+    if onto is not None and not isinstance(onto, Ground):
+        raise ArgumentError(f"onto: expected a Ground, or words such as 'slope:10', got {doors.shown(onto)}.")
+    return onto
 
 
 def _smoothing(motion: Motion, own: Array, grid: Grid, given: float | None, way: Style) -> tuple[float, list[Guess]]:

@@ -586,7 +586,7 @@ def observe(key, reference, control):
 
 @entry
 def decide(key, reference, touch, program, control):
-    """Torques W.tau for the next step, and what they are expected to do; the state has been observed."""
+    """Accelerations and forces for the next step; the state has been observed."""
     T, W = open_rooms(key)
     _, Wr = open_rooms(reference)
     (K,) = open_control(control)
@@ -601,24 +601,15 @@ def decide(key, reference, touch, program, control):
         lead_limb(T, W, Wr, K, P, m)
     for k in range(n):
         P.weight[k], P.wish[k] = K.weight[k], K.wanted[k]
-    status = optimize(P)
-    carry_out(W, K, P)
-    return status
+    return optimize(P)
 
 
 @entry
 def enact(key, program, control):
-    """Torques W.tau of accelerations and forces that were found elsewhere."""
+    """Torques W.tau that bring what was decided, and what that does to the body as a whole."""
     _, W = open_rooms(key)
     (K,) = open_control(control)
     (P,) = open_program(program)
-    carry_out(W, K, P)
-    return OK
-
-
-@kernel
-def carry_out(W, K, P):
-    """Torques that bring the program's accelerations and forces, and what these do to the body as a whole."""
     n = W.v.shape[0]
     for k in range(n):
         K.a[k] = P.a[k]
@@ -634,3 +625,4 @@ def carry_out(W, K, P):
         force, moment = force + f, moment + cross(vec3(K.at, j) - c, f)
     put_vec3_at(K.got, 0, (1.0 / K.mass[0]) * force + Vec3(W.gravity[0], W.gravity[1], W.gravity[2]))
     put_vec3_at(K.got, 3, moment)
+    return OK

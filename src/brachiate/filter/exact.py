@@ -2,13 +2,14 @@
 
 A step of the simulator, of length h, has one equation, at the configuration q in its middle:
 
-    M(q) a + b(q, v) = torque + passive + stop + Σ Jᵀ wrench
+    M(q) a + ½ b(q, v - d) + ½ b(q, v + d) = torque + passive + stop + Σ Jᵀ wrench
 
-which is inverse dynamics, as every library has it, at (q, v, a). Nothing in it is estimated. q is where half a step at the velocity of
-its start leads; a is the change of velocity over h; wrenches are the impulses of contact over h. The velocity v, at which the simulator
-took Coriolis and centrifugal forces, is the one that it expected in the middle of the step: near the mean of start and end, but not
-that. A recording does not keep it. It is what the same step, made once more, expects; and the step made once more must lead to the
-recorded state, or there are no equations.
+which is inverse dynamics, as every library has it, at (q, v - d, a) and at (q, v + d, a), the mean of both. Nothing in it is estimated.
+q is where half a step at the velocity of its start leads; a is the change of velocity over h; wrenches are the impulses of contact over
+h. The velocity v, at which the simulator took Coriolis and centrifugal forces, is the one that it expected in the middle of the step: near
+the mean of start and end, but not that. Where something hits something, velocities jump there, by 2 d; else d is zero. A recording keeps
+neither. They are what the same step, made once more, expects; and the step made once more must lead to the recorded state, or there are
+no equations.
 """
 
 from __future__ import annotations
@@ -41,15 +42,18 @@ from brachiate.world.pushes import Push
 
 FORMAT = "brachiate equations 1"
 _OF_LINKS = ("position", "rotation", "mass", "center", "inertia")
+PARTS = slice(0, 3), slice(3, 6)  # of a wrench: force, moment
 SAME = 1e-9  # of a state made once more; where it is the same arithmetic there is no difference at all
 UNITS = """\
 SI: s, m, rad, kg, N, N·m; world axes, z up. Quaternions w x y z. A free joint: position, quaternion; its velocity, acceleration and \
 force: linear, then angular, along the axes of the link that it carries. A ball joint: quaternion; angular velocity along those axes.
-For every step: inverse dynamics of the links at (q, v, a) with gravity = torque + passive + stop + sum of Jacobian^T of wrenches.
-time, h: start of the step, its length. q: in its middle. v: velocity at which Coriolis and centrifugal forces were taken. \
-a: (v_end - v_start) / h, and of a free joint's linear part w x v taken off, as it is seen from axes that turn. v_start, v_end: at start \
-and end of the step, along the axes of its middle. torque: of motors. passive: of springs, dampers and dry friction in joints. stop: of \
-limits of joints.
+For every step: inverse dynamics of the links with gravity at (q, v - jump, a) and (q, v + jump, a), the mean of both, = torque + passive \
++ stop + sum of Jacobian^T of wrenches.
+time, h: start of the step, its length. q: in its middle. v: velocity at which Coriolis and centrifugal forces were taken. jump: half \
+of that by which velocities jump in the middle of a step in which something hits something, else 0. \
+a: (v_end - v_start) / h, and of a free joint's linear part w x v taken off (of v - jump and v + jump, the mean), as it is seen from axes \
+that turn. v_start, v_end: at start and end of the step, along the axes of its middle. torque: of motors. passive: of springs, dampers \
+and dry friction in joints. stop: of limits of joints.
 wrench_step, wrench_link: which step, which link. wrench_point, wrench_force, wrench_moment: a point, the force, the moment about that \
 point, world axes. wrench_push: 0 of contact, 1 of a push from outside.
 frame_time, frame_q, frame_v: the states between steps.
@@ -83,6 +87,7 @@ class Equations:
         h: Lengths of steps (n,) [s].
         q: In the middle of each (n, nq).
         v: That Coriolis and centrifugal forces were taken at (n, nv).
+        jump: Half of that by which velocities jump there, where something hits something (n, nv).
         a: Accelerations (n, nv).
         v_start: Velocities at the start of a step, along the axes of its middle (n, nv).
         v_end: At its end, likewise.
@@ -100,6 +105,7 @@ class Equations:
     h: Array
     q: Array
     v: Array
+    jump: Array
     a: Array
     v_start: Array
     v_end: Array
@@ -112,10 +118,29 @@ class Equations:
         """Return how many steps there are."""
         return len(self.h)
 
+    def nobody_brings(self) -> tuple[float, float]:
+        """The largest force [N] and moment [N·m] that a floating root would need and does not get, in any step."""
+        data, w, last = Data(self.model, self.gravity), self.wrenches, -1
+        left = np.zeros_like(self.a)
+        for k in range(len(self)):  # springs and dampers in joints are in it, too, but not at floating roots
+            for v in (self.v[k] - self.jump[k], self.v[k] + self.jump[k]):
+                left[k] += 0.5 * dynamics.inverse_dynamics(data, self.q[k], v, self.a[k])
+        for m in np.argsort(w.step, kind="stable"):
+            k, place = int(w.step[m]), self.model.placements[w.link[m]]
+            if k != last:
+                data.assign(q=self.q[k])
+                kinematics.update_poses(data)
+                last = k
+            arm = w.point[m] - kinematics.pose(data, place).position
+            left[k] -= kinematics.jacobian(data, place).T @ np.concatenate((w.force[m], w.moment[m] + np.cross(arm, w.force[m])))
+        roots = [left[:, k : k + 6] for _, k in _floating(self.model)]
+        force, moment = (max((np.linalg.norm(x[:, part], axis=1).max(initial=0.0) for x in roots), default=0.0) for part in PARTS)
+        return float(force), float(moment)
+
     def save(self, path: str | PathLike[str]) -> Path:
         """Write a NumPy archive with the body, names and units inside; nothing in it is code."""
         path, w = with_suffix(path), self.wrenches
-        steps = ("h", "q", "v", "a", "v_start", "v_end", "torque", "passive", "stop", "gravity", "frame_time", "frame_q", "frame_v")
+        steps = ("h", "q", "v", "jump", "a", "v_start", "v_end", "torque", "passive", "stop", "gravity", "frame_time", "frame_q", "frame_v")
         links = list(self.model.links)
         content: dict[str, Any] = {
             "format": np.array(FORMAT),
@@ -140,21 +165,23 @@ def equations(made: Filtered | Recording) -> Equations:
     run = made.run if isinstance(made, Filtered) else made
     model, h = run.model, np.diff(run.time)
     again = list(_made_again(run))
-    middle, stop = (np.array([getattr(step, name) for step in again]).reshape(len(h), model.nv) for name in ("middle", "stop"))
+    middle, jump, stop = (np.array([getattr(step, name) for step in again]).reshape(len(h), model.nv) for name in _Again._fields[:3])
     q, start, end = _halfway(run, h)
     a = (end - start) / h[:, None]
     for _, k in _floating(model):
-        a[:, k : k + 3] -= np.cross(middle[:, k + 3 : k + 6], middle[:, k : k + 3])
+        for v in (middle, jump):
+            a[:, k : k + 3] -= np.cross(v[:, k + 3 : k + 6], v[:, k : k + 3])
     passive = _passive(run, q, start, middle, a, h)
     wrenches = _wrenches(run, q, [step.pushes for step in again])
     states = run.time, run.q, run.v
-    return Equations(model, run.gravity, *states, h, q, middle, a, start, end, run.torque[1:], passive, stop, wrenches)
+    return Equations(model, run.gravity, *states, h, q, middle, jump, a, start, end, run.torque[1:], passive, stop, wrenches)
 
 
 class _Again(NamedTuple):
     """What a recording does not tell of a step."""
 
     middle: Array  # (nv,) velocities expected in its middle
+    jump: Array  # (nv,) half of that by which they jump there
     stop: Array  # (nv,) torques of limits of joints
     pushes: tuple[Push, ...]  # that acted
 
@@ -189,7 +216,7 @@ def _made_again(run: Recording) -> Iterator[_Again]:
                 f"The step at {run.time[k]:.4f} s leads elsewhere when it is made once more. Was something changed within it? "
                 "Let events happen between steps, and record every one of them."
             )
-        yield _Again(touches.touch.middle.copy(), _stopped(touches), pushes)
+        yield _Again(touches.touch.middle.copy(), touches.touch.half.copy(), _stopped(touches), pushes)
 
 
 def _stopped(touches: Touches) -> Array:

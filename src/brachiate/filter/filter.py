@@ -13,6 +13,7 @@ from os import PathLike
 import numpy as np
 
 from brachiate import doors, figures
+from brachiate.clip import turns
 from brachiate.errors import ArgumentError, StateError
 from brachiate.filter.body import Body
 from brachiate.filter.clean import clean
@@ -113,7 +114,8 @@ class DynamicsFilter:
     def _look_whether_fallen(self) -> None:
         k, body = min(self.frame, len(self.reference) - 1), self.body
         here, there = self.world.q[body.q_at], self.reference.q[k]
-        off = here[:3] - there[:3] - self.feet.shift - (self.schedule.share[k][:, None] * self.schedule.moved[k]).sum(axis=0)
+        moved = (self.schedule.share[k][:, None] * self.schedule.moved[k]).sum(axis=0)
+        off = here[:3] - there[:3] - self.feet.on_ground(self.feet.shift + moved)
         turned = 2.0 * np.arccos(min(abs(float(here[3:7] @ there[3:7])), 1.0))
         causes = (
             (-float(off[2]) / LOW, f"the pelvis is {-100 * off[2]:.0f} cm too low"),
@@ -129,6 +131,7 @@ def filter_motion(
     motion: Motion | Reference,
     *,
     ground: Ground | str | None = None,
+    made_on: Ground | str | None = None,
     contacts: Labels | str | PathLike[str] | None = None,
     friction: float | None = None,
     strength: float = 1.0,
@@ -142,7 +145,8 @@ def filter_motion(
 
     Args:
         motion: Any, or a reference already cleaned up.
-        ground: That it was made on: see :func:`brachiate.check`.
+        ground: To do it on, a :class:`Ground` or words such as ``"slope:10"``; by default that it was made on.
+        made_on: That it was made on: see :func:`brachiate.check`; by default level, and found.
         contacts: What touches, if that is known.
         friction: Of feet and ground; by default that of the ground.
         strength: Of the figure's motors, times what they have; infinite for no limit.
@@ -152,7 +156,10 @@ def filter_motion(
         dt: Length of a step [s].
         progress: Whether to show a bar where it takes long.
     """
-    reference = motion if isinstance(motion, Reference) else clean(motion, ground=ground, contacts=contacts, dt=dt)
+    if isinstance(motion, Reference):
+        reference = motion if ground is None else clean(motion.original, contacts=motion.labels, onto=ground, dt=motion.dt)
+    else:
+        reference = clean(motion, ground=made_on, contacts=contacts, onto=ground, dt=dt)
     world = world_of(reference, friction, strength)
     dynamics_filter = DynamicsFilter(world, FIGURE, reference, settings, mode)
     simulation = Simulation(world, dt=reference.dt)
@@ -167,10 +174,8 @@ def filter_motion(
 def world_of(reference: Reference, friction: float | None = None, strength: float = 1.0) -> World:
     """A world with the ground of a reference and its figure, which touch."""
     g = reference.ground
-    if g.slope:
-        raise ArgumentError("The filter walks on level ground; slopes are not yet among what it knows.")
     world = World()
-    world.add(figures.ground(), name=FLOOR, at=(0.0, 0.0, g.height or 0.0))
+    world.add(figures.ground(), name=FLOOR, at=(0.0, 0.0, g.height or 0.0), rotation=turns.matrix(g.tilt))
     world.add(reference.figure if strength == 1.0 else reference.figure.stronger(strength), name=FIGURE)
     world.touch(friction=g.friction if friction is None else doors.number(friction, "friction", above=0.0))
     return world

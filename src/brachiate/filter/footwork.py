@@ -24,7 +24,7 @@ class Footwork:
 
     def __init__(self, schedule: Schedule, body: Body, settings: FilterSettings) -> None:
         self.schedule, self.body, self.settings = schedule, body, settings
-        legs = schedule.legs
+        legs, self.gradient = schedule.legs, schedule.reference.ground.gradient
         self.stands = schedule.on[0].copy()  # (l,) whether a leg stands
         self.stance = np.where(self.stands, 0, -1)  # (l,) which stance of the schedule it stands or stood in last
         self.settled = self.stands.copy()  # (l,) whether it has come down as it should
@@ -41,6 +41,10 @@ class Footwork:
     def key(self) -> tuple[int, ...]:
         """What stands: when it changes, so does the plan."""
         return (*self.stance, *self.stands)
+
+    def on_ground(self, along: Array) -> Array:
+        """An offset along the ground, and up or down with it: (3,)."""
+        return np.array((along[0], along[1], along[:2] @ self.gradient))
 
     def lead(self, k: int) -> None:
         """Say of every sole what it is to do in the next step: stand, come down, or go along its path."""
@@ -65,7 +69,7 @@ class Footwork:
             if not sole.leads:
                 continue
             if self.stands[leg]:
-                K.offset[n] = self.offset[leg] + S.moved[k, leg]
+                K.offset[n] = self.on_ground(self.offset[leg] + S.moved[k, leg])
                 if K.stands[n] <= EDGE:
                     K.turn[n] = s.flat_weight if K.stands[n] < bears.bit_count() else s.roll_weight
             else:
@@ -75,8 +79,8 @@ class Footwork:
         K, S, s, dt = self.body.control, self.schedule, self.settings, self.body.dt
         step = (self.aim[leg] - self.path[leg]) * min(1.0, dt / s.steer)
         self.path[leg] += step
-        K.offset[n] = self.path[leg] + S.moved[k, leg]
-        K.drift[n] = np.clip(step / dt, -s.swerve, s.swerve) + S.moved_rate[k, leg]
+        K.offset[n] = self.on_ground(self.path[leg] + S.moved[k, leg])
+        K.drift[n] = self.on_ground(np.clip(step / dt, -s.swerve, s.swerve) + S.moved_rate[k, leg])
         K.lead[n], K.turn[n] = s.foot_weight, s.foot_turn_weight
         if S.on[k, leg]:
             K.drift[n, 2] -= s.late

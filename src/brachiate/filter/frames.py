@@ -52,15 +52,16 @@ class Grid:
 
 
 class Level:
-    """The world with its ground at z = 0, level and at rest: where feet are looked at."""
+    """The world with its ground at z = 0, level and at rest: where feet are looked at.
 
-    def __init__(self, model: Model, found: Ground, height: float) -> None:
+    Feet are the same there on every ground. What is to be done on another one than it was made on comes from this frame of the one
+    (``there``) by ``moved`` into that of the other, and from there back into the world.
+    """
+
+    def __init__(self, model: Model, found: Ground, height: float, onto: Ground | None = None) -> None:
         self.root, self.found = root_of(model), found
-        self.ground = replace(found, height=height, belt=(0.0, 0.0))
-        n = found.normal
-        turn = np.cross((0.0, 0.0, 1.0), n)
-        angle = float(np.arctan2(np.linalg.norm(turn), n[2]))
-        self.tilted = turns.from_vector(turn / max(float(np.linalg.norm(turn)), 1e-12) * angle)
+        self.ground = replace(onto or found, height=height, belt=(0.0, 0.0))
+        self.tilted = self.ground.tilt
         self.up = np.array((0.0, 0.0, height))
         self.guesses = (
             [Guess("treadmill", "taken away", "the reference is as seen from the belt: forces are the same")] if any(found.belt) else []
@@ -70,8 +71,20 @@ class Level:
         """Configurations of the motion in this frame."""
         q = q.copy()
         place = q[:, self.root][:, :3] - (0.0, 0.0, self.found.height or 0.0) - (times - times[0])[:, None] * self.found.velocity
-        back = turns.inverse(self.tilted)
+        back = turns.inverse(self.found.tilt)
         q[:, self.root] = np.concatenate((turns.turned(back, place), turns.product(back, q[:, self.root][:, 3:])), axis=1)
+        return q
+
+    def moved(self, q: Array) -> Array:
+        """Configurations over the ground it is to be done on: the root as upright as it was, as high above the same place."""
+        if np.array_equal(self.found.tilt, self.tilted):
+            return q
+        q = q.copy()
+        place = q[:, self.root][:, :3]
+        was, now = (turns.turned(turns.inverse(tilt), np.array((0.0, 0.0, 1.0))) for tilt in (self.found.tilt, self.tilted))
+        place = place + (place[:, 2:] / was[2]) * (now - was)
+        turn = turns.product(turns.inverse(self.tilted), self.found.tilt)
+        q[:, self.root] = np.concatenate((place, turns.product(turn, q[:, self.root][:, 3:])), axis=1)
         return q
 
     def back(self, q: Array) -> Array:

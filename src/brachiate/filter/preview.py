@@ -66,6 +66,7 @@ class Preview:
         at = np.minimum(k + np.round(nodes / dt).astype(int), last)
         middle = np.minimum(k + np.round((nodes[1:] - h / 2) / dt).astype(int), last)
         O.h[:N], O.centre[: N + 1], O.velocity[: N + 1] = h, S.centre[at], S.speed[at]
+        O.centre[: N + 1, 2] += feet.on_ground(feet.shift)[2]
         O.acceleration[:N], O.turning[:N], O.inertia[:N] = S.acceleration[middle], S.turning[middle], S.inertia[middle]
         O.weight[: N + 1, : self.planner.feet], O.friction[:] = S.share[at][:, : self.planner.feet], self.friction
         O.slack[: N + 1] = S.slack[at]

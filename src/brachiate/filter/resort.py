@@ -1,7 +1,7 @@
 """Resort: the optimizer's program solved by another method, where exchanging what is wrong does not come to an end.
 
-Motors at their limits, soles on an edge and joints at their stops together may ask for what cannot be had, or for the same thing twice; then
-exchanging goes round in circles. A dual active-set method takes in one bound at a time and gets better with each [Arnström 2022].
+Motors at their limits, soles on an edge and joints at their stops together may ask for what cannot be had, or for the same thing twice;
+then exchanging goes round in circles. A dual active-set method takes in one bound at a time and gets better with each [Arnström 2022].
 """
 
 from __future__ import annotations

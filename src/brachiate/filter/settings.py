@@ -94,7 +94,7 @@ class FilterSettings:
     force_weight: float = 1e-5
     cone: float = 0.9
     inset: float = 0.004
-    ahead: float = 0.01
+    ahead: float = 0.012
     limit_ahead: float = 0.03
     margin: float = 0.03
     closing: float = 0.008

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from brachiate import doors
+from brachiate.clip import turns
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError
 
@@ -42,6 +43,18 @@ class Ground:
         """Unit vector out of it (3,)."""
         rise, way = np.radians(self.slope), np.radians(self.heading)
         return np.array((-np.sin(rise) * np.cos(way), -np.sin(rise) * np.sin(way), np.cos(rise)))
+
+    @property
+    def tilt(self) -> Array:
+        """The turn that brings level ground to this, the shortest: a quaternion (4,)."""
+        axis = np.cross((0.0, 0.0, 1.0), self.normal)
+        size = float(np.linalg.norm(axis))
+        return turns.from_vector(axis / max(size, 1e-12) * np.arctan2(size, self.normal[2]))
+
+    @property
+    def gradient(self) -> Array:
+        """By how much it rises along x and y: (2,)."""
+        return -self.normal[:2] / self.normal[2]
 
     @property
     def velocity(self) -> Array:

@@ -16,6 +16,7 @@ from brachiate.scenes.blocks import box_slope, dominoes, rocking_block, stack
 from brachiate.scenes.catch import catch_bar
 from brachiate.scenes.circus import trapeze
 from brachiate.scenes.falls import fall, stairs_tumble
+from brachiate.scenes.flight import thrown
 from brachiate.scenes.gym import highbar
 from brachiate.scenes.machines import fivebar, scissor_lift, stewart
 from brachiate.scenes.mechanisms import andrews, bricard, fourbar
@@ -32,8 +33,8 @@ from brachiate.show.draw import Look
 SCENES: Mapping[str, Callable[..., Scene]] = MappingProxyType({
     f.__name__.replace("_", "-"): f
     for f in (
-        highbar, swing, monkey_swing, trapeze, chain_of_people, fourbar, bricard, andrews, fivebar, stewart, scissor_lift,
-        fall, stairs_tumble, stand, catch_bar, dominoes, box_slope, rocking_block, stack, spinning_top,
+        thrown, highbar, swing, monkey_swing, trapeze, chain_of_people, fourbar, bricard, andrews, fivebar, stewart,
+        scissor_lift, fall, stairs_tumble, stand, catch_bar, dominoes, box_slope, rocking_block, stack, spinning_top,
     )
 })  # fmt: skip
 

@@ -1,0 +1,149 @@
+"""How far the dynamics filter is from falling: ``python benchmarks/margins.py settings|bodies|pushes [--json FILE]``.
+
+``settings``: every gain, weight and tolerance halved and doubled, one at a time. ``bodies``: other masses, grounds, steps and clean-ups.
+``pushes``: a walk pushed in eight directions at four moments of a stride. Clips are DeepMimic's, with PyBullet's data (``pip install
+pybullet``); one set of settings for all, and motors without limits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import fields, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+import brachiate as br
+from brachiate.errors import BrachiateError
+from brachiate.filter.clean import clean
+from brachiate.filter.filter import MODES, filter_motion
+from brachiate.filter.pushes import Shove
+from brachiate.filter.reference import Reference
+from brachiate.filter.settings import FilterSettings
+from clips import DEEPMIMIC, named
+
+SIX = ("walk", "run", "spinkick", "jump", "kick", "punch")
+FOUR = ("walk", "jump", "kick", "spinkick")
+PUSHED, LASTING, STRIDE, FIRST = "spine1", 0.1, 1.25, 1.5  # link, [s], [s] of the walk, [s] of the first push
+SPEEDS = (0.2, 0.4)  # [m/s] that a push gives the whole body
+
+
+class Case(NamedTuple):
+    """One clip under one change."""
+
+    change: str
+    clip: str
+    settings: FilterSettings = FilterSettings()
+    style: str = "default"
+    mass: float = 1.0  # times its own
+    friction: float | None = None
+    dt: float = 0.002
+    push: tuple[float, float, float] | None = None  # speed [m/s], direction [rad], time [s]
+    mode: str = "offline"
+
+
+@cache
+def reference(clip: str, style: str, mass: float, dt: float) -> Reference:
+    motion, hold = named(DEEPMIMIC + clip)
+    if mass != 1.0:
+        motion, hold = named(DEEPMIMIC + clip, mass=mass * motion.figure.mass)
+    return clean(motion, hold=hold, style=style, dt=dt)
+
+
+def tried(case: Case) -> dict[str, Any]:
+    """What becomes of it."""
+    try:
+        made = reference(case.clip, case.style, case.mass, case.dt)
+        pushes = []
+        if case.push is not None:
+            speed, way, at = case.push
+            force = made.figure.mass * speed / LASTING
+            pushes = [Shove(PUSHED, (force * math.cos(way), force * math.sin(way), 0.0), at, LASTING)]
+        done = filter_motion(
+            made, settings=case.settings, friction=case.friction, strength=math.inf, pushes=pushes, mode=case.mode, progress=False
+        )
+        outcome = {"finished": done.finished, "why": str(done.blame or ""), **done.tracking}
+    except BrachiateError as problem:
+        outcome = {"finished": False, "why": str(problem), "mpjpe_global_cm": math.nan}
+    return {"change": case.change, "clip": case.clip, **outcome}
+
+
+def settings_cases(mode: str) -> Iterator[Case]:
+    own = FilterSettings()
+    for group, name in [("", f.name) for f in fields(own) if f.name != "plan"] + [("plan.", f.name) for f in fields(own.plan)]:
+        for factor in (0.5, 2.0):
+            place = own.plan if group else own
+            value = factor * getattr(place, name)
+            if name in ("cone", "friction_share", "least_push"):  # shares: nearer to all of it, and farther
+                value = (1.0 - (1.0 - abs(getattr(place, name))) * factor) * math.copysign(1.0, getattr(place, name))
+            changed = replace(place, **{name: value})
+            settings = replace(own, plan=changed) if group else changed
+            for clip in SIX:
+                yield Case(f"{group}{name} x{factor:g}", clip, settings, mode=mode)  # type: ignore[arg-type]
+
+
+def body_cases(mode: str) -> Iterator[Case]:
+    for clip in FOUR:
+        yield from (Case(f"mass x{m:g}", clip, mass=m, mode=mode) for m in (0.8, 1.2))
+        yield from (Case(f"friction {mu:g}", clip, friction=mu, mode=mode) for mu in (0.5, 0.65, 1.0))
+        yield from (Case(f"step {1000 * dt:g} ms", clip, dt=dt, mode=mode) for dt in (0.001, 0.003, 0.004))
+        yield from (Case(f"clean-up {style}", clip, style=style, mode=mode) for style in ("default", "light"))
+
+
+def push_cases(mode: str) -> Iterator[Case]:
+    for speed in SPEEDS:
+        for phase in range(4):
+            for way in range(8):
+                push = speed, math.radians(45 * way), FIRST + phase * STRIDE / 4
+                yield Case(f"{speed:g} m/s", "walk", push=push, mode=mode)
+
+
+STUDIES = {"settings": settings_cases, "bodies": body_cases, "pushes": push_cases}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("study", choices=STUDIES)
+    parser.add_argument("--mode", choices=MODES, default="offline")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    if not br.moves.deepmimic_clips():
+        raise SystemExit("DeepMimic's clips are not there: pip install pybullet.")
+    cases = sorted(STUDIES[given.study](given.mode), key=lambda case: (case.clip, case.style, case.mass, case.dt))
+    console = Console()
+    with ProcessPoolExecutor(given.jobs) as pool:
+        rows = list(track(pool.map(tried, cases, chunksize=8), "running", len(cases), console=console))
+    show(rows, console)
+    if given.json is not None:
+        given.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+def show(rows: list[dict[str, Any]], console: Console) -> None:
+    """Print what each change did, if anything fell, and how many changes all clips survived."""
+    table = Table("change", "finished", "MPJPE [cm]", "fell", box=None)
+    changes = list(dict.fromkeys(row["change"] for row in rows))
+    kept = 0
+    for change in changes:
+        mine = [row for row in rows if row["change"] == change]
+        fell = [row["clip"] for row in mine if not row["finished"]]
+        kept += not fell
+        if fell or len(changes) < 40:
+            error = np.mean([row["mpjpe_global_cm"] for row in mine if row["finished"]] or [math.nan])
+            table.add_row(change, f"{len(mine) - len(fell)} of {len(mine)}", f"{error:.1f}", ", ".join(dict.fromkeys(fell)))
+    console.print(table)
+    console.print(f"{kept} of {len(changes)} changes ({100 * kept / len(changes):.0f} %) keep all clips.", highlight=False)
+
+
+if __name__ == "__main__":
+    main()
