@@ -36,7 +36,7 @@ FILES = {
     "poses.png": "original above, filtered below",
 }
 #: How to say otherwise what has no option of its own name.
-ELSEWHERE = {"smooth": "clean(smooth=...)", "cutoff": "check(cutoff=...)"}
+ELSEWHERE = {"ground": "--made-on", "smooth": "clean(smooth=...)", "cutoff": "check(cutoff=...)"}
 
 
 def run(

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from brachiate.clip import turns
 from brachiate.doors import Array
 from brachiate.figures.things import plate
 from brachiate.judge.report import Report
 from brachiate.model.data import Data
+from brachiate.motion.ground import Ground
 from brachiate.motion.motion import Motion
 from brachiate.show.draw import picture
 from brachiate.show.page import View
@@ -23,6 +25,7 @@ ORIGINAL, RESULT = "original", "filtered"
 POSES = 9  # in a strip
 APART = 0.25  # [m] between postures, and between strips
 THICK = 0.02  # [m] of the floor
+PIECE = 0.75  # of the room for a posture is the piece of a slope under it
 VIEW = View()
 INCHES, MARGIN, DOTS = 12.0, 0.3, 120  # width of the picture, and of what is around it for words
 INK = "#595e66"
@@ -54,32 +57,39 @@ def draw_strips(before: Motion, after: Motion, path: str | PathLike[str]) -> Non
     """
     figure, many, n = before.figure, Many(before.figure), len(after)
     rows = np.unique(np.linspace(0, n - 1, POSES).astype(int))
-    right = VIEW.axes()[0]
+    right, ground = VIEW.axes()[0], _ground(after)
     both = [motion.q[rows].copy() for motion in (before, after)]
     start = both[0][:, :2].copy()
     for q in both:
         q[:, :2] -= start
+        q[:, 2] -= start @ ground.gradient  # on a slope, each stands on a piece of it
     seen = np.concatenate([many.poses(q).x for q in both], axis=1)  # (bodies, moments, 3)
     wide, tall = float(np.ptp(seen @ right)) + APART, float(np.ptp(seen[..., 2])) + 2.0 * APART
-    floor = _height(after)
+    along = wide * np.arange(len(rows))[:, None] * right
     for strip, q in enumerate(both):
-        q[:, :2] += wide * np.arange(len(rows))[:, None] * right[:2]
+        q[:, :3] += along
         q[:, 2] += tall * (1 - strip)
-    slab = Data(plate((wide * len(rows), 2.0 * APART + 0.5, THICK)))
-    turn = np.arctan2(right[1], right[0])
     frames = []
     for strip, q in enumerate(both):
-        middle = 0.5 * wide * (len(rows) - 1) * right
-        place = (middle[0], middle[1], floor + tall * (1 - strip) - 0.5 * THICK, np.cos(turn / 2), 0.0, 0.0, np.sin(turn / 2))
-        frames += [(slab, np.array(place)), *((Data(figure), row) for row in q)]
+        up = np.array((0.0, 0.0, (ground.height or 0.0) + tall * (1 - strip)))
+        places = [along.mean(axis=0)] if not ground.slope else list(along)
+        size = wide * len(rows) if not ground.slope else PIECE * wide
+        frames += [(Data(plate((size, 2.0 * APART + 0.5, THICK))), _under(ground, place + up, right)) for place in places]
+        frames += [(Data(figure), row) for row in q]
     image = BytesIO()
     picture(frames, image, view=VIEW, width=INCHES, pixels_per_inch=DOTS, ground=False, palest=1.0)  # type: ignore[arg-type]
     image.seek(0)
     _label(image, after.times[rows], path)
 
 
-def _height(motion: Motion) -> float:
-    return 0.0 if motion.contacts is None else motion.contacts.ground.height or 0.0
+def _ground(motion: Motion) -> Ground:
+    return Ground(0.0) if motion.contacts is None else motion.contacts.ground
+
+
+def _under(ground: Ground, place: Array, right: Array) -> Array:
+    """Where a plate is, by its numbers, whose upper face is on the ground there: (7,)."""
+    turn = turns.product(ground.tilt, turns.about(2, np.arctan2(right[1], right[0])))
+    return np.concatenate((place - 0.5 * THICK * ground.normal, turn))
 
 
 def _label(image: BytesIO, times: Array, path: str | PathLike[str]) -> None:
