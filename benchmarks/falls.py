@@ -36,6 +36,7 @@ DT = 0.002  # [s]
 LONGEST = 600.0  # [s] who has not come to rest by then does not; some sink against their dampers for minutes
 RESTING, FOR = 5e-3, 0.5  # [rad/s, m/s] and [s]: who is no faster for so long is at rest
 PLATE = 0.02  # [m]
+WIDE, FAR = 200.0, 90.0  # [m] of a plate; who has come so far rolls, as limp bodies may on any slope, and would soon fall over its edge
 SAFE, STEEPEST = 0.8, np.radians(20)  # of friction, at most, is what a slope needs
 HELD, HARMLESS = 1e-6, 1e-4  # [m/s] what the law of contact is held to, and what no step may exceed whatever is tried
 FEW, SOME = 8, 14  # pairs that bear: of so many no step may miss the law, and of so many hardly one
@@ -82,6 +83,7 @@ class Fall:
     gain: float = 0.0  # largest growth of energy, of all that was lost in the end
     through: bool = False
     rests: bool = False
+    rolls: bool = False  # down a slope, to where the plate ends
     speed: float = 0.0  # [m/s, rad/s] at the end
     steps: int = 0
     pairs: int = 0  # that bear, most
@@ -146,7 +148,7 @@ def ground(rng: np.random.Generator, angle: float) -> tuple[Model, str]:
         return figures.slope(degrees), f"slope {degrees:.0f}°"
     b = ModelBuilder("plate")
     turn = np.array([(np.cos(angle), 0, -np.sin(angle)), (0, 1, 0), (np.sin(angle), 0, np.cos(angle))])
-    b.link("plate", shapes=Box(size=(200, 200, PLATE), position=-PLATE / 2 * turn[:, 2], rotation=turn))
+    b.link("plate", shapes=Box(size=(WIDE, WIDE, PLATE), position=-PLATE / 2 * turn[:, 2], rotation=turn))
     return b.build(), f"plate {degrees:.0f}°"
 
 
@@ -202,6 +204,9 @@ def fall(seed: int) -> Fall:
         result.depth, result.residual = max(result.depth, history.depth.max()), max(result.residual, history.residual.max())
         result.pairs = max(result.pairs, int(bearing.max()))
         ways.update(way for way, count in zip(history.way[1:], bearing, strict=True) if count)
+        if np.linalg.norm(world.totals("one").center) > FAR:
+            result.rolls = True
+            break
         moving = abs(run.v[1:]).max(axis=1) > RESTING
         slow = len(moving) if not moving.any() else 0
     energy = np.concatenate(energies)
@@ -236,15 +241,18 @@ def show(found: list[Fall], seconds: float) -> bool:
     table.add_column("worst", justify="right")
     table.add_column("seeds", overflow="fold")
     depth, gain, speed = (max((getattr(f, name) for f in some), default=0.0) for name, some in (
-        ("depth", fell), ("gain", fell), ("speed", [f for f in fell if not f.rests])))  # fmt: skip
+        ("depth", fell), ("gain", fell), ("speed", [f for f in fell if not f.rests and not f.rolls])))  # fmt: skip
     wrong = {
         "failed": ([f for f in found if f.failed], ""),
         "went through the ground": ([f for f in fell if f.through], ""),
-        "did not come to rest": ([f for f in fell if not f.rests], f"{speed:.2g} m/s"),
+        "did not come to rest": ([f for f in fell if not f.rests and not f.rolls], f"{speed:.2g} m/s"),
         f"gained energy, {100 * GAINED:g} % of what was lost": ([f for f in fell if f.gain > GAINED], f"{100 * gain:.2g} %"),
     }
-    deep = {"deeper than 1 mm at some time": ([f for f in fell if f.depth > 1e-3], f"{1e3 * depth:.2f} mm")}
-    for what, (those, worst) in (wrong | deep).items():
+    told = {
+        "rolled down a slope for 90 m": ([f for f in fell if f.rolls], ""),
+        "deeper than 1 mm at some time": ([f for f in fell if f.depth > 1e-3], f"{1e3 * depth:.2f} mm"),
+    }
+    for what, (those, worst) in (wrong | told).items():
         table.add_row(what, str(len(those)), worst, " ".join(str(f.seed) for f in those[:SHOWN]) + (" ..." if len(those) > SHOWN else ""))
     console = Console()
     console.print(table)

@@ -37,4 +37,4 @@ def thrown(seconds: float = 0.92, dt: float = 0.002, integrator: str = "rk8") ->
         "man/right_knee": -2.3,
     }
     simulation = Simulation(world, dt=dt, integrator=integrator, limits=False)  # a joint that stops would take energy
-    return Scene("thrown", "A figure thrown head over heels", ABOUT, world, simulation, seconds, Look())
+    return Scene("thrown", "A figure thrown head over heels", ABOUT, world, simulation, seconds, Look(columns=3))
