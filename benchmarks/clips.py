@@ -13,6 +13,7 @@ import math
 import time
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
@@ -20,10 +21,11 @@ import brachiate as br
 from brachiate.errors import BrachiateError
 from brachiate.filter.clean import clean
 from brachiate.filter.filter import MODES, filter_motion
+from brachiate.filter.filtered import Filtered
 from brachiate.motion.edit import looped
 from brachiate.motion.motion import Motion, motion_of
 
-CYCLES = {"walk": 5, "run": 6, "spinkick": 2, "jump": 2}
+CYCLES = {"walk": 20, "run": 6, "spinkick": 2, "jump": 2}
 MOVING_AT_THE_END = ("walk", "turn")  # the others are brought to a stop, and held
 HOLD = 0.6  # [s]
 STANDING = ("walk", "turn", "jump", "kick", "squat")
@@ -53,9 +55,18 @@ def tried(name: str, mode: str, strength: float) -> dict[str, object]:
         "seconds": reference.times[-1],
         "outcome": "finished" if result.blame is None else str(result.blame),
         **result.tracking,
+        "skate_p99_m_s": skate(result),
+        "depth_max_mm": float(1000.0 * result.run.contacts.depth.max()),
         "peak_torque_Nm": max(result.effort.values()),
         "times_real_time": float(result.motion.times[-1]) / took,
     }
+
+
+def skate(result: Filtered) -> float:
+    """Speed along the ground below which 99 of 100 frames of what touches are, of both feet [m/s]."""
+    slips = [np.ravel(result.run[f"man/{link}.slip"]) for link in result.motion.forces]
+    slip = np.concatenate(slips) if slips else np.zeros(0)
+    return float(np.percentile(np.abs(slip[np.isfinite(slip)]), 99)) if np.isfinite(slip).any() else 0.0
 
 
 def main() -> None:
@@ -67,7 +78,8 @@ def main() -> None:
     given = parser.parse_args()
     clips = given.clips or [*STANDING, *(DEEPMIMIC + name for name in br.moves.deepmimic_clips())]
     console = Console()
-    table = Table("clip", "length [s]", "outcome", "MPJPE [cm]", "root-aligned", "drift [cm]", "torque [N·m]", "x real time", box=None)
+    heads = "MPJPE [cm]", "from root", "drift [cm]", "skate [m/s]", "depth [mm]", "torque [N·m]", "x real time"
+    table = Table("clip", "length [s]", "outcome", *heads, box=None)
     rows = []
     for clip in clips:
         try:
@@ -75,8 +87,8 @@ def main() -> None:
         except BrachiateError as problem:
             row = {"clip": clip, "outcome": f"refused: {problem}"}
         rows.append(row)
-        numbers = ("mpjpe_global_cm", "mpjpe_root_aligned_cm", "drift_max_cm", "peak_torque_Nm", "times_real_time")
-        shown = [f"{row[n]:.1f}" if n in row else "" for n in numbers]
+        numbers = ("mpjpe_global_cm", "mpjpe_root_aligned_cm", "drift_max_cm", "skate_p99_m_s", "depth_max_mm")
+        shown = [f"{row[n]:.4g}" if n in row else "" for n in (*numbers, "peak_torque_Nm", "times_real_time")]
         outcome = str(row["outcome"]).partition(":")[0]
         table.add_row(str(row["clip"]).removeprefix(DEEPMIMIC), f"{row.get('seconds', 0.0):.1f}", outcome, *shown)
         console.print(f"{row['clip']}: {str(row['outcome'])[:100]}", highlight=False, emoji=False)
