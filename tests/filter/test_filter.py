@@ -157,6 +157,7 @@ def test_a_walk_goes_up_and_down_a_slope(walk, slope):
     assert rise == pytest.approx(np.tan(np.radians(slope)), abs=0.02)
     assert done.run.contacts.depth.max() < 2e-3
     assert done.tracking["mpjpe_root_aligned_cm"] < 5.0
+    assert done.before.summary["contact_share"] > 0.95  # looked at on the ground it was made on
 
 
 def test_a_slope_rises_towards_its_heading(squat):

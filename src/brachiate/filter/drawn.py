@@ -31,12 +31,12 @@ INCHES, MARGIN, DOTS = 12.0, 0.3, 120  # width of the picture, and of what is ar
 INK = "#595e66"
 
 
-def plot_both(before: Report, motion: Motion, path: str | PathLike[str] | None) -> Any:
-    """Centre of mass and force of the ground over time; of the original it is the force it would need."""
+def plot_both(before: Report, original: Motion, motion: Motion, path: str | PathLike[str] | None) -> Any:
+    """Centre of mass and force of the ground over time; of the original it is the force it would need, on the ground it was made on."""
     n = len(motion)
     weight, needed = before.track.weight, before.track.needed[:n, :3]
     force = sum((values[:, :3] for values in motion.forces.values()), np.zeros((n, 3)))
-    was, now = before.track.centre[:n], _centres(motion)
+    was, now = _centres(original)[:n], _centres(motion)
     panels = {f"centre of mass\n{axis} [m]": {ORIGINAL: was[:, k], RESULT: now[:, k]} for k, axis in enumerate("xyz")}
     for k, axis in ((2, "up"), (0, "x"), (1, "y")):
         panels[f"force of the ground\n{axis} [weight]"] = {f"{ORIGINAL}, needed": needed[:, k] / weight, RESULT: force[:, k] / weight}

@@ -156,10 +156,11 @@ def filter_motion(
         dt: Length of a step [s].
         progress: Whether to show a bar where it takes long.
     """
-    if isinstance(motion, Reference):
-        reference = motion if ground is None else clean(motion.original, contacts=motion.labels, onto=ground, dt=motion.dt)
-    else:
-        reference = clean(motion, ground=made_on, contacts=contacts, onto=ground, dt=dt)
+    reference = motion if isinstance(motion, Reference) else clean(motion, ground=made_on, contacts=contacts, dt=dt)
+    source = None
+    if ground is not None:
+        source = reference.original
+        reference = clean(source, contacts=reference.labels, onto=ground, dt=reference.dt)
     world = world_of(reference, friction, strength)
     dynamics_filter = DynamicsFilter(world, FIGURE, reference, settings, mode)
     simulation = Simulation(world, dt=reference.dt)
@@ -168,7 +169,7 @@ def filter_motion(
         shove.put_on(simulation, FIGURE)
     seconds = (len(reference) - 1) * reference.dt
     run = simulation.run(seconds, progress, until=lambda _: dynamics_filter.blame is not None)
-    return Filtered.of(dynamics_filter.body, reference, run, dynamics_filter.blame, dynamics_filter.forecast)
+    return Filtered.of(dynamics_filter.body, reference, run, dynamics_filter.blame, dynamics_filter.forecast, source)
 
 
 def world_of(reference: Reference, friction: float | None = None, strength: float = 1.0) -> World:

@@ -52,6 +52,7 @@ class Filtered:
         run: The recording, of the whole world: forces of contact, centres of pressure, plots.
         blame: When and why it gave up; None if it did not.
         forecast: The plan of the whole clip, if one was made.
+        source: The original on the ground it was made on, if that was another one.
     """
 
     reference: Reference
@@ -60,9 +61,12 @@ class Filtered:
     run: Recording
     blame: Blame | None
     forecast: Plan | None
+    source: Motion | None = None
 
     @classmethod
-    def of(cls, body: Body, reference: Reference, run: Recording, blame: Blame | None, forecast: Plan | None) -> Filtered:
+    def of(
+        cls, body: Body, reference: Reference, run: Recording, blame: Blame | None, forecast: Plan | None, source: Motion | None = None
+    ) -> Filtered:
         """Take what belongs to the figure out of a recording."""
         figure, name = reference.figure, body.figure.name
         times, q = reference.times[0] + run.time, run.q[:, body.q_at]
@@ -70,7 +74,7 @@ class Filtered:
         motion = Motion(figure, times, q, reference.original.name, reference.guesses, contacts=labels, forces=forces_on(run, name))
         torque = run.torque[:, body.v_at]
         torques = {name: torque[:, joint.v] for name, joint in figure.joints.items() if not np.all(torque[:, joint.v] == 0.0)}
-        return cls(reference, motion, torques, run, blame, forecast)
+        return cls(reference, motion, torques, run, blame, forecast, source)
 
     @property
     def finished(self) -> bool:
@@ -115,7 +119,7 @@ class Filtered:
     @cached_property
     def before(self) -> Report:
         """What :func:`brachiate.check` says of the original, at the frames of the reference."""
-        return check(self.reference.original)
+        return check(self.source or self.reference.original)
 
     def check(self) -> Report:
         """What :func:`brachiate.check` says of the result, told what touched.
@@ -134,7 +138,7 @@ class Filtered:
 
     def plot(self, path: str | PathLike[str] | None = None) -> Any:
         """Draw centre of mass and force of the ground over time, of the original and of the result; write it, or return the figure."""
-        return plot_both(self.before, self.motion, path)
+        return plot_both(self.before, self.reference.original, self.motion, path)
 
     def picture(self, path: str | PathLike[str]) -> None:
         """Draw postures of the original, and below them those of the result at the same moments."""
