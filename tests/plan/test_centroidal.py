@@ -285,12 +285,15 @@ def test_moments_about_the_vertical_are_limited_by_friction():
 
 
 def test_a_leg_does_not_stretch_beyond_its_slack():
-    planner = standing()
-    planner.outlook.slack[:] = 0.005
-    plan = planner.solve([0.04, 0, HEIGHT], [0, 0, 0.3])
-    free = standing().solve([0.04, 0, HEIGHT], [0, 0, 0.3])
-    assert free.centre[:, 2].max() > HEIGHT + 0.0056
-    assert plan.centre[:, 2].max() < HEIGHT + 0.0053
+    # It may give a little, the less the harder the limit is: fails if that is not so, or if nothing limits it.
+    slack, start = 0.005, ([0.04, 0, HEIGHT], [0, 0, 0.3])
+    over = [standing().solve(*start).centre[:, 2].max() - HEIGHT - slack]
+    for stretch in (1e-3, 3e-4, 1e-4):
+        planner = standing(settings=PlanSettings(stretch=stretch))
+        planner.outlook.slack[:] = slack
+        over.append(planner.solve(*start).centre[:, 2].max() - HEIGHT - slack)
+    assert over[0] > 2.0 * over[1] > 4.0 * over[2] > 8.0 * over[3]
+    assert over[3] < 2e-5
 
 
 @pytest.mark.parametrize(("push", "side"), [(0.3, 1), (-0.3, -1)])
@@ -319,7 +322,7 @@ def test_steps_stay_within_reach_and_late_ones_where_they_are():
     stretched = -(plan.landing[0, 1] - (plan.centre[k, 1] - O.centre[k, 1]))
     assert stretched < 0.03
     assert plan.landing[0, 1] > far[1]
-    O.landing_time[0] = 0.04
+    O.landing_time[0] = 0.5 * planner.settings.freeze
     assert planner.solve(c, pushed(v, (0, -0.6, 0))).landing[0] == pytest.approx((0.02, -0.03), abs=2e-3)
     O.landing_time[0], O.reach_slack[0] = 0.3, np.inf
     huge = planner.solve(c, pushed(v, (0, -3.0, 0)))
