@@ -41,7 +41,6 @@ from brachiate.simulate.touching import TouchingIntegrator
 from brachiate.world.pushes import Push
 
 FORMAT = "brachiate equations 1"
-_OF_LINKS = ("position", "rotation", "mass", "center", "inertia")
 PARTS = slice(0, 3), slice(3, 6)  # of a wrench: force, moment
 SAME = 1e-9  # of a state made once more; where it is the same arithmetic there is no difference at all
 UNITS = """\
