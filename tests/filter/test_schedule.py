@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
 from brachiate import moves
+from brachiate.filter.body import Body
+from brachiate.filter.book import CORNERS, NEVER
 from brachiate.filter.clean import clean
-from brachiate.filter.footwork import Footwork
+from brachiate.filter.filter import FIGURE, world_of
+from brachiate.filter.footwork import Footwork, begin, note
 from brachiate.filter.reference import Reference, Stance
-from brachiate.filter.schedule import NEVER, Schedule
+from brachiate.filter.schedule import Schedule
 from brachiate.filter.settings import FilterSettings
+from brachiate.kinematics import poses
 from brachiate.motion.motion import motion_of
 
 DT = 0.002
@@ -116,19 +117,18 @@ def test_the_body_as_a_whole_is_the_references(squat):
 
 def test_a_foot_that_leaves_late_keeps_its_offset(steps):
     # Where it lands next is another place: fails if the offset of one is taken from the other.
-    places = [x.copy() for x in steps.places]
-    places[0][300:, :, 0] += 0.3
-    schedule = copy(steps)
-    schedule.places = places
-    body: Any = SimpleNamespace(
-        control=SimpleNamespace(stands=np.array([4, 0])),
-        dt=DT,
-        corners=[4, 4],
-        places=lambda n: steps.places[n][0],
-        bearing=lambda: [steps.places[0][0], np.zeros((0, 3))],
-    )
-    feet = Footwork(schedule, body, FilterSettings())
-    body.control.stands[:] = 4, 0
-    feet.note(90)
-    feet.note(120)  # it should have left at 100
-    assert np.abs(feet.offset[0]).max() < 1e-9
+    world = world_of(steps.reference)
+    body = Body(world, FIGURE, steps.soles, FilterSettings(), DT)
+    q = world.q.copy()
+    q[body.q_at] = steps.reference.q[0]
+    world.q = q
+    S = steps.room._replace(places=steps.room.places.copy())
+    S.places.reshape(len(steps), len(steps.soles), CORNERS, 3)[300:, 0, :, 0] += 0.3
+    feet = Footwork(S, FilterSettings(), 0.01, 4, 4)
+    T, W, K, G = world.model.tree, world.data.work, body.control, feet.room
+    poses(T, W)
+    begin(T, W, K, S, G)
+    for k in (90, 120):  # it should have left at 100
+        K.stands[:] = 4, 0
+        note(T, W, K, S, G, k)
+    assert np.abs(G.offset[0]).max() < 1e-9

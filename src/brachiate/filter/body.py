@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from brachiate.compiled import Handle, fields_of
-from brachiate.doors import Array
 from brachiate.errors import ArgumentError, StateError
 from brachiate.filter import controller as c
-from brachiate.filter.controller import Control, decide, enact, observe
-from brachiate.filter.optimizer import RAYS, SOLVES, program_for
+from brachiate.filter.controller import Control
+from brachiate.filter.cycle import carry_out, decide, look_and_lead
+from brachiate.filter.footwork import Footwork
+from brachiate.filter.optimizer import SOLVES, program_for
 from brachiate.filter.resort import find_by_steps
 from brachiate.filter.schedule import Sole
 from brachiate.filter.settings import FilterSettings
@@ -41,6 +42,7 @@ class Body:
         self.program = program_for(model.nv, ROWS, FORCES)
         self.control = self._room(model.nv, len(model.tree.parent), len(soles))
         self._program_handle, self._control_handle = Handle(self.program), Handle(self.control)
+        self.key = self._control_handle.key
         self.resorts = 0  #: how often the optimizer did not come to an end, and another one did its work
         self._describe(figure, soles)
         self.tune(settings)
@@ -56,12 +58,13 @@ class Body:
         length = dict.fromkeys(("limb", "point", "lead", "turn", "offset", "drift", "swerve", "stands", "touched", "height"), soles)
         length |= {"corner": 8 * soles, "may": 8 * soles, "gain": len(c.GAINS), "members": bodies, "limb_of": bodies}
         length |= dict.fromkeys(("centre", "spin", "momentum", "lean", "aimed_spin"), 3) | dict.fromkeys(("com", "got", "aimed"), 6)
-        length |= {"mass": 1, "locked": 1, "A": nv * nv, "F": FORCES * nv} | dict.fromkeys(("ray_area", "at", "along"), FORCES)
+        length |= {"q_at": len(self.q_at), "v_at": len(self.v_at), "mass": 1, "locked": 1, "A": nv * nv, "F": FORCES * nv} | dict.fromkeys(("ray_area", "at", "along"), FORCES)
         return Control(**{name: np.zeros((length.get(name, nv), *kind.row), kind.dtype) for name, kind in fields_of(Control).items()})
 
     def _describe(self, figure: str, soles: Sequence[Sole]) -> None:
         """What does not change: which bodies are the figure's, its soles and limits."""
         K, model = self.control, self.world.model
+        K.q_at[:], K.v_at[:] = self.q_at, self.v_at
         K.limb_of[:] = K.number[:] = K.may[:] = -1
         K.lower[:], K.upper[:] = -np.inf, np.inf
         for name, place in model.placements.items():
@@ -82,7 +85,6 @@ class Body:
             K.limb[n], K.limb_of[place.body] = place.body, n
             K.corner[8 * n : 8 * n + len(points)], K.may[8 * n : 8 * n + len(points)] = points, c.FREE
             K.point[n] = points.mean(axis=0)
-        self.corners = [len(sole.corners) for sole in soles]
 
     def tune(self, settings: FilterSettings) -> None:
         """Take on settings."""
@@ -116,22 +118,19 @@ class Body:
         K.weight[self.root.start + 3 : self.root.stop] = s.pelvis_weight
         self.program.light[0] = s.force_weight * (REFERENCE_MASS / self.figure.mass) ** 2
 
-    def observe(self, q: Array, v: Array, a: Array) -> None:
-        """Look at the state, and at the reference (configuration, velocity, acceleration of the figure)."""
-        r, world = self.reference, self.world
-        r.q[:], r.v[:], r.a[:] = world.q, 0.0, 0.0
-        r.q[self.q_at], r.v[self.v_at], r.a[self.v_at] = q, v, a
-        status = observe(world.data.key, r.key, self._control_handle.key)
+    def look_and_lead(self, ahead: Handle, feet: Footwork, k: int) -> None:
+        """Look at the state and at frame k of the reference, and say of every foot what it is to do."""
+        status = look_and_lead(self.world.data.key, self.reference.key, self.key, ahead.key, feet.key, k)
         if status:
-            world.data.refuse(status)
+            self.world.data.refuse(status)
 
-    def decide(self) -> int:
+    def decide(self, ahead: Handle, feet: Footwork, k: int) -> int:
         """Find torques; they are in ``world.torque`` then. Returns how many times the optimizer has solved."""
-        touches = self.world.surfaces.touches
+        touches, data = self.world.surfaces.touches, self.world.data
         if touches is None:
             raise ArgumentError("The filter needs a world in which things touch: call world.touch() first.")
         for _ in range(8):
-            status = decide(self.world.data.key, self.reference.key, touches.key, self._program_handle.key, self._control_handle.key)
+            status = decide(data.key, self.reference.key, touches.key, self._program_handle.key, self.key, feet.key)
             if status != c.CROWDED:
                 break
             touches.enlarge()
@@ -141,22 +140,6 @@ class Body:
             self.resorts += 1
             find_by_steps(self.program)
         elif status:
-            self.world.data.refuse(status)
-        enact(self.world.data.key, self._program_handle.key, self._control_handle.key)
+            data.refuse(status)
+        carry_out(data.key, touches.key, self._program_handle.key, self.key, ahead.key, feet.key, k)
         return int(self.program.count[SOLVES])
-
-    def places(self, sole: int) -> Array:
-        """Where the corners of a sole are: (k, 3) [m]."""
-        K, work = self.control, self.world.data.work
-        body = K.limb[sole]
-        origin = work.origin[self.world.model.tree.root[body]] + work.x[body]
-        return origin + K.corner[8 * sole : 8 * sole + self.corners[sole]] @ work.R[body].T
-
-    def bearing(self) -> list[Array]:
-        """Where each sole bears, as last decided: (k, 3) [m] each."""
-        K, touches = self.control, self.world.surfaces.touches
-        assert touches is not None
-        points, first = K.at[: self.program.count[RAYS] : 4], K.ray_area[: self.program.count[RAYS] : 4]
-        pair = touches.geometry.pair[touches.areas.pair[first]]
-        whose = K.limb_of[touches.geometry.body[pair].max(axis=1)] if len(pair) else np.zeros(0, np.int64)
-        return [points[whose == n].copy() for n in range(len(K.limb))]

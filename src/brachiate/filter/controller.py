@@ -1,4 +1,4 @@
-"""The controller [DF] VII-C 1: what is wished of a body in one step, as a program for the optimizer; and the torques that come of it.
+"""The controller [DF] VII-C 1: what is wished of a body in one step, as a program for the optimizer.
 
 What physics demands: coordinates without motors take no torque [DF] eq. 34, what stands stays where it stands, forces are within their
 cones, nothing goes into the ground, joints and motors keep to their limits. What is wished: the centre of mass and the angular momentum
@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from brachiate.compiled import Floats, Ints, Rows3, Rows33, call_at, entry, index, kernel, opener
-from brachiate.contact.touch import open_touch
+from brachiate.compiled import Floats, Ints, Rows3, Rows33, index, kernel, opener
 from brachiate.dynamics.inverse import gather, move_body, passive_forces
 from brachiate.dynamics.mass import mass_matrix
-from brachiate.filter.optimizer import AT_LEAST, EQUAL, RAYS, ROWS, STRIDE, open_program, optimize
+from brachiate.filter.optimizer import AT_LEAST, EQUAL, RAYS, ROWS, STRIDE
 from brachiate.filter.survey import centre_of, momentum_of, put_locked
-from brachiate.kinematics import accelerations, body_inertias, finite, origin_of, poses, sound, velocities, zero_motion
+from brachiate.kinematics import body_inertias, origin_of, poses, zero_motion
 from brachiate.model.joints import BALL, FLOAT
-from brachiate.model.rooms import NOT_FINITE, OK, open_rooms
 from brachiate.spatial import (
     Motion,
     Vec3,
@@ -115,6 +113,8 @@ class Control(NamedTuple):
     corner: Rows3  # (8 m, 3) [m] of its sole, body axes
     may: Ints  # (8 m,) FREE, MAY or SHOULD; -1 behind the last one
     limb_of: Ints  # (nb,) which limb a body is, -1 for none
+    q_at: Ints  # (nq of the figure,) where its configuration is in the world's; the root's comes first
+    v_at: Ints  # (nv of the figure,) and its velocity
     # what comes out
     a: Floats  # (nv,) accelerations
     wanted: Floats  # (nv,) those wished
@@ -192,10 +192,10 @@ def measure(T, W, Wr, K):
 
 
 @kernel
-def solve3(I, x):
-    """I⁻¹ x of a symmetric matrix."""
-    a, b, c = I[0, 0, 0], I[0, 0, 1], I[0, 0, 2]
-    d, e, f = I[0, 1, 1], I[0, 1, 2], I[0, 2, 2]
+def solve3(I, n, x):
+    """I⁻¹ x of the n-th of symmetric matrices."""
+    a, b, c = I[n, 0, 0], I[n, 0, 1], I[n, 0, 2]
+    d, e, f = I[n, 1, 1], I[n, 1, 2], I[n, 2, 2]
     A, B, C = d * f - e * e, c * e - b * f, b * e - c * d
     D, E, F = a * f - c * c, b * c - a * e, a * d - b * b
     det = a * A + b * B + c * C
@@ -244,7 +244,7 @@ def turned_as_a_whole(T, W, K):
         if K.members[i]:
             h = moved_force(inertia(W.composite, i) @ motion(W.S, k), c - origin_of(T, W, i))
             L = L - K.e[k] * h.n
-    put_vec3_at(K.lean, 0, solve3(K.locked, L))
+    put_vec3_at(K.lean, 0, solve3(K.locked, 0, L))
 
 
 @kernel
@@ -484,7 +484,7 @@ def centre_rows(K, P, W):
     m, c = K.mass[0], vec3_at(K.com, 0)
     give = 1.0 / K.gain[CENTRE_WEIGHT], 1.0 / K.gain[SPIN_WEIGHT]
     wish = vec3_at(K.centre, 0) - Vec3(W.gravity[0], W.gravity[1], W.gravity[2])
-    turn = solve3(K.locked, vec3_at(K.spin, 0))
+    turn = solve3(K.locked, 0, vec3_at(K.spin, 0))
     new_row(P, EQUAL, wish.x, give[0], 1)
     new_row(P, EQUAL, wish.y, give[0], 1)
     new_row(P, EQUAL, wish.z, give[0], 1)
@@ -494,7 +494,7 @@ def centre_rows(K, P, W):
     row = (P.count[ROWS] - 6) * rays
     for j in range(P.count[RAYS]):
         u = vec3(K.along, j)
-        t = solve3(K.locked, cross(vec3(K.at, j) - c, u))
+        t = solve3(K.locked, 0, cross(vec3(K.at, j) - c, u))
         P.D[index(row + j)] = u.x / m
         P.D[index(row + rays + j)] = u.y / m
         P.D[index(row + 2 * rays + j)] = u.z / m
@@ -535,94 +535,3 @@ def lead_limb(T, W, Wr, K, P, m):
             u = axis(c)
             at = new_row(P, EQUAL, u @ turn, give, 0)
             add_turn(T, W, P.C, at, P.count[STRIDE], i, u, 1.0)
-
-
-@kernel
-def look(key, touch, T, W, Wr, K):
-    """Everything that is to be known of the state and the reference."""
-    poses(T, Wr)
-    body_inertias(T, Wr)
-    velocities(T, Wr)
-    accelerations(T, Wr)
-    dynamics(T, W, K)
-    measure(T, W, Wr, K)
-    follow(T, W, Wr, K)
-    turned_as_a_whole(T, W, K)
-
-
-@kernel
-def find_contacts(key, touch, T, W, K, P):
-    """Areas near the figure, and what they bring."""
-    Gm, A, _, _, S, _ = open_touch(touch)
-    call_at(S.far[0], key, touch, K.gain[MARGIN], 0)
-    P.count[ROWS] = P.count[RAYS] = 0
-    for m in range(K.limb.shape[0]):
-        K.stands[m] = K.touched[m] = 0
-        K.height[m] = 1.0
-    if A.count[1] > A.count[0]:
-        return CROWDED
-    for a in range(A.count[0]):
-        first, second = Gm.body[Gm.pair[A.pair[a], 0]], Gm.body[Gm.pair[A.pair[a], 1]]
-        one, other = first >= 0 and K.members[first] == 1, second >= 0 and K.members[second] == 1
-        if one == other:
-            continue
-        if P.count[RAYS] + 32 > P.lives.shape[0] or P.count[ROWS] + 16 > P.kind.shape[0] // 2:
-            return CROWDED
-        stand(T, W, K, P, Gm, A, S, a)
-    return OK
-
-
-@entry
-def observe(key, reference, control):
-    """Look at the state (W.q, W.v) and the reference: centre of mass, momentum, how far it is off."""
-    T, W = open_rooms(key)
-    _, Wr = open_rooms(reference)
-    (K,) = open_control(control)
-    if not (sound(T, W.q, W.v) and sound(T, Wr.q, Wr.v) and finite(Wr.a)):
-        return NOT_FINITE
-    look(key, key, T, W, Wr, K)
-    return OK
-
-
-@entry
-def decide(key, reference, touch, program, control):
-    """Accelerations and forces for the next step; the state has been observed."""
-    T, W = open_rooms(key)
-    _, Wr = open_rooms(reference)
-    (K,) = open_control(control)
-    (P,) = open_program(program)
-    n = W.v.shape[0]
-    status = find_contacts(key, touch, T, W, K, P)
-    if status != OK:
-        return status
-    centre_rows(K, P, W)
-    physics(T, W, K, P)
-    for m in range(K.limb.shape[0]):
-        lead_limb(T, W, Wr, K, P, m)
-    for k in range(n):
-        P.weight[k], P.wish[k] = K.weight[k], K.wanted[k]
-    return optimize(P)
-
-
-@entry
-def enact(key, program, control):
-    """Torques W.tau that bring what was decided, and what that does to the body as a whole."""
-    _, W = open_rooms(key)
-    (K,) = open_control(control)
-    (P,) = open_program(program)
-    n = W.v.shape[0]
-    for k in range(n):
-        K.a[k] = P.a[k]
-        t = K.b[k]
-        for j in range(n):
-            t += K.A[index(k * n + j)] * P.a[index(j)]
-        for j in range(P.count[RAYS]):
-            t -= K.F[index(j * n + k)] * P.rho[index(j)]
-        W.tau[k] = 0.0 if K.passive[k] else min(max(t, -K.effort[k]), K.effort[k])
-    force, moment, c = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0), vec3_at(K.com, 0)
-    for j in range(P.count[RAYS]):
-        f = P.rho[j] * vec3(K.along, j)
-        force, moment = force + f, moment + cross(vec3(K.at, j) - c, f)
-    put_vec3_at(K.got, 0, (1.0 / K.mass[0]) * force + Vec3(W.gravity[0], W.gravity[1], W.gravity[2]))
-    put_vec3_at(K.got, 3, moment)
-    return OK

@@ -7,10 +7,9 @@ consistent as any simulation, whatever the reference was.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from os import PathLike
-
-import numpy as np
 
 from brachiate import doors, figures
 from brachiate.clip import turns
@@ -18,7 +17,6 @@ from brachiate.errors import ArgumentError, StateError
 from brachiate.filter.body import Body
 from brachiate.filter.clean import clean
 from brachiate.filter.filtered import Blame, Filtered
-from brachiate.filter.footwork import Footwork
 from brachiate.filter.preview import Preview, intervals_for, plan_whole
 from brachiate.filter.pushes import Shove
 from brachiate.filter.reference import Reference
@@ -34,7 +32,7 @@ from brachiate.world.world import World
 
 MODES = ("preview", "offline")
 FIGURE, FLOOR = "man", "floor"
-LOW, ASTRAY, TURNED = 0.3, 0.6, np.radians(60.0)  # [m], [m], [rad] of the pelvis from the reference: beyond, it has fallen
+LOW, ASTRAY, TURNED = 0.3, 0.6, math.radians(60.0)  # [m], [m], [rad] of the pelvis from the reference: beyond, it has fallen
 
 
 class DynamicsFilter:
@@ -66,15 +64,13 @@ class DynamicsFilter:
         self.body = Body(world, figure, self.schedule.soles, self.settings, reference.dt)
         friction = world.surfaces.material.friction
         self._place(0)
-        self.body.observe(reference.q[0], reference.v[0], reference.a[0])
         #: Of the whole clip, if there is one: how far the reference is from what is possible.
         self.forecast: Plan | None = (
             plan_whole(self.schedule, self.body, self.settings, self.height, friction) if mode == "offline" else None
         )
-        self.feet = Footwork(self.schedule, self.body, self.settings)
-        self._preview = Preview(self.schedule, self.body, self.settings, self.height, friction, intervals_for(self.settings.preview))
-        self.plan: Plan | None = None
-        self._planned, self._key = -1, self.feet.key
+        lengths = intervals_for(self.settings.preview)
+        self.preview = Preview(self.schedule.handle, self.body, self.settings, self.height, friction, lengths)
+        self._planned, self._standing = -1, self.preview.feet.standing
         self.frame = 0
         self.blame: Blame | None = None  #: why it gave up
         self.solves: list[int] = []
@@ -87,44 +83,36 @@ class DynamicsFilter:
 
     def control(self, _: World | None = None) -> None:
         """Set the torques of the next step, and go on to the next frame of the reference."""
-        k, r, body = min(self.frame, len(self.reference) - 1), self.reference, self.body
-        body.observe(r.q[k], r.v[k], r.a[k])
-        K = body.control
-        self.feet.lead(k)
-        plan = self._planned_at(k)
-        K.centre[:], K.spin[:] = plan.acceleration_at(K.com[:3]), plan.turning[0]
+        k, ahead, feet = min(self.frame, len(self.reference) - 1), self.schedule.handle, self.preview.feet
+        self.body.look_and_lead(ahead, feet, k)
+        self._plan_at(k)
         try:
-            self.solves.append(body.decide())
+            self.solves.append(self.body.decide(ahead, feet, k))
         except StateError as problem:
             self.blame = self.blame or Blame(float(self.world.time), str(problem))
             return
-        self.feet.note(k)
         self.frame += 1
         self._look_whether_fallen()
 
-    def _planned_at(self, k: int) -> Plan:
-        """The plan in force: a new one if what stands has changed, or after a while."""
-        since, key = (k - self._planned) * self.reference.dt, self.feet.key
-        if self.plan is None or since >= self.settings.replan - 1e-9 or key != self._key:
-            self.plan = self._preview.plan(k, self.feet, None if self.plan is None else since)
-            self._planned, self._key = k, key
-            self.feet.aim_at(k)
-        return self.plan
+    def _plan_at(self, k: int) -> None:
+        """Make a new plan if what stands has changed, or after a while."""
+        since, standing = (k - self._planned) * self.reference.dt, self.preview.feet.standing
+        first = self._planned < 0
+        if first or since >= self.settings.replan - 1e-9 or standing != self._standing:
+            self.preview.plan(k, -1.0 if first else since)
+            self._planned, self._standing = k, standing
 
     def _look_whether_fallen(self) -> None:
-        k, body = min(self.frame, len(self.reference) - 1), self.body
-        here, there = self.world.q[body.q_at], self.reference.q[k]
-        moved = (self.schedule.share[k][:, None] * self.schedule.moved[k]).sum(axis=0)
-        off = here[:3] - there[:3] - self.feet.on_ground(self.feet.shift + moved)
-        turned = 2.0 * np.arccos(min(abs(float(here[3:7] @ there[3:7])), 1.0))
+        x, y, z, turned = self.preview.feet.room.off.tolist()
+        away = math.hypot(x, y)
+        if self.blame is not None or (-z < LOW and away < ASTRAY and turned < TURNED):
+            return
         causes = (
-            (-float(off[2]) / LOW, f"the pelvis is {-100 * off[2]:.0f} cm too low"),
-            (float(np.hypot(*off[:2])) / ASTRAY, f"the pelvis is {100 * np.hypot(*off[:2]):.0f} cm astray"),
-            (float(turned) / TURNED, f"the pelvis is turned by {np.degrees(turned):.0f} degrees from the reference"),
+            (-z / LOW, f"the pelvis is {-100 * z:.0f} cm too low"),
+            (away / ASTRAY, f"the pelvis is {100 * away:.0f} cm astray"),
+            (turned / TURNED, f"the pelvis is turned by {math.degrees(turned):.0f} degrees from the reference"),
         )
-        worst, why = max(causes)
-        if worst > 1.0 and self.blame is None:
-            self.blame = Blame(float(self.world.time), why)
+        self.blame = Blame(float(self.world.time), max(causes)[1])
 
 
 def filter_motion(

@@ -8,121 +8,228 @@ from __future__ import annotations
 
 import numpy as np
 
-from brachiate.doors import Array
-from brachiate.filter.body import Body
+from brachiate.compiled import Handle, fields_of, kernel
+from brachiate.filter.book import (
+    BEARING,
+    CORNERS,
+    EARLY,
+    FLAT_WEIGHT,
+    FOOTING_GAINS,
+    FOOT_TURN_WEIGHT,
+    FOOT_WEIGHT,
+    LATE,
+    NEVER,
+    RISE,
+    ROLL_WEIGHT,
+    SETTLE,
+    STEER,
+    SWERVE,
+    Ahead,
+    Footing,
+    set_bits,
+)
 from brachiate.filter.controller import FREE, MAY, SHOULD
-from brachiate.filter.schedule import Schedule
+from brachiate.filter.optimizer import RAYS
 from brachiate.filter.settings import FilterSettings
+from brachiate.kinematics import origin_of
+from brachiate.spatial import Vec3, put_vec3, rotation, vec3, vec3_at
 
-LEVEL = np.array((1.0, 1.0, 0.0))
 EDGE = 2  # corners of an edge
 LIFT = 0.3  # [m] feet follow the centre of mass in a long flight by this much at most
 
 
-class Footwork:
-    """The state of all legs. Sizes: l legs."""
+@kernel
+def on_ground(S, along):
+    """An offset along the ground, and up or down with it."""
+    return Vec3(along.x, along.y, along.x * S.gradient[0] + along.y * S.gradient[1])
 
-    def __init__(self, schedule: Schedule, body: Body, settings: FilterSettings) -> None:
-        self.schedule, self.body, self.settings = schedule, body, settings
-        legs, self.gradient = schedule.legs, schedule.reference.ground.gradient
-        self.stands = schedule.on[0].copy()  # (l,) whether a leg stands
-        self.stance = np.where(self.stands, 0, -1)  # (l,) which stance of the schedule it stands or stood in last
-        self.settled = self.stands.copy()  # (l,) whether it has come down as it should
-        self.offset = np.zeros((legs, 3))  # [m] of where it stands or stood last
-        self.path = np.zeros((legs, 3))  # [m] of its path through the air at present
-        self.aim = np.zeros((legs, 3))  # [m] of where it is to land
-        self.shift = np.zeros(3)  # [m] of the whole reference, as it follows the feet
-        self.aims: dict[tuple[int, int], Array] = {}  # (leg, stance) → (2,) [m] offsets as planned
-        for n, bears in enumerate(schedule.bears[0]):
-            body.control.stands[n] = int(bears).bit_count()
-        self.bearing = [body.places(n)[_bits(bears, body.corners[n])] for n, bears in enumerate(schedule.bears[0])]
+
+@kernel
+def place_of(T, W, K, n, j):
+    """Where corner j of sole n is."""
+    i = K.limb[n]
+    return origin_of(T, W, i) + vec3(W.x, i) + rotation(W.R, i) @ vec3(K.corner, CORNERS * n + j)
+
+
+@kernel
+def begin(T, W, K, S, G):
+    """Let feet stand as the first frame has them; the body is there."""
+    m, l = S.leg.shape[0], G.stands.shape[0]
+    for leg in range(l):
+        G.stands[leg] = G.settled[leg] = S.on[leg]
+        G.stance[leg] = 0 if S.on[leg] else -1
+    for n in range(m):
+        K.stands[n] = set_bits(S.bears[n])
+        G.bearing_count[n] = 0
+        for j in range(S.corners[n]):
+            if (S.bears[n] >> j) & 1:
+                put_vec3(G.bearing, BEARING * n + G.bearing_count[n], place_of(T, W, K, n, j))
+                G.bearing_count[n] += 1
+
+
+@kernel
+def lead(K, S, G, k):
+    """Say of every sole what it is to do in the next step: stand, come down, or go along its path."""
+    m, l, dt = S.leg.shape[0], G.stands.shape[0], S.step[0]
+    carried, relieved = 0, 0
+    for leg in range(l):
+        G.relieved[leg] = 0
+        carried |= S.on[k * l + leg]
+    for n in range(m):  # what stood goes on standing until what should stand instead does
+        if K.stands[n] > 0 and S.bears[k * m + n] > 0:
+            G.relieved[S.leg[n]] = relieved = 1
+    fall = carried == 1 and relieved == 0
+    for n in range(m):
+        leg, corners = S.leg[n], S.corners[n]
+        at = k * l + leg
+        bears, on, every = S.bears[k * m + n], S.on[at] == 1, (1 << corners) - 1
+        may = bears | S.soon[k * m + n]
+        if fall or (on and G.relieved[leg] == 0) or (bears > 0 and G.settled[leg] == 0):
+            may = every
+        if not on and S.long_flight[k] == 1 and S.until[at] <= G.gain[EARLY]:
+            there = S.bears[min(k + int(S.until[at] / dt) + 1, S.frames[0] - 1) * m + n]
+            may |= there if there > 0 else every
+        for j in range(corners):
+            K.may[CORNERS * n + j] = SHOULD if (bears >> j) & 1 else MAY if (may >> j) & 1 else FREE
+        K.lead[n] = K.turn[n] = 0.0
+        for i in range(3):
+            K.offset[n, i] = K.drift[n, i] = K.swerve[n, i] = 0.0
+        if S.leads[n] == 0:
+            continue
+        if G.stands[leg]:
+            put_vec3(K.offset, n, on_ground(S, vec3(G.offset, leg) + vec3(S.moved, at)))
+            if K.stands[n] <= EDGE:
+                K.turn[n] = G.gain[FLAT_WEIGHT] if K.stands[n] < set_bits(bears) else G.gain[ROLL_WEIGHT]
+        else:
+            swing(K, S, G, k, n, leg)
+
+
+@kernel
+def held_within(x, most):
+    """A number, but no farther from 0 than that."""
+    return min(max(x, -most), most)
+
+
+@kernel
+def swing(K, S, G, k, n, leg):
+    """Lead a foot through the air, along the reference's path moved to where it is to land."""
+    l, dt = G.stands.shape[0], S.step[0]
+    at, most = k * l + leg, G.gain[SWERVE]
+    step = min(1.0, dt / G.gain[STEER]) * (vec3(G.aim, leg) - vec3(G.path, leg))
+    put_vec3(G.path, leg, vec3(G.path, leg) + step)
+    rate = Vec3(held_within(step.x / dt, most), held_within(step.y / dt, most), held_within(step.z / dt, most))
+    put_vec3(K.offset, n, on_ground(S, vec3(G.path, leg) + vec3(S.moved, at)))
+    put_vec3(K.drift, n, on_ground(S, rate + vec3(S.moved_rate, at)))
+    K.lead[n], K.turn[n] = G.gain[FOOT_WEIGHT], G.gain[FOOT_TURN_WEIGHT]
+    standing = 0
+    for other in range(l):
+        standing |= G.stands[other]
+    if S.on[at]:
+        K.drift[n, 2] -= G.gain[LATE]
+    elif S.long_flight[k] == 1 and standing == 0:
+        above = K.com[2] - S.centre[k, 2]
+        more = max(abs(above) - G.gain[RISE], 0.0) * (1.0 if above > 0.0 else -1.0)
+        K.offset[n, 2] += held_within(more, LIFT)
+        K.drift[n, 2] += (K.com[5] - S.speed[k, 2]) if more != 0.0 else 0.0
+
+
+@kernel
+def note_bearing(K, P, Gm, A, G):
+    """Where soles bear, as was decided."""
+    for n in range(K.limb.shape[0]):
+        G.bearing_count[n] = 0
+    for j in range(0, P.count[RAYS], 4):
+        pair = A.pair[K.ray_area[j]]
+        body = max(Gm.body[Gm.pair[pair, 0]], Gm.body[Gm.pair[pair, 1]])
+        n = K.limb_of[body] if body >= 0 else -1
+        if n >= 0 and G.bearing_count[n] < BEARING:
+            put_vec3(G.bearing, BEARING * n + G.bearing_count[n], vec3(K.at, j))
+            G.bearing_count[n] += 1
+
+
+@kernel
+def note(T, W, K, S, G, k):
+    """Take down what stands, as was decided."""
+    m, l, dt, last = S.leg.shape[0], G.stands.shape[0], S.step[0], S.frames[0] - 1
+    for leg in range(l):
+        at = k * l + leg
+        down, bearing, wanted, flat = -1, 0, 0, True
+        for n in range(m):
+            if S.leg[n] == leg and K.stands[n] > 0:
+                down = n if down < 0 else down
+                bearing += K.stands[n]
+                wanted += set_bits(S.bears[k * m + n])
+                flat = flat and K.stands[n] > EDGE
+        if down >= 0:
+            if not G.stands[leg]:
+                G.stance[leg] = max(G.stance[leg], S.coming[at])
+            lately = G.stance[leg] == S.coming[at]  # else it should have left: where it lands next is another place
+            if not G.stands[leg] or (lately and flat):
+                then = min(k + int(S.until[at] / dt), last) if S.until[at] < NEVER else k
+                here = Vec3(0.0, 0.0, 0.0)
+                for j in range(S.corners[down]):
+                    here = here + place_of(T, W, K, down, j) - vec3(S.places, CORNERS * (then * m + down) + j)
+                here = (1.0 / S.corners[down]) * here - vec3(S.moved, then * l + leg)
+                put_vec3(G.offset, leg, Vec3(here.x, here.y, 0.0))
+            put_vec3(G.path, leg, vec3(G.offset, leg))
+            put_vec3(G.aim, leg, vec3(G.offset, leg))
+            if S.on[at] and bearing >= min(EDGE, max(wanted, 1)):
+                G.settled[leg] = 1
+        elif not S.on[at]:
+            G.settled[leg] = 0
+        G.stands[leg] = 1 if down >= 0 else 0
+    target = Vec3(0.0, 0.0, 0.0)
+    soon = min(k + 1, last)
+    for leg in range(l):
+        target = target + S.share[soon * l + leg] * vec3(G.offset, leg)
+    part = min(1.0, dt / G.gain[SETTLE])
+    for i, x in enumerate((target.x, target.y, target.z)):
+        G.shift[i] += part * (x - G.shift[i])
+
+
+@kernel
+def follow_plan(K, G):
+    """What the plan wishes of the body as a whole, where it is now."""
+    for i in range(3):
+        K.centre[i], K.spin[i] = G.centre[i], G.turning[i]
+    if G.cmp[2] != 0.0:
+        K.centre[0] = G.cmp[2] * (K.com[0] - G.cmp[0])
+        K.centre[1] = G.cmp[2] * (K.com[1] - G.cmp[1])
+
+
+@kernel
+def where_it_should_be(S, G, k):
+    """By how much the reference is moved in frame k, as feet are."""
+    l = G.stands.shape[0]
+    moved = vec3_at(G.shift, 0)
+    for leg in range(l):
+        moved = moved + S.share[k * l + leg] * vec3(S.moved, k * l + leg)
+    return on_ground(S, moved)
+
+
+class Footwork:
+    """The state of all legs, as compiled code has it.
+
+    Args:
+        ahead: What is known of the reference.
+        settings: For this body.
+        freeze: [s] a foot that lands within this goes where it is heading for.
+        intervals: Of plans, at most.
+        landings: Of plans, at most.
+    """
+
+    def __init__(self, ahead: Ahead, settings: FilterSettings, freeze: float, intervals: int, landings: int) -> None:
+        soles, legs = len(ahead.leg), len(ahead.span_count)
+        length = dict.fromkeys(("stands", "stance", "settled", "offset", "path", "aim", "relieved"), legs)
+        length |= dict.fromkeys(("aims", "aimed"), len(ahead.spans)) | {"bearing": BEARING * soles, "bearing_count": soles}
+        length |= {"gain": len(FOOTING_GAINS), "planned": 2, "nodes": intervals + 1, "free": intervals + 1, "key": landings, "off": 4}
+        self.room = Footing(**{name: np.zeros((length.get(name, 3), *kind.row), kind.dtype) for name, kind in fields_of(Footing).items()})
+        gains = {"FREEZE": freeze}
+        self.room.gain[:] = [gains[name] if name in gains else getattr(settings, name.lower()) for name in FOOTING_GAINS]
+        self.handle = Handle(self.room)
+        self.key = self.handle.key
 
     @property
-    def key(self) -> tuple[int, ...]:
+    def standing(self) -> tuple[int, ...]:
         """What stands: when it changes, so does the plan."""
-        return (*self.stance, *self.stands)
-
-    def on_ground(self, along: Array) -> Array:
-        """An offset along the ground, and up or down with it: (3,)."""
-        return np.array((along[0], along[1], along[:2] @ self.gradient))
-
-    def lead(self, k: int) -> None:
-        """Say of every sole what it is to do in the next step: stand, come down, or go along its path."""
-        K, S, s, dt = self.body.control, self.schedule, self.settings, self.body.dt
-        # What stood goes on standing until what should stand instead does
-        stands = [bool(K.stands[n]) and S.bears[k, n] > 0 for n in range(len(S.soles))]
-        relieved = [any(stands[n] for n in range(len(S.soles)) if S.leg[n] == leg) for leg in range(S.legs)]
-        fall = S.on[k].any() and not any(relieved)
-        for n, sole in enumerate(S.soles):
-            leg, corners = sole.leg, self.body.corners[n]
-            bears, may = int(S.bears[k, n]), int(S.bears[k, n] | S.soon[k, n])
-            every = (1 << corners) - 1
-            if fall or (S.on[k, leg] and not relieved[leg]):
-                may = every
-            if not S.on[k, leg] and S.long_flight[k] and S.until[k, leg] <= s.early:
-                may |= int(S.bears[min(k + int(S.until[k, leg] / dt) + 1, len(S) - 1), n]) or every
-            if bears and not self.settled[leg]:
-                may = every
-            K.may[8 * n : 8 * n + corners] = np.where(_bits(bears, corners), SHOULD, np.where(_bits(may, corners), MAY, FREE))
-            K.lead[n] = K.turn[n] = 0.0
-            K.offset[n] = K.drift[n] = K.swerve[n] = 0.0
-            if not sole.leads:
-                continue
-            if self.stands[leg]:
-                K.offset[n] = self.on_ground(self.offset[leg] + S.moved[k, leg])
-                if K.stands[n] <= EDGE:
-                    K.turn[n] = s.flat_weight if K.stands[n] < bears.bit_count() else s.roll_weight
-            else:
-                self._swing(k, n, leg)
-
-    def _swing(self, k: int, n: int, leg: int) -> None:
-        K, S, s, dt = self.body.control, self.schedule, self.settings, self.body.dt
-        step = (self.aim[leg] - self.path[leg]) * min(1.0, dt / s.steer)
-        self.path[leg] += step
-        K.offset[n] = self.on_ground(self.path[leg] + S.moved[k, leg])
-        K.drift[n] = self.on_ground(np.clip(step / dt, -s.swerve, s.swerve) + S.moved_rate[k, leg])
-        K.lead[n], K.turn[n] = s.foot_weight, s.foot_turn_weight
-        if S.on[k, leg]:
-            K.drift[n, 2] -= s.late
-        elif S.long_flight[k] and not self.stands.any():
-            above = K.com[2] - S.centre[k, 2]
-            more = np.clip(np.sign(above) * max(abs(above) - s.rise, 0.0), -LIFT, LIFT)
-            K.offset[n, 2] += more
-            K.drift[n, 2] += (K.com[5] - S.speed[k, 2]) if more else 0.0
-
-    def note(self, k: int) -> None:
-        """Take down what stands, as was decided."""
-        K, S, body = self.body.control, self.schedule, self.body
-        self.bearing = body.bearing()
-        for leg in range(S.legs):
-            mine = [n for n in range(len(S.soles)) if S.leg[n] == leg]
-            down = [n for n in mine if K.stands[n]]
-            if down:
-                if not self.stands[leg]:
-                    self.stance[leg] = max(self.stance[leg], S.coming[k, leg])
-                lately = self.stance[leg] == S.coming[k, leg]  # else it should have left: where it lands next is another place
-                if not self.stands[leg] or (lately and all(K.stands[n] > EDGE for n in down)):
-                    ahead = S.until[k, leg]
-                    then = min(k + int(ahead / body.dt), len(S) - 1) if ahead < S.reference.times[-1] else k
-                    here = body.places(down[0]).mean(axis=0) - S.places[down[0]][then].mean(axis=0) - S.moved[then, leg]
-                    self.offset[leg] = here * LEVEL
-                self.path[leg] = self.aim[leg] = self.offset[leg]
-                wanted = sum(int(S.bears[k, n]).bit_count() for n in down)
-                bearing = sum(int(K.stands[n]) for n in down)
-                self.settled[leg] |= bool(S.on[k, leg]) and bearing >= min(EDGE, max(wanted, 1))
-            elif not S.on[k, leg]:
-                self.settled[leg] = False
-            self.stands[leg] = bool(down)
-        target = (S.share[min(k + 1, len(S) - 1)][:, None] * self.offset).sum(axis=0)
-        self.shift += (target - self.shift) * min(1.0, body.dt / self.settings.settle)
-
-    def aim_at(self, k: int) -> None:
-        """Let feet in the air go where the plan has them land."""
-        for leg in range(self.schedule.legs):
-            key = leg, int(self.schedule.coming[k, leg])
-            if key[1] > self.stance[leg] and key in self.aims:
-                self.aim[leg, :2] = self.aims[key]
-
-
-def _bits(number: int, count: int) -> Array:
-    return (number >> np.arange(count)) & 1 == 1
+        return (*self.room.stance.tolist(), *self.room.stands.tolist())

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.ndimage import gaussian_filter1d
 
-from brachiate.compiled import Handle
+from brachiate.compiled import Handle, fields_of
 from brachiate.doors import Array
+from brachiate.filter.book import CORNERS, NEVER, Ahead
 from brachiate.filter.reference import Reference, Stance
 from brachiate.filter.survey import Whole, survey
 from brachiate.model.data import Data
@@ -17,7 +20,6 @@ from brachiate.transfer.many import Many, Poses
 
 SHIFT = 0.04  # [s] over which the body's weight shifts from one leg to the other
 START = 5  # frames: what stands within the first so many stood from the start
-NEVER = 1e3  # [s]
 
 
 class Sole(NamedTuple):
@@ -59,9 +61,33 @@ class Schedule:
         weight = gaussian_filter1d(self.on.astype(float), SHIFT / self.dt, axis=0, mode="nearest") + 1e-3
         #: (f, l) how much of the body each leg carries
         self.share = weight / weight.sum(axis=1, keepdims=True) if self.legs else weight
-        self.long_flight = np.zeros(f, bool)
+        self.long_flight = np.zeros(f, np.int64)
         self._place_corners()
         self._survey()
+        self.room = self._room()
+        self.handle = Handle(self.room)
+
+    def _room(self) -> Ahead:
+        """The same as compiled code has it: most arrays are these."""
+        r, f, m = self.reference, len(self.reference), len(self.soles)
+        places = np.zeros((f, m, CORNERS, 3))
+        for n, corners in enumerate(self.places):
+            places[:, n, : corners.shape[1]] = corners
+        many = max(len(spans) for spans in self.spans)
+        spans = np.array([[*each, *[(-1, 0)] * (many - len(each))] for each in self.spans], np.int64)
+        arrays = {
+            "frames": [f],
+            "step": [self.dt],
+            "gradient": r.ground.gradient,
+            "leg": self.leg,
+            "leads": [int(sole.leads) for sole in self.soles],
+            "corners": [len(sole.corners) for sole in self.soles],
+            "on": self.on,
+            "places": places,
+            "spans": spans,
+            "span_count": [len(each) for each in self.spans],
+        } | {name: getattr(r, name) for name in ("q", "v", "a")}
+        return ahead_of({name: arrays[name] if name in arrays else getattr(self, name) for name in Ahead._fields})
 
     def _number_stances(self) -> None:
         """Which stance a leg is in, or was or will be in next; the halves of a swing belong to those before and after."""
@@ -137,8 +163,8 @@ class Schedule:
         self.centre, self.speed, self.spin, self.inertia = rooms.centre, rooms.speed, rooms.spin, rooms.locked
         self.acceleration = np.gradient(self.speed, self.dt, axis=0)
         self.turning = np.gradient(self.spin, self.dt, axis=0)
-        #: (f, 3) [rad], [rad/s] by which the body as a whole is to be turned from the reference
-        self.turn, self.turn_rate = np.zeros((f, 3)), np.zeros((f, 3))
+        #: (f, 3) [rad] by which the body as a whole is to be turned from the reference
+        self.turn = np.zeros((f, 3))
         #: (f, l, 3) [m], [m/s] by which feet are to be elsewhere than in the reference
         self.moved: Array = np.zeros((f, self.legs, 3))
         self.moved_rate: Array = np.zeros((f, self.legs, 3))
@@ -151,6 +177,12 @@ class Schedule:
 
     def __len__(self) -> int:
         return len(self.reference)
+
+
+def ahead_of(arrays: Mapping[str, ArrayLike]) -> Ahead:
+    """A room with these arrays, or such as are alike where they have to be of another kind."""
+    shaped = {name: np.ascontiguousarray(arrays[name], kind.dtype).reshape(-1, *kind.row) for name, kind in fields_of(Ahead).items()}
+    return Ahead(**shaped)
 
 
 def _soles(reference: Reference, stances: tuple[Stance, ...]) -> tuple[Sole, ...]:

@@ -212,12 +212,14 @@ class Planner:
         self.settings = (settings or PlanSettings()).scaled(height)
         #: What is known of the motion ahead: to be filled before each plan.
         self.outlook = empty_outlook(self.intervals, self.landings)
-        self._course = empty_course(self.intervals, self.landings)
+        #: What is planned: filled by each plan.
+        self.course = empty_course(self.intervals, self.landings)
         nx, nu, rows = sizes(self.feet)
         up, along = stages(self.intervals, STATES, CONTROLS, ROWS), stages(self.intervals, nx, nu, rows)
         self._up, self._along = Handle(up), Handle(along)
         body = weights(self.settings, self.mass, self.gravity, self.feet)
-        self._handle = Handle(body, self.outlook, self._course, up, along)
+        self._handle = Handle(body, self.outlook, self.course, up, along)
+        self.key = self._handle.key
         self.clear()
 
     def clear(self) -> None:
@@ -231,7 +233,7 @@ class Planner:
         if self.intervals <= len(DEFAULT_INTERVALS):
             O.h[:n] = DEFAULT_INTERVALS[:n]
         O.inertia[:] = np.eye(3) * 0.06 * self.mass  # about that of a body curled up
-        self._course.count[0] = 0
+        self.course.count[0] = 0
 
     def solve(
         self,
@@ -254,7 +256,7 @@ class Planner:
             elapsed: [s] since the last plan, to begin with what it found; by default it is forgotten
 
         """
-        P = self._course
+        P = self.course
         N = self.intervals if intervals is None else whole(intervals, "intervals", least=1)
         if self.intervals < N:
             raise ArgumentError(f"intervals: {N} were asked for, there is room for {self.intervals}.")
@@ -263,15 +265,24 @@ class Planner:
         moved = np.zeros((self.feet, 2)) if offsets is None else numbers(offsets, (self.feet, 2), "offsets")
         P.present[:12] = np.concatenate(state)
         P.present[12 : 12 + 2 * self.feet] = moved.reshape(-1)
-        status = int(plan_ahead(self._handle.key, self._up.key, self._along.key, find_least.address, N, since))
+        return self.told(N, self.find(N, since))
+
+    def find(self, N: int, since: float) -> int:
+        """Plan N intervals from the present state that the course has; ``since``: time [s] since the last plan, negative to forget it.
+
+        Returns the status; the course has the plan.
+        """
+        P = self.course
+        status = int(plan_ahead(self.key, self._up.key, self._along.key, find_least.address, N, since))
         if P.fault[0] != NO_FAULT:
             raise ArgumentError(self._fault_words(int(P.fault[0]), int(P.fault[1])))
         if status == NOT_FINITE:
             raise StateError("the plan is not finite: numbers of the outlook or of the state are too large.")
-        return self._plan(N, status)
+        return status
 
-    def _plan(self, N: int, status: int) -> Plan:
-        P, O = self._course, self.outlook
+    def told(self, N: int, status: int) -> Plan:
+        """What was planned last, as a plan of its own."""
+        P, O = self.course, self.outlook
         off = np.sqrt(np.square(P.centre[1 : N + 1] - O.centre[1 : N + 1]).sum(axis=1))
         turned = np.sqrt(np.square(P.turn[1 : N + 1]).sum(axis=1))
         acceleration = np.empty((N, 3))

@@ -1,0 +1,103 @@
+"""The book: what is known of the reference ahead, frame by frame, and where feet stand and are going. Plan and contacts share it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from brachiate.compiled import Floats, IntRows2, Ints, Rows3, Rows33, kernel, opener
+
+# Places of Footing.gain.
+FOOTING_GAINS = (
+    "STEER",
+    "SWERVE",
+    "LATE",
+    "EARLY",
+    "RISE",
+    "SETTLE",
+    "FOOT_WEIGHT",
+    "FOOT_TURN_WEIGHT",
+    "ROLL_WEIGHT",
+    "FLAT_WEIGHT",
+    "FREEZE",
+)
+STEER, SWERVE, LATE, EARLY, RISE, SETTLE, FOOT_WEIGHT, FOOT_TURN_WEIGHT, ROLL_WEIGHT, FLAT_WEIGHT, FREEZE = range(11)
+
+NEVER = 1e3  # [s]
+CORNERS = 8  # of a sole, at most
+BEARING = 16  # points by which a sole bears, at most
+
+
+class Ahead(NamedTuple):
+    """What is known of the reference. Sizes: f frames, m soles, l legs, s stances of a leg. Corners of a sole that bear are bits of a number."""
+
+    frames: Ints  # (1,) how many are known
+    step: Floats  # (1,) [s] from one to the next
+    gradient: Floats  # (2,) of the ground
+    leg: Ints  # (m,) whose a sole is
+    leads: Ints  # (m,) whether it is the one that is led through the air
+    corners: Ints  # (m,) how many it has
+    q: Floats  # (f nq,) configurations of the figure
+    v: Floats  # (f nv,)
+    a: Floats  # (f nv,)
+    bears: Ints  # (f m,) which corners bear
+    soon: Ints  # (f m,) which may, as they will
+    on: Ints  # (f l,) whether a leg stands
+    stance: Ints  # (f l,) which stance it is in; the halves of a swing belong to those before and after
+    coming: Ints  # (f l,) the one it is in, or comes to next
+    until: Floats  # (f l,) [s] until a leg that does not stand lands
+    share: Floats  # (f l,) how much of the body it carries
+    spans: IntRows2  # (l s, 2) first frame and the one after the last of every stance
+    span_count: Ints  # (l,)
+    changes: Ints  # (c,) frames in which the body leaves the ground or comes down
+    long_flight: Ints  # (f,)
+    slack: Floats  # (f,) [m] how much higher the body could be
+    centre: Rows3  # (f, 3) [m] of mass
+    speed: Rows3  # (f, 3) [m/s]
+    acceleration: Rows3  # (f, 3) [m/s²]
+    spin: Rows3  # (f, 3) [N·m·s] angular momentum
+    turning: Rows3  # (f, 3) [N·m] its rate
+    turn: Rows3  # (f, 3) [rad] by which the body as a whole is to be turned from the reference
+    inertia: Rows33  # (f, 3, 3) [kg·m²]
+    places: Rows3  # (f 8 m, 3) [m] of corners
+    moved: Rows3  # (f l, 3) [m] by which feet are to be elsewhere than in the reference
+    moved_rate: Rows3  # (f l, 3) [m/s]
+
+
+class Footing(NamedTuple):
+    """Where feet stand and where they are going, against where the reference has them. Sizes as above."""
+
+    gain: Floats  # (11,) see above
+    stands: Ints  # (l,) whether a leg stands
+    stance: Ints  # (l,) which stance it stands or stood in last
+    settled: Ints  # (l,) whether it has come down as it should
+    offset: Rows3  # (l, 3) [m] of where it stands or stood last
+    path: Rows3  # (l, 3) [m] of its path through the air at present
+    aim: Rows3  # (l, 3) [m] of where it is to land
+    shift: Floats  # (3,) [m] of the whole reference, as it follows the feet
+    aims: Rows3  # (l s, 3) [m] offsets of stances as planned
+    aimed: Ints  # (l s,) whether they are
+    bearing: Rows3  # (16 m, 3) [m] where a sole bears
+    bearing_count: Ints  # (m,)
+    relieved: Ints  # (l,) scratch
+    planned: Ints  # (2,) intervals and landings of the plan
+    nodes: Floats  # (N + 1,) [s] of its intervals
+    free: Ints  # (N + 1,) scratch
+    key: IntRows2  # (L, 2) leg and stance of its landings
+    centre: Floats  # (3,) [m/s²] the plan's acceleration of the centre of mass
+    cmp: Floats  # (3,) [m], [m], [1/s²] along the ground it is s (c - cmp), if s is not 0
+    turning: Floats  # (3,) [N·m] the plan's rate of angular momentum
+    off: Floats  # (4,) [m] of the pelvis from where it should be, and by how much it is turned [rad]
+
+
+open_ahead = opener(Ahead)
+open_footing = opener(Footing)
+
+
+@kernel
+def set_bits(number):
+    """How many bits of a number are set."""
+    count = 0
+    while number:
+        number &= number - 1
+        count += 1
+    return count

@@ -1,0 +1,169 @@
+"""Foresight: what is known of the reference ahead, laid out as a plan wants it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from brachiate.compiled import kernel
+from brachiate.filter.book import BEARING, CORNERS, FREEZE, NEVER, set_bits
+from brachiate.filter.footwork import on_ground, place_of
+from brachiate.plan.outlook import FLIGHT, PATCHES, POINTS, STANDS
+from brachiate.spatial import put_vec3, vec3, vec3_at
+
+DOWN = 0.04  # [s] it takes a foot that stands to come down with the rest of its sole
+FEWEST = 3  # intervals of a plan, at the end of a reference
+SHORTEST = 0.004  # [s] of an interval
+
+
+@kernel
+def place_nodes(S, G, k, lengths):
+    """Nodes of the next plan, as far as frames are known; those nearest to where the body leaves the ground or comes down are moved there.
+
+    The ground pushes until a foot leaves it, and no longer. Returns how many intervals there are.
+    """
+    left, end, N = (S.frames[0] - 1 - k) * S.step[0], 0.0, 0
+    while N < lengths.shape[0] and (N < FEWEST or end + lengths[N] < left):
+        end += lengths[N]
+        N += 1
+        G.nodes[N], G.free[N] = end, 1
+    G.nodes[0] = 0.0
+    for c in range(S.changes.shape[0]):
+        change = (S.changes[c] - k) * S.step[0]
+        if change <= 0.0 or change >= end:
+            continue
+        best, n = np.inf, 0
+        for i in range(1, N + 1):
+            far = abs(G.nodes[i] - change)
+            if G.free[i] and far < best:
+                best, n = far, i
+        if n > 0 and G.nodes[n - 1] + SHORTEST <= change and (n == N or change <= G.nodes[n + 1] - SHORTEST):
+            G.nodes[n], G.free[n] = change, 0
+    return N
+
+
+@kernel
+def frame_at(S, k, t):
+    """The frame nearest to a time after frame k."""
+    return min(k + int(np.rint(t / S.step[0])), S.frames[0] - 1)
+
+
+@kernel
+def lay_out(T, W, K, S, G, O, k, N, feet):
+    """The reference along the nodes, what bears in every interval, and landings. Returns how many of these there are."""
+    l = G.stands.shape[0]
+    up = on_ground(S, vec3_at(G.shift, 0)).z
+    for j in range(N + 1):
+        i = frame_at(S, k, G.nodes[j])
+        put_vec3(O.centre, j, vec3(S.centre, i))
+        put_vec3(O.velocity, j, vec3(S.speed, i))
+        O.centre[j, 2] += up
+        O.slack[j] = S.slack[i]
+        for leg in range(feet):
+            O.weight[j, leg] = S.share[i * l + leg]
+    for j in range(N):
+        O.h[j] = G.nodes[j + 1] - G.nodes[j]
+        i = frame_at(S, k, G.nodes[j + 1] - 0.5 * O.h[j])
+        put_vec3(O.acceleration, j, vec3(S.acceleration, i))
+        put_vec3(O.turning, j, vec3(S.turning, i))
+        for x in range(3):
+            for y in range(3):
+                O.inertia[j, x, y] = S.inertia[i, x, y]
+        lay_patches(T, W, K, S, G, O, k, i, j, feet)
+    return lay_landings(S, G, O, k, N, feet)
+
+
+@kernel
+def lay_patches(T, W, K, S, G, O, k, i, j, feet):
+    """What bears in interval j, whose middle is frame i: first what does now, then what is known of the reference."""
+    m, l = S.leg.shape[0], G.stands.shape[0]
+    patch = 0
+    for p in range(PATCHES):
+        O.points[j, p], O.foot[j, p] = 0, -1
+    for n in range(m):
+        if patch >= PATCHES:
+            break
+        leg, bears = S.leg[n], S.bears[i * m + n]
+        at = k * l + leg
+        stays = G.stands[leg] and not S.on[at] and S.until[at] < NEVER and i < k + S.until[at] / S.step[0]
+        coming = G.stands[leg] and S.on[at] and (i - k) * S.step[0] < DOWN and K.stands[n] < set_bits(bears)
+        count = 0
+        if j == 0 or (bears == 0 and stays) or coming:
+            if K.stands[n]:
+                count = min(G.bearing_count[n], POINTS)
+                for c in range(count):
+                    put_point(O, j, patch, c, vec3(G.bearing, BEARING * n + c) - vec3(G.offset, leg))
+        elif bears > 0:
+            here = S.stance[i * l + leg] <= G.stance[leg] and G.stands[leg]
+            for c in range(S.corners[n]):
+                if (bears >> c) & 1 and count < POINTS:
+                    if here:
+                        put_point(O, j, patch, count, place_of(T, W, K, n, c) - vec3(G.offset, leg))
+                    else:
+                        put_point(O, j, patch, count, vec3(S.places, CORNERS * (i * m + n) + c) + vec3(S.moved, i * l + leg))
+                    count += 1
+        if count > 0:
+            O.points[j, patch], O.foot[j, patch] = count, leg if leg < feet else -1
+            patch += 1
+    O.how[j] = STANDS if patch > 0 else FLIGHT
+
+
+@kernel
+def put_point(O, j, patch, n, p):
+    """Point n of a patch."""
+    O.patch[j, patch, n, 0], O.patch[j, patch, n, 1], O.patch[j, patch, n, 2] = p.x, p.y, p.z
+
+
+@kernel
+def first_node(G, N, t):
+    """The first node that is not before a time, N + 1 for none."""
+    n = 0
+    while n <= N and G.nodes[n] < t:
+        n += 1
+    return n
+
+
+@kernel
+def lay_landings(S, G, O, k, N, feet):
+    """Landings among the nodes; a foot's new offset takes over in the middle of its swing. Returns how many."""
+    l, dt = G.stands.shape[0], S.step[0]
+    many, count = S.spans.shape[0] // l, 0
+    for row in range(O.landing_foot.shape[0]):
+        O.landing_foot[row] = -1
+    for leg in range(feet):
+        for n in range(max(G.stance[leg] + 1, 0), S.span_count[leg]):
+            start, end = S.spans[leg * many + n, 0], S.spans[leg * many + n, 1]
+            ahead = (start - k) * dt
+            if start < 0 or end <= k or ahead > G.nodes[N] or count >= O.landing_foot.shape[0]:
+                continue
+            lift = max(S.spans[leg * many + n - 1, 1], 0) if n > 0 else 0
+            swing = ((lift + start) // 2 - k) * dt
+            first = first_node(G, N, swing) if swing > 0.0 else 0
+            touch = first_node(G, N, ahead - 1e-9) if ahead > 0.0 else 0
+            if first >= N:
+                continue
+            O.landing_foot[count], O.landing_from[count], O.landing_touch[count] = leg, first, max(touch, first)
+            O.landing_time[count] = max(ahead, 0.0)
+            goal = vec3(G.offset, leg)
+            if O.landing_time[count] < G.gain[FREEZE]:
+                goal = vec3(G.path, leg)
+            elif G.aimed[leg * many + n]:
+                goal = vec3(G.aims, leg * many + n)
+            O.landing_heading[count, 0], O.landing_heading[count, 1] = goal.x, goal.y
+            G.key[count, 0], G.key[count, 1] = leg, n
+            count += 1
+    return count
+
+
+@kernel
+def aim_at(S, G, k, landing, count):
+    """Let feet in the air go where the plan has them land."""
+    l = G.stands.shape[0]
+    many = S.spans.shape[0] // l
+    for n in range(count):
+        at = G.key[n, 0] * many + G.key[n, 1]
+        G.aims[at, 0], G.aims[at, 1], G.aimed[at] = landing[n, 0], landing[n, 1], 1
+    for leg in range(l):
+        stance = S.coming[k * l + leg]
+        at = leg * many + stance
+        if stance > G.stance[leg] and G.aimed[at]:
+            G.aim[leg, 0], G.aim[leg, 1] = G.aims[at, 0], G.aims[at, 1]
