@@ -19,8 +19,11 @@ FOOTING_GAINS = (
     "ROLL_WEIGHT",
     "FLAT_WEIGHT",
     "FREEZE",
+    "BLIND",
+    "HOME",
+    "REACH",
 )
-STEER, SWERVE, LATE, EARLY, RISE, SETTLE, FOOT_WEIGHT, FOOT_TURN_WEIGHT, ROLL_WEIGHT, FLAT_WEIGHT, FREEZE = range(11)
+STEER, SWERVE, LATE, EARLY, RISE, SETTLE, FOOT_WEIGHT, FOOT_TURN_WEIGHT, ROLL_WEIGHT, FLAT_WEIGHT, FREEZE, BLIND, HOME, REACH = range(14)
 
 NEVER = 1e3  # [s]
 CORNERS = 8  # of a sole, at most
@@ -66,7 +69,7 @@ class Ahead(NamedTuple):
 class Footing(NamedTuple):
     """Where feet stand and where they are going, against where the reference has them. Sizes as above."""
 
-    gain: Floats  # (11,) see above
+    gain: Floats  # (14,) see above
     stands: Ints  # (l,) whether a leg stands
     stance: Ints  # (l,) which stance it stands or stood in last
     settled: Ints  # (l,) whether it has come down as it should

@@ -66,17 +66,17 @@ def look(T, W, Wr, K):
 
 
 @entry
-def start(key, reference, control, ahead, footing):
-    """Look at the first frame, and let feet stand as it has them."""
+def start(key, reference, control, ahead, footing, k):
+    """Look at frame k, where the body is to begin, and let feet stand as it has them."""
     T, W = open_rooms(key)
     _, Wr = open_rooms(reference)
     (K,) = open_control(control)
     (S,) = open_ahead(ahead)
     (G,) = open_footing(footing)
-    take_frame(W, Wr, K, S, 0)
+    take_frame(W, Wr, K, S, k)
     status = look(T, W, Wr, K)
     if status == OK:
-        begin(T, W, K, S, G)
+        begin(T, W, K, S, G, k)
     return status
 
 
@@ -116,15 +116,16 @@ def foresee(key, control, ahead, footing, plan, k, lengths, feet):
 
 
 @entry
-def heed(ahead, footing, plan, k):
+def heed(control, ahead, footing, plan, k):
     """Let the body and its feet go as planned."""
+    (K,) = open_control(control)
     (S,) = open_ahead(ahead)
     (G,) = open_footing(footing)
     _, _, P, _, _ = open_plan(plan)
     put_vec3_at(G.centre, 0, Vec3(P.along[0, 0], P.along[0, 1], P.up[0]))
     put_vec3_at(G.cmp, 0, Vec3(P.cmp[0, 0], P.cmp[0, 1], P.s[0]))
     put_vec3_at(G.turning, 0, vec3(P.turning, 0))
-    aim_at(S, G, k, P.landing, G.planned[1])
+    aim_at(K, S, G, k, P.landing, G.planned[1])
     return OK
 
 

@@ -7,22 +7,27 @@ consistent as any simulation, whatever the reference was.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
+
+import numpy as np
 
 from brachiate import doors, figures
 from brachiate.clip import turns
-from brachiate.errors import ArgumentError, StateError
+from brachiate.errors import ArgumentError
 from brachiate.filter.body import Body
 from brachiate.filter.clean import clean
-from brachiate.filter.filtered import Blame, Filtered
-from brachiate.filter.preview import Preview, intervals_for, plan_whole
+from brachiate.filter.filtered import Filtered
+from brachiate.filter.follower import Follower, place
+from brachiate.filter.live import DynamicsFilter
+from brachiate.filter.preview import plan_whole
 from brachiate.filter.pushes import Shove
-from brachiate.filter.reference import Reference
+from brachiate.filter.reference import Moved, Reference
 from brachiate.filter.schedule import Schedule
 from brachiate.filter.settings import FilterSettings
 from brachiate.filter.stature import stature
+from brachiate.motion.course import Course
 from brachiate.motion.ground import Ground
 from brachiate.motion.labels import Labels
 from brachiate.motion.motion import Motion
@@ -30,89 +35,8 @@ from brachiate.plan.centroidal import Plan
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.world import World
 
-MODES = ("preview", "offline")
+MODES = ("preview", "offline", "online")
 FIGURE, FLOOR = "man", "floor"
-LOW, ASTRAY, TURNED = 0.3, 0.6, math.radians(60.0)  # [m], [m], [rad] of the pelvis from the reference: beyond, it has fallen
-
-
-class DynamicsFilter:
-    """Follows a reference in a world, step by step.
-
-    Args:
-        world: In which things touch, with the figure in it.
-        figure: Its name there.
-        reference: Made by :func:`brachiate.filter.clean.clean`.
-        settings: By default one set for all motions, scaled by the body's height.
-        mode: ``"preview"``: plans know the reference for a while ahead; ``"offline"``: all of it, and a plan of the whole clip comes first.
-    """
-
-    def __init__(
-        self, world: World, figure: str, reference: Reference, settings: FilterSettings | None = None, mode: str = "preview"
-    ) -> None:
-        self.mode = doors.one_of(mode, MODES, "mode")
-        self.world, self.reference = world, reference
-        held = sorted({stance.link for stance in reference.stances if stance.how != "stands"})
-        if held:
-            raise ArgumentError(f"The filter knows feet that stand, not yet what holds: {', '.join(held)}. Take these labels out.")
-        if not any(stance.how == "stands" for stance in reference.stances):
-            raise ArgumentError("The reference never stands on anything, so no force could carry it.")
-        model = world.figure(figure).model
-        self.height = stature(model)
-        self.settings = (settings or FilterSettings()).scaled(self.height)
-        self.schedule = Schedule(reference, self.settings.look)
-        self.schedule.mark_long_flights(self.settings.long_flight)
-        self.body = Body(world, figure, self.schedule.soles, self.settings, reference.dt)
-        friction = world.surfaces.material.friction
-        self._place(0)
-        #: Of the whole clip, if there is one: how far the reference is from what is possible.
-        self.forecast: Plan | None = (
-            plan_whole(self.schedule, self.body, self.settings, self.height, friction) if mode == "offline" else None
-        )
-        lengths = intervals_for(self.settings.preview)
-        self.preview = Preview(self.schedule.handle, self.body, self.settings, self.height, friction, lengths)
-        self._planned, self._standing = -1, self.preview.feet.standing
-        self.frame = 0
-        self.blame: Blame | None = None  #: why it gave up
-        self.solves: list[int] = []
-
-    def _place(self, k: int) -> None:
-        r, world, body = self.reference, self.world, self.body
-        q, v = world.q.copy(), world.v.copy()
-        q[body.q_at], v[body.v_at] = r.q[k], r.v[k]
-        world.q, world.v = q, v
-
-    def control(self, _: World | None = None) -> None:
-        """Set the torques of the next step, and go on to the next frame of the reference."""
-        k, ahead, feet = min(self.frame, len(self.reference) - 1), self.schedule.handle, self.preview.feet
-        self.body.look_and_lead(ahead, feet, k)
-        self._plan_at(k)
-        try:
-            self.solves.append(self.body.decide(ahead, feet, k))
-        except StateError as problem:
-            self.blame = self.blame or Blame(float(self.world.time), str(problem))
-            return
-        self.frame += 1
-        self._look_whether_fallen()
-
-    def _plan_at(self, k: int) -> None:
-        """Make a new plan if what stands has changed, or after a while."""
-        since, standing = (k - self._planned) * self.reference.dt, self.preview.feet.standing
-        first = self._planned < 0
-        if first or since >= self.settings.replan - 1e-9 or standing != self._standing:
-            self.preview.plan(k, -1.0 if first else since)
-            self._planned, self._standing = k, standing
-
-    def _look_whether_fallen(self) -> None:
-        x, y, z, turned = self.preview.feet.room.off.tolist()
-        away = math.hypot(x, y)
-        if self.blame is not None or (-z < LOW and away < ASTRAY and turned < TURNED):
-            return
-        causes = (
-            (-z / LOW, f"the pelvis is {-100 * z:.0f} cm too low"),
-            (away / ASTRAY, f"the pelvis is {100 * away:.0f} cm astray"),
-            (turned / TURNED, f"the pelvis is turned by {math.degrees(turned):.0f} degrees from the reference"),
-        )
-        self.blame = Blame(float(self.world.time), max(causes)[1])
 
 
 def filter_motion(
@@ -144,20 +68,103 @@ def filter_motion(
         dt: Length of a step [s].
         progress: Whether to show a bar where it takes long.
     """
+    doors.one_of(mode, MODES, "mode")
+    if mode == "online":
+        return _filter_online(motion, friction, strength, pushes, settings, dt, progress)
     reference = motion if isinstance(motion, Reference) else clean(motion, ground=made_on, contacts=contacts, dt=dt)
     source = None
     if ground is not None:
         source = reference.original
         reference = clean(source, contacts=reference.labels, onto=ground, dt=reference.dt)
     world = world_of(reference, friction, strength)
-    dynamics_filter = DynamicsFilter(world, FIGURE, reference, settings, mode)
+    clip = Clip(world, FIGURE, reference, settings, whole=mode == "offline")
     simulation = Simulation(world, dt=reference.dt)
-    simulation.control(dynamics_filter.control)
+    simulation.control(clip.control)
     for shove in pushes:
         shove.put_on(simulation, FIGURE)
     seconds = (len(reference) - 1) * reference.dt
-    run = simulation.run(seconds, progress, until=lambda _: dynamics_filter.blame is not None)
-    return Filtered.of(dynamics_filter.body, reference, run, dynamics_filter.blame, dynamics_filter.forecast, source)
+    run = simulation.run(seconds, progress, until=lambda _: clip.follower.blame is not None)
+    return Filtered.of(clip.body, reference, run, clip.follower.blame, clip.forecast, source)
+
+
+class Clip:
+    """A body that follows a whole reference.
+
+    Args:
+        world: In which things touch, with the figure in it.
+        figure: Its name there.
+        reference: Made by :func:`brachiate.filter.clean.clean`.
+        settings: By default one set for all motions, scaled by the body's height.
+        whole: Whether a plan of the whole clip comes first; else plans know the reference for a while ahead.
+    """
+
+    def __init__(self, world: World, figure: str, reference: Reference, settings: FilterSettings | None = None, *, whole: bool) -> None:
+        held = sorted({stance.link for stance in reference.stances if stance.how != "stands"})
+        if held:
+            raise ArgumentError(f"The filter knows feet that stand, not yet what holds: {', '.join(held)}. Take these labels out.")
+        if not any(stance.how == "stands" for stance in reference.stances):
+            raise ArgumentError("The reference never stands on anything, so no force could carry it.")
+        self.reference = reference
+        height = stature(world.figure(figure).model)
+        settings = (settings or FilterSettings()).scaled(height)
+        self.schedule = Schedule(reference, settings.look)
+        self.schedule.mark_long_flights(settings.long_flight)
+        self.body = Body(world, figure, self.schedule.soles, settings, reference.dt)
+        place(world, self.body, reference.q[0], reference.v[0])
+        friction = world.surfaces.material.friction
+        #: Of the whole clip, if there is one: how far the reference is from what is possible.
+        self.forecast: Plan | None = plan_whole(self.schedule, self.body, settings, height, friction) if whole else None
+        self.follower = Follower(self.body, self.schedule.handle, settings, height, reference.dt)
+        self.frame = 0
+
+    def control(self, _: World | None = None) -> None:
+        """Set the torques of the next step, and go on to the next frame of the reference."""
+        self.follower.control(min(self.frame, len(self.reference) - 1))
+        self.frame += 1
+
+
+def _filter_online(
+    motion: Motion | Reference, friction: float | None, strength: float, pushes: Sequence[Shove], settings: FilterSettings | None,
+    dt: float, progress: bool,
+) -> Filtered:  # fmt: skip
+    """Let the frames of a motion come in one by one."""
+    if isinstance(motion, Reference):
+        motion, dt = motion.original, motion.dt
+    count = int(motion.duration / dt + 1e-6) + 1
+    times = motion.times[0] + dt * np.arange(count)
+    moments = Course(motion.figure, motion.times, motion.q).at(times)
+    still = Reference(
+        motion.figure, Ground(0.0), times, moments.q, moments.v, moments.a, motion, (), Labels((), Ground(0.0)), {},
+        Moved(0.0, 0.0, 0.0, "", 0.0),
+    )  # fmt: skip
+    world = world_of(still, friction, strength)
+    live = DynamicsFilter(world, FIGURE, settings, dt=dt)
+    k = 0
+    while not live.take(moments.q[k]):
+        k += 1
+        if k == count:
+            raise ArgumentError(f"{motion.name} takes {motion.duration:.2f} s: no longer than the filter listens before it begins.")
+    follower = live.follower
+    assert follower is not None
+    frames = iter(moments.q[k + 1 :])
+
+    def control(_: World) -> None:
+        live.control()
+        if live.blame is None:
+            live.take(next(frames, moments.q[-1]))
+
+    simulation = live.simulation
+    simulation.control(control)
+    for shove in pushes:
+        shove.put_on(simulation, FIGURE)
+    seconds = (count - 1 - k) * dt
+    run = simulation.run(seconds, progress, until=lambda _: live.blame is not None)
+    floor = live.stream.senses.floor[0]
+    q = moments.q[k:].copy()
+    q[:, 2] -= floor
+    original = Motion(motion.figure, times[k:], q, motion.name, motion.guesses, captured=motion.captured)
+    reference = replace(still, times=times[k:], q=q, v=moments.v[k:], a=moments.a[k:], original=original)
+    return Filtered.of(follower.body, reference, run, live.blame, None)
 
 
 def world_of(reference: Reference, friction: float | None = None, strength: float = 1.0) -> World:

@@ -52,17 +52,19 @@ def place_of(T, W, K, n, j):
 
 
 @kernel
-def begin(T, W, K, S, G):
-    """Let feet stand as the first frame has them; the body is there."""
+def begin(T, W, K, S, G, k):
+    """Let feet stand as frame k has them; the body is there."""
     m, l = S.leg.shape[0], G.stands.shape[0]
     for leg in range(l):
-        G.stands[leg] = G.settled[leg] = S.on[leg]
-        G.stance[leg] = 0 if S.on[leg] else -1
+        on = S.on[k * l + leg]
+        G.stands[leg] = G.settled[leg] = on
+        G.stance[leg] = S.coming[k * l + leg] if on else S.coming[k * l + leg] - 1
     for n in range(m):
-        K.stands[n] = set_bits(S.bears[n])
+        bears = S.bears[k * m + n]
+        K.stands[n] = set_bits(bears)
         G.bearing_count[n] = 0
         for j in range(S.corners[n]):
-            if (S.bears[n] >> j) & 1:
+            if (bears >> j) & 1:
                 put_vec3(G.bearing, BEARING * n + G.bearing_count[n], place_of(T, W, K, n, j))
                 G.bearing_count[n] += 1
 
@@ -216,15 +218,18 @@ class Footwork:
         freeze: [s] a foot that lands within this goes where it is heading for.
         intervals: Of plans, at most.
         landings: Of plans, at most.
+        blind: [s] for which plans go on beyond what is known; 0 if nothing comes after that.
     """
 
-    def __init__(self, ahead: Ahead, settings: FilterSettings, freeze: float, intervals: int, landings: int) -> None:
+    def __init__(
+        self, ahead: Ahead, settings: FilterSettings, freeze: float, intervals: int, landings: int, blind: float = 0.0
+    ) -> None:
         soles, legs = len(ahead.leg), len(ahead.span_count)
         length = dict.fromkeys(("stands", "stance", "settled", "offset", "path", "aim", "relieved"), legs)
         length |= dict.fromkeys(("aims", "aimed"), len(ahead.spans)) | {"bearing": BEARING * soles, "bearing_count": soles}
         length |= {"gain": len(FOOTING_GAINS), "planned": 2, "nodes": intervals + 1, "free": intervals + 1, "key": landings, "off": 4}
         self.room = Footing(**{name: np.zeros((length.get(name, 3), *kind.row), kind.dtype) for name, kind in fields_of(Footing).items()})
-        gains = {"FREEZE": freeze}
+        gains = {"FREEZE": freeze, "BLIND": blind, "HOME": settings.home, "REACH": settings.plan.reach}
         self.room.gain[:] = [gains[name] if name in gains else getattr(settings, name.lower()) for name in FOOTING_GAINS]
         self.handle = Handle(self.room)
         self.key = self.handle.key

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from brachiate.compiled import kernel
-from brachiate.filter.book import BEARING, CORNERS, FREEZE, NEVER, set_bits
+from brachiate.filter.book import BEARING, BLIND, CORNERS, FREEZE, HOME, NEVER, REACH, set_bits
 from brachiate.filter.footwork import on_ground, place_of
 from brachiate.plan.outlook import FLIGHT, PATCHES, POINTS, STANDS
 from brachiate.spatial import put_vec3, vec3, vec3_at
@@ -13,6 +13,7 @@ from brachiate.spatial import put_vec3, vec3, vec3_at
 DOWN = 0.04  # [s] it takes a foot that stands to come down with the rest of its sole
 FEWEST = 3  # intervals of a plan, at the end of a reference
 SHORTEST = 0.004  # [s] of an interval
+GRAVITY = 9.81  # [m/s²]
 
 
 @kernel
@@ -21,7 +22,7 @@ def place_nodes(S, G, k, lengths):
 
     The ground pushes until a foot leaves it, and no longer. Returns how many intervals there are.
     """
-    left, end, N = (S.frames[0] - 1 - k) * S.step[0], 0.0, 0
+    left, end, N = max((S.frames[0] - 1 - k) * S.step[0], G.gain[BLIND]), 0.0, 0
     while N < lengths.shape[0] and (N < FEWEST or end + lengths[N] < left):
         end += lengths[N]
         N += 1
@@ -50,13 +51,16 @@ def frame_at(S, k, t):
 @kernel
 def lay_out(T, W, K, S, G, O, k, N, feet):
     """The reference along the nodes, what bears in every interval, and landings. Returns how many of these there are."""
-    l = G.stands.shape[0]
+    l, last = G.stands.shape[0], S.frames[0] - 1
     up = on_ground(S, vec3_at(G.shift, 0)).z
     for j in range(N + 1):
         i = frame_at(S, k, G.nodes[j])
         put_vec3(O.centre, j, vec3(S.centre, i))
         put_vec3(O.velocity, j, vec3(S.speed, i))
         O.centre[j, 2] += up
+        beyond = G.nodes[j] - (last - k) * S.step[0]
+        if G.gain[BLIND] > 0.0 and beyond > 0.0:  # it goes on as it does
+            put_vec3(O.centre, j, vec3(O.centre, j) + beyond * vec3(S.speed, last))
         O.slack[j] = S.slack[i]
         for leg in range(feet):
             O.weight[j, leg] = S.share[i * l + leg]
@@ -84,7 +88,11 @@ def lay_patches(T, W, K, S, G, O, k, i, j, feet):
             break
         leg, bears = S.leg[n], S.bears[i * m + n]
         at = k * l + leg
-        stays = G.stands[leg] and not S.on[at] and S.until[at] < NEVER and i < k + S.until[at] / S.step[0]
+        stays = G.stands[leg] and not S.on[at]
+        if S.until[at] < NEVER:
+            stays = stays and i < k + S.until[at] / S.step[0]
+        else:  # nobody knows when it will land, but it may have
+            stays = stays and S.soon[k * m + n] > 0
         coming = G.stands[leg] and S.on[at] and (i - k) * S.step[0] < DOWN and K.stands[n] < set_bits(bears)
         count = 0
         if j == 0 or (bears == 0 and stays) or coming:
@@ -130,6 +138,7 @@ def lay_landings(S, G, O, k, N, feet):
     for row in range(O.landing_foot.shape[0]):
         O.landing_foot[row] = -1
     for leg in range(feet):
+        before = -1
         for n in range(max(G.stance[leg] + 1, 0), S.span_count[leg]):
             start, end = S.spans[leg * many + n, 0], S.spans[leg * many + n, 1]
             ahead = (start - k) * dt
@@ -137,10 +146,11 @@ def lay_landings(S, G, O, k, N, feet):
                 continue
             lift = max(S.spans[leg * many + n - 1, 1], 0) if n > 0 else 0
             swing = ((lift + start) // 2 - k) * dt
-            first = first_node(G, N, swing) if swing > 0.0 else 0
+            first = max(first_node(G, N, swing) if swing > 0.0 else 0, before + 1)
             touch = first_node(G, N, ahead - 1e-9) if ahead > 0.0 else 0
             if first >= N:
                 continue
+            before = first
             O.landing_foot[count], O.landing_from[count], O.landing_touch[count] = leg, first, max(touch, first)
             O.landing_time[count] = max(ahead, 0.0)
             goal = vec3(G.offset, leg)
@@ -155,8 +165,19 @@ def lay_landings(S, G, O, k, N, feet):
 
 
 @kernel
-def aim_at(S, G, k, landing, count):
-    """Let feet in the air go where the plan has them land."""
+def capture(K, S, G, k):
+    """How far the body is bound for from where the reference is: c + ċ/ω of the one against the other."""
+    period = (max(S.centre[k, 2], 0.1) / GRAVITY) ** 0.5
+    x = K.com[0] - S.centre[k, 0] - G.shift[0] + period * (K.com[3] - S.speed[k, 0])
+    y = K.com[1] - S.centre[k, 1] - G.shift[1] + period * (K.com[4] - S.speed[k, 1])
+    far = (x * x + y * y) ** 0.5
+    part = min(1.0, G.gain[REACH] / max(far, 1e-9))
+    return part * x, part * y
+
+
+@kernel
+def aim_at(K, S, G, k, landing, count):
+    """Let feet in the air go where the plan has them land; if it knows of no landing, to where the body can be caught."""
     l = G.stands.shape[0]
     many = S.spans.shape[0] // l
     for n in range(count):
@@ -165,5 +186,8 @@ def aim_at(S, G, k, landing, count):
     for leg in range(l):
         stance = S.coming[k * l + leg]
         at = leg * many + stance
-        if stance > G.stance[leg] and G.aimed[at]:
+        if stance > G.stance[leg] and stance < many and G.aimed[at]:
             G.aim[leg, 0], G.aim[leg, 1] = G.aims[at, 0], G.aims[at, 1]
+        elif G.gain[BLIND] > 0.0 and not G.stands[leg]:
+            x, y = capture(K, S, G, k)
+            G.aim[leg, 0], G.aim[leg, 1] = G.gain[HOME] * G.shift[0] + x, G.gain[HOME] * G.shift[1] + y

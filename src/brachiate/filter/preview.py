@@ -36,9 +36,13 @@ class Preview:
         height: Of it [m].
         friction: Of feet and ground.
         lengths: Of intervals [s].
+        blind: [s] for which plans go on beyond what is known; 0 if nothing comes after that.
+        k: Frame with which it begins.
     """
 
-    def __init__(self, ahead: Handle, body: Body, settings: FilterSettings, height: float, friction: float, lengths: Array) -> None:
+    def __init__(
+        self, ahead: Handle, body: Body, settings: FilterSettings, height: float, friction: float, lengths: Array, blind: float = 0.0, k: int = 0
+    ) -> None:
         self.ahead, self.body, self.lengths = ahead, body, lengths
         room = ahead.rooms[0]
         assert isinstance(room, Ahead)
@@ -52,9 +56,9 @@ class Preview:
             settings=settings.plan,
         )
         self.planner.outlook.friction[:] = friction
-        self.feet = Footwork(room, settings, self.planner.settings.freeze, len(lengths), self.planner.landings)
+        self.feet = Footwork(room, settings, self.planner.settings.freeze, len(lengths), self.planner.landings, blind)
         self.status = 0
-        status = start(body.world.data.key, body.reference.key, body.key, ahead.key, self.feet.key)
+        status = start(body.world.data.key, body.reference.key, body.key, ahead.key, self.feet.key, k)
         if status:
             body.world.data.refuse(status)
 
@@ -63,7 +67,7 @@ class Preview:
         body, feet, planner = self.body, self.feet, self.planner
         N = foresee(body.world.data.key, body.key, self.ahead.key, feet.key, planner.key, k, self.lengths, planner.feet)
         self.status = planner.find(N, elapsed)
-        heed(self.ahead.key, feet.key, planner.key, k)
+        heed(body.key, self.ahead.key, feet.key, planner.key, k)
 
     @property
     def told(self) -> Plan:

@@ -30,6 +30,9 @@ _POWERS = {
     "long_flight": 0.5,
     "swerve": 0.5,
     "rise": 1.0,
+    "sharp": -0.5,
+    "listen": 0.5,
+    "blind": 0.5,
 }
 
 
@@ -69,6 +72,12 @@ class FilterSettings:
         steer: [s] in which the path of a foot takes on a new aim; swerve: [m/s] no faster than this
         settle: [s] in which the reference follows feet that stand elsewhere
 
+    On line, where nothing or little is known of what comes:
+        sharp: [1/s] how fast the reference is followed as it comes in
+        listen: [s] for which it is before the body begins
+        blind: [s] for which plans go on beyond what is known, as if the reference went on as it does
+        home: part of where feet have got to, away from the reference, that is kept from step to step
+
     And:
         replan: [s] between plans
         preview: [s] of the reference that a plan knows
@@ -107,6 +116,10 @@ class FilterSettings:
     steer: float = 0.008
     swerve: float = 3.0
     settle: float = 0.15
+    sharp: float = 60.0
+    listen: float = 0.1
+    blind: float = 0.15
+    home: float = 0.9
     replan: float = 0.008
     preview: float = 1.13
     plan: PlanSettings = field(default_factory=PlanSettings)

@@ -1,0 +1,90 @@
+"""A body that follows what is known of a reference: in every step a look, a plan if it is time, and torques."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from brachiate.compiled import Handle
+from brachiate.doors import Array
+from brachiate.errors import StateError
+from brachiate.filter.body import Body
+from brachiate.filter.filtered import Blame
+from brachiate.filter.preview import Preview, intervals_for
+from brachiate.filter.settings import FilterSettings
+from brachiate.world.world import World
+
+LOW, ASTRAY, TURNED = 0.3, 0.6, math.radians(60.0)  # [m], [m], [rad] of the pelvis from the reference: beyond, it has fallen
+
+
+class Follower:
+    """Follows what is known, frame by frame.
+
+    Args:
+        body: Which; it is where the reference is.
+        ahead: What is known of the reference.
+        settings: For this body.
+        height: Of it [m].
+        dt: Length of a step [s].
+        blind: [s] for which plans go on beyond what is known; 0 if nothing comes after that.
+        k: Frame with which it begins.
+        recall: Called before every plan, to know more of what comes.
+    """
+
+    def __init__(
+        self, body: Body, ahead: Handle, settings: FilterSettings, height: float, dt: float, blind: float = 0.0, k: int = 0,
+        recall: Callable[[], bool] | None = None,
+    ) -> None:  # fmt: skip
+        self.body, self.ahead, self.settings, self.dt = body, ahead, settings, dt
+        friction = body.world.surfaces.material.friction
+        self.preview = Preview(ahead, body, settings, height, friction, intervals_for(settings.preview), blind, k)
+        self._recall = recall
+        self._planned, self._standing = -1, self.preview.feet.standing
+        self.blame: Blame | None = None  #: why it gave up
+        self.solves = 0  #: of the optimizer in the last step
+
+    def control(self, k: int) -> None:
+        """Set the torques of the next step, so that the body is where frame k has it."""
+        feet = self.preview.feet
+        self.body.look_and_lead(self.ahead, feet, k)
+        self._plan_at(k)
+        try:
+            self.solves = self.body.decide(self.ahead, feet, k)
+        except StateError as problem:
+            self.blame = self.blame or Blame(float(self.body.world.time), str(problem))
+            return
+        self._look_whether_fallen()
+
+    def _plan_at(self, k: int) -> None:
+        """Make a new plan if what stands has changed, or after a while."""
+        since, standing = (k - self._planned) * self.dt, self.preview.feet.standing
+        first = self._planned < 0
+        if first or since >= self.settings.replan - 1e-9 or standing != self._standing:
+            if self._recall is not None:
+                self._recall()
+            self.preview.plan(k, -1.0 if first else since)
+            self._planned, self._standing = k, standing
+
+    def forget(self, frames: int) -> None:
+        """Count frames from another one on: so many before it are forgotten."""
+        self._planned -= frames
+
+    def _look_whether_fallen(self) -> None:
+        x, y, z, turned = self.preview.feet.room.off.tolist()
+        away = math.hypot(x, y)
+        if self.blame is not None or (-z < LOW and away < ASTRAY and turned < TURNED):
+            return
+        causes = (
+            (-z / LOW, f"the pelvis is {-100 * z:.0f} cm too low"),
+            (away / ASTRAY, f"the pelvis is {100 * away:.0f} cm astray"),
+            (turned / TURNED, f"the pelvis is turned by {math.degrees(turned):.0f} degrees from the reference"),
+        )
+        self.blame = Blame(float(self.body.world.time), max(causes)[1])
+
+
+def place(world: World, body: Body, q: Array, v: Array) -> None:
+    """Put the body where a frame of the reference is, with its velocity."""
+    all_q, all_v = world.q.copy(), world.v.copy()
+    all_q[body.q_at], all_v[body.v_at] = q, v
+    world.q, world.v = all_q, all_v
+
