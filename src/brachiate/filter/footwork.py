@@ -35,6 +35,7 @@ from brachiate.kinematics import origin_of
 from brachiate.spatial import Vec3, put_vec3, rotation, vec3, vec3_at
 
 EDGE = 2  # corners of an edge
+SOON = 0.06  # [s] before it is expected to, a foot may come to stand
 LIFT = 0.3  # [m] feet follow the centre of mass in a long flight by this much at most
 
 
@@ -86,6 +87,8 @@ def lead(K, S, G, k):
         at = k * l + leg
         bears, on, every = S.bears[k * m + n], S.on[at] == 1, (1 << corners) - 1
         may = bears | S.soon[k * m + n]
+        if not on and SOON < S.until[at] < NEVER:  # what seems to come down is not to land yet
+            may = 0
         if fall or (on and G.relieved[leg] == 0) or (bears > 0 and G.settled[leg] == 0):
             may = every
         if not on and S.long_flight[k] == 1 and S.until[at] <= G.gain[EARLY]:

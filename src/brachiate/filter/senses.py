@@ -22,6 +22,7 @@ from brachiate.spatial import Vec3, motion, norm, put_vec3, quaternion_at, rotat
 
 FASTEST, FASTER = 0.45, 0.1  # [m/s] what is slower than this bears; and more, the faster the body is
 LOW, HIGH = 0.02, 0.03  # [m] above the floor: what is lower bears, until it is higher than that
+AT, ABRUPT = 0.008, 2.0  # [m] so low is on the floor; so many times as fast may be what comes down there
 HYSTERESIS = 1.1  # times as fast as what comes to stand goes what leaves
 RESTS = 0.2  # [m/s] what is slower shows where the floor is
 FLOOR, TILT = 0.5, 0.2  # [s] in which that is learned, and how feet at rest are tilted
@@ -34,6 +35,7 @@ LANDS, LEAVES, STAYS = 0.024, 0.016, 0.06  # [s] for which a leg has seemed to s
 STILL = 0.15  # [m/s] what is slower is where it stands
 SURE = 0.15  # [s] after which it is known where a leg stands
 FADES = 0.06  # [s] in which a foot that has left goes on where the reference has it
+LIFTED, TURNED = 20.0, 200.0  # [m/s²] of the root, [rad/s²] of joints: accelerations that people have
 JUMP = 1.0  # [m or rad] from where a frame is expected: farther, and it jumps
 
 
@@ -99,7 +101,8 @@ def track(T, X, dt, first):
     integrate(T, X.next, X.e, X.gain[0], X.q)
     for k in range(n):
         X.v[k] += dt * X.a[k] + X.gain[1] / dt * X.e[k]
-        X.a[k] += X.gain[2] / (dt * dt) * X.e[k]
+        most = LIFTED if k < 3 else TURNED
+        X.a[k] = min(max(X.a[k] + X.gain[2] / (dt * dt) * X.e[k], -most), most)
     return -1
 
 
@@ -166,10 +169,12 @@ def feel(T, W, S, X, f, dt, speed):
             if standing and fast < STILL and abs(above) < MOST_TILT:
                 X.rest[c] += dt / TILT * (above - X.rest[c])
             high = above - X.rest[c]
+            # What comes down to the floor itself may still be fast; what leaves it, not
+            limit = ABRUPT * fastest if high < AT and (not standing or X.since[leg] < SURE) else fastest
             if X.down[c]:
-                X.down[c] = 1 if high < HIGH and fast < HYSTERESIS * fastest else 0
+                X.down[c] = 1 if high < HIGH and fast < HYSTERESIS * limit else 0
             else:
-                X.down[c] = 1 if high < LOW and fast < fastest and v.z < RESTS else 0
+                X.down[c] = 1 if high < LOW and fast < limit and v.z < RESTS else 0
             if X.down[c]:
                 bears |= 1 << j
             if high < lowest:
