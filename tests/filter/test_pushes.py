@@ -75,7 +75,8 @@ def test_a_link_that_is_not_there_is_refused(stand):
 # --- files ----------------------------------------------------------------------------------------
 
 TABLE = "link,x,y,z,at,lasting,px,py,pz\nchest,80,0,-5,1.0,0.2,0,0,0.1\n\n pelvis , 0,1e2,0,2,,,,\n"
-ROWS = '[{"link": "chest", "x": 80, "y": 0, "z": -5, "at": 1, "lasting": 0.2, "pz": 0.1}, {"link": "pelvis", "x": 0, "y": 1e2, "z": 0, "at": 2}]'
+ROWS = """[{"link": "chest", "x": 80, "y": 0, "z": -5, "at": 1, "lasting": 0.2, "pz": 0.1},
+           {"link": "pelvis", "x": 0, "y": 1e2, "z": 0, "at": 2}]"""
 
 
 def wrote(tmp_path, name, text):

@@ -89,5 +89,5 @@ def test_files_that_are_not_there(tmp_path):
         load_settings(tmp_path / "mine.json")
     with pytest.raises(ArgumentError, match="the settings cannot be written"):
         CHANGED.save(tmp_path / "nowhere" / "mine.json")
-    with pytest.raises(UnknownName, match="'setings' is not a part of a file of settings.*Did you mean 'settings'"):
+    with pytest.raises(UnknownName, match=r"'setings' is not a part of a file of settings.*Did you mean 'settings'"):
         load_settings(written(tmp_path, setings={}))

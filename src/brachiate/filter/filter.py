@@ -7,7 +7,7 @@ consistent as any simulation, whatever the reference was.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 
 import numpy as np
@@ -17,8 +17,10 @@ from brachiate.clip import turns
 from brachiate.errors import ArgumentError, StateError
 from brachiate.filter.body import Body
 from brachiate.filter.clean import clean
+from brachiate.filter.doubts import check_given, check_pushes
 from brachiate.filter.filtered import Blame, Filtered
 from brachiate.filter.footwork import Footwork
+from brachiate.filter.loads import carrying
 from brachiate.filter.preview import Preview, intervals_for, plan_whole
 from brachiate.filter.pushes import Shove
 from brachiate.filter.reference import Reference
@@ -52,6 +54,7 @@ class DynamicsFilter:
         self, world: World, figure: str, reference: Reference, settings: FilterSettings | None = None, mode: str = "preview"
     ) -> None:
         self.mode = doors.one_of(mode, MODES, "mode")
+        check_given(world, figure, reference, settings)
         self.world, self.reference = world, reference
         held = sorted({stance.link for stance in reference.stances if stance.how != "stands"})
         if held:
@@ -136,6 +139,7 @@ def filter_motion(
     friction: float | None = None,
     strength: float = 1.0,
     pushes: Sequence[Shove] = (),
+    load: Mapping[str, float] | None = None,
     mode: str = "offline",
     settings: FilterSettings | None = None,
     dt: float = 0.002,
@@ -151,6 +155,7 @@ def filter_motion(
         friction: Of feet and ground; by default that of the ground.
         strength: Of the figure's motors, times what they have; infinite for no limit.
         pushes: Forces from outside, of which the filter knows nothing until they act.
+        load: What the figure carries, by link [kg]: ``{"right_hand": 5.0}``.
         mode: See :class:`DynamicsFilter`.
         settings: By default one set for all motions.
         dt: Length of a step [s].
@@ -161,6 +166,9 @@ def filter_motion(
     if ground is not None:
         source = reference.original
         reference = clean(source, contacts=reference.labels, onto=ground, dt=reference.dt)
+    if load:
+        source, reference = source or reference.original, carrying(reference, load)
+    check_pushes(pushes, reference)
     world = world_of(reference, friction, strength)
     dynamics_filter = DynamicsFilter(world, FIGURE, reference, settings, mode)
     simulation = Simulation(world, dt=reference.dt)
@@ -174,7 +182,7 @@ def filter_motion(
 
 def world_of(reference: Reference, friction: float | None = None, strength: float = 1.0) -> World:
     """A world with the ground of a reference and its figure, which touch."""
-    g = reference.ground
+    g, strength = reference.ground, doors.number(strength, "strength", above=0.0, most=np.inf)
     world = World()
     world.add(figures.ground(), name=FLOOR, at=(0.0, 0.0, g.height or 0.0), rotation=turns.matrix(g.tilt))
     world.add(reference.figure if strength == 1.0 else reference.figure.stronger(strength), name=FIGURE)

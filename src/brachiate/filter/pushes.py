@@ -17,7 +17,10 @@ from brachiate.simulate.simulation import Simulation
 
 NEEDED, OTHERS = ("link", "x", "y", "z", "at"), ("lasting", "px", "py", "pz")  # columns of a file
 MOST = 10_000  # pushes of a file
-_MANUAL = f"The columns are {','.join(NEEDED)} and, if you like, {','.join(OTHERS)}: link, force [N], from when, how long [s], at which point [m]."
+_MANUAL = (
+    f"The columns are {','.join(NEEDED)} and, if you like, {','.join(OTHERS)}: "
+    "link, force [N], from when, how long [s], at which point of the link [m]."
+)
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,10 @@ class Shove:
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "force", tuple(map(float, doors.vector(self.force, "force of a push"))))
-        object.__setattr__(self, "point", tuple(map(float, doors.vector(self.point, "point of a push"))))
-        doors.number(self.at, "time of a push", least=0.0)
-        doors.number(self.lasting, "duration of a push", above=0.0)
+        object.__setattr__(self, "force", tuple(map(float, doors.vector(self.force, f"force of a push on {self.link!r}"))))
+        object.__setattr__(self, "point", tuple(map(float, doors.vector(self.point, f"point of a push on {self.link!r}"))))
+        doors.number(self.at, f"time of a push on {self.link!r}", least=0.0)
+        doors.number(self.lasting, f"duration of a push on {self.link!r}", above=0.0)
 
     def put_on(self, simulation: Simulation, figure: str) -> None:
         """Let it happen."""

@@ -145,7 +145,9 @@ def changed(settings: FilterSettings | PlanSettings) -> dict[str, Any]:
     own = type(settings)()
     pairs = {one.name: (getattr(settings, one.name), getattr(own, one.name)) for one in fields(settings)}
     return {
-        name: changed(value) if isinstance(value, PlanSettings) else float(value) for name, (value, usual) in pairs.items() if value != usual
+        name: changed(value) if isinstance(value, PlanSettings) else float(value)
+        for name, (value, usual) in pairs.items()
+        if value != usual
     }
 
 
@@ -155,7 +157,7 @@ def load_settings(path: str | PathLike[str]) -> FilterSettings:
     content = read_json(path, "a file of settings", FileFormatError)
     form = content.get("format") if isinstance(content, dict) else None
     if form != FORMAT:
-        raise FileFormatError(f"{path} is no file of settings: expected \"format\": \"{FORMAT}\", found {doors.shown(form)}.")
+        raise FileFormatError(f'{path} is no file of settings: expected "format": "{FORMAT}", found {doors.shown(form)}.')
     for name in content:
         doors.named(dict.fromkeys(("format", "found", "settings")), name, "part", f"a file of settings ({path})")
     values = _values(content.get("settings", {}), FilterSettings, "", path)
@@ -168,7 +170,7 @@ def _values(given: Any, kind: type[FilterSettings | PlanSettings], prefix: str, 
     """Numbers by name; all but the plan's must be some."""
     what = "settings" if not prefix else prefix[:-1]
     if not isinstance(given, dict):
-        raise FileFormatError(f"{path}: {what}: expected numbers by name, such as {{\"joint_stiffness\": 200}}, got {doors.shown(given)}.")
+        raise FileFormatError(f'{path}: {what}: expected numbers by name, such as {{"joint_stiffness": 200}}, got {doors.shown(given)}.')
     names = [one.name for one in fields(kind)]
     for name, value in given.items():
         if name not in names:
