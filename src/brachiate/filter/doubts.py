@@ -15,6 +15,7 @@ from brachiate.filter.pushes import Shove
 from brachiate.filter.reference import Reference
 from brachiate.filter.settings import FilterSettings
 from brachiate.model.joints import Free, Prismatic
+from brachiate.model.model import Model
 from brachiate.motion.labels import Label, Labels
 from brachiate.motion.motion import Motion
 from brachiate.support.spots import spots_of
@@ -46,7 +47,7 @@ def doubts_of(motion: Motion, labels: Labels | None) -> list[Guess]:
     found += _told("not in the motion", map(_when, beyond), f"it goes from {first:g} to {last:g} s", "contacts")
     many = Many(motion.figure)
     poses = many.poses(motion.q)
-    found += _told("far from it", _far(motion, poses, labels), "what stands is near what it stands on", "contacts")
+    found += _told("elsewhere", _far(motion, poses, labels), "so far from what it is said to stand on", "contacts")
     return found + _told("flight", _hovering(motion, many.centres(poses), labels), "nothing stands or holds by the contacts", "contacts")
 
 
@@ -112,7 +113,7 @@ def _far(motion: Motion, poses: Poses, labels: Labels) -> Iterator[str]:
         above = labels.ground.above(points) if label.height is None else points[..., 2] - label.height
         high = float(np.median((above - spots.radius[mine, None]).min(axis=0)))
         if abs(high) > APART:
-            yield f"{_when(label)}, {abs(high):.2f} m {'above' if high > 0.0 else 'below'}"
+            yield f"{_when(label)} {abs(high):.2f} m {'above' if high > 0.0 else 'below'}"
 
 
 def _hovering(motion: Motion, centres: Array, labels: Labels) -> Iterator[str]:
@@ -136,14 +137,7 @@ def check_given(world: World, figure: str, reference: Reference, settings: Filte
     if settings is not None and not isinstance(settings, FilterSettings):
         raise ArgumentError(f"settings: expected FilterSettings, or what br.load_settings(path) gives, got {doors.shown(settings)}.")
     _check_finite(reference)
-    theirs, ours = world.figure(figure).model, reference.figure
-    if {name: joined.q for name, joined in theirs.joints.items()} != {name: joined.q for name, joined in ours.joints.items()}:
-        other = next(iter([name for name in ours.joints if name not in theirs.joints] or set(theirs.joints) - set(ours.joints)), "")
-        only = f", such as {other!r}, which only one of them has" if other else " in another order"
-        raise ArgumentError(
-            f"Figure {figure!r} is not that of the reference: {theirs.name!r} has other joints than {ours.name!r}{only}. "
-            "Add reference.figure to the world, or retarget the motion."
-        )
+    _check_figure(world.figure(figure).model, reference.figure, figure)
     surfaces = world.surfaces
     if surfaces.touches is None:
         raise ArgumentError("The filter needs a world in which things touch: call world.touch() first.")
@@ -151,7 +145,27 @@ def check_given(world: World, figure: str, reference: Reference, settings: Filte
     if not any(one.startswith(mine) != other.startswith(mine) for one, other in surfaces.pairs):
         raise ArgumentError(f"There is nothing that {figure!r} could stand on: world.add(br.figures.ground(), name='floor').")
     if not surfaces.material.friction > 0.0:
-        raise ArgumentError(f"friction must be more than 0, got {surfaces.material.friction:g}: without any nobody stands or steps.")
+        raise ArgumentError(f"friction must be more than 0, got {surfaces.material.friction:g}: without any nobody can walk.")
+
+
+def _check_figure(theirs: Model, ours: Model, figure: str) -> None:
+    """A figure of the same joints in the same places; masses and motors may be others."""
+    other = next((name for name in (*ours.joints, *theirs.joints) if (name in ours.joints) != (name in theirs.joints)), None)
+    moved = [
+        name for name, link in ours.links.items() if name in theirs.links and not np.allclose(link.position, theirs.links[name].position)
+    ]
+    if other is not None or list(ours.joints) != list(theirs.joints) or moved:
+        what = (
+            f"only one of them has the joint {other!r}"
+            if other
+            else f"{moved[0]!r} is elsewhere"
+            if moved
+            else "joints are in another order"
+        )
+        raise ArgumentError(
+            f"Figure {figure!r} of the world, {theirs.name!r}, is not that of the reference, {ours.name!r}: {what}. "
+            "Add reference.figure to the world, or retarget the motion."
+        )
 
 
 def _check_finite(reference: Reference) -> None:

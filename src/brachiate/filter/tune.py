@@ -22,8 +22,8 @@ from brachiate.motion.motion import Motion
 
 #: What is searched for: what changes most when it is halved or doubled (``benchmarks/margins.py settings``). Damping goes with stiffness.
 SEARCHED = (
-    "joint_stiffness", "centre_weight", "spin_weight", "foot_weight", "inset", "closing", "plan.centre", "plan.velocity", "plan.turn",
-    "plan.pressure", "plan.offset", "plan.height",
+    "joint_stiffness", "closing", "plan.centre", "plan.offset", "plan.turn", "plan.pressure", "plan.spin_change", "plan.push",
+    "plan.height",
 )  # fmt: skip
 WIDE = 4.0  # times the default, and as much less
 SEED = 0
