@@ -50,7 +50,7 @@ def test_nobody_else_brings_anything(carried):
 def test_the_result_knows_its_load_and_the_original_does_not(stand, carried):
     done = carried[5.0]
     assert done.motion.figure.mass == pytest.approx(stand.figure.mass + 5.0)
-    assert done.check().verdict == "physical"
+    assert done.check().summary["residual_peak_N"] < 0.01  # measured: 0.001; without its load, 49
     assert done.source.figure is stand.figure
 
 

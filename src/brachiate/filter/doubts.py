@@ -24,7 +24,7 @@ from brachiate.transfer.many import Many, Poses
 from brachiate.world.world import World
 
 LEAP = {"m": (0.15, 8.0), "rad": (0.5, 25.0)}  # from one frame to the next, and [1/s]: what is less may be done by somebody
-SUDDEN, NEAR = 6.0, 4  # times what it moves by in so many frames before and after
+SUDDEN, BACK = 3.0, 0.8  # times what it moves by in the frames before and after; who moves as far again jumps back
 TOLD = 4  # jumps, labels
 APART = 0.25  # [m] from what it stands on: floors of captured motions are off by centimetres
 FLIGHT, FALLS, GRAVITY = 0.15, 0.5, 9.81  # [s] at least; in gravities; [m/s²]
@@ -80,8 +80,10 @@ def jumps_of(motion: Motion) -> list[Jump]:
         steps = np.linalg.norm(moves[:, which], axis=1)
         least, fastest = LEAP[unit]
         for k in np.flatnonzero((steps > least) & (steps > fastest * seconds)):
-            around = np.sort(np.delete(steps[max(k - NEAR, 0) : k + NEAR + 1], min(k, NEAR)))[:-1]  # who jumps back jumps twice
-            if len(around) and steps[k] > SUDDEN * np.median(around):
+            beside = sorted((*steps[max(k - 1, 0) : k], *steps[k + 1 : k + 2]))
+            if len(beside) == 2 and beside[1] > BACK * steps[k]:
+                beside.pop()
+            if beside and steps[k] > SUDDEN * beside[-1]:
                 found.append(Jump(name, int(k) + 1, float(motion.times[k + 1]), float(steps[k]), unit))
     return sorted(found, key=lambda jump: -jump.by / LEAP[jump.unit][0])
 
