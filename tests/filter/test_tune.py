@@ -11,7 +11,7 @@ import pytest
 
 import brachiate as br
 from brachiate import moves
-from brachiate.errors import ArgumentError, BrachiateError
+from brachiate.errors import ArgumentError, BrachiateError, MotionError
 from brachiate.filter import tune as tuning
 from brachiate.filter.clean import clean
 from brachiate.filter.filter import filter_motion
@@ -162,5 +162,5 @@ def test_what_is_no_motion_is_refused(motions, message):
 
 
 def test_what_is_refused_with_the_defaults_is_no_matter_of_settings(squat):
-    with pytest.raises(ArgumentError, match="never stands"):
+    with pytest.raises(MotionError, match="squat cannot be filtered: The reference never stands"):
         tune(replace(squat, stances=()), progress=False)

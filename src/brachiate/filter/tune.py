@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from brachiate import doors
-from brachiate.errors import ArgumentError, BrachiateError
+from brachiate.errors import ArgumentError, BrachiateError, MotionError
 from brachiate.filter.clean import clean
 from brachiate.filter.filter import MODES, filter_motion
 from brachiate.filter.reference import Reference
@@ -110,7 +110,7 @@ def tune(
     trials, strength = doors.whole(trials, "trials", least=1), doors.number(strength, "strength", above=0.0, most=math.inf)
     seconds = math.inf if seconds is None else doors.number(seconds, "seconds", above=0.0)
     doors.one_of(mode, MODES, "mode")
-    clips = _clips(motions)
+    clips = _clips(motions, progress)
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=SEED))
     study.enqueue_trial({name: value_of(FilterSettings(), name) for name in SEARCHED})
     tried: list[dict[str, Outcome]] = []
@@ -154,25 +154,27 @@ def _optuna() -> Any:
     return optuna
 
 
-def _clips(motions: Any) -> dict[str, Reference]:
+def _clips(motions: Any, progress: bool) -> dict[str, Reference]:
     """References by name; the clean-up is the same for all trials."""
     given = [motions] if isinstance(motions, Motion | Reference) else list(motions) if isinstance(motions, Iterable) else [motions]
     if not given:
         raise ArgumentError("motions: expected one at least.")
     clips: dict[str, Reference] = {}
-    for motion in given:
-        reference = motion if isinstance(motion, Reference) else clean(motion)
-        name = reference.original.name
-        clips[name if name not in clips else f"{name} {len(clips) + 1}"] = reference
+    with Bar("cleaning up", progress) as bar:
+        for k, motion in enumerate(given):
+            bar.show(k / len(given))
+            reference = motion if isinstance(motion, Reference) else clean(motion)
+            name = reference.original.name
+            clips[name if name not in clips else f"{name} {k + 1}"] = reference
     return clips
 
 
 def _tried(reference: Reference, settings: FilterSettings, strength: float, mode: str, first: bool) -> Outcome:
     try:
         done = filter_motion(reference, settings=settings, strength=strength, mode=mode, progress=False)
-    except BrachiateError:
+    except BrachiateError as problem:
         if first:  # what is refused with the defaults is no matter of settings
-            raise
+            raise MotionError(f"{reference.original.name} cannot be filtered: {problem}") from None
         return Outcome(False, 0.0, math.nan, math.nan, math.nan)
     lasts = reference.times[-1] - reference.times[0]
     t, effort = done.tracking, float(np.mean(list(done.effort_share.values()) or [0.0]))
