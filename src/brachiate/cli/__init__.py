@@ -14,7 +14,9 @@ from rich.markup import escape
 import brachiate
 from brachiate.errors import ArgumentError, BrachiateError
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="markdown", help=brachiate.__doc__)
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="markdown", help=brachiate.__doc__
+)
 console = Console(emoji=False)  # a colon before and after a word in a path is no picture
 
 

@@ -52,12 +52,10 @@ def run(
     console: Console,
 ) -> int:
     """Filter a motion, tell, and write; returns the exit code. ``given``: what ground it was made on, and contacts."""
-    pushes = [shove_of(text) for text in filtering.pop("push")]
-    filtering["strength"] = strength_of(filtering["strength"])
-    filtering["load"] = load_of(filtering["load"])
-    filtering["settings"] = None if filtering["settings"] is None else load_settings(filtering["settings"])
+    pushes, table, settings = [shove_of(text) for text in filtering.pop("push")], filtering.pop("pushes"), filtering["settings"]
+    filtering |= {"strength": strength_of(filtering["strength"]), "load": load_of(filtering["load"])}
+    filtering["settings"] = None if settings is None else load_settings(settings)
     motion = motion_called(name, reading, body, figure, console)
-    table = filtering.pop("pushes")
     pushes += [] if table is None else load_pushes(table, motion.figure.links)
     with console.status("cleaning up ..."):
         before = check(motion, **given)
