@@ -43,12 +43,12 @@ def named(name: str, mass: float | None = None) -> tuple[Motion, float]:
     return motion_of(br.moves.make(name), mass=mass), 0.0 if name in MOVING_AT_THE_END else HOLD
 
 
-def tried(name: str, mode: str, strength: float, ground: str | None) -> dict[str, object]:
+def tried(name: str, mode: str, strength: float, ground: str | None, settings: br.FilterSettings | None = None) -> dict[str, object]:
     """What becomes of one clip."""
     motion, hold = named(name)
     reference = clean(motion, hold=hold)
     began = time.perf_counter()
-    result = filter_motion(reference, ground=ground, mode=mode, strength=strength, progress=False)
+    result = filter_motion(reference, ground=ground, mode=mode, strength=strength, settings=settings, progress=False)
     took = time.perf_counter() - began
     return {
         "clip": Path(name).stem if Path(name).exists() else name,
@@ -75,8 +75,10 @@ def main() -> None:
     parser.add_argument("--mode", choices=MODES, default="offline")
     parser.add_argument("--strength", type=float, default=math.inf, help="of motors, times what the figure has; inf: no limit")
     parser.add_argument("--ground", help="to do it on, such as slope:-10")
+    parser.add_argument("--settings", type=Path, help="a file of settings, as brachiate tune writes it")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
+    settings = None if given.settings is None else br.load_settings(given.settings)
     clips = given.clips or [*STANDING, *(DEEPMIMIC + name for name in br.moves.deepmimic_clips())]
     console = Console()
     heads = "MPJPE [cm]", "from root", "drift [cm]", "skate [m/s]", "depth [mm]", "torque [N·m]", "x real time"
@@ -84,7 +86,7 @@ def main() -> None:
     rows = []
     for clip in clips:
         try:
-            row = tried(clip, given.mode, given.strength, given.ground)
+            row = tried(clip, given.mode, given.strength, given.ground, settings)
         except BrachiateError as problem:
             row = {"clip": clip, "outcome": f"refused: {problem}"}
         rows.append(row)

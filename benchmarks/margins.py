@@ -1,8 +1,8 @@
 """How far the dynamics filter is from falling: ``python benchmarks/margins.py settings|bodies|pushes [--json FILE]``.
 
-``settings``: every gain, weight and tolerance halved and doubled, one at a time. ``bodies``: other masses, grounds, steps and clean-ups.
-``pushes``: a walk pushed in eight directions at four moments of a stride. Clips are DeepMimic's, with PyBullet's data (``pip install
-pybullet``); one set of settings for all, and motors without limits.
+``settings``: every gain, weight and tolerance halved and doubled, one at a time, and which of them matter most. ``bodies``: other masses,
+grounds, steps and clean-ups. ``pushes``: a walk pushed in eight directions at four moments of a stride. Clips are DeepMimic's, with
+PyBullet's data (``pip install pybullet``); one set of settings for all, and motors without limits.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from clips import DEEPMIMIC, named
 SIX = ("walk", "run", "spinkick", "jump", "kick", "punch")
 FOUR = ("walk", "jump", "kick", "spinkick")
 PUSHED, LASTING, STRIDE, FIRST = "spine1", 0.1, 1.25, 1.5  # link, [s], [s] of the walk, [s] of the first push
+AS_IS, MATTER = "as it is", 12  # settings, and how many of them are told
 SPEEDS = (0.2, 0.4)  # [m/s] that a push gives the whole body
 
 
@@ -80,6 +81,7 @@ def tried(case: Case) -> dict[str, Any]:
 
 def settings_cases(mode: str) -> Iterator[Case]:
     own = FilterSettings()
+    yield from (Case(AS_IS, clip, own, mode=mode) for clip in SIX)
     for group, name in [("", f.name) for f in fields(own) if f.name != "plan"] + [("plan.", f.name) for f in fields(own.plan)]:
         for factor in (0.5, 2.0):
             place = own.plan if group else own
@@ -129,10 +131,15 @@ def main() -> None:
         given.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
+def off(row: dict[str, Any]) -> float:
+    """How far joints are off, from where they were and from the root [cm]; who fell is far off."""
+    return 0.5 * (row["mpjpe_global_cm"] + row["mpjpe_root_aligned_cm"]) if row["finished"] else 100.0
+
+
 def show(rows: list[dict[str, Any]], console: Console) -> None:
     """Print what each change did, if anything fell, and how many changes all clips survived."""
     table = Table("change", "finished", "MPJPE [cm]", "fell", box=None)
-    changes = list(dict.fromkeys(row["change"] for row in rows))
+    changes = [change for change in dict.fromkeys(row["change"] for row in rows) if change != AS_IS]
     kept = 0
     for change in changes:
         mine = [row for row in rows if row["change"] == change]
@@ -142,6 +149,15 @@ def show(rows: list[dict[str, Any]], console: Console) -> None:
             error = np.mean([row["mpjpe_global_cm"] for row in mine if row["finished"]] or [math.nan])
             table.add_row(change, f"{len(mine) - len(fell)} of {len(mine)}", f"{error:.1f}", ", ".join(dict.fromkeys(fell)))
     console.print(table)
+    usual = {row["clip"]: off(row) for row in rows if row["change"] == AS_IS}
+    if usual:
+        by_name: dict[str, float] = {}
+        for row in rows:
+            name, change = row["change"].partition(" ")[0], off(row) / usual[row["clip"]] - 1.0
+            by_name[name] = by_name.get(name, 0.0) + abs(change) / (2 * len(usual))
+        most = sorted(by_name, key=lambda name: -by_name[name])[:MATTER]
+        told = ", ".join(f"{name} {100 * by_name[name]:.0f} %" for name in most)
+        console.print(f"Halved and doubled these change how near joints are most: {told}.", highlight=False)
     console.print(f"{kept} of {len(changes)} changes ({100 * kept / len(changes):.0f} %) keep all clips.", highlight=False)
 
 

@@ -7,8 +7,9 @@ from brachiate.errors import BrachiateError
 from brachiate.filter.clean import clean
 from brachiate.filter.filter import DynamicsFilter, filter_motion
 from brachiate.filter.filtered import Filtered
-from brachiate.filter.pushes import Shove
-from brachiate.filter.settings import FilterSettings
+from brachiate.filter.pushes import Shove, load_pushes
+from brachiate.filter.settings import FilterSettings, load_settings
+from brachiate.filter.tune import Tuned, tune
 from brachiate.io import read_model
 from brachiate.judge.check import check
 from brachiate.judge.report import Report
@@ -46,6 +47,6 @@ __all__ = [
     "Box", "BrachiateError", "Capsule", "Compound", "Connection", "Cylinder", "Cylindrical", "Data", "DynamicsFilter", "Ellipsoid",
     "FilterSettings", "Filtered", "Fixed", "Free", "Ground", "HeightField", "Hull", "Joint", "Label", "Labels", "Material", "Mesh", "Model",
     "ModelBuilder", "Motion", "Planar", "Plane", "Prismatic", "Recording", "Report", "Revolute", "Shape", "Shove", "Simulation", "Soft",
-    "Sphere", "Spherical", "Universal", "World", "check", "clean", "cone", "dynamics", "figures", "filter_motion", "kinematics",
-    "load_labels", "manifold", "moves", "read_model", "read_motion", "retarget", "scenes",
+    "Sphere", "Spherical", "Tuned", "Universal", "World", "check", "clean", "cone", "dynamics", "figures", "filter_motion", "kinematics",
+    "load_labels", "load_pushes", "load_settings", "manifold", "moves", "read_model", "read_motion", "retarget", "scenes", "tune",
 ]  # fmt: skip

@@ -68,3 +68,9 @@ def test_mistakes_are_answered_in_words(monkeypatch, capsys, arguments, words):
 def test_headings_say_their_units():
     assert "mass [kg]" in runner.invoke(app, ["figures"], env={"COLUMNS": "200"}).output.replace("\n", " ")
     assert br.__version__ in runner.invoke(app, ["--version"]).output
+
+
+def test_options_say_their_units():
+    # Square brackets are units here, not markup
+    assert "How long to run it [s]." in runner.invoke(app, ["play", "--help"], env={"COLUMNS": "200"}).output
+    assert "link:mass [kg]" in runner.invoke(app, ["filter", "--help"], env={"COLUMNS": "200"}).output

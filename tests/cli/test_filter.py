@@ -40,6 +40,18 @@ def test_it_tells_and_writes(squat, tmp_path):
     assert br.read_motion(tmp_path / "out" / "motion.bvh", quiet=True).duration == pytest.approx(1.2, abs=0.02)
 
 
+def test_settings_pushes_and_loads_from_the_command_line(squat, tmp_path):
+    pytest.importorskip("matplotlib")
+    table, settings = tmp_path / "pushes.csv", tmp_path / "settings.json"
+    table.write_text("link,x,y,z,at\nspine2,3000,0,0,0.3\n")
+    br.FilterSettings(replan=0.016).save(settings)
+    words = ("--settings", settings, "--load", "left_hand:2", "--load", "right_hand:3")
+    result = run(squat, *words, "--mass", "60", "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert json.loads((tmp_path / "out" / "metrics.json").read_text())["mass_kg"] == pytest.approx(65.0)
+    assert run(squat, "--pushes", table).exit_code == 3  # which fells it
+
+
 def test_ready_made_motions_have_names():
     result = run("squat", "--height", "1.5", "--strength", "none", "--friction", "0.9")
     assert result.exit_code == 0, result.output
@@ -63,6 +75,12 @@ def test_a_fall_is_told_and_what_came_before_is_kept(squat, tmp_path):
         (("--strength", "much"), "none for motors without limits"),
         (("--push", "spine2:1@2"), "is no push"),
         (("--push", "tail:1,0,0@0.1"), "tail"),
+        (("--pushes", "nowhere.csv"), "no such file"),
+        (("--settings", "nowhere.json"), "no such file"),
+        (("--load", "right_hand"), "is no load"),
+        (("--load", "tail:3"), "'tail' is not a link"),
+        (("--strength", "0"), "above 0"),
+        (("--push", "spine2:1,0,0@9"), "would never act"),
         (("--ground", "hill"), "no ground"),
         (("--contacts", "nowhere.txt"), "no such file"),
         (("--friction", "-1"), "friction"),

@@ -57,7 +57,7 @@ def test_doors(walk, tmp_path, monkeypatch, capsys):
     assert "is no JSON" in told(str(walk), "--to", "human28", "--map", str(broken))
     broken.write_text('{"left_knee": 3}')
     assert "by role" in told(str(walk), "--to", "human28", "--map", str(broken))
-    assert "cannot be read" in told(str(walk), "--to", "human28", "--map", str(tmp_path / "none.json"))
+    assert "no such file" in told(str(walk), "--to", "human28", "--map", str(tmp_path / "none.json"))
 
 
 def test_contacts_that_are_given_are_kept(tmp_path):

@@ -253,30 +253,6 @@ def test_modes_have_names(squat):
         filter_motion(squat, mode="online")
 
 
-def test_numbers_that_are_none_are_refused_with_their_joint(squatting):
-    q = squatting.q.copy()
-    q[3, 9] = np.nan
-    with pytest.raises(ArgumentError, match="frame 3"):
-        filter_motion(replace(squatting, q=q))
-
-
-def test_a_figure_that_is_fixed_is_refused(squat):
-    # The clean-up needs a free root too; here it is the world's figure that has none.
-    world = br.World()
-    world.add(br.figures.arm2(), name="arm")
-    world.touch()
-    with pytest.raises(ArgumentError, match="free joint"):
-        DynamicsFilter(world, "arm", squat)
-
-
-def test_a_world_in_which_nothing_touches_is_refused(squat):
-    world = br.World()
-    world.add(squat.figure, name="man")
-    made = DynamicsFilter(world, "man", squat)
-    with pytest.raises(ArgumentError, match=r"world\.touch"):
-        made.control()
-
-
 def test_a_reference_that_never_stands_is_refused(squat):
     with pytest.raises(ArgumentError, match="never stands"):
         filter_motion(replace(squat, stances=()))

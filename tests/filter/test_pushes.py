@@ -7,10 +7,10 @@ import pytest
 
 import brachiate as br
 from brachiate import moves
-from brachiate.errors import ArgumentError, UnknownName
+from brachiate.errors import ArgumentError, MotionFileError, UnknownName
 from brachiate.filter.clean import clean
 from brachiate.filter.filter import filter_motion
-from brachiate.filter.pushes import Shove, shove_of
+from brachiate.filter.pushes import MOST, Shove, load_pushes, shove_of
 from brachiate.filter.reference import Reference
 from brachiate.motion.motion import motion_of
 
@@ -70,3 +70,67 @@ def test_numbers_that_make_no_push_are_refused(text):
 def test_a_link_that_is_not_there_is_refused(stand):
     with pytest.raises(UnknownName, match="spine2"):
         filter_motion(stand, pushes=[Shove("tail", (1.0, 0.0, 0.0), 0.1)])
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+TABLE = "link,x,y,z,at,lasting,px,py,pz\nchest,80,0,-5,1.0,0.2,0,0,0.1\n\n pelvis , 0,1e2,0,2,,,,\n"
+ROWS = """[{"link": "chest", "x": 80, "y": 0, "z": -5, "at": 1, "lasting": 0.2, "pz": 0.1},
+           {"link": "pelvis", "x": 0, "y": 1e2, "z": 0, "at": 2}]"""
+
+
+def wrote(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.csv", TABLE), ("a.CSV", "\ufeff" + TABLE.replace("\n", "\r\n")), ("a.json", ROWS)])
+def test_from_a_file(name, text, tmp_path):
+    pushes = br.load_pushes(wrote(tmp_path, name, text), ["pelvis", "chest"])
+    assert pushes == [Shove("chest", (80.0, 0.0, -5.0), 1.0, 0.2, (0.0, 0.0, 0.1)), Shove("pelvis", (0.0, 100.0, 0.0), 2.0)]
+
+
+def test_columns_may_be_in_any_order(tmp_path):
+    assert load_pushes(wrote(tmp_path, "a.csv", "at,link,z,y,x\n1,chest,3,2,1\n")) == [Shove("chest", (1.0, 2.0, 3.0), 1.0)]
+
+
+HEAD = "link,x,y,z,at,lasting\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "", "a.csv is empty"),
+        ("a.csv", "link,x,y,z\nchest,1,2,3\n", "a.csv line 1: there is no column 'at'. The columns are link,x,y,z,at and"),
+        ("a.csv", "link,x,y,z,at,x\n", "the column 'x' is there twice"),
+        ("a.csv", "link,x,y,z,at,duration\n", "'duration' is not a column of a file of pushes .*a.csv line 1"),
+        ("a.csv", "link;x;y;z;at\n", "is not a column"),
+        ("a.csv", HEAD + "chest,1,2,3,1\n", r"a.csv line 2: 6 columns expected \(link,x,y,z,at,lasting\), 5 found"),
+        ("a.csv", HEAD + "chest,1,2,3,1,0.1\n\nchest,1,much,3,1,0.1\n", "a.csv line 4, column y: 'much' is no number"),
+        ("a.csv", HEAD + "chest,1,,3,1,0.1\n", "line 2, column y: '' is no number"),
+        ("a.csv", HEAD + "chest,1,nan,3,1,0.1\n", "line 2, column y: expected a number, got NaN"),
+        ("a.csv", HEAD + "chest,1,2,inf,1,0.1\n", "line 2, column z must be finite"),
+        ("a.csv", HEAD + "chest,1,2,3,-1,0.1\n", "line 2, column at must be at least 0, got -1"),
+        ("a.csv", HEAD + "chest,1,2,3,1,0\n", "line 2, column lasting must be more than 0, got 0"),
+        ("a.csv", HEAD + ",1,2,3,1,0.1\n", "line 2, column link: expected the name of a link"),
+        ("a.csv", HEAD + '"chest,1,2,3,1,0.1\n', "line 2: this is no CSV"),
+        ("a.csv", HEAD + "chset,1,2,3,1,0.1\n", "'chset' is not a link of this figure .*a.csv line 2.*Did you mean 'chest'"),
+        ("a.csv", HEAD + (MOST + 1) * "chest,1,2,3,1,0.1\n", "line 10002: there are more pushes than can be read"),
+        ("a.json", "{}", "expected a list of pushes"),
+        ("a.json", "[3]", "expected a list of pushes"),
+        ("a.json", '[{"link": "chest", "x": 1, "y": 2, "z": 3}]', "a.json push 0: there is no column 'at'"),
+        ("a.json", '[{"link": "chest", "x": 1, "y": 2, "z": true, "at": 1}]', "push 0, column z: True is no number"),
+        ("a.json", '[{"link": "chest", "x": 1, "y": 2, "z": null, "at": 1}]', "push 0, column z: expected a number, got None"),
+        ("a.json", '[{"link": 3, "x": 1, "y": 2, "z": 3, "at": 1}]', "push 0, column link: expected the name"),
+        ("a.json", '[{"link": "chest", "x": 1' + 400 * "0" + ', "y": 2, "z": 3, "at": 1}]', "push 0, column x: 1000.* is no number"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named_by_line_and_column(name, text, message, tmp_path):
+    with pytest.raises((MotionFileError, UnknownName), match=message):
+        load_pushes(wrote(tmp_path, name, text), ["chest"])
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(MotionFileError, match="no such file"):
+        load_pushes(tmp_path / "a.csv")

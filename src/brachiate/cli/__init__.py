@@ -14,7 +14,9 @@ from rich.markup import escape
 import brachiate
 from brachiate.errors import ArgumentError, BrachiateError
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=brachiate.__doc__)
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="markdown", help=brachiate.__doc__
+)
 console = Console(emoji=False)  # a colon before and after a word in a path is no picture
 
 
@@ -252,6 +254,9 @@ def filter_(
     push: Annotated[
         list[str] | None, typer.Option(help="link:x,y,z@time+duration [N, s], such as chest:80,0,0@1.0+0.1; any number.")
     ] = None,
+    pushes: Annotated[Path | None, typer.Option(help="A table of pushes (.csv, .json): link,x,y,z,at and lasting, px,py,pz.")] = None,
+    load: Annotated[list[str] | None, typer.Option(help="link:mass [kg], such as right_hand:5, that is carried; any number.")] = None,
+    settings: Annotated[Path | None, typer.Option(help="A file of settings, as 'brachiate tune' writes it.")] = None,
     figure: Annotated[str | None, typer.Option(help=WHOSE)] = None,
     ground: Annotated[
         str | None, typer.Option(help="To do it on: flat, slope:DEGREES or slope:DEGREES:HEADING, then ,friction=MU.")
@@ -272,11 +277,27 @@ def filter_(
     from brachiate.cli.filter import run  # noqa: PLC0415
 
     reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton}
-    filtering = {"ground": ground, "mode": mode, "strength": strength, "friction": friction, "push": push or []}
+    filtering = {"ground": ground, "mode": mode, "strength": strength, "friction": friction, "push": push or [], "load": load or []}
+    filtering |= {"pushes": pushes, "settings": settings}
     given = {"ground": made_on, "contacts": contacts}
     code = run(motion, reading, _body(mass, height, sex, roles), figure, given, filtering, out, console)
     if code:
         raise typer.Exit(code)
+
+
+@app.command()
+def tune(
+    motions: Annotated[list[str], typer.Argument(help="Motion files, or names of ready-made motions: settings are found for all of them.")],
+    trials: Annotated[int, typer.Option(help="How many settings are tried.")] = 40,
+    seconds: Annotated[float | None, typer.Option(help="No new one is tried after this time [s].")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the settings to this file (.json), for filter --settings.")] = None,
+    strength: Annotated[str, typer.Option(help="Of motors, times what they have; none: no limit.")] = "1",
+    mode: Annotated[str, typer.Option(help="offline or preview, as for filter.")] = "offline",
+) -> None:
+    """Search for settings of the filter under which these motions are finished, and followed most closely."""
+    from brachiate.cli.tune import run  # noqa: PLC0415
+
+    run(motions, trials, seconds, strength, mode, out, console)
 
 
 def _body(mass: float | None, height: float | None, sex: str, roles: Path | None) -> dict[str, Any]:

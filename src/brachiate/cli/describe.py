@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from rich.table import Table
 import brachiate as br
 from brachiate.clip.clip import Guess
 from brachiate.errors import MotionFileError, UnknownName
+from brachiate.io.json_text import read_json
 from brachiate.show.draw import picture
 
 
@@ -92,12 +92,7 @@ def tell_guesses(guesses: Sequence[Guess], console: Console, elsewhere: Mapping[
 
 def roles_in(path: Path) -> dict[str, str]:
     """Names of links or joints by role, from a JSON file such as ``{"left_knee": "link7"}``."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as problem:
-        raise MotionFileError(f"{path}: the map of roles cannot be read ({problem.strerror}).") from None
-    except ValueError as problem:
-        raise MotionFileError(f'{path} is no JSON ({problem}). Write names of links or joints by role: {{"left_knee": "link7"}}.') from None
+    content = read_json(path, "a map of roles", MotionFileError)
     if not isinstance(content, dict) or not all(isinstance(value, str) for value in content.values()):
         raise MotionFileError(f'{path}: expected names of links or joints by role, such as {{"left_knee": "link7"}}.')
     return content

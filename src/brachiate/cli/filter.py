@@ -18,7 +18,9 @@ from brachiate.filter.clean import clean
 from brachiate.filter.exact import equations
 from brachiate.filter.filter import filter_motion
 from brachiate.filter.filtered import Filtered
-from brachiate.filter.pushes import shove_of
+from brachiate.filter.loads import load_of
+from brachiate.filter.pushes import load_pushes, shove_of
+from brachiate.filter.settings import load_settings
 from brachiate.judge.check import check
 from brachiate.judge.report import Report
 from brachiate.motion.motion import Motion, motion_of
@@ -50,9 +52,11 @@ def run(
     console: Console,
 ) -> int:
     """Filter a motion, tell, and write; returns the exit code. ``given``: what ground it was made on, and contacts."""
-    pushes = [shove_of(text) for text in filtering.pop("push")]
-    filtering["strength"] = strength_of(filtering["strength"])
+    pushes, table, settings = [shove_of(text) for text in filtering.pop("push")], filtering.pop("pushes"), filtering["settings"]
+    filtering |= {"strength": strength_of(filtering["strength"]), "load": load_of(filtering["load"])}
+    filtering["settings"] = None if settings is None else load_settings(settings)
     motion = motion_called(name, reading, body, figure, console)
+    pushes += [] if table is None else load_pushes(table, motion.figure.links)
     with console.status("cleaning up ..."):
         before = check(motion, **given)
         reference = clean(motion, **given)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from brachiate.figures.chains import arm2, chain, inchworm
 from brachiate.figures.gait import gait23
 from brachiate.figures.human import human16, human28, human40
+from brachiate.figures.loads import loaded
 from brachiate.figures.machines import fivebar, scissor_lift, stewart
 from brachiate.figures.mechanisms import andrews, bricard, fourbar
 from brachiate.figures.monkey import monkey16
@@ -31,5 +32,5 @@ names: tuple[str, ...] = tuple(FIGURES)
 
 __all__ = [
     "FIGURES", "andrews", "arm2", "bar", "box", "bricard", "chain", "fivebar", "fourbar", "gait23", "ground", "human16", "human28",
-    "human40", "inchworm", "monkey16", "names", "plate", "scissor_lift", "slope", "steps", "stewart", "swing", "terrain",
+    "human40", "inchworm", "loaded", "monkey16", "names", "plate", "scissor_lift", "slope", "steps", "stewart", "swing", "terrain",
 ]  # fmt: skip

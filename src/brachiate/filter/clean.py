@@ -18,6 +18,7 @@ from brachiate import doors
 from brachiate.clip.clip import Guess
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError, MotionError
+from brachiate.filter.doubts import doubts_of
 from brachiate.filter.feet import Foot, feet_of
 from brachiate.filter.frames import Grid, Level, smoothed, steady
 from brachiate.filter.others import stays_of
@@ -98,6 +99,7 @@ def clean(
         )
     figure, marks, many = motion.figure, landmarks_of(motion.figure, roles), Many(motion.figure)
     given, ground = _told(motion, ground, contacts)
+    doubts = doubts_of(motion, given)
     grid = Grid(motion, dt, hold)
     raw = Course(figure, motion.times, motion.q)
     own = steady(figure, raw.at(grid.own(grid.knots)).q)
@@ -141,7 +143,7 @@ def clean(
     return Reference(
         figure, level.ground, moments.times, moments.q, moments.v, moments.a, original, stances,
         labels_of(stances, labels, spots, lies, grid, level), flags, moved,
-        (*motion.guesses, *guesses, *found, *level.guesses, *wander, *lost, *stood.guesses),
+        (*motion.guesses, *doubts, *guesses, *found, *level.guesses, *wander, *lost, *stood.guesses),
     )  # fmt: skip
 
 

@@ -45,9 +45,8 @@ def plot_both(before: Report, original: Motion, motion: Motion, path: str | Path
 
 def _centres(motion: Motion) -> Array:
     """Centres of mass: (f, 3) [m]."""
-    inertia, poses = motion.figure.tree.inertia, Many(motion.figure).poses(motion.q)
-    share = inertia[:, 0] / inertia[:, 0].sum()
-    return np.einsum("b,bfi->fi", share, poses.x + np.einsum("bfij,bj->bfi", poses.R, inertia[:, 1:4]))
+    many = Many(motion.figure)
+    return many.centres(many.poses(motion.q))
 
 
 def draw_strips(before: Motion, after: Motion, path: str | PathLike[str]) -> None:

@@ -7,7 +7,7 @@ consistent as any simulation, whatever the reference was.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 
@@ -18,9 +18,11 @@ from brachiate.clip import turns
 from brachiate.errors import ArgumentError
 from brachiate.filter.body import Body
 from brachiate.filter.clean import clean
+from brachiate.filter.doubts import check_given, check_pushes
 from brachiate.filter.filtered import Filtered
 from brachiate.filter.follower import Follower, place
 from brachiate.filter.live import DynamicsFilter
+from brachiate.filter.loads import carrying
 from brachiate.filter.preview import plan_whole
 from brachiate.filter.pushes import Shove
 from brachiate.filter.reference import Moved, Reference
@@ -48,6 +50,7 @@ def filter_motion(
     friction: float | None = None,
     strength: float = 1.0,
     pushes: Sequence[Shove] = (),
+    load: Mapping[str, float] | None = None,
     mode: str = "offline",
     settings: FilterSettings | None = None,
     dt: float = 0.002,
@@ -63,6 +66,7 @@ def filter_motion(
         friction: Of feet and ground; by default that of the ground.
         strength: Of the figure's motors, times what they have; infinite for no limit.
         pushes: Forces from outside, of which the filter knows nothing until they act.
+        load: What the figure carries, by link [kg]: ``{"right_hand": 5.0}``.
         mode: See :class:`DynamicsFilter`.
         settings: By default one set for all motions.
         dt: Length of a step [s].
@@ -70,12 +74,15 @@ def filter_motion(
     """
     doors.one_of(mode, MODES, "mode")
     if mode == "online":
-        return _filter_online(motion, friction, strength, pushes, settings, dt, progress)
+        return _filter_online(motion, friction, strength, load, pushes, settings, dt, progress)
     reference = motion if isinstance(motion, Reference) else clean(motion, ground=made_on, contacts=contacts, dt=dt)
     source = None
     if ground is not None:
         source = reference.original
         reference = clean(source, contacts=reference.labels, onto=ground, dt=reference.dt)
+    if load:
+        source, reference = source or reference.original, carrying(reference, load)
+    check_pushes(pushes, reference)
     world = world_of(reference, friction, strength)
     clip = Clip(world, FIGURE, reference, settings, whole=mode == "offline")
     simulation = Simulation(world, dt=reference.dt)
@@ -99,6 +106,7 @@ class Clip:
     """
 
     def __init__(self, world: World, figure: str, reference: Reference, settings: FilterSettings | None = None, *, whole: bool) -> None:
+        check_given(world, figure, reference, settings)
         held = sorted({stance.link for stance in reference.stances if stance.how != "stands"})
         if held:
             raise ArgumentError(f"The filter knows feet that stand, not yet what holds: {', '.join(held)}. Take these labels out.")
@@ -124,8 +132,8 @@ class Clip:
 
 
 def _filter_online(
-    motion: Motion | Reference, friction: float | None, strength: float, pushes: Sequence[Shove], settings: FilterSettings | None,
-    dt: float, progress: bool,
+    motion: Motion | Reference, friction: float | None, strength: float, load: Mapping[str, float] | None, pushes: Sequence[Shove],
+    settings: FilterSettings | None, dt: float, progress: bool,
 ) -> Filtered:  # fmt: skip
     """Let the frames of a motion come in one by one."""
     if isinstance(motion, Reference):
@@ -137,6 +145,9 @@ def _filter_online(
         motion.figure, Ground(0.0), times, moments.q, moments.v, moments.a, motion, (), Labels((), Ground(0.0)), {},
         Moved(0.0, 0.0, 0.0, "", 0.0),
     )  # fmt: skip
+    if load:
+        still = carrying(still, load)
+    check_pushes(pushes, still)
     world = world_of(still, friction, strength)
     live = DynamicsFilter(world, FIGURE, settings, dt=dt)
     k = 0
@@ -169,7 +180,7 @@ def _filter_online(
 
 def world_of(reference: Reference, friction: float | None = None, strength: float = 1.0) -> World:
     """A world with the ground of a reference and its figure, which touch."""
-    g = reference.ground
+    g, strength = reference.ground, doors.number(strength, "strength", above=0.0, most=np.inf)
     world = World()
     world.add(figures.ground(), name=FLOOR, at=(0.0, 0.0, g.height or 0.0), rotation=turns.matrix(g.tilt))
     world.add(reference.figure if strength == 1.0 else reference.figure.stronger(strength), name=FIGURE)

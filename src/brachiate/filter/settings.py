@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
 
 from brachiate import doors
-from brachiate.errors import ArgumentError
+from brachiate.errors import ArgumentError, FileFormatError, UnknownName
+from brachiate.io.disk import write_text
+from brachiate.io.json_text import read_json
 from brachiate.plan.settings import STATURE, PlanSettings
+
+FORMAT = "brachiate settings 1"
 
 # How a setting grows with the body's size: lengths by its factor, times by the root of it, as those of a pendulum do.
 _POWERS = {
@@ -137,3 +146,55 @@ class FilterSettings:
         """The same for a body of another height [m]. The plan's grow by themselves."""
         size = doors.number(height, "height", above=0.0) / STATURE
         return replace(self, **{name: getattr(self, name) * math.pow(size, power) for name, power in _POWERS.items()})
+
+    def save(self, path: str | PathLike[str], found: Mapping[str, Any] | None = None) -> None:
+        """Write a small JSON file with what differs from the defaults; ``found``: how these were found, for who reads it."""
+        told = {"format": FORMAT, **({"found": dict(found)} if found else {}), "settings": changed(self)}
+        write_text(Path(path), json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n", "the settings")
+
+
+def changed(settings: FilterSettings | PlanSettings) -> dict[str, Any]:
+    """What differs from the defaults, by name; the plan's by name under ``plan``."""
+    own = type(settings)()
+    pairs = {one.name: (getattr(settings, one.name), getattr(own, one.name)) for one in fields(settings)}
+    return {
+        name: changed(value) if isinstance(value, PlanSettings) else float(value)
+        for name, (value, usual) in pairs.items()
+        if value != usual
+    }
+
+
+def load_settings(path: str | PathLike[str]) -> FilterSettings:
+    """Read a file of settings, as ``settings.save(path)`` writes it; what is not in it is as by default."""
+    path = Path(path)
+    content = read_json(path, "a file of settings", FileFormatError)
+    form = content.get("format") if isinstance(content, dict) else None
+    if form != FORMAT:
+        raise FileFormatError(f'{path} is no file of settings: expected "format": "{FORMAT}", found {doors.shown(form)}.')
+    for name in content:
+        doors.named(dict.fromkeys(("format", "found", "settings")), name, "part", f"a file of settings ({path})")
+    values = _values(content.get("settings", {}), FilterSettings, "", path)
+    if "plan" in values:
+        values["plan"] = _made(PlanSettings, _values(values["plan"], PlanSettings, "plan.", path), "plan.", path)
+    return _made(FilterSettings, values, "", path)
+
+
+def _values(given: Any, kind: type[FilterSettings | PlanSettings], prefix: str, path: Path) -> dict[str, Any]:
+    """Numbers by name; all but the plan's must be some."""
+    what = "settings" if not prefix else prefix[:-1]
+    if not isinstance(given, dict):
+        raise FileFormatError(f'{path}: {what}: expected numbers by name, such as {{"joint_stiffness": 200}}, got {doors.shown(given)}.')
+    names = [one.name for one in fields(kind)]
+    for name, value in given.items():
+        if name not in names:
+            raise UnknownName("setting", prefix + name, [prefix + each for each in names], f"the {'plan' if prefix else 'filter'} ({path})")
+        if prefix + name != "plan" and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise FileFormatError(f"{path}: {prefix}{name}: expected a number, got {doors.shown(value)}.")
+    return given
+
+
+def _made(kind: type[Any], values: dict[str, Any], prefix: str, path: Path) -> Any:
+    try:
+        return kind(**values)
+    except ArgumentError as problem:  # which begins with the name
+        raise FileFormatError(f"{path}: {prefix}{problem}") from None

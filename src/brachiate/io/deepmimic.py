@@ -7,7 +7,6 @@ and no tips: a ``head`` that does not turn is put where its ball begins, and tip
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -20,6 +19,7 @@ from brachiate.clip.clip import Clip, Guess, Origin
 from brachiate.clip.skeleton import End, Skeleton
 from brachiate.doors import Array
 from brachiate.errors import MotionFileError
+from brachiate.io.json_text import parsed
 from brachiate.io.motion_text import LARGEST, MOST_NUMBERS, read_text
 
 #: Joints in the order of the file: name, parent, place along the file's axes [m], and how many numbers a row has for it.
@@ -83,12 +83,7 @@ def parse_deepmimic(text: str, where: str) -> Clip:
 
 
 def _content(text: str, where: str) -> dict[str, Any]:
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise MotionFileError(f"{where} line {error.lineno}: this is no JSON, or was cut short: {error.msg}.") from None
-    except (RecursionError, ValueError):
-        raise MotionFileError(f"{where}: this JSON is nested too deep, or has a number of thousands of digits.") from None
+    content = parsed(text, where, MotionFileError)
     if not isinstance(content, dict) or "Frames" not in content:
         raise MotionFileError(f"{where}: a JSON object with 'Loop' and 'Frames' was expected, as DeepMimic's clips have.")
     return content

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,9 @@ from brachiate import doors
 from brachiate.clip.settle import permuted
 from brachiate.clip.skeleton import End, Skeleton
 from brachiate.doors import Array
-from brachiate.errors import FileFormatError, MotionError, MotionFileError
+from brachiate.errors import FileFormatError, MotionFileError
 from brachiate.io.archive import arrays, names_in
+from brachiate.io.json_text import parsed
 from brachiate.io.motion_text import LARGEST, read_bytes, read_text
 from brachiate.model import anthropometry
 
@@ -152,13 +152,10 @@ def given_by(path: Path, content: Mapping[str, Array], where: str) -> Bones:
 
 
 def _from_json(path: Path) -> dict[str, Array]:
-    try:
-        content = json.loads(read_text(path))
-        return {str(name): _three(place, path, str(name)) for name, place in content.items() if name in BODY or name in _OTHERS}
-    except (RecursionError, AttributeError, ValueError) as error:
-        if isinstance(error, MotionError):
-            raise
-        raise MotionFileError(f'{path}: three numbers for each joint were expected, {{"pelvis": [0, 0.9, 0], ...}}.') from None
+    content = parsed(read_text(path), str(path), MotionFileError)
+    if not isinstance(content, dict):
+        raise MotionFileError(f'{path}: three numbers for each joint were expected, {{"pelvis": [0, 0.9, 0], ...}}.')
+    return {name: _three(place, path, name) for name, place in content.items() if name in BODY or name in _OTHERS}
 
 
 def _three(place: Any, path: Path, name: str) -> Array:

@@ -109,6 +109,12 @@ class Many:
             J[column, moved] = poses.axis[k] if self.slides[k] else _cross(poses.axis[k], at[moved] - poses.anchor[k])
         return np.moveaxis(at, 0, 1), np.ascontiguousarray(J.transpose(2, 1, 3, 0))
 
+    def centres(self, poses: Poses) -> Array:
+        """Centres of mass: (f, 3) [m]."""
+        inertia = self.model.tree.inertia
+        share = inertia[:, 0] / inertia[:, 0].sum()
+        return np.einsum("b,bfi->fi", share, poses.x + np.einsum("bfij,bj->bfi", poses.R, inertia[:, 1:4]))
+
     def moved(self, q: Array, by: Array) -> Array:
         """Configurations after small moves (f, nv)."""
         tree, out = self.model.tree, q.copy()
