@@ -1,8 +1,9 @@
 """Speed of the dynamics filter: a figure of 28 joint angles that walks, step by step, in every mode; and its optimization against placo's.
 
 Everything is timed from outside, by wrapping methods of the filter; every walk is done several times, and of every step the fastest time
-counts, so that what else the machine does at a time is not counted. Placo (whole-body inverse dynamics as a quadratic program) gets the same
-body, states, contacts and wishes, step by step along the same walk, in turns with ours.
+counts, so that what else the machine does at a time is not counted. Placo (whole-body inverse dynamics as a quadratic program) gets the
+same body, states, contacts and wishes, step by step along the same walk, in turns with ours: see placo_peer.py. Ours looks for contacts
+and at the reference, too, and keeps angular momentum, for which placo has no task.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 import native
 from brachiate import figures, moves
@@ -73,6 +75,8 @@ def rows(quick: bool = False) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         peer = placo(reference, Path(folder))
         times, peers = race(reference, peer, FEW if quick else TURNS)
+        if peer:
+            peer.close()
     found = [line for mode in MODES for line in own_rows(mode, times[mode], reference.dt)]
     return found + (peer.rows(times[peer.mode], peers) if peer else [])
 
@@ -80,7 +84,7 @@ def rows(quick: bool = False) -> list[Row]:
 def walk() -> Reference:
     """A ready-made walk, as human28 walks it."""
     clip = moves.make("walk", speed=SPEED, step=STRIDE, seconds=SECONDS)
-    return clean(retarget(motion_of(clip), figures.human28(), progress=False))
+    return clean(retarget(motion_of(clip), figures.human28()))
 
 
 def found_part(name: str) -> tuple[Any, str]:
@@ -91,7 +95,9 @@ def found_part(name: str) -> tuple[Any, str]:
         place = getattr(importlib.import_module(module), owner)
         getattr(place, method)
     except (ImportError, AttributeError) as gone:
-        raise SystemExit(f"{PARTS[name]} is not there any more ({gone}): say in PARTS of {Path(__file__).name} what does its work.") from None
+        raise SystemExit(
+            f"{PARTS[name]} is not there any more ({gone}): say in PARTS of {Path(__file__).name} what does its work."
+        ) from None
     return place, method
 
 
@@ -157,7 +163,7 @@ class Steps:
 
 
 def race(reference: Reference, peer: Peer | None, turns: int) -> tuple[dict[str, Steps], dict[str, Array]]:
-    """The fastest times of every mode, and of the peer by way of solving, by turns."""
+    """The fastest times of every mode, and of the peer by kind of contacts, by turns."""
     times: dict[str, Steps] = {}
     peers: dict[str, Array] = {}
     for mode in MODES:
@@ -169,8 +175,9 @@ def race(reference: Reference, peer: Peer | None, turns: int) -> tuple[dict[str,
                     filter_motion(reference, mode=mode, progress=False)
                 times[mode] = Steps(spans).best(times.get(mode))
                 bar.show((turn + n / len(MODES)) / turns)
-            for way, x in (peer.times() if peer else {}).items():
-                peers[way] = np.minimum(x, peers.get(way, x))
+            for contacts, x in (peer.times() if peer else {}).items():
+                peers[contacts] = np.minimum(x, peers.get(contacts, x))
+        bar.show(1.0)
     return times, peers
 
 
@@ -193,15 +200,15 @@ class Peer:
 
     def __init__(self, python: Path, reference: Reference, folder: Path) -> None:
         self.states = States(reference)
-        place, method = found_part("control")
-        with self.states.noted(place, method):
+        with self.states.noted(*found_part("control")):
             filter_motion(reference, mode=self.mode, progress=False)
         self.states.write(folder)
         script = Path(__file__).with_name("placo_peer.py")
         self.process = subprocess.Popen([str(python), str(script), str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.results = {name: np.array(x) for name, x in self._line().items()}
-        worst = float(self.results["differs"].max() / self.states.load)
+        self.results = {contacts: {name: np.array(x) for name, x in all.items()} for contacts, all in self._line().items()}
+        worst = max(float(found["differs"].max()) for found in self.results.values()) / self.states.load
         if worst > SAME:
+            self.close()
             raise native.Missing(f"its equation of motion differs from ours by {worst:.1e} of the largest load")
 
     def _line(self) -> dict[str, Any]:
@@ -212,24 +219,32 @@ class Peer:
         return json.loads(line)
 
     def times(self) -> dict[str, Array]:
-        """Seconds in every state, by way of solving."""
+        """Seconds in every state, by kind of contacts."""
         assert self.process.stdin is not None
         self.process.stdin.write("again\n")
         self.process.stdin.flush()
-        return {way: np.array(x) for way, x in self._line().items()}
+        return {contacts: np.array(x) for contacts, x in self._line().items()}
+
+    def close(self) -> None:
+        """Let it end."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
 
     def rows(self, steps: Steps, peers: dict[str, Array]) -> list[Row]:
         """Both on the same states: looking at the state, and the optimization."""
-        way = min(peers, key=lambda name: peers[name].mean())
         mine = (steps.parts["observe"] + steps.parts["decide"])[self.states.step]
         found = []
-        for support, these in self.states.supports.items():
-            these = these & self.results["solved"]
-            agree = self.states.agreement(self.results, these)
-            note = f"{support}: {int(these.sum())} states, placo with {way}; {agree}"
-            for statistic, of in STATISTICS.items():
-                more = {"count": int(these.sum()), "goal": GOAL, "note": note}
-                found.append(row("observe and decide", f"{support}, {statistic}", of(mine[these]), PLACO, of(peers[way][these]), **more))
+        for contacts, theirs in peers.items():
+            results = self.results[contacts]
+            for support, these in self.states.supports.items():
+                solved = these & results["solved"]
+                more: dict[str, Any] = {"count": int(solved.sum()), "unsolved": int((these & ~solved).sum()), "goal": GOAL}
+                more |= {"ours_median_us": 1e6 * float(np.median(mine[solved])), "peer_median_us": 1e6 * float(np.median(theirs[solved]))}
+                more["note"] = f"{support}, {contacts}: {more['count']} states; {self.states.agreement(results, solved)}"
+                for statistic, of in STATISTICS.items():
+                    times = of(mine[solved]), f"placo, {contacts}", of(theirs[solved])
+                    found.append(row("observe and decide", f"{support}, {statistic}", *times, **more))
         return found
 
 
@@ -248,10 +263,12 @@ def environment() -> Path:
     python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     done = folder / "ready"
     if not done.exists():
-        print(f"making an environment with {PLACO} (once, 600 MB) ...", file=sys.stderr, flush=True)
-        for command in ([sys.executable, "-m", "venv", "--clear", str(folder)], [str(python), "-m", "pip", "-q", "install", PLACO]):
-            made = subprocess.run(command, capture_output=True, text=True, check=False)
-            if made.returncode:
-                raise native.Missing(f"{' '.join(command[1:])}: {(made.stderr or made.stdout).strip().splitlines()[-1:]}")
+        install = [str(python), "-m", "pip", "--disable-pip-version-check", "-q", "install", PLACO]
+        with Console(stderr=True).status(f"making an environment with {PLACO}, once (600 MB)"):
+            for command in ([sys.executable, "-m", "venv", "--clear", str(folder)], install):
+                made = subprocess.run(command, capture_output=True, text=True, check=False)
+                if made.returncode:
+                    why = (made.stderr or made.stdout).strip().splitlines()
+                    raise native.Missing(f"{' '.join(command[1:])}: {why[-1] if why else 'failed'}")
         done.touch()
     return python

@@ -45,13 +45,22 @@ def urdf(model: Model, frames: Mapping[str, Placement]) -> str:
                 SubElement(robot, "link", name=below)
             joint = _joint(robot, f"v{k + n}", "revolute", above, below, place)
             SubElement(joint, "axis", xyz=_words(axis))
-            SubElement(joint, "limit", lower=repr(float(lower[k + n])), upper=repr(float(upper[k + n])), effort=repr(float(model.effort[k + n])), velocity=repr(FAST))
+            SubElement(
+                joint,
+                "limit",
+                lower=repr(float(lower[k + n])),
+                upper=repr(float(upper[k + n])),
+                effort=repr(float(model.effort[k + n])),
+                velocity=repr(FAST),
+            )
             above, place = below, np.concatenate((np.eye(3).ravel(), np.zeros(3)))
     last = {int(b): i for i, b in enumerate(plan.body)}
     for name, frame in frames.items():
         i = last[frame.body]
         SubElement(robot, "link", name=name)
-        _joint(robot, f"to_{name}", "fixed", f"row{i}", name, np.concatenate((frame.rotation.ravel(), plan.carried[i, 9:] + frame.position)))
+        _joint(
+            robot, f"to_{name}", "fixed", f"row{i}", name, np.concatenate((frame.rotation.ravel(), plan.carried[i, 9:] + frame.position))
+        )
     return tostring(robot, "unicode")
 
 

@@ -1,12 +1,14 @@
 """Placo's whole-body optimization on states that are handed over: run by filter.py with the Python of placo's own environment.
 
-``python placo_peer.py FOLDER``, where FOLDER has ``robot.urdf``, ``settings.json`` and ``states.npz``. It prints what came out of the first
-time through all states, as a line of JSON; then, for every line that it reads, goes through them again and prints how long each took [s], by
-way of solving.
+``python placo_peer.py FOLDER``, where FOLDER has ``robot.urdf``, ``settings.json`` and ``states.npz``. It prints what comes out in all
+states, as a line of JSON; then, for every line that it reads, goes through them again and prints how long each took [s], kinematics and
+solution; both by kind of contacts.
 
-The solver is set up as in placo's examples of a humanoid: hard tasks of feet that stand flat, each with a planar contact, and soft tasks of the
-centre of mass, the trunk, feet in the air and the posture; torques are limited. A foot on its edge has two unilateral points, soft as in
-the example of a quadruped: hard ones would contradict each other by round-off. Limits of joints are left out, which is in its favour.
+The solver is set up as in placo's example of a humanoid: a hard task for each foot that stands flat, with a planar contact; soft tasks of
+the centre of mass, the trunk, feet in the air and the posture; torques are limited. A foot on its edge has two unilateral points, soft as
+in placo's example of a quadruped: hard ones would say the same thing twice. With points at corners a flat foot has four of them, which is
+what ours has: planar contacts know no limit of friction about the vertical. Limits of joints are left out, in placo's favour, and so is its
+cost of torques, which ours has not.
 """
 
 from __future__ import annotations
@@ -20,15 +22,15 @@ import numpy as np
 import placo
 
 AIR, FLAT, TOE, HEEL = range(4)
-WAYS = {"equations eliminated": True, "equations handed to the solver": False}  # placo's manual: measure which is faster
+ENDS = {FLAT: ("heel", "toe"), TOE: ("toe",), HEEL: ("heel",)}  # which corners bear
+PLANAR, POINTS = "planar contacts", "points at corners"
 
 
 class Feet:
     """A solver for one pattern of feet, and its tasks."""
 
-    def __init__(self, robot, settings: dict, pattern: tuple[int, ...]) -> None:
-        self.solver, self.pattern = placo.DynamicsSolver(robot), pattern
-        solver = self.solver
+    def __init__(self, robot: placo.RobotWrapper, settings: dict, pattern: tuple[int, ...], contacts: str) -> None:
+        self.solver = solver = placo.DynamicsSolver(robot)
         solver.dt, solver.torque_cost = settings["dt"], 0.0
         solver.enable_torque_limits(True)
         self.com = solver.add_com_task(np.zeros(3))
@@ -45,20 +47,21 @@ class Feet:
             self.posture.append((task, hinges))
         self.led = {}
         for foot, how in enumerate(pattern):
+            if how == FLAT and contacts == PLANAR:
+                self._planar(foot, settings)
+                continue
+            if how != AIR:
+                self._points(foot, settings, ENDS[how])
             if how == FLAT:
-                self._flat(foot, settings)
-            else:
-                if how == AIR:
-                    position = solver.add_position_task(f"sole{foot}", np.zeros(3))
-                    position.kp, position.kd = settings["foot_gains"]
-                else:
-                    position = None
-                    self._edge(foot, settings, ("", "toe", "heel")[how - 1])
-                orientation = solver.add_orientation_task(f"sole{foot}", np.eye(3))
-                orientation.kp, orientation.kd = settings["foot_gains"]
-                self.led[foot] = position, orientation
+                continue
+            orientation, position = solver.add_orientation_task(f"sole{foot}", np.eye(3)), None
+            orientation.kp, orientation.kd = settings["foot_gains"]
+            if how == AIR:
+                position = solver.add_position_task(f"sole{foot}", np.zeros(3))
+                position.kp, position.kd = settings["foot_gains"]
+            self.led[foot] = position, orientation
 
-    def _flat(self, foot: int, settings: dict) -> None:
+    def _planar(self, foot: int, settings: dict) -> None:
         task = self.solver.add_frame_task(f"sole{foot}", np.eye(4))
         task.configure(f"foot {foot}", "hard", 1.0, 1.0)
         for part in (task.position(), task.orientation()):
@@ -67,10 +70,10 @@ class Feet:
         contact.length, contact.width = settings["sole"]
         contact.mu, contact.weight_forces, contact.weight_moments = settings["mu"], settings["force_weight"], settings["force_weight"]
 
-    def _edge(self, foot: int, settings: dict, which: str) -> None:
-        for side in ("right", "left"):
-            task = self.solver.add_position_task(f"{which}{foot}_{side}", np.zeros(3))
-            task.configure(f"foot {foot} {which} {side}", "soft", settings["stance_weight"])
+    def _points(self, foot: int, settings: dict, ends: tuple[str, ...]) -> None:
+        for name in (f"{end}{foot}_{side}" for end in ends for side in ("right", "left")):
+            task = self.solver.add_position_task(name, np.zeros(3))
+            task.configure(name, "soft", settings["stance_weight"] / (2 * len(ends)))
             task.kp, task.kd = 0.0, settings["stance_damping"]
             contact = self.solver.add_unilateral_point_contact(task)
             contact.mu, contact.weight_forces = settings["mu"], settings["force_weight"]
@@ -103,25 +106,25 @@ class Walk:
         names = [f"v{k}" for k in range(6, states["rate"].shape[1])]
         self.q_at = np.array([self.robot.get_joint_offset(name) for name in names])
         self.v_at = np.array([*range(6), *(self.robot.get_joint_v_offset(name) for name in names)])
-        self.feet: dict[tuple[int, ...], Feet] = {}
+        self.feet: dict[tuple, Feet] = {}
 
-    def put(self, s: dict) -> Feet:
+    def put(self, s: dict, contacts: str) -> Feet:
         """Bring the robot into a state; returns who solves there."""
         robot, pattern = self.robot, tuple(int(x) for x in s["pattern"])
         q, v = robot.state.q.copy(), np.zeros(len(self.v_at))
         q[:7], q[self.q_at], v[self.v_at] = s["base"], s["angle"][6:], s["rate"]
         robot.state.q, robot.state.qd = q, v
-        if pattern not in self.feet:
-            self.feet[pattern] = Feet(robot, self.settings, pattern)
-        feet = self.feet[pattern]
+        if (pattern, contacts) not in self.feet:
+            self.feet[pattern, contacts] = Feet(robot, self.settings, pattern, contacts)
+        feet = self.feet[pattern, contacts]
         feet.aim(s)
         return feet
 
-    def results(self) -> dict[str, object]:
+    def results(self, contacts: str) -> dict[str, object]:
         """What comes out, by our numbers; and by how much the equation of motion differs from ours [N or N·m], which tells other bodies."""
         found: dict[str, list] = {"solved": [], "force": [], "tau": [], "acceleration": [], "differs": []}
         for s in self.states:
-            feet = self.put(s)
+            feet = self.put(s, contacts)
             self.robot.update_kinematics()
             a = np.zeros(len(self.v_at))
             a[self.v_at] = s["acceleration"]
@@ -138,12 +141,11 @@ class Walk:
                 found[name].append(x.tolist())
         return found
 
-    def times(self, eliminate: bool) -> list[float]:
+    def times(self, contacts: str) -> list[float]:
         """Seconds of kinematics and solution in every state."""
         found = []
         for s in self.states:
-            feet = self.put(s)
-            feet.solver.problem.rewrite_equalities = eliminate
+            feet = self.put(s, contacts)
             start = time.perf_counter()
             self.robot.update_kinematics()
             feet.solver.solve(False)
@@ -153,9 +155,9 @@ class Walk:
 
 def main() -> None:
     walk = Walk(Path(sys.argv[1]))
-    print(json.dumps(walk.results()), flush=True)
+    print(json.dumps({contacts: walk.results(contacts) for contacts in (PLANAR, POINTS)}), flush=True)
     for _ in sys.stdin:
-        print(json.dumps({name: walk.times(way) for name, way in WAYS.items()}), flush=True)
+        print(json.dumps({contacts: walk.times(contacts) for contacts in (PLANAR, POINTS)}), flush=True)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import functools
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from brachiate.model.flatten import Placement
 AIR, FLAT, TOE, HEEL = range(4)  # as in placo_peer.py
 CORNERS = ("heel", "right"), ("heel", "left"), ("toe", "right"), ("toe", "left")  # in the order of a stance's
 GRAVITY = 9.81
+NONE = 1e-9  # of a weight
 
 
 class States:
@@ -65,16 +67,26 @@ class States:
         pattern = [self._stance(its, n) for n in range(len(K.limb))]
         if None in pattern or all(how == AIR for how in pattern):
             return
-        q, v, a = its.world.q[body.q_at], its.world.v[body.v_at], K.a[body.v_at]
+        body.tune(replace(its.settings, spin_weight=NONE))  # for what a peer without this wish can be compared with
+        body.decide()
+        q, v, a = its.world.q[body.q_at], its.world.v[body.v_at], K.a[body.v_at].copy()
         aim = [x[at].copy() for x, at in zip((body.reference.q, body.reference.v, body.reference.a), (body.q_at, body.v_at, body.v_at))]
         here, there = hinged.hinged(self.figure, q, v, a), hinged.hinged(self.figure, *aim)
         state: dict[str, Any] = {"base": here.base, "angle": here.angle, "rate": here.rate, "acceleration": here.acceleration}
         state["load"] = here.turns.T @ dynamics.inverse_dynamics(self.data, q, v, a)
         state["tau"] = here.turns.T @ its.world.torque[body.v_at]
         state |= {"aim_angle": there.angle, "aim_rate": there.rate, "aim_acceleration": there.acceleration}
-        state |= {"centre": K.centre.copy(), "got": K.got[:3].copy(), "pattern": np.array(pattern), "lead": K.lead.copy(), "turn": K.turn.copy()}
+        state |= {
+            "centre": K.centre.copy(),
+            "got": K.got[:3].copy(),
+            "pattern": np.array(pattern),
+            "lead": K.lead.copy(),
+            "turn": K.turn.copy(),
+        }
         self.data.assign(q=aim[0], v=aim[1], a=aim[2])
-        motions = [self._motion(Placement(0, np.eye(3), np.zeros(3)))] + [self._motion(self.frames[f"sole{n}"]) for n in range(len(pattern))]
+        motions = [self._motion(Placement(0, np.eye(3), np.zeros(3)))] + [
+            self._motion(self.frames[f"sole{n}"]) for n in range(len(pattern))
+        ]
         (_, state["pelvis"], velocity, turning), *feet = motions
         state["pelvis_rate"], state["pelvis_turning"] = velocity[3:], turning[3:]
         state["foot"] = np.array([position + K.offset[n] for n, (position, *_) in enumerate(feet)])
@@ -84,6 +96,8 @@ class States:
         state |= {"foot_acceleration": acceleration[:, :3] + K.swerve, "foot_turning": acceleration[:, 3:]}
         self.taken.append(state)
         self.step.append(step)
+        body.tune(its.settings)
+        body.decide()
 
     def _describe(self, its: Any) -> None:
         """What is the same in all steps: frames of the feet, gains and weights."""
@@ -148,7 +162,7 @@ class States:
         return {"single support": feet == 1, "double support": feet == 2}
 
     def agreement(self, theirs: dict[str, Array], these: Array) -> str:
-        """How far results are apart, in words: medians."""
+        """How far results are apart, ours without the wish for angular momentum, in words: medians."""
         mine, mass = {name: x[these] for name, x in self._arrays.items()}, self.figure.mass
         weight = mass * GRAVITY
         forces = {"ours": mass * (mine["got"][:, 2] + GRAVITY), "theirs": theirs["force"][these][:, 2]}
@@ -156,8 +170,8 @@ class States:
         off = {who: 100.0 * np.median(np.abs(force - wished)) / weight for who, force in forces.items()}
         torque = np.median(np.abs(theirs["tau"][these] - mine["tau"])[:, 6:].max(axis=1))
         return (
-            f"vertical force off from weight + m a as planned by {off['ours']:.2g} % of the weight (ours), {off['theirs']:.2g} % (placo's); "
-            f"torques of both apart by {torque:.3g} N·m at the joint where most"
+            f"vertical force off weight + m a as planned by {off['ours']:.2g} % of the weight (ours), {off['theirs']:.2g} % (placo's), "
+            f"torques apart by {torque:.3g} N·m at the joint where most"
         )
 
 
