@@ -54,9 +54,9 @@ SHOWN = {
     "step": "step without the plan",
     "plan": "plan, one solve with what leads to it",
     "solution": "plan, the solver alone",
-    "observe": "kernel: observe",
-    "decide": "kernel: decide",
-    "simulate": "kernel: step of the simulator",
+    "observe": "of a step: observe",
+    "decide": "of a step: decide",
+    "simulate": "of a step: the simulator",
 }
 STATISTICS: dict[str, Callable[[Array], float]] = {
     "mean": lambda x: float(x.mean()),
@@ -130,9 +130,10 @@ def stopwatches() -> Iterator[Spans]:
 
 
 class Steps:
-    """Seconds that every step took, and every part in it; of several walks the fastest."""
+    """Seconds that every step took, and every part in it; of several walks the fastest. ``blame``: why it fell, if it did."""
 
-    def __init__(self, spans: Spans) -> None:
+    def __init__(self, spans: Spans, blame: object = None) -> None:
+        self.blame = blame
         starts = np.array([start for start, _ in spans["control"]])
         if len(starts) < 2:
             raise SystemExit("The filter did not take two steps that could be timed.")
@@ -172,8 +173,8 @@ def race(reference: Reference, peer: Peer | None, turns: int) -> tuple[dict[str,
         for turn in range(turns):
             for n, mode in enumerate(MODES):
                 with stopwatches() as spans:
-                    filter_motion(reference, mode=mode, progress=False)
-                times[mode] = Steps(spans).best(times.get(mode))
+                    result = filter_motion(reference, mode=mode, progress=False)
+                times[mode] = Steps(spans, result.blame).best(times.get(mode))
                 bar.show((turn + n / len(MODES)) / turns)
             for contacts, x in (peer.times() if peer else {}).items():
                 peers[contacts] = np.minimum(x, peers.get(contacts, x))
@@ -184,12 +185,14 @@ def race(reference: Reference, peer: Peer | None, turns: int) -> tuple[dict[str,
 def own_rows(mode: str, steps: Steps, dt: float) -> list[Row]:
     """Times of a mode; a step is to be faster than real time, and one that is on line as fast as was set out."""
     found = []
+    note = f"{mode}: {steps.blame}, so only what came before is timed" if steps.blame else ""
     for what, name in SHOWN.items():
         seconds = steps.of(what)
         for statistic, of in STATISTICS.items() if len(seconds) else ():
             goal = GOALS.get((what, statistic)) if mode == "online" else dt if what == "step" else None
             against = "goal" if mode == "online" else "real time"
-            found.append(row(name, f"{mode}, {statistic}", of(seconds), against if goal else "-", goal, count=len(seconds)))
+            more = {"count": len(seconds), "note": note}
+            found.append(row(name, f"{mode}, {statistic}", of(seconds), against if goal else "-", goal, **more))
     return found
 
 

@@ -171,7 +171,7 @@ class States:
         torque = np.median(np.abs(theirs["tau"][these] - mine["tau"])[:, 6:].max(axis=1))
         return (
             f"vertical force off weight + m a as planned by {off['ours']:.2g} % of the weight (ours), {off['theirs']:.2g} % (placo's), "
-            f"torques apart by {torque:.3g} N·m at the joint where most"
+            f"torques (ours without the wish for angular momentum) apart by {torque:.3g} N·m where most"
         )
 
 
