@@ -21,6 +21,7 @@ BENCHMARKS = {
     "loops": "closed loops: time, gap and energy drift of steps; connecting and cutting; long chains",
     "contact": "contact: steps of a human figure that stands, and of one that lies",
     "motion": "motions: reading and checking them, against real time",
+    "filter": "the dynamics filter: time of a step and of a plan in every mode; its optimization against placo's",
 }
 
 

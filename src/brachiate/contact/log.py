@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -108,10 +109,8 @@ class ContactLog:
         L = self.room
         n = int(L.count[SAMPLES])
         columns = [getattr(L, name)[: L.count[LINES]].copy() for name in Lines._fields[:-3]]
-        found = []
-        for s in range(n):
-            lines = slice(int(L.start[s]), int(L.start[s + 1]))
-            of_all = {"residual": float(L.residual[s]), "depth": float(L.depth[s]), "way": int(L.way[s])}
-            found.append(Lines(*[column[lines] for column in columns], **of_all))
+        ends = L.start[: n + 1].tolist()
+        parts = [columns] if n == 1 else [[column[a:b] for column in columns] for a, b in pairwise(ends)]
+        of_all = zip(L.residual[:n].tolist(), L.depth[:n].tolist(), L.way[:n].tolist(), strict=True)
         L.count[:] = 0
-        return found
+        return [Lines(*part, *rest) for part, rest in zip(parts, of_all, strict=True)]

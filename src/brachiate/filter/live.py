@@ -150,5 +150,5 @@ class DynamicsFilter:
         standing = tuple(sole.link for sole, count in zip(self.stream.soles, body.control.stands, strict=True) if count)
         return Moment(
             float(world.time), world.q[body.q_at], world.v[body.v_at], body.control.a[body.v_at], world.torque[body.v_at],
-            follower.preview.feet.room.off.copy(), standing, follower.solves, follower.blame, self._joints, self.simulation._touched(1)[0],
+            follower.preview.feet.room.off.copy(), standing, follower.solves, follower.blame, self._joints, self.simulation.touched,
         )  # fmt: skip

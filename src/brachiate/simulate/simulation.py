@@ -117,6 +117,11 @@ class Simulation:
         """Advance by dt, through every event on the way."""
         self._through(self.world.time + self.dt)
 
+    @property
+    def touched(self) -> Touched | None:
+        """What touched in the last step, as logged: see :meth:`Contacts.of`; None before the first one."""
+        return self._touched(1)[0]
+
     def run(self, seconds: float, progress: bool = True, *, until: Callable[[World], Any] | None = None) -> Recording:
         """Advance by some seconds and return what happened. On failure the world is as it was some steps before.
 
@@ -183,8 +188,9 @@ class Simulation:
 
     def _saturate(self) -> None:
         """Motors bring no more than their limit, whoever asks."""
-        limit = self.world.model.effort
-        np.clip(self.world.torque, -limit, limit, out=self.world.torque)
+        limit, torque = self.world.model.effort, self.world.torque
+        np.minimum(torque, limit, out=torque)
+        np.maximum(torque, -limit, out=torque)
 
     def _watched(self, until: float) -> bool:
         """Whether Python must look in between steps."""
@@ -228,6 +234,9 @@ class Simulation:
         world = self.world
         for controller in self._controllers:
             controller(world)
+        if not self._events:
+            self._go(end)
+            return
         while True:
             self._fire_due()
             stop = min([end, *(e.at for e in self._events if e.function is None and not e.happened and e.at > world.time)])

@@ -1,0 +1,89 @@
+"""The benchmark of the filter's speed: it finds what it times, and asks its peer the same question."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from brachiate import figures, moves
+from brachiate.filter.clean import clean
+from brachiate.filter.filter import MODES, filter_motion
+from brachiate.motion.motion import motion_of
+from brachiate.transfer.retarget import retarget
+
+pin = pytest.importorskip("pinocchio")
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def benchmark(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    before = set(sys.modules)
+    yield importlib.import_module("filter")
+    for name in set(sys.modules) - before:
+        if (BENCHMARKS / f"{name}.py").exists():
+            del sys.modules[name]
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return clean(retarget(motion_of(moves.make("walk", speed=1.0, step=0.6, seconds=0.6)), figures.human28(), progress=False))
+
+
+def test_parts_of_a_step_are_timed_and_left_as_they_were(benchmark, reference):
+    place, method = benchmark.found_part("control")
+    before = getattr(place, method)
+    with benchmark.stopwatches() as spans:
+        filter_motion(reference, mode=MODES[0], progress=False)
+    assert getattr(place, method) is before
+    steps = benchmark.Steps(spans)
+    assert len(steps.parts["whole"]) == len(reference) - 1
+    for part in ("observe", "decide", "simulate"):
+        assert (steps.calls[part] == 1).all(), part
+    inside = steps.parts["observe"] + steps.parts["plan"] + steps.parts["decide"]
+    assert (inside < steps.parts["control"]).all()
+    assert (steps.parts["control"] + steps.parts["simulate"] < steps.parts["whole"] + 1e-9).all()
+    assert (steps.parts["solution"] <= steps.parts["plan"]).all()
+    assert 0 < len(steps.of("plan")) < len(reference)
+    lines = benchmark.own_rows("online", steps, reference.dt)
+    assert {line["peer"] for line in lines} == {"goal", "-"}
+
+
+def test_what_is_gone_is_told_by_name(benchmark, monkeypatch):
+    monkeypatch.setitem(benchmark.PARTS, "plan", "brachiate.filter.filter:DynamicsFilter.foresee")
+    with pytest.raises(SystemExit, match=r"DynamicsFilter\.foresee is not there any more.*PARTS"):
+        benchmark.found_part("plan")
+
+
+def test_the_peer_gets_the_same_body_and_states(benchmark, reference, tmp_path):
+    states = benchmark.States(reference)
+    with states.noted(*benchmark.found_part("control")):
+        filter_motion(reference, mode=MODES[0], progress=False)
+    states.write(tmp_path)
+    model = pin.buildModelFromXML((tmp_path / "robot.urdf").read_text(), pin.JointModelFreeFlyer())
+    data, settings = model.createData(), json.loads((tmp_path / "settings.json").read_text())
+    with np.load(tmp_path / "states.npz", allow_pickle=False) as archive:
+        arrays = dict(archive)
+    assert model.nv == reference.figure.nv
+    assert sorted(k for _, hinges in settings["hinges"] for k in hinges) == list(range(6, model.nv))
+    names = [f"v{k}" for k in range(6, model.nv)]
+    q_at, v_at = (np.array([getattr(model.joints[model.getJointId(name)], f"idx_{x}") for name in names]) for x in "qv")
+    frames = [model.getFrameId(f"sole{n}") for n in range(2)]
+    for i in range(0, len(states.step), 20):
+        q, v, a = np.empty(model.nq), np.empty(model.nv), np.empty(model.nv)
+        q[:7], q[q_at] = arrays["base"][i], arrays["angle"][i][6:]
+        v[:6], v[v_at] = np.split(arrays["rate"][i], [6])
+        a[:6], a[v_at] = np.split(arrays["acceleration"][i], [6])
+        load = pin.rnea(model, data, q, v, a)
+        # A mass, a length or a turn that is wrong shows in the load of every joint above it
+        assert np.abs(np.concatenate((load[:6], load[v_at])) - arrays["load"][i]).max() < 1e-9 * states.load
+        pin.framesForwardKinematics(model, data, q)
+        for n, frame in enumerate(frames):
+            if arrays["pattern"][i, n] == 1:  # flat
+                assert abs(data.oMf[frame].translation[2]) < 1e-3
+    assert {name: these.any() for name, these in states.supports.items()} == {"single support": True, "double support": True}
