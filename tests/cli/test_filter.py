@@ -71,7 +71,7 @@ def test_a_fall_is_told_and_what_came_before_is_kept(squat, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--mode", "online"), "preview, offline"),
+        (("--mode", "live"), "offline, preview, online"),
         (("--strength", "much"), "none for motors without limits"),
         (("--push", "spine2:1@2"), "is no push"),
         (("--push", "tail:1,0,0@0.1"), "tail"),

@@ -12,7 +12,7 @@ from brachiate import moves
 from brachiate.errors import ArgumentError, UnknownName
 from brachiate.filter.clean import clean
 from brachiate.filter.doubts import doubts_of, jumps_of
-from brachiate.filter.filter import DynamicsFilter, filter_motion, world_of
+from brachiate.filter.filter import Clip, filter_motion, world_of
 from brachiate.filter.reference import Reference
 from brachiate.motion.labels import Label, Labels
 from brachiate.motion.motion import Motion, motion_of
@@ -189,34 +189,34 @@ def test_another_figure(squat):
     with pytest.raises(
         ArgumentError, match=r"'human28', is not that of the reference, 'squat': only one of them has the joint 'spine1'. Add"
     ):
-        DynamicsFilter(world, "man", squat)
+        Clip(world, "man", squat, whole=False)
     assert (world.q == before).all()
 
 
 def test_a_figure_of_another_size(squat):
     with pytest.raises(ArgumentError, match=r"is not that of the reference, 'squat': 'spine1' is elsewhere"):
-        DynamicsFilter(world_with(motion_of(moves.make("squat", height=1.5)).figure), "man", squat)
-    DynamicsFilter(world_with(br.figures.loaded(squat.figure, {"right_hand": 5.0}).stronger(2.0)), "man", squat)  # which may be
+        Clip(world_with(motion_of(moves.make("squat", height=1.5)).figure), "man", squat, whole=False)
+    Clip(world_with(br.figures.loaded(squat.figure, {"right_hand": 5.0}).stronger(2.0)), "man", squat, whole=False)  # which may be
 
 
 def test_no_such_figure(squat):
     with pytest.raises(UnknownName, match=r"Did you mean 'man'"):
-        DynamicsFilter(world_of(squat), "men", squat)
+        Clip(world_of(squat), "men", squat, whole=False)
 
 
 def test_no_floor(squat):
     with pytest.raises(ArgumentError, match=r"nothing that 'man' could stand on"):
-        DynamicsFilter(world_with(squat.figure, floor=False), "man", squat)
+        Clip(world_with(squat.figure, floor=False), "man", squat, whole=False)
 
 
 def test_a_world_in_which_nothing_touches(squat):
     with pytest.raises(ArgumentError, match=r"world\.touch"):
-        DynamicsFilter(world_with(squat.figure, touch=False), "man", squat)
+        Clip(world_with(squat.figure, touch=False), "man", squat, whole=False)
 
 
 def test_no_friction(squat, squatting):
     with pytest.raises(ArgumentError, match=r"friction must be more than 0, got 0"):
-        DynamicsFilter(world_with(squat.figure, friction=0.0), "man", squat)
+        Clip(world_with(squat.figure, friction=0.0), "man", squat, whole=False)
     with pytest.raises(ArgumentError, match=r"friction must be more than 0, got 0"):
         filter_motion(squatting, made_on=br.Ground(0.0, friction=0.0))
 
@@ -246,7 +246,7 @@ def test_a_path_is_no_motion():
     with pytest.raises(ArgumentError, match=r"br\.read_motion"):
         filter_motion("walk.bvh")
     with pytest.raises(ArgumentError, match=r"br\.clean"):
-        DynamicsFilter(br.World(), "man", "walk.bvh")
+        Clip(br.World(), "man", "walk.bvh", whole=False)
 
 
 @pytest.mark.parametrize("pushes", ["spine2:80,0,0@0.5", ["spine2:80,0,0@0.5"], br.Shove("spine2", (1.0, 0.0, 0.0), 0.1), 3])

@@ -14,7 +14,7 @@ from brachiate import moves
 from brachiate.errors import ArgumentError
 from brachiate.filter.clean import clean
 from brachiate.filter.exact import equations
-from brachiate.filter.filter import DynamicsFilter, filter_motion, world_of
+from brachiate.filter.filter import Clip, filter_motion, world_of
 from brachiate.filter.filtered import Filtered
 from brachiate.filter.reference import Reference
 from brachiate.filter.settings import FilterSettings
@@ -59,7 +59,7 @@ def watched(request: pytest.FixtureRequest) -> Watched:
     reference = request.getfixturevalue(request.param)
     world = world_of(reference, strength=np.inf)
     simulation = br.Simulation(world, dt=reference.dt)
-    simulation.control(DynamicsFilter(world, "man", reference, mode="offline").control)
+    simulation.control(Clip(world, "man", reference, whole=True).control)
     return Watched(Scene(request.param, "", "", world, simulation, 1.0))
 
 
@@ -249,8 +249,8 @@ def test_what_cannot_be_is_given_up_and_what_came_before_is_kept(squat):
 
 
 def test_modes_have_names(squat):
-    with pytest.raises(ArgumentError, match="preview, offline"):
-        filter_motion(squat, mode="online")
+    with pytest.raises(ArgumentError, match="offline, preview, online"):
+        filter_motion(squat, mode="live")
 
 
 def test_a_reference_that_never_stands_is_refused(squat):

@@ -127,7 +127,7 @@ def test_a_foot_that_leaves_late_keeps_its_offset(steps):
     feet = Footwork(S, FilterSettings(), 0.01, 4, 4)
     T, W, K, G = world.model.tree, world.data.work, body.control, feet.room
     poses(T, W)
-    begin(T, W, K, S, G)
+    begin(T, W, K, S, G, 0)
     for k in (90, 120):  # it should have left at 100
         K.stands[:] = 4, 0
         note(T, W, K, S, G, k)

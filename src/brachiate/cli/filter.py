@@ -59,9 +59,12 @@ def run(
     pushes += [] if table is None else load_pushes(table, motion.figure.links)
     with console.status("cleaning up ..."):
         before = check(motion, **given)
-        reference = clean(motion, **given)
-    tell_guesses(reference.guesses, console, ELSEWHERE)
+        live = filtering["mode"] == "online"  # then nothing is known beforehand
+        reference = motion if live else clean(motion, **given)
+    if live and any(value is not None for value in given.values()):
+        raise ArgumentError("--mode online knows nothing of the motion beforehand: leave out --made-on and --contacts.")
     filtered = filter_motion(reference, pushes=pushes, **filtering)
+    tell_guesses(filtered.reference.guesses, console, ELSEWHERE)
     tell(before, filtered, console)
     if out is not None:
         with console.status("writing ..."):
@@ -72,7 +75,7 @@ def run(
         return 0
     console.print(
         f"[bold red]gave up[/]: {escape(str(filtered.blame))}. What came before that is kept: {filtered.motion.duration:.2f} s of "
-        f"{reference.times[-1] - reference.times[0]:.2f} s.",
+        f"{filtered.reference.times[-1] - filtered.reference.times[0]:.2f} s.",
         highlight=False,
         soft_wrap=True,
     )

@@ -136,10 +136,15 @@ def check_given(world: World, figure: str, reference: Reference, settings: Filte
     """Refuse what no filter could begin with."""
     if not isinstance(reference, Reference):
         raise ArgumentError(f"reference: expected a Reference, as br.clean(motion) gives, got {doors.shown(reference)}.")
-    if settings is not None and not isinstance(settings, FilterSettings):
-        raise ArgumentError(f"settings: expected FilterSettings, or what br.load_settings(path) gives, got {doors.shown(settings)}.")
     _check_finite(reference)
     _check_figure(world.figure(figure).model, reference.figure, figure)
+    check_world(world, figure, settings)
+
+
+def check_world(world: World, figure: str, settings: FilterSettings | None) -> None:
+    """Refuse a world in which nobody could stand, and settings that are none."""
+    if settings is not None and not isinstance(settings, FilterSettings):
+        raise ArgumentError(f"settings: expected FilterSettings, or what br.load_settings(path) gives, got {doors.shown(settings)}.")
     surfaces = world.surfaces
     if surfaces.touches is None:
         raise ArgumentError("The filter needs a world in which things touch: call world.touch() first.")

@@ -15,6 +15,7 @@ import numpy as np
 
 from brachiate import doors, figures
 from brachiate.clip import turns
+from brachiate.clip.clip import Guess
 from brachiate.errors import ArgumentError
 from brachiate.filter.body import Body
 from brachiate.filter.clean import clean
@@ -37,7 +38,7 @@ from brachiate.plan.centroidal import Plan
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.world import World
 
-MODES = ("preview", "offline", "online")
+MODES = ("offline", "preview", "online")
 FIGURE, FLOOR = "man", "floor"
 
 
@@ -67,13 +68,18 @@ def filter_motion(
         strength: Of the figure's motors, times what they have; infinite for no limit.
         pushes: Forces from outside, of which the filter knows nothing until they act.
         load: What the figure carries, by link [kg]: ``{"right_hand": 5.0}``.
-        mode: See :class:`DynamicsFilter`.
+        mode: ``"offline"``: a plan of the whole clip comes first. ``"preview"``: plans know the reference for a while ahead. ``"online"``:
+            frames come in one by one, as they are, and nothing is known of the next: see :class:`DynamicsFilter`.
         settings: By default one set for all motions.
         dt: Length of a step [s].
         progress: Whether to show a bar where it takes long.
     """
     doors.one_of(mode, MODES, "mode")
     if mode == "online":
+        if not isinstance(motion, (Motion, Reference)):
+            raise ArgumentError(f"motion: expected a Motion, as br.read_motion(path) gives, got {doors.shown(motion)}.")
+        if ground is not None or made_on is not None or contacts is not None:
+            raise ArgumentError("On line nothing is known of the motion beforehand, and the ground is level: no ground, made_on or contacts.")
         return _filter_online(motion, friction, strength, load, pushes, settings, dt, progress)
     reference = motion if isinstance(motion, Reference) else clean(motion, ground=made_on, contacts=contacts, dt=dt)
     source = None
@@ -135,16 +141,16 @@ def _filter_online(
     motion: Motion | Reference, friction: float | None, strength: float, load: Mapping[str, float] | None, pushes: Sequence[Shove],
     settings: FilterSettings | None, dt: float, progress: bool,
 ) -> Filtered:  # fmt: skip
-    """Let the frames of a motion come in one by one."""
+    """Let the frames of a motion come in one by one; between those of a slower one, along a curve through them."""
     if isinstance(motion, Reference):
         motion, dt = motion.original, motion.dt
     count = int(motion.duration / dt + 1e-6) + 1
     times = motion.times[0] + dt * np.arange(count)
     moments = Course(motion.figure, motion.times, motion.q).at(times)
+    labels = Labels((), Ground(0.0))
     still = Reference(
-        motion.figure, Ground(0.0), times, moments.q, moments.v, moments.a, motion, (), Labels((), Ground(0.0)), {},
-        Moved(0.0, 0.0, 0.0, "", 0.0),
-    )  # fmt: skip
+        motion.figure, labels.ground, times, moments.q, moments.v, moments.a, motion, (), labels, {}, Moved(0.0, 0.0, 0.0, "", 0.0)
+    )
     if load:
         still = carrying(still, load)
     check_pushes(pushes, still)
@@ -170,11 +176,13 @@ def _filter_online(
         shove.put_on(simulation, FIGURE)
     seconds = (count - 1 - k) * dt
     run = simulation.run(seconds, progress, until=lambda _: live.blame is not None)
-    floor = live.stream.senses.floor[0]
+    floor = float(live.stream.senses.floor[0])
     q = moments.q[k:].copy()
     q[:, 2] -= floor
-    original = Motion(motion.figure, times[k:], q, motion.name, motion.guesses, captured=motion.captured)
-    reference = replace(still, times=times[k:], q=q, v=moments.v[k:], a=moments.a[k:], original=original)
+    listened = Guess("listened", f"{times[k] - times[0]:.2f} s", "on line the body begins when speeds are known", "settings")
+    guesses = (*motion.guesses, Guess("floor", f"{floor:.3f} m", "where the lowest part of the feet came to rest"), listened)
+    original = Motion(still.figure, times[k:], q, motion.name, guesses, captured=motion.captured)
+    reference = replace(still, times=times[k:], q=q, v=moments.v[k:], a=moments.a[k:], original=original, guesses=guesses)
     return Filtered.of(follower.body, reference, run, live.blame, None)
 
 

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from brachiate import doors
 from brachiate.doors import Array
-from brachiate.errors import ArgumentError, StateError
+from brachiate.errors import StateError
 from brachiate.filter.body import Body
+from brachiate.filter.doubts import check_world
 from brachiate.filter.filtered import Blame
 from brachiate.filter.follower import Follower, place
 from brachiate.filter.settings import FilterSettings
@@ -80,9 +81,8 @@ class DynamicsFilter:
     def __init__(
         self, world: World, figure: str, settings: FilterSettings | None = None, *, preview: float = 0.0, dt: float = 0.002, ground: float = 0.0
     ) -> None:
-        if world.surfaces.touches is None:
-            raise ArgumentError("The filter needs a world in which things touch: call world.touch() first.")
         model = world.figure(figure).model
+        check_world(world, figure, settings)
         self.world, self.figure = world, figure
         self.height = stature(model)
         self.settings = (settings or FilterSettings()).scaled(self.height)
