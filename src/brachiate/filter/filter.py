@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 
-import numpy as np
-
 from brachiate import doors, figures
 from brachiate.clip import turns
 from brachiate.errors import ArgumentError, StateError
 from brachiate.filter.body import Body
 from brachiate.filter.clean import clean
+from brachiate.filter.fallen import why_fallen
 from brachiate.filter.filtered import Blame, Filtered
 from brachiate.filter.footwork import Footwork
 from brachiate.filter.preview import Preview, intervals_for, plan_whole
@@ -34,7 +33,6 @@ from brachiate.world.world import World
 
 MODES = ("preview", "offline")
 FIGURE, FLOOR = "man", "floor"
-LOW, ASTRAY, TURNED = 0.3, 0.6, np.radians(60.0)  # [m], [m], [rad] of the pelvis from the reference: beyond, it has fallen
 
 
 class DynamicsFilter:
@@ -116,14 +114,8 @@ class DynamicsFilter:
         here, there = self.world.q[body.q_at], self.reference.q[k]
         moved = (self.schedule.share[k][:, None] * self.schedule.moved[k]).sum(axis=0)
         off = here[:3] - there[:3] - self.feet.on_ground(self.feet.shift + moved)
-        turned = 2.0 * np.arccos(min(abs(float(here[3:7] @ there[3:7])), 1.0))
-        causes = (
-            (-float(off[2]) / LOW, f"the pelvis is {-100 * off[2]:.0f} cm too low"),
-            (float(np.hypot(*off[:2])) / ASTRAY, f"the pelvis is {100 * np.hypot(*off[:2]):.0f} cm astray"),
-            (float(turned) / TURNED, f"the pelvis is turned by {np.degrees(turned):.0f} degrees from the reference"),
-        )
-        worst, why = max(causes)
-        if worst > 1.0 and self.blame is None:
+        why = why_fallen(here, there, off)
+        if why is not None and self.blame is None:
             self.blame = Blame(float(self.world.time), why)
 
 
