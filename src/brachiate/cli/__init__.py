@@ -245,7 +245,10 @@ def filter_(
     motion: Annotated[str, typer.Argument(help="A motion file, as for check; or the name of a ready-made motion: walk, squat, ...")],
     out: Annotated[Path | None, typer.Option(help="Folder for motion, torques, forces, numbers and pictures.")] = None,
     mode: Annotated[
-        str, typer.Option(help="offline: the whole motion is planned first. preview: a second of it is known ahead.")
+        str,
+        typer.Option(
+            help="offline: the whole motion is planned first. preview: a second of it is known ahead. paper: no plan, as first published."
+        ),
     ] = "offline",
     strength: Annotated[str, typer.Option(help="Of motors, times what they have; none: no limit.")] = "1",
     friction: Annotated[float | None, typer.Option(help="Of feet and ground; by default that of the ground.")] = None,

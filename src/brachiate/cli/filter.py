@@ -18,6 +18,7 @@ from brachiate.filter.clean import clean
 from brachiate.filter.exact import equations
 from brachiate.filter.filter import filter_motion
 from brachiate.filter.filtered import Filtered
+from brachiate.filter.paper.clips import PaperFiltered
 from brachiate.filter.pushes import shove_of
 from brachiate.judge.check import check
 from brachiate.judge.report import Report
@@ -115,10 +116,8 @@ def tell(before: Report, filtered: Filtered, console: Console) -> None:
                 numbers = [f"{shown(report.summary[key], unit)}" for report in (before, after)]
                 table.add_row(words if key == pairs[0] else "", *numbers, unit)
     console.print(table)
-    force, moment = equations(filtered).nobody_brings()
     console.print(
-        f"A smooth curve through the frames is looked at above, which knows nothing of impacts. In the steps of the simulation themselves "
-        f"nobody would have to bring more than {force:.0e} N and {moment:.0e} N·m.",
+        f"A smooth curve through the frames is looked at above, which knows nothing of impacts. {exactness(filtered)}",
         highlight=False,
         soft_wrap=True,
     )
@@ -132,3 +131,11 @@ def tell(before: Report, filtered: Filtered, console: Console) -> None:
     most = sorted(filtered.effort_share.items(), key=lambda item: -item[1])[:4]
     torques = ", ".join(f"{name} {filtered.effort[name]:.0f} N·m ({100 * share:.0f} %)" for name, share in most)
     console.print(f"largest torques, of the body's own limits: {escape(torques) or 'no limit is known'}", highlight=False, soft_wrap=True)
+
+
+def exactness(filtered: Filtered) -> str:
+    """What is left of the equations of its own steps, in words."""
+    if isinstance(filtered, PaperFiltered):
+        return str(filtered.steps)
+    force, moment = equations(filtered).nobody_brings()
+    return f"In the steps of the simulation themselves nobody would have to bring more than {force:.0e} N and {moment:.0e} N·m."

@@ -18,6 +18,8 @@ from brachiate.filter.clean import clean
 from brachiate.filter.fallen import why_fallen
 from brachiate.filter.filtered import Blame, Filtered
 from brachiate.filter.footwork import Footwork
+from brachiate.filter.paper.clips import PAPER, filter_clip
+from brachiate.filter.paper.settings import Settings
 from brachiate.filter.preview import Preview, intervals_for, plan_whole
 from brachiate.filter.pushes import Shove
 from brachiate.filter.reference import Reference
@@ -129,7 +131,7 @@ def filter_motion(
     strength: float = 1.0,
     pushes: Sequence[Shove] = (),
     mode: str = "offline",
-    settings: FilterSettings | None = None,
+    settings: FilterSettings | Settings | None = None,
     dt: float = 0.002,
     progress: bool = True,
 ) -> Filtered:
@@ -143,8 +145,8 @@ def filter_motion(
         friction: Of feet and ground; by default that of the ground.
         strength: Of the figure's motors, times what they have; infinite for no limit.
         pushes: Forces from outside, of which the filter knows nothing until they act.
-        mode: See :class:`DynamicsFilter`.
-        settings: By default one set for all motions.
+        mode: See :class:`DynamicsFilter`; ``"paper"``: the filter as [DF] prints it, which knows no limits of motors and joints.
+        settings: By default one set for all motions; of mode ``"paper"`` it is :class:`brachiate.filter.paper.Settings`.
         dt: Length of a step [s].
         progress: Whether to show a bar where it takes long.
     """
@@ -154,6 +156,10 @@ def filter_motion(
         source = reference.original
         reference = clean(source, contacts=reference.labels, onto=ground, dt=reference.dt)
     world = world_of(reference, friction, strength)
+    if doors.one_of(mode, (*MODES, PAPER), "mode") == PAPER:
+        return filter_clip(world, FIGURE, reference, settings, pushes, source, progress)
+    if isinstance(settings, Settings):
+        raise ArgumentError(f"settings of the paper's filter are for mode={PAPER!r}: mode={mode!r} takes FilterSettings(...).")
     dynamics_filter = DynamicsFilter(world, FIGURE, reference, settings, mode)
     simulation = Simulation(world, dt=reference.dt)
     simulation.control(dynamics_filter.control)

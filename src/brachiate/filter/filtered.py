@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from brachiate.motion.motion import Motion
 from brachiate.plan.centroidal import Plan
 from brachiate.simulate.recording import Recording
 from brachiate.transfer.many import Many
+from brachiate.world.figure import Figure
+from brachiate.world.world import World
 
 FORMAT = "brachiate filter 1"
 RATE = 120.0  # [frames/s] of a BVH file, where the original does not say it
@@ -39,6 +41,15 @@ class Blame(NamedTuple):
     def __str__(self) -> str:
         """Return one line."""
         return f"it fell at {self.time:.2f} s: {self.why}"
+
+
+class Whose(NamedTuple):
+    """A figure of a world, and where its numbers are among the world's, as a :class:`Body` has them."""
+
+    world: World
+    figure: Figure
+    q_at: Array | slice
+    v_at: Array | slice
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +76,14 @@ class Filtered:
 
     @classmethod
     def of(
-        cls, body: Body, reference: Reference, run: Recording, blame: Blame | None, forecast: Plan | None, source: Motion | None = None
-    ) -> Filtered:
+        cls,
+        body: Body | Whose,
+        reference: Reference,
+        run: Recording,
+        blame: Blame | None,
+        forecast: Plan | None,
+        source: Motion | None = None,
+    ) -> Self:
         """Take what belongs to the figure out of a recording."""
         figure, name = reference.figure, body.figure.name
         times, q = reference.times[0] + run.time, run.q[:, body.q_at]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from brachiate import doors
 from brachiate.errors import ArgumentError
 from brachiate.simulate.simulation import Simulation
+from brachiate.world.pushes import Push
+from brachiate.world.world import World
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,18 @@ class Shove:
 
     def put_on(self, simulation: Simulation, figure: str) -> None:
         """Let it happen."""
-        world, link = simulation.world, f"{figure}/{self.link}"
-        doors.named(dict.fromkeys(world.figure(figure).model.links), self.link, "link", f"figure {figure!r}")
-        acting: list[Any] = []
-        simulation.at(self.at, lambda: acting.append(world.push(link, self.force, at=self.point)))
+        world, acting = simulation.world, []
+        self.check(world, figure)
+        simulation.at(self.at, lambda: acting.append(self.begin(world, figure)))
         simulation.at(self.at + self.lasting, lambda: world.remove(acting.pop()))
+
+    def check(self, world: World, figure: str) -> None:
+        """Refuse a link that the figure does not have."""
+        doors.named(dict.fromkeys(world.figure(figure).model.links), self.link, "link", f"figure {figure!r}")
+
+    def begin(self, world: World, figure: str) -> Push:
+        """Push, until what is returned is removed."""
+        return world.push(f"{figure}/{self.link}", self.force, at=self.point)
 
 
 def shove_of(text: str) -> Shove:
