@@ -261,6 +261,9 @@ def filter_(
     ] = None,
     made_on: Annotated[str | None, typer.Option(help="That it was made on, likewise; by default level, and found.")] = None,
     contacts: Annotated[Path | None, typer.Option(help="What touches when: a file as check --save-contacts writes it.")] = None,
+    show: Annotated[
+        bool, typer.Option("--open", help="Open the page of numbers and pictures; without --out they are in MOTION-filtered.")
+    ] = False,
     unit: Unit = None,
     up: Up = None,
     rest_frame: RestFrame = None,
@@ -277,7 +280,7 @@ def filter_(
     reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton}
     filtering = {"ground": ground, "mode": mode, "strength": strength, "friction": friction, "push": push or []}
     given = {"ground": made_on, "contacts": contacts}
-    code = run(motion, reading, _body(mass, height, sex, roles), figure, given, filtering, out, console)
+    code = run(motion, reading, _body(mass, height, sex, roles), figure, given, filtering, out, console, show=show)
     if code:
         raise typer.Exit(code)
 

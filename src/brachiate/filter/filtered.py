@@ -16,6 +16,7 @@ from brachiate.doors import Array
 from brachiate.errors import ArgumentError
 from brachiate.filter.body import Body
 from brachiate.filter.drawn import draw_strips, plot_both
+from brachiate.filter.page import page_of
 from brachiate.filter.reference import Reference
 from brachiate.filter.touched import forces_on, labels_of
 from brachiate.judge.check import check
@@ -133,6 +134,11 @@ class Filtered:
                 found[name] = float((np.abs(values[:, known]) / most[known]).max())
         return found
 
+    @property
+    def remark(self) -> str:
+        """What else is to be told of how it was made."""
+        return ""
+
     @cached_property
     def before(self) -> Report:
         """What :func:`brachiate.check` says of the original, at the frames of the reference."""
@@ -170,6 +176,7 @@ class Filtered:
             "mass_kg": self.motion.figure.mass,
             "finished": self.finished,
             "why": str(self.blame or ""),
+            "remark": self.remark,
             "seconds": self.motion.duration,
             "seconds_of_reference": float(self.reference.times[-1] - self.reference.times[0]),
             "tracking": self.tracking,
@@ -184,9 +191,10 @@ class Filtered:
         """Write all of it into a folder; returns the files.
 
         ``motion.npz`` (frames, contacts, forces of the ground), ``motion.bvh`` (frames and skeleton as ``source`` has them, or 120 frames a
-        second of the figure's links), ``torques.csv``, ``forces.csv``, ``metrics.json``, ``plot.png`` and ``poses.png``.
+        second of the figure's links), ``torques.csv``, ``forces.csv``, ``metrics.json``, ``plot.png``, ``poses.png``, and ``report.html``,
+        a page with the numbers and pictures in it.
         """
-        folder = Path(folder)
+        folder, metrics = Path(folder), self.metrics()
         try:
             folder.mkdir(parents=True, exist_ok=True)
             files = [self.motion.save(folder / "motion.npz")]
@@ -197,13 +205,15 @@ class Filtered:
             files.append(self._save_torques(folder / "torques.csv"))
             files.append(self._save_forces(folder / "forces.csv"))
             files.append(folder / "metrics.json")
-            files[-1].write_text(json.dumps(self.metrics(), indent=1, allow_nan=False, default=float) + "\n", encoding="utf-8")
+            files[-1].write_text(json.dumps(metrics, indent=1, allow_nan=False, default=float) + "\n", encoding="utf-8")
         except OSError as problem:
             raise ArgumentError(f"{folder}: the results cannot be written ({problem.strerror}). Choose another folder.") from None
         for name, draw in (("plot.png", self.plot), ("poses.png", self.picture)):
             files.append(folder / name)
             draw(files[-1])
-        return files
+        page = folder / "report.html"
+        page.write_text(page_of(metrics, folder, [file.name for file in files]), encoding="utf-8")
+        return [*files, page]
 
     def _save_torques(self, path: Path) -> Path:
         heads, columns = ["time [s]"], [self.motion.times]

@@ -65,6 +65,11 @@ class PaperFiltered(Filtered):
 
     steps: Steps | None = None
 
+    @property
+    def remark(self) -> str:
+        """How the steps went, in words."""
+        return f"Made by the filter as its paper has it. {self.steps}"
+
     def metrics(self) -> dict[str, Any]:
         """All figures of merit, and how the steps went."""
         return super().metrics() | {"mode": PAPER, "steps": {} if self.steps is None else self.steps.summary()}
