@@ -15,9 +15,10 @@ import numpy as np
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError
 from brachiate.filter.body import Body
-from brachiate.filter.drawn import draw_strips, plot_both
+from brachiate.filter.drawn import plot_both
 from brachiate.filter.page import page_of
 from brachiate.filter.reference import Reference
+from brachiate.filter.strips import ORIGINAL, RESULT, draw_strips
 from brachiate.filter.touched import forces_on, labels_of
 from brachiate.judge.check import check
 from brachiate.judge.report import Report
@@ -165,7 +166,7 @@ class Filtered:
 
     def picture(self, path: str | PathLike[str]) -> None:
         """Draw postures of the original, and below them those of the result at the same moments."""
-        draw_strips(self.reference.original, self.motion, path)
+        draw_strips({ORIGINAL: self.reference.original, RESULT: self.motion}, path)
 
     def metrics(self) -> dict[str, Any]:
         """All figures of merit, as plain values; units are in the names."""

@@ -57,7 +57,9 @@ def lines_of(touched: Touched, dt: float, sinking: float) -> Lines:
     corners = np.array([len(parts[i]) for i in bears], np.int64)
     area = np.where(corners > 2, FACE, np.where(corners > 1, EDGE, CORNER))
     slip = (touched.state[bears] >= C4).astype(np.int64)
-    return Lines(bears, corners, area, slip, touched.point[bears], touched.axes[bears], V, wrench[bears], twist[bears], sinking, touched.depth, 0)
+    return Lines(
+        bears, corners, area, slip, touched.point[bears], touched.axes[bears], V, wrench[bears], twist[bears], sinking, touched.depth, 0
+    )
 
 
 def _six(t: Touched, i: int, packed: Array) -> Array:
