@@ -23,8 +23,8 @@ from brachiate.simulate.simulation import Simulation
 from brachiate.world.world import World
 
 ABOUT = """\
-[DF, Fig. 5 and 6] Two rods, and a motor at the elbow alone. The reference moves both joints as it pleases, which no torque of the elbow could
-do. The published filter keeps the elbow to it, and lets the shoulder go as it must."""
+[DF, Fig. 5 and 6] Two rods, and a motor at the elbow alone. The reference moves both joints as it pleases, which no torque of the
+elbow could do. The published filter keeps the elbow to it, and lets the shoulder go as it must."""
 
 DOTS, ACROSS, PLOT = 120, 5.0, 2.7  # [dots/inch], and [inch] of a column and of the plots in it
 MARGIN = 0.7  # [inch] beside a plot
@@ -51,7 +51,8 @@ class Arm(Scene):
         for _ in range(max(1, round(seconds / dt))):
             step = self.filter.step(*reference_at(world.time))
             rows.append((step.q, step.v, step.torque))
-        return Recording(world.model, world.gravity, start + dt * np.arange(len(rows)), *map(np.array, zip(*rows, strict=True)))
+        q, v, torque = (np.array(column) for column in zip(*rows, strict=True))
+        return Recording(world.model, world.gravity, start + dt * np.arange(len(rows)), q, v, torque)
 
     def picture(self, run: Recording, path: str | Path, times: Any = None) -> None:
         """Draw the reference beside the output: postures, the later the darker, and angles over time."""
@@ -93,10 +94,10 @@ def _draw(run: Recording, angles: dict[str, Array], path: str | Path) -> None:
 
 
 def _postures(run: Recording, q: Array) -> Triangles:
-    """Some postures, the earlier the paler."""
-    rows, parts, found = np.linspace(0, len(q) - 1, POSES).astype(int), parts_of(run.model), []
-    for row, strength in zip(rows, np.linspace(PALEST, 1.0, len(rows)), strict=True):
-        data = Data(run.model)
+    """Some postures, the later the darker, and the nearer to the eye."""
+    rows, parts, data, found = np.linspace(0, len(q) - 1, POSES).astype(int), parts_of(run.model), Data(run.model), []
+    for n, (row, strength) in enumerate(zip(rows, np.linspace(PALEST, 1.0, POSES), strict=True)):
         data.assign(q=q[row])
-        found.append(lit(parts, data).faded(strength))
+        one = lit(parts, data).faded(strength)
+        found.append(one._replace(corners=one.corners + n * VIEW.axes()[2]))
     return joined(found)

@@ -37,9 +37,9 @@ PLOT = 2.9  # [inch] of plots below postures
 RATE = 120.0  # [frames/s] of somebody who only stands
 
 WALK = """\
-[DF, Fig. 7 and 8] A walk drawn by joint angles: nobody asked what forces it would take. The filter moves the body as near to it as torques and
-forces of the ground can. The picture has the original, what the published filter makes of it, and what ours does; and below how the
-pelvis rolls, pitches and turns."""
+[DF, Fig. 7 and 8] A walk drawn by joint angles: nobody asked what forces it would take. The filter moves the body as near to it as
+torques and forces of the ground can. The picture has the original, what the published filter makes of it, and what ours does; and
+below how the pelvis rolls, pitches and turns."""
 KICK = """\
 [DF, Fig. 9] A kick on one leg. As published, the filter leans over the edge of the foot, and falls; with a plan of where the
 centre of mass has to go, the body is over the foot in time, and stays up."""
@@ -64,14 +64,23 @@ class Filtering(Scene):
         reference: What to follow.
         seconds: How long.
         pushes: Forces from outside.
+        names: Of the rows of its picture.
         shown: How its picture is drawn, in words of :func:`brachiate.filter.strips.draw_strips`.
     """
 
     def __init__(
-        self, name: str, title: str, about: str, reference: Reference, seconds: float, pushes: Sequence[Shove] = (), **shown: Any
+        self,
+        name: str,
+        title: str,
+        about: str,
+        reference: Reference,
+        seconds: float,
+        pushes: Sequence[Shove] = (),
+        names: Sequence[str] = (ORIGINAL, PUBLISHED, RESULT),
+        **shown: Any,
     ) -> None:
         world = world_of(reference)
-        self.reference, self.pushes, self.shown = reference, pushes, shown
+        self.reference, self.pushes, self.names, self.shown = reference, pushes, names, shown
         self.follower = DynamicsFilter(world, FIGURE, reference, mode="offline")
         simulation = Simulation(world, dt=reference.dt)
         simulation.control(self.follower.control)
@@ -90,10 +99,11 @@ class Filtering(Scene):
         return Filtered.of(f.body, self.reference, run, f.blame, f.forecast)
 
     def rows(self, run: Recording) -> dict[str, Motion]:
-        """Motions to be seen below each other."""
+        """Motions to be seen below each other, with forces that act on them."""
         filtered = self.filtered(run).motion
-        published = self.published.motion
-        return {ORIGINAL: self.reference.original, PUBLISHED: published.frames(slice(0, len(filtered))), RESULT: filtered}
+        published = self.published.motion.frames(slice(0, len(filtered)))
+        rows = {ORIGINAL: self.reference.original, PUBLISHED: published, RESULT: filtered}
+        return {name: _with_pushes(rows[name], self.pushes) for name in self.names}
 
     def picture(self, run: Recording, path: str | Path, times: Any = None) -> None:
         """Draw postures of a run; ``times`` are evenly from first to last, whatever is asked for."""
@@ -111,23 +121,7 @@ class Walking(Filtering):
         _draw_angles(pyplot().imread(image, format="png"), rows, path)
 
 
-class Slope(Filtering):
-    """Ours alone, with forces of the ground."""
-
-    def rows(self, run: Recording) -> dict[str, Motion]:
-        """What came out."""
-        return {RESULT: self.filtered(run).motion}
-
-
-class Pushed(Filtering):
-    """With the push as an arrow, and without a reference that only stands."""
-
-    def rows(self, run: Recording) -> dict[str, Motion]:
-        """What was published and ours, with the forces that push."""
-        return {name: _with_pushes(motion, self.pushes) for name, motion in super().rows(run).items() if name != ORIGINAL}
-
-
-def filter_walk(seconds: float = 4.0, speed: float = 1.3, dt: float = 0.002) -> Scene:
+def filter_walk(seconds: float = 6.0, speed: float = 1.3, dt: float = 0.002) -> Scene:
     """A walk that was only drawn becomes one that a body can walk.
 
     Args:
@@ -161,8 +155,8 @@ def filter_slope(seconds: float = 4.0, slope: float = -10.0, dt: float = 0.002) 
     """
     level = clean(motion_of(moves.make("walk", seconds=seconds)), dt=dt)
     reference = clean(level.original, contacts=level.labels, onto=f"slope:{doors.number(slope, 'slope')}", dt=dt)
-    shown = {"in_place": True, "poses": 7, "view": SIDE, "weight": 0.5}
-    return Slope("filter-slope", "A walk down a slope, filtered", SLOPE, reference, _length(reference), **shown)
+    shown = {"in_place": True, "poses": 7, "view": SIDE, "weight": 0.5, "names": (PUBLISHED, RESULT)}
+    return Filtering("filter-slope", "A walk down a slope, filtered", SLOPE, reference, _length(reference), **shown)
 
 
 def filter_turn(seconds: float = 5.0, angle: float = 30.0, cut: float = 2.47, blend: float = 0.6, dt: float = 0.002) -> Scene:
@@ -177,7 +171,7 @@ def filter_turn(seconds: float = 5.0, angle: float = 30.0, cut: float = 2.47, bl
     """
     walk = motion_of(moves.make("walk", seconds=seconds))
     reference = clean(with_a_turn(walk, angle, cut, blend), dt=dt)
-    shown = {"in_place": True, "poses": 8, "view": View(around=-75.0, above=32.0)}
+    shown = {"in_place": True, "poses": 8, "view": View(around=-75.0, above=26.0)}
     return Filtering("filter-turn", "Two walks, joined and filtered", TURN, reference, _length(reference), **shown)
 
 
@@ -205,8 +199,8 @@ def filter_push(seconds: float = 3.0, push: float = 200.0, at: float = 0.45, las
     times = np.arange(round(doors.number(seconds, "seconds", above=0.1, most=60.0) * RATE) + 1) / RATE
     reference = clean(Motion(stands.figure, times, np.repeat(stands.q[:1], len(times), axis=0), "stand"), dt=dt)
     shove = Shove("spine2", (doors.number(push, "push"), 0.0, 0.0), at=at, lasting=lasting)
-    shown = {"poses": 7, "home": reference.original, "view": SIDE, "weight": 1.2}
-    return Pushed("filter-push", "Standing by the filter, and pushed", PUSH, reference, _length(reference), [shove], **shown)
+    shown = {"poses": 7, "home": reference.original, "view": SIDE, "weight": 1.2, "names": (PUBLISHED, RESULT)}
+    return Filtering("filter-push", "Standing by the filter, and pushed", PUSH, reference, _length(reference), [shove], **shown)
 
 
 def _length(reference: Reference) -> float:
