@@ -88,8 +88,8 @@ def _draw(run: Recording, angles: dict[str, Array], path: str | Path) -> None:
         axis.set_ylabel("angle [°]", fontsize=9)
         axis.set_ylim(low - 5, high + 5)
         axis.tick_params(labelsize=8)
-        axis.legend(frameon=False, fontsize=8, ncols=2)
         plain(axis)
+    figure.axes[0].legend(frameon=False, fontsize=8, ncols=2, loc="lower left")
     save(figure, path, dpi=DOTS, facecolor=PAPER)
 
 
