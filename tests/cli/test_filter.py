@@ -57,7 +57,7 @@ def test_a_fall_is_told_and_what_came_before_is_kept(squat, tmp_path):
 
 
 def test_the_papers_filter_falls_and_says_so(tmp_path):
-    """Kicks on one leg are beyond it: it leans over the edge of the foot, whatever its settings."""
+    """Kicks on one leg are beyond it: it leans over the edge of the foot."""
     pytest.importorskip("matplotlib")
     result = run("kick", "--mode", "paper", "--out", tmp_path)
     assert result.exit_code == 3, result.output
