@@ -30,7 +30,7 @@ def test_it_tells_and_writes(squat, tmp_path):
     assert result.exit_code == 0, result.output
     for words in ("assumed", "force nobody brings", "original", "filtered", "seen from the root", "largest torques"):
         assert words in result.output
-    names = ("motion.npz", "motion.bvh", "torques.csv", "forces.csv", "metrics.json", "plot.png", "poses.png")
+    names = ("motion.npz", "motion.bvh", "torques.csv", "forces.csv", "metrics.json", "plot.png", "poses.png", "report.html")
     for name in names:
         assert (tmp_path / "out" / name).stat().st_size > 500
         assert name in result.output
@@ -68,10 +68,47 @@ def test_a_fall_is_told_and_what_came_before_is_kept(squat, tmp_path):
     assert 0.3 < told["seconds"] < told["seconds_of_reference"]
 
 
+def test_the_papers_filter_falls_and_says_so(tmp_path):
+    """Kicks on one leg are beyond it: it leans over the edge of the foot."""
+    pytest.importorskip("matplotlib")
+    result = run("kick", "--mode", "paper", "--out", tmp_path)
+    assert result.exit_code == 3, result.output
+    for words in ("gave up: it fell at", "Contact states were tried", "Limits of joints and motors are not known"):
+        assert words in result.output
+    told = json.loads((tmp_path / "metrics.json").read_text())
+    assert told["mode"] == "paper"
+    assert not told["finished"]
+    assert 0.5 < told["seconds"] < told["seconds_of_reference"]
+    assert told["steps"]["solves_max"] > told["steps"]["solves_mean"] > 1.0
+    kept = br.read_motion(tmp_path / "motion.npz", br.read_motion(tmp_path / "motion.bvh", quiet=True).figure, quiet=True)
+    assert kept.duration == pytest.approx(told["seconds"])
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Gave up: it fell at" in page
+    assert "as its paper has it" in page
+
+
+def test_the_page_is_opened_where_there_is_a_screen(squat, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    seen = []
+    monkeypatch.setattr("webbrowser.open", lambda address: not seen.append(address))
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.chdir(tmp_path)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    result = run(squat, "--open", "--mode", "paper")
+    assert result.exit_code == 0, result.output
+    assert not seen
+    assert "open squat-filtered/report.html in a browser" in " ".join(result.output.split())
+    monkeypatch.setenv("DISPLAY", ":0")
+    result = run(squat, "--open", "--mode", "paper", "--out", tmp_path / "there")
+    assert seen == [(tmp_path / "there" / "report.html").as_uri()]
+    assert "in a browser" not in result.output.replace("for a browser", "")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--mode", "live"), "offline, preview, online"),
+        (("--mode", "live"), "offline, preview, online, paper"),
         (("--strength", "much"), "none for motors without limits"),
         (("--push", "spine2:1@2"), "is no push"),
         (("--push", "tail:1,0,0@0.1"), "tail"),

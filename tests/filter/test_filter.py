@@ -218,7 +218,7 @@ def test_it_goes_back_to_its_skeleton(squatting, squatted, tmp_path):
 def test_files(squatting, squatted, tmp_path):
     pytest.importorskip("matplotlib")
     files = {path.name: path for path in squatted.save(tmp_path / "a" / "b", squatting)}
-    names = ["forces.csv", "metrics.json", "motion.bvh", "motion.npz", "plot.png", "poses.png", "torques.csv"]
+    names = ["forces.csv", "metrics.json", "motion.bvh", "motion.npz", "plot.png", "poses.png", "report.html", "torques.csv"]
     assert sorted(files) == names
     again = br.read_motion(files["motion.npz"], squatting.figure, quiet=True)
     assert (again.q == squatted.motion.q).all()

@@ -249,7 +249,8 @@ def filter_(
     mode: Annotated[
         str,
         typer.Option(
-            help="offline: the whole motion is planned first. preview: a second of it is known ahead. online: nothing, frames come in one by one."
+            help="offline: the whole motion is planned first. preview: a second of it is known ahead. online: nothing is, frames come in "
+            "one by one. paper: no plan, as first published."
         ),
     ] = "offline",
     strength: Annotated[str, typer.Option(help="Of motors, times what they have; none: no limit.")] = "1",
@@ -266,6 +267,9 @@ def filter_(
     ] = None,
     made_on: Annotated[str | None, typer.Option(help="That it was made on, likewise; by default level, and found.")] = None,
     contacts: Annotated[Path | None, typer.Option(help="What touches when: a file as check --save-contacts writes it.")] = None,
+    show: Annotated[
+        bool, typer.Option("--open", help="Open the page of numbers and pictures; without --out they are in MOTION-filtered.")
+    ] = False,
     unit: Unit = None,
     up: Up = None,
     rest_frame: RestFrame = None,
@@ -283,7 +287,7 @@ def filter_(
     filtering = {"ground": ground, "mode": mode, "strength": strength, "friction": friction, "push": push or [], "load": load or []}
     filtering |= {"pushes": pushes, "settings": settings}
     given = {"ground": made_on, "contacts": contacts}
-    code = run(motion, reading, _body(mass, height, sex, roles), figure, given, filtering, out, console)
+    code = run(motion, reading, _body(mass, height, sex, roles), figure, given, filtering, out, console, show=show)
     if code:
         raise typer.Exit(code)
 

@@ -13,22 +13,10 @@ from brachiate.cli.convert import figure_of
 from brachiate.cli.describe import table_of, tell_guesses
 from brachiate.judge.check import check
 from brachiate.judge.report import BOUNDS, NEARLY, PHYSICAL, Report
+from brachiate.judge.words import ROWS, shown
 from brachiate.motion.read import read_motion
 
 COLORS = {PHYSICAL: "green", NEARLY: "yellow"}
-ROWS = {
-    "residual": ("force nobody brings", "residual_rms_N", "N RMS", "residual_peak_N", "N peak"),
-    "moment": ("moment nobody brings", "residual_moment_rms_Nm", "N·m RMS", "residual_moment_peak_Nm", "N·m peak"),
-    "skate": ("sliding while in contact", "skate_mean_m_s", "m/s mean", "skate_share_above_0.05_m_s", "of it above 0.05"),
-    "depth": ("in the ground", "penetration_mean_mm", "mm mean", "penetration_max_mm", "mm at most"),
-    "float": ("above it, though it bears or must", "float_mean_mm", "mm mean", "float_max_mm", "mm at most"),
-    "cone": ("force outside the cone of friction", "cone_share", "of the time", None, ""),
-    "cop": ("pressure outside what touches", "cop_outside_rms_mm", "mm RMS", "cop_share", "of the time"),
-    "torque": ("torque against its limit", "torque_peak_share_of_limit", "at most", None, ""),
-    "limit": ("joints beyond their limits", "limit_max_deg", "deg at most", "limit_share", "of the time"),
-    "flight": ("acceleration beside gravity in flight", "flight_acceleration_rms_m_s2", "m/s² RMS", "flight_share", "of the time"),
-    "spin": ("moment about the centre of mass in flight", "flight_moment_rms_Nm", "N·m RMS", None, ""),
-}
 
 
 def run(
@@ -93,13 +81,6 @@ def _unknown(report: Report, name: str) -> str:
     if name in ("flight", "spin") and not np.isfinite(report.frames.flight).any():
         return "[dim]it never flies[/]"
     return ""
-
-
-def shown(value: float, unit: str) -> str:
-    """A number as its unit has it."""
-    if unit in ("of the time", "at most", "of it above 0.05"):
-        return f"{100 * value:.0f} %"
-    return f"{value:.3f}" if unit.startswith("m/s") else f"{value:.1f}"
 
 
 def _bound(report: Report, name: str) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
+import webbrowser
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,6 @@ from rich.console import Console
 from rich.markup import escape
 
 from brachiate import moves
-from brachiate.cli.check import ROWS, shown
 from brachiate.cli.convert import figure_of
 from brachiate.cli.describe import table_of, tell_guesses
 from brachiate.errors import ArgumentError, UnknownName
@@ -23,11 +25,11 @@ from brachiate.filter.pushes import load_pushes, shove_of
 from brachiate.filter.settings import load_settings
 from brachiate.judge.check import check
 from brachiate.judge.report import Report
+from brachiate.judge.words import compared
 from brachiate.motion.motion import Motion, motion_of
 from brachiate.motion.read import read_motion
 
 FELL = 3  # exit code
-TOLD = ("residual", "moment", "skate", "depth", "float", "flight")  # rows of the table that are the same as of `brachiate check`
 FILES = {
     "motion.npz": "motion, contacts and forces",
     "motion.bvh": "for Blender and others",
@@ -36,6 +38,7 @@ FILES = {
     "metrics.json": "all numbers",
     "plot.png": "centre of mass and force of the ground",
     "poses.png": "original above, filtered below",
+    "report.html": "numbers and pictures on one page, for a browser",
 }
 #: How to say otherwise what has no option of its own name.
 ELSEWHERE = {"ground": "--made-on", "smooth": "clean(smooth=...)", "cutoff": "check(cutoff=...)"}
@@ -50,8 +53,14 @@ def run(
     filtering: dict[str, Any],
     out: Path | None,
     console: Console,
+    *,
+    show: bool = False,
 ) -> int:
-    """Filter a motion, tell, and write; returns the exit code. ``given``: what ground it was made on, and contacts."""
+    """Filter a motion, tell, and write; returns the exit code.
+
+    ``given``: what ground it was made on, and contacts. ``show``: whether to open the page that was written.
+    """
+    out = Path(f"{Path(name).stem}-filtered") if show and out is None else out
     pushes, table, settings = [shove_of(text) for text in filtering.pop("push")], filtering.pop("pushes"), filtering["settings"]
     filtering |= {"strength": strength_of(filtering["strength"]), "load": load_of(filtering["load"])}
     filtering["settings"] = None if settings is None else load_settings(settings)
@@ -71,6 +80,8 @@ def run(
             written = filtered.save(out, motion)
         for path in written:
             console.print(f"  {escape(str(path))}  [dim]{FILES[path.name]}[/]", highlight=False, soft_wrap=True)
+        if show and not opened(out / "report.html"):
+            console.print(f"Nothing is here to show it with: open {escape(str(out / 'report.html'))} in a browser.", soft_wrap=True)
     if filtered.blame is None:
         return 0
     console.print(
@@ -80,6 +91,15 @@ def run(
         soft_wrap=True,
     )
     return FELL
+
+
+def opened(path: Path) -> bool:
+    """Open a page in the browser, if there is a screen for one; a browser for terminals would be in the way."""
+    windows = sys.platform in ("win32", "darwin") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+    try:
+        return windows and webbrowser.open(path.resolve().as_uri())
+    except webbrowser.Error:
+        return False
 
 
 def strength_of(text: str) -> float:
@@ -115,17 +135,11 @@ def tell(before: Report, filtered: Filtered, console: Console) -> None:
     after, motion = filtered.check(), filtered.motion
     title = f"{motion.name}: {motion.duration:.2f} s, {len(motion)} steps"
     table = table_of(title, {"what": "left", "original": "right", "filtered": "right", "": "left"})
-    for what in TOLD:
-        words, *pairs = ROWS[what]
-        for key, unit in (pairs[:2], pairs[2:]):
-            if key and not (what == "flight" and key == "flight_share"):
-                numbers = [f"{shown(report.summary[key], unit)}" for report in (before, after)]
-                table.add_row(words if key == pairs[0] else "", *numbers, unit)
+    for row in compared(before.summary, after.summary):
+        table.add_row(*row)
     console.print(table)
-    force, moment = equations(filtered).nobody_brings()
     console.print(
-        f"A smooth curve through the frames is looked at above, which knows nothing of impacts. In the steps of the simulation themselves "
-        f"nobody would have to bring more than {force:.0e} N and {moment:.0e} N·m.",
+        f"A smooth curve through the frames is looked at above, which knows nothing of impacts. {exactness(filtered)}",
         highlight=False,
         soft_wrap=True,
     )
@@ -139,3 +153,11 @@ def tell(before: Report, filtered: Filtered, console: Console) -> None:
     most = sorted(filtered.effort_share.items(), key=lambda item: -item[1])[:4]
     torques = ", ".join(f"{name} {filtered.effort[name]:.0f} N·m ({100 * share:.0f} %)" for name, share in most)
     console.print(f"largest torques, of the body's own limits: {escape(torques) or 'no limit is known'}", highlight=False, soft_wrap=True)
+
+
+def exactness(filtered: Filtered) -> str:
+    """What is left of the equations of its own steps, in words."""
+    if filtered.remark:
+        return filtered.remark
+    force, moment = equations(filtered).nobody_brings()
+    return f"In the steps of the simulation themselves nobody would have to bring more than {force:.0e} N and {moment:.0e} N·m."

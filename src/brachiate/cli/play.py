@@ -30,7 +30,8 @@ def list_scenes(console: Console) -> None:
 
 def play(name: str, settings: Mapping[str, Any], out: Path | None, picture: Path | None, console: Console) -> None:
     """Run a scene, print every change of structure as it happens and what came of it all, and write files if wanted."""
-    scene = scenes.make(name, **{key: value for key, value in settings.items() if value is not None})
+    with console.status("setting the scene ..."):
+        scene = scenes.make(name, **{key: value for key, value in settings.items() if value is not None})
     console.print(f"[bold]{escape(scene.title)}[/]", highlight=False)
     console.print(escape(scene.about), highlight=False, style="dim")
 

@@ -24,6 +24,8 @@ from brachiate.filter.filtered import Filtered
 from brachiate.filter.follower import Follower, place
 from brachiate.filter.live import DynamicsFilter
 from brachiate.filter.loads import carrying
+from brachiate.filter.paper.clips import PAPER, filter_clip
+from brachiate.filter.paper.settings import Settings
 from brachiate.filter.preview import plan_whole
 from brachiate.filter.pushes import Shove
 from brachiate.filter.reference import Moved, Reference
@@ -38,7 +40,7 @@ from brachiate.plan.centroidal import Plan
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.world import World
 
-MODES = ("offline", "preview", "online")
+MODES = ("offline", "preview", "online", PAPER)
 FIGURE, FLOOR = "man", "floor"
 
 
@@ -53,7 +55,7 @@ def filter_motion(
     pushes: Sequence[Shove] = (),
     load: Mapping[str, float] | None = None,
     mode: str = "offline",
-    settings: FilterSettings | None = None,
+    settings: FilterSettings | Settings | None = None,
     dt: float = 0.002,
     progress: bool = True,
 ) -> Filtered:
@@ -69,8 +71,9 @@ def filter_motion(
         pushes: Forces from outside, of which the filter knows nothing until they act.
         load: What the figure carries, by link [kg]: ``{"right_hand": 5.0}``.
         mode: ``"offline"``: a plan of the whole clip comes first. ``"preview"``: plans know the reference for a while ahead. ``"online"``:
-            frames come in one by one, as they are, and nothing is known of the next: see :class:`DynamicsFilter`.
-        settings: By default one set for all motions.
+            frames come in one by one, as they are, and nothing is known of the next: see :class:`DynamicsFilter`. ``"paper"``: the filter as [DF]
+            prints it, which knows no limits of motors and joints.
+        settings: By default one set for all motions; of mode ``"paper"`` it is :class:`brachiate.filter.paper.Settings`.
         dt: Length of a step [s].
         progress: Whether to show a bar where it takes long.
     """
@@ -80,7 +83,7 @@ def filter_motion(
             raise ArgumentError(f"motion: expected a Motion, as br.read_motion(path) gives, got {doors.shown(motion)}.")
         if ground is not None or made_on is not None or contacts is not None:
             raise ArgumentError("On line nothing is known of the motion beforehand, and the ground is level: no ground, made_on or contacts.")
-        return _filter_online(motion, friction, strength, load, pushes, settings, dt, progress)
+        return _filter_online(motion, friction, strength, load, pushes, _ours(settings, mode), dt, progress)
     reference = motion if isinstance(motion, Reference) else clean(motion, ground=made_on, contacts=contacts, dt=dt)
     source = None
     if ground is not None:
@@ -90,7 +93,9 @@ def filter_motion(
         source, reference = source or reference.original, carrying(reference, load)
     check_pushes(pushes, reference)
     world = world_of(reference, friction, strength)
-    clip = Clip(world, FIGURE, reference, settings, whole=mode == "offline")
+    if mode == PAPER:
+        return filter_clip(world, FIGURE, reference, settings, pushes, source, progress)
+    clip = Clip(world, FIGURE, reference, _ours(settings, mode), whole=mode == "offline")
     simulation = Simulation(world, dt=reference.dt)
     simulation.control(clip.control)
     for shove in pushes:
@@ -98,6 +103,12 @@ def filter_motion(
     seconds = (len(reference) - 1) * reference.dt
     run = simulation.run(seconds, progress, until=lambda _: clip.follower.blame is not None)
     return Filtered.of(clip.body, reference, run, clip.follower.blame, clip.forecast, source)
+
+
+def _ours(settings: FilterSettings | Settings | None, mode: str) -> FilterSettings | None:
+    if isinstance(settings, Settings):
+        raise ArgumentError(f"settings of the paper's filter are for mode={PAPER!r}: mode={mode!r} takes FilterSettings(...).")
+    return settings
 
 
 class Clip:

@@ -8,15 +8,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from brachiate.doors import Array
 from brachiate.errors import ArgumentError
 from brachiate.filter.body import Body
-from brachiate.filter.drawn import draw_strips, plot_both
+from brachiate.filter.drawn import plot_both
+from brachiate.filter.page import page_of
 from brachiate.filter.reference import Reference
+from brachiate.filter.strips import ORIGINAL, RESULT, draw_strips
 from brachiate.filter.touched import forces_on, labels_of
 from brachiate.judge.check import check
 from brachiate.judge.report import Report
@@ -25,6 +27,8 @@ from brachiate.motion.motion import Motion
 from brachiate.plan.centroidal import Plan
 from brachiate.simulate.recording import Recording
 from brachiate.transfer.many import Many
+from brachiate.world.figure import Figure
+from brachiate.world.world import World
 
 FORMAT = "brachiate filter 1"
 RATE = 120.0  # [frames/s] of a BVH file, where the original does not say it
@@ -39,6 +43,15 @@ class Blame(NamedTuple):
     def __str__(self) -> str:
         """Return one line."""
         return f"it fell at {self.time:.2f} s: {self.why}"
+
+
+class Whose(NamedTuple):
+    """A figure of a world, and where its numbers are among the world's, as a :class:`Body` has them."""
+
+    world: World
+    figure: Figure
+    q_at: Array | slice
+    v_at: Array | slice
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +78,14 @@ class Filtered:
 
     @classmethod
     def of(
-        cls, body: Body, reference: Reference, run: Recording, blame: Blame | None, forecast: Plan | None, source: Motion | None = None
-    ) -> Filtered:
+        cls,
+        body: Body | Whose,
+        reference: Reference,
+        run: Recording,
+        blame: Blame | None,
+        forecast: Plan | None,
+        source: Motion | None = None,
+    ) -> Self:
         """Take what belongs to the figure out of a recording."""
         figure, name = reference.figure, body.figure.name
         times, q = reference.times[0] + run.time, run.q[:, body.q_at]
@@ -116,6 +135,11 @@ class Filtered:
                 found[name] = float((np.abs(values[:, known]) / most[known]).max())
         return found
 
+    @property
+    def remark(self) -> str:
+        """What else is to be told of how it was made."""
+        return ""
+
     @cached_property
     def before(self) -> Report:
         """What :func:`brachiate.check` says of the original, at the frames of the reference."""
@@ -142,7 +166,7 @@ class Filtered:
 
     def picture(self, path: str | PathLike[str]) -> None:
         """Draw postures of the original, and below them those of the result at the same moments."""
-        draw_strips(self.reference.original, self.motion, path)
+        draw_strips({ORIGINAL: self.reference.original, RESULT: self.motion}, path)
 
     def metrics(self) -> dict[str, Any]:
         """All figures of merit, as plain values; units are in the names."""
@@ -153,6 +177,7 @@ class Filtered:
             "mass_kg": self.motion.figure.mass,
             "finished": self.finished,
             "why": str(self.blame or ""),
+            "remark": self.remark,
             "seconds": self.motion.duration,
             "seconds_of_reference": float(self.reference.times[-1] - self.reference.times[0]),
             "tracking": self.tracking,
@@ -167,9 +192,10 @@ class Filtered:
         """Write all of it into a folder; returns the files.
 
         ``motion.npz`` (frames, contacts, forces of the ground), ``motion.bvh`` (frames and skeleton as ``source`` has them, or 120 frames a
-        second of the figure's links), ``torques.csv``, ``forces.csv``, ``metrics.json``, ``plot.png`` and ``poses.png``.
+        second of the figure's links), ``torques.csv``, ``forces.csv``, ``metrics.json``, ``plot.png``, ``poses.png``, and ``report.html``,
+        a page with the numbers and pictures in it.
         """
-        folder = Path(folder)
+        folder, metrics = Path(folder), self.metrics()
         try:
             folder.mkdir(parents=True, exist_ok=True)
             files = [self.motion.save(folder / "motion.npz")]
@@ -180,13 +206,15 @@ class Filtered:
             files.append(self._save_torques(folder / "torques.csv"))
             files.append(self._save_forces(folder / "forces.csv"))
             files.append(folder / "metrics.json")
-            files[-1].write_text(json.dumps(self.metrics(), indent=1, allow_nan=False, default=float) + "\n", encoding="utf-8")
+            files[-1].write_text(json.dumps(metrics, indent=1, allow_nan=False, default=float) + "\n", encoding="utf-8")
         except OSError as problem:
             raise ArgumentError(f"{folder}: the results cannot be written ({problem.strerror}). Choose another folder.") from None
         for name, draw in (("plot.png", self.plot), ("poses.png", self.picture)):
             files.append(folder / name)
             draw(files[-1])
-        return files
+        page = folder / "report.html"
+        page.write_text(page_of(metrics, folder, [file.name for file in files]), encoding="utf-8")
+        return [*files, page]
 
     def _save_torques(self, path: Path) -> Path:
         heads, columns = ["time [s]"], [self.motion.times]

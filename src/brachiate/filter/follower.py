@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from brachiate.compiled import Handle
 from brachiate.doors import Array
 from brachiate.errors import StateError
 from brachiate.filter.body import Body
+from brachiate.filter.fallen import why_fallen
 from brachiate.filter.filtered import Blame
 from brachiate.filter.preview import Preview, intervals_for
 from brachiate.filter.settings import FilterSettings
 from brachiate.world.world import World
-
-LOW, ASTRAY, TURNED = 0.3, 0.6, math.radians(60.0)  # [m], [m], [rad] of the pelvis from the reference: beyond, it has fallen
 
 
 class Follower:
@@ -70,16 +68,9 @@ class Follower:
         self._planned -= frames
 
     def _look_whether_fallen(self) -> None:
-        x, y, z, turned = self.preview.feet.room.off.tolist()
-        away = math.hypot(x, y)
-        if self.blame is not None or (-z < LOW and away < ASTRAY and turned < TURNED):
-            return
-        causes = (
-            (-z / LOW, f"the pelvis is {-100 * z:.0f} cm too low"),
-            (away / ASTRAY, f"the pelvis is {100 * away:.0f} cm astray"),
-            (turned / TURNED, f"the pelvis is turned by {math.degrees(turned):.0f} degrees from the reference"),
-        )
-        self.blame = Blame(float(self.body.world.time), max(causes)[1])
+        why = why_fallen(*self.preview.feet.room.off.tolist())
+        if why is not None and self.blame is None:
+            self.blame = Blame(float(self.body.world.time), why)
 
 
 def place(world: World, body: Body, q: Array, v: Array) -> None:

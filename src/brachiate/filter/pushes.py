@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from brachiate import doors
 from brachiate.errors import ArgumentError, MotionFileError
 from brachiate.io.json_text import MOST_BYTES, read_json
 from brachiate.io.motion_text import read_text
 from brachiate.simulate.simulation import Simulation
+from brachiate.world.pushes import Push
+from brachiate.world.world import World
 
 NEEDED, OTHERS = ("link", "x", "y", "z", "at"), ("lasting", "px", "py", "pz")  # columns of a file
 MOST = 10_000  # pushes of a file
@@ -49,11 +50,18 @@ class Shove:
 
     def put_on(self, simulation: Simulation, figure: str) -> None:
         """Let it happen."""
-        world, link = simulation.world, f"{figure}/{self.link}"
-        doors.named(dict.fromkeys(world.figure(figure).model.links), self.link, "link", f"figure {figure!r}")
-        acting: list[Any] = []
-        simulation.at(self.at, lambda: acting.append(world.push(link, self.force, at=self.point)))
+        world, acting = simulation.world, []
+        self.check(world, figure)
+        simulation.at(self.at, lambda: acting.append(self.begin(world, figure)))
         simulation.at(self.at + self.lasting, lambda: world.remove(acting.pop()))
+
+    def check(self, world: World, figure: str) -> None:
+        """Refuse a link that the figure does not have."""
+        doors.named(dict.fromkeys(world.figure(figure).model.links), self.link, "link", f"figure {figure!r}")
+
+    def begin(self, world: World, figure: str) -> Push:
+        """Push, until what is returned is removed."""
+        return world.push(f"{figure}/{self.link}", self.force, at=self.point)
 
 
 def shove_of(text: str) -> Shove:

@@ -12,10 +12,12 @@ from typing import Any
 
 from brachiate import doors
 from brachiate.errors import UnknownName
+from brachiate.scenes.arm import filter_arm
 from brachiate.scenes.blocks import box_slope, dominoes, rocking_block, stack
 from brachiate.scenes.catch import catch_bar
 from brachiate.scenes.circus import trapeze
 from brachiate.scenes.falls import fall, stairs_tumble
+from brachiate.scenes.filtering import filter_kick, filter_push, filter_slope, filter_turn, filter_walk
 from brachiate.scenes.flight import thrown
 from brachiate.scenes.gym import highbar
 from brachiate.scenes.machines import fivebar, scissor_lift, stewart
@@ -29,12 +31,13 @@ from brachiate.scenes.tops import spinning_top
 from brachiate.show.draw import Look
 
 #: Every scene by name: functions whose parameters all have defaults, ``seconds`` and ``dt`` among them,
-#: and ``integrator`` where nothing touches.
+#: and ``integrator`` where nothing touches and nothing is filtered.
 SCENES: Mapping[str, Callable[..., Scene]] = MappingProxyType({
     f.__name__.replace("_", "-"): f
     for f in (
         thrown, highbar, swing, monkey_swing, trapeze, chain_of_people, fourbar, bricard, andrews, fivebar, stewart,
         scissor_lift, fall, stairs_tumble, stand, catch_bar, dominoes, box_slope, rocking_block, stack, spinning_top,
+        filter_arm, filter_walk, filter_kick, filter_slope, filter_turn, filter_push,
     )
 })  # fmt: skip
 

@@ -263,7 +263,9 @@ class PaperFilter:
         touches = self.world.surfaces.touches
         pairs = np.zeros(0, np.int64) if touches is None else touches.areas.pair[s.area[:m]]
         links = [self.world.surfaces.pairs[n] for n in pairs]
+        gaps = [s.gap[i, 0] + P.V[i, : P.corners[i]] @ s.gap[i, 1:] for i in range(m)]
+        depth = max(0.0, -min((float(gap.min()) for gap in gaps), default=0.0))
         return Touched(
             links, X.state[:m].copy(), P.corners[:m].copy(), P.at[: m + 1].copy(), P.V[:m].copy(), s.point[:m].copy(), s.axes[:m].copy(),
-            X.frame[:m].copy(), P.w[:rows].copy(), s.speed[:rows].copy(),
+            X.frame[:m].copy(), P.w[:rows].copy(), s.impulse[:rows].copy(), s.speed[:rows].copy(), depth,
         )  # fmt: skip
