@@ -6,8 +6,8 @@ from brachiate import dynamics, figures, kinematics, manifold, moves, scenes
 from brachiate.errors import BrachiateError
 from brachiate.filter.clean import clean
 from brachiate.filter.filter import filter_motion
-from brachiate.filter.live import DynamicsFilter, Moment
 from brachiate.filter.filtered import Filtered
+from brachiate.filter.live import DynamicsFilter, Moment
 from brachiate.filter.pushes import Shove, load_pushes
 from brachiate.filter.settings import FilterSettings, load_settings
 from brachiate.filter.tune import Tuned, tune
@@ -46,8 +46,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Box", "BrachiateError", "Capsule", "Compound", "Connection", "Cylinder", "Cylindrical", "Data", "DynamicsFilter", "Ellipsoid",
-    "FilterSettings", "Filtered", "Fixed", "Free", "Ground", "HeightField", "Hull", "Joint", "Label", "Labels", "Material", "Mesh", "Model",
-    "ModelBuilder", "Moment", "Motion", "Planar", "Plane", "Prismatic", "Recording", "Report", "Revolute", "Shape", "Shove", "Simulation", "Soft",
-    "Sphere", "Spherical", "Tuned", "Universal", "World", "check", "clean", "cone", "dynamics", "figures", "filter_motion", "kinematics",
-    "load_labels", "load_pushes", "load_settings", "manifold", "moves", "read_model", "read_motion", "retarget", "scenes", "tune",
+    "FilterSettings", "Filtered", "Fixed", "Free", "Ground", "HeightField", "Hull", "Joint", "Label", "Labels", "Material", "Mesh",
+    "Model", "ModelBuilder", "Moment", "Motion", "Planar", "Plane", "Prismatic", "Recording", "Report", "Revolute", "Shape", "Shove",
+    "Simulation", "Soft", "Sphere", "Spherical", "Tuned", "Universal", "World", "check", "clean", "cone", "dynamics", "figures",
+    "filter_motion", "kinematics", "load_labels", "load_pushes", "load_settings", "manifold", "moves", "read_model", "read_motion",
+    "retarget", "scenes", "tune",
 ]  # fmt: skip

@@ -113,4 +113,4 @@ class ContactLog:
         parts = [columns] if n == 1 else [[column[a:b] for column in columns] for a, b in pairwise(ends)]
         of_all = zip(L.residual[:n].tolist(), L.depth[:n].tolist(), L.way[:n].tolist(), strict=True)
         L.count[:] = 0
-        return [Lines(*part, *rest) for part, rest in zip(parts, of_all, strict=True)]
+        return [Lines._make((*part, *rest)) for part, rest in zip(parts, of_all, strict=True)]

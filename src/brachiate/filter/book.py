@@ -31,7 +31,10 @@ BEARING = 16  # points by which a sole bears, at most
 
 
 class Ahead(NamedTuple):
-    """What is known of the reference. Sizes: f frames, m soles, l legs, s stances of a leg. Corners of a sole that bear are bits of a number."""
+    """What is known of the reference. Sizes: f frames, m soles, l legs, s stances of a leg.
+
+    Corners of a sole that bear are bits of a number.
+    """
 
     frames: Ints  # (1,) how many are known
     step: Floats  # (1,) [s] from one to the next

@@ -71,8 +71,8 @@ def filter_motion(
         pushes: Forces from outside, of which the filter knows nothing until they act.
         load: What the figure carries, by link [kg]: ``{"right_hand": 5.0}``.
         mode: ``"offline"``: a plan of the whole clip comes first. ``"preview"``: plans know the reference for a while ahead. ``"online"``:
-            frames come in one by one, as they are, and nothing is known of the next: see :class:`DynamicsFilter`. ``"paper"``: the filter as [DF]
-            prints it, which knows no limits of motors and joints.
+            frames come in one by one, as they are, and nothing is known of the next, see :class:`DynamicsFilter`. ``"paper"``: the filter
+            as [DF] prints it, which knows no limits of motors and joints.
         settings: By default one set for all motions; of mode ``"paper"`` it is :class:`brachiate.filter.paper.Settings`.
         dt: Length of a step [s].
         progress: Whether to show a bar where it takes long.
@@ -82,7 +82,9 @@ def filter_motion(
         if not isinstance(motion, (Motion, Reference)):
             raise ArgumentError(f"motion: expected a Motion, as br.read_motion(path) gives, got {doors.shown(motion)}.")
         if ground is not None or made_on is not None or contacts is not None:
-            raise ArgumentError("On line nothing is known of the motion beforehand, and the ground is level: no ground, made_on or contacts.")
+            raise ArgumentError(
+                "On line nothing is known of the motion beforehand, and the ground is level: no ground, made_on or contacts."
+            )
         return _filter_online(motion, friction, strength, load, pushes, _ours(settings, mode), dt, progress)
     reference = motion if isinstance(motion, Reference) else clean(motion, ground=made_on, contacts=contacts, dt=dt)
     source = None
@@ -136,9 +138,8 @@ class Clip:
         self.schedule.mark_long_flights(settings.long_flight)
         self.body = Body(world, figure, self.schedule.soles, settings, reference.dt)
         place(world, self.body, reference.q[0], reference.v[0])
-        friction = world.surfaces.material.friction
         #: Of the whole clip, if there is one: how far the reference is from what is possible.
-        self.forecast: Plan | None = plan_whole(self.schedule, self.body, settings, height, friction) if whole else None
+        self.forecast: Plan | None = plan_whole(self.schedule, self.body, settings, height) if whole else None
         self.follower = Follower(self.body, self.schedule.handle, settings, height, reference.dt)
         self.frame = 0
 

@@ -34,8 +34,7 @@ class Follower:
         recall: Callable[[], bool] | None = None,
     ) -> None:  # fmt: skip
         self.body, self.ahead, self.settings, self.dt = body, ahead, settings, dt
-        friction = body.world.surfaces.material.friction
-        self.preview = Preview(ahead, body, settings, height, friction, intervals_for(settings.preview), blind, k)
+        self.preview = Preview(ahead, body, settings, height, intervals_for(settings.preview), blind, k)
         self._recall = recall
         self._planned, self._standing = -1, self.preview.feet.standing
         self.blame: Blame | None = None  #: why it gave up
@@ -63,6 +62,11 @@ class Follower:
             self.preview.plan(k, -1.0 if first else since)
             self._planned, self._standing = k, standing
 
+    def take_over(self, body: Body) -> None:
+        """Go on with another room of the same body, in a world to which something has come."""
+        body.control.stands[:] = self.body.control.stands
+        self.body = self.preview.body = body
+
     def forget(self, frames: int) -> None:
         """Count frames from another one on: so many before it are forgotten."""
         self._planned -= frames
@@ -78,4 +82,3 @@ def place(world: World, body: Body, q: Array, v: Array) -> None:
     all_q, all_v = world.q.copy(), world.v.copy()
     all_q[body.q_at], all_v[body.v_at] = q, v
     world.q, world.v = all_q, all_v
-

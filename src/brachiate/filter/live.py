@@ -66,8 +66,8 @@ class Moment:
 class DynamicsFilter:
     """Makes a body do what it can of a reference that comes in frame by frame.
 
-    The first frames are only listened to. Then the body is put where the reference is, and each frame moves it on by one step. The world may
-    be pushed, and changed otherwise, between steps.
+    The first frames are only listened to. Then the body is put where the reference is, and each frame moves it on by one step. Between
+    steps the world may change: pushes, friction, the height of the ground (``ground``), other figures that come in.
 
     Args:
         world: In which things touch, with the figure in it.
@@ -79,7 +79,14 @@ class DynamicsFilter:
     """
 
     def __init__(
-        self, world: World, figure: str, settings: FilterSettings | None = None, *, preview: float = 0.0, dt: float = 0.002, ground: float = 0.0
+        self,
+        world: World,
+        figure: str,
+        settings: FilterSettings | None = None,
+        *,
+        preview: float = 0.0,
+        dt: float = 0.002,
+        ground: float = 0.0,
     ) -> None:
         model = world.figure(figure).model
         check_world(world, figure, settings)
@@ -94,6 +101,16 @@ class DynamicsFilter:
         self._waits = round(self.preview / self.dt)
         self._joints = {name: joint.v for name, joint in model.joints.items()}
         self.follower: Follower | None = None
+        self._model = world.model  # another one when a figure comes in
+
+    @property
+    def ground(self) -> float:
+        """Height of what it is to stand on [m]; can be set."""
+        return float(self.stream.senses.ground[0])
+
+    @ground.setter
+    def ground(self, height: float) -> None:
+        self.stream.senses.ground[0] = doors.number(height, "ground")
 
     @property
     def blame(self) -> Blame | None:
@@ -110,7 +127,7 @@ class DynamicsFilter:
         return self._moment()
 
     def take(self, frame: ArrayLike) -> bool:
-        """Take in a frame only. Returns whether enough is known for a step; the body is put where the reference is when this is first so."""
+        """Take in a frame only. Returns whether enough is known for a step; when it first is, the body is put where the reference is."""
         if self.blame is not None:
             raise StateError(f"The figure has fallen: {self.blame}. Begin anew with another filter.")
         if len(self.stream) >= self.stream.capacity - ROOM // 4:
@@ -125,6 +142,9 @@ class DynamicsFilter:
         """Set the torques of the next step."""
         if self.follower is None:
             raise StateError("Nothing is known of the reference yet: take frames first.")
+        if self.world.model is not self._model:
+            self._model = self.world.model
+            self.follower.take_over(self._body())
         self.follower.control(self.frame)
         self.frame += 1
 
@@ -138,10 +158,13 @@ class DynamicsFilter:
     def _begin(self) -> None:
         """Put the body where the reference is."""
         stream, k = self.stream, self.frame
-        body = Body(self.world, self.figure, stream.soles, self.settings, self.dt)
+        body = self._body()
         nq, nv = stream.model.nq, stream.model.nv
         place(self.world, body, stream.room.q[k * nq : (k + 1) * nq], stream.room.v[k * nv : (k + 1) * nv])
         self.follower = Follower(body, stream.handle, self.settings, self.height, self.dt, self.settings.blind, k, self.stream.recall)
+
+    def _body(self) -> Body:
+        return Body(self.world, self.figure, self.stream.soles, self.settings, self.dt)
 
     def _moment(self) -> Moment:
         follower, world = self.follower, self.world

@@ -34,14 +34,20 @@ class Preview:
         body: That it is for.
         settings: For this body.
         height: Of it [m].
-        friction: Of feet and ground.
         lengths: Of intervals [s].
         blind: [s] for which plans go on beyond what is known; 0 if nothing comes after that.
         k: Frame with which it begins.
     """
 
     def __init__(
-        self, ahead: Handle, body: Body, settings: FilterSettings, height: float, friction: float, lengths: Array, blind: float = 0.0, k: int = 0
+        self,
+        ahead: Handle,
+        body: Body,
+        settings: FilterSettings,
+        height: float,
+        lengths: Array,
+        blind: float = 0.0,
+        k: int = 0,
     ) -> None:
         self.ahead, self.body, self.lengths = ahead, body, lengths
         room = ahead.rooms[0]
@@ -55,7 +61,6 @@ class Preview:
             gravity=gravity,
             settings=settings.plan,
         )
-        self.planner.outlook.friction[:] = friction
         self.feet = Footwork(room, settings, self.planner.settings.freeze, len(lengths), self.planner.landings, blind)
         self.status = 0
         status = start(body.world.data.key, body.reference.key, body.key, ahead.key, self.feet.key, k)
@@ -65,6 +70,7 @@ class Preview:
     def plan(self, k: int, elapsed: float) -> None:
         """Plan from frame k on, and let the body and its feet go that way; ``elapsed``: since the last plan [s], negative to forget it."""
         body, feet, planner = self.body, self.feet, self.planner
+        planner.outlook.friction[:] = body.world.surfaces.material.friction
         N = foresee(body.world.data.key, body.key, self.ahead.key, feet.key, planner.key, k, self.lengths, planner.feet)
         self.status = planner.find(N, elapsed)
         heed(body.key, self.ahead.key, feet.key, planner.key, k)
@@ -75,10 +81,10 @@ class Preview:
         return self.planner.told(int(self.feet.room.planned[0]), self.status)
 
 
-def plan_whole(schedule: Schedule, body: Body, settings: FilterSettings, height: float, friction: float) -> Plan:
+def plan_whole(schedule: Schedule, body: Body, settings: FilterSettings, height: float) -> Plan:
     """Plan all of a reference at once, and let the schedule have the body and its feet go as planned."""
     count = max(int((len(schedule) - 1) * schedule.dt / STEP), FEWEST)
-    preview = Preview(schedule.handle, body, settings, height, friction, np.full(count, STEP))
+    preview = Preview(schedule.handle, body, settings, height, np.full(count, STEP))
     preview.plan(0, -1.0)
     plan = preview.told
     _take_on(schedule, plan, preview.feet.room.nodes[: len(plan.centre)], preview.feet)

@@ -108,7 +108,7 @@ def track(T, X, dt, first):
 
 @kernel
 def put_feature(T, X, f):
-    """What a frame is recognized by: joints and their speeds, how the root is tilted, its height; not where it is, nor which way it faces."""
+    """What a frame is recognized by: joints and speeds, how the root is tilted, its height; not where it is, nor which way it faces."""
     n = X.feature_size[0]
     at = f * n
     for e in range(T.kind.shape[0]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,8 +13,8 @@ from brachiate.compiled import Handle, fields_of
 from brachiate.errors import ArgumentError
 from brachiate.filter.book import CORNERS, Ahead, Footing
 from brachiate.filter.feet import feet_of, in_link
-from brachiate.filter.schedule import Sole, ahead_of
 from brachiate.filter.recall import recall
+from brachiate.filter.schedule import Sole, ahead_of
 from brachiate.filter.senses import Senses, sense
 from brachiate.filter.settings import FilterSettings
 from brachiate.model.data import Data
@@ -77,7 +78,21 @@ class Stream:
 
     def _senses(self, legs: int, ground: float) -> Senses:
         model, m = self.model, len(self.soles)
-        length = {"gain": 4, "limb": m, "hip": m, "leg_length": m, "lowest": m, "falls": m, "since": legs, "load": legs, "doubt": legs, "changed": legs, "floor": 1, "ground": 1, "jumps": 1}
+        length = {
+            "gain": 4,
+            "limb": m,
+            "hip": m,
+            "leg_length": m,
+            "lowest": m,
+            "falls": m,
+            "since": legs,
+            "load": legs,
+            "doubt": legs,
+            "changed": legs,
+            "floor": 1,
+            "ground": 1,
+            "jumps": 1,
+        }
         length |= dict.fromkeys(("corner", "down", "rest", "place", "weight"), CORNERS * m) | dict.fromkeys(("last_speed", "last_spin"), 3)
         size = sum(4 if kind >= BALL else 1 for kind in model.tree.kind) + model.nv
         length |= {"known": 1, "first": 1, "span_known": legs, "kept": 3 * legs, "feature": self.capacity * size, "feature_size": 1}
@@ -99,8 +114,7 @@ class Stream:
                 while model.tree.parent[chain[-1]] >= 0:
                     chain.append(int(model.tree.parent[chain[-1]]))
                 room.hip[n] = chain[-2] if len(chain) > 1 else chain[-1]
-                steps = zip(chain[:-2], chain[1:-1], strict=True)
-                room.leg_length[n] = sum(float(np.linalg.norm(poses.x[a, 0] - poses.x[b, 0])) for a, b in steps)
+                room.leg_length[n] = sum(float(np.linalg.norm(poses.x[a, 0] - poses.x[b, 0])) for a, b in pairwise(chain[:-1]))
         return room
 
     def __len__(self) -> int:
@@ -116,7 +130,7 @@ class Stream:
         """Take in the next frame: a configuration of the figure."""
         raw = doors.reals(frame, "frame", f"{self.model.nq} numbers")
         if raw.shape != (self.model.nq,):
-            raise ArgumentError(f"frame: expected {self.model.nq} numbers, as many as {self.model.name!r} has coordinates, got {raw.shape}.")
+            raise ArgumentError(f"frame: expected {self.model.nq} numbers, the coordinates of {self.model.name!r}, got {raw.shape}.")
         if not np.isfinite(raw).all():
             n = int(np.flatnonzero(~np.isfinite(raw))[0])
             raise ArgumentError(f"frame: {self._names[n]!r} is {raw[n]}, not a number. Leave such frames out, or repeat the last one.")
@@ -127,7 +141,7 @@ class Stream:
         k = int(self.senses.jumps[0])
         if k >= 0:
             raise ArgumentError(
-                f"frame: {self._names_v[k]!r} jumps, by {abs(self.senses.e[k]):.2f} m or rad from where it was going. The frame was not taken: "
+                f"frame: {self._names_v[k]!r} jumps by {abs(self.senses.e[k]):.2f} m or rad from where it was going. It was not taken: "
                 f"send frames every {1000 * self.dt:g} ms, or begin anew with another filter."
             )
 

@@ -15,7 +15,7 @@ from brachiate import doors, moves
 from brachiate.clip import turns
 from brachiate.doors import Array
 from brachiate.filter.clean import clean
-from brachiate.filter.filter import FIGURE, DynamicsFilter, world_of
+from brachiate.filter.filter import FIGURE, Clip, world_of
 from brachiate.filter.filtered import Filtered
 from brachiate.filter.paper.clips import PaperFiltered, filter_clip
 from brachiate.filter.pushes import Shove
@@ -81,9 +81,9 @@ class Filtering(Scene):
     ) -> None:
         world = world_of(reference)
         self.reference, self.pushes, self.names, self.shown = reference, pushes, names, shown
-        self.follower = DynamicsFilter(world, FIGURE, reference, mode="offline")
+        self.clip = Clip(world, FIGURE, reference, whole=True)
         simulation = Simulation(world, dt=reference.dt)
-        simulation.control(self.follower.control)
+        simulation.control(self.clip.control)
         for push in pushes:
             push.put_on(simulation, FIGURE)
         super().__init__(name, title, about, world, simulation, seconds, passive=False)
@@ -95,8 +95,8 @@ class Filtering(Scene):
 
     def filtered(self, run: Recording) -> Filtered:
         """What ours has made of it."""
-        f = self.follower
-        return Filtered.of(f.body, self.reference, run, f.blame, f.forecast)
+        clip = self.clip
+        return Filtered.of(clip.body, self.reference, run, clip.follower.blame, clip.forecast)
 
     def rows(self, run: Recording) -> dict[str, Motion]:
         """Motions to be seen below each other, with forces that act on them."""
