@@ -40,7 +40,7 @@ def test_it_tells_and_writes(squat, tmp_path):
     [
         (("--trials", "0"), "trials"),
         (("--strength", "much"), "none for motors"),
-        (("--mode", "x"), "preview, offline"),
+        (("--mode", "x"), "offline, preview, online"),
         (("wlak",), "walk"),
     ],
 )

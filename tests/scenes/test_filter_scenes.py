@@ -32,7 +32,7 @@ def test_the_arm_lets_its_shoulder_go(tmp_path):
 
 def test_the_walk_is_walked(tmp_path):
     scene, run = played("filter-walk", tmp_path, seconds=1.5)
-    assert scene.follower.blame is None
+    assert scene.clip.follower.blame is None
     rows = scene.rows(run)
     assert list(rows) == [ORIGINAL, PUBLISHED, RESULT]
     before, after = scene.filtered(run).before.summary, scene.filtered(run).check().summary
@@ -42,14 +42,14 @@ def test_the_walk_is_walked(tmp_path):
 
 def test_the_kick_is_done_where_the_published_filter_falls(tmp_path):
     scene, run = played("filter-kick", tmp_path)
-    assert scene.follower.blame is None
+    assert scene.clip.follower.blame is None
     assert scene.published.blame is not None
     assert len(scene.rows(run)[PUBLISHED]) < len(run)
 
 
 def test_the_slope_goes_down(tmp_path):
     scene, run = played("filter-slope", tmp_path, seconds=1.6)
-    assert scene.follower.blame is None
+    assert scene.clip.follower.blame is None
     moved = run.q[-1, :3] - run.q[0, :3]
     assert moved[2] == pytest.approx(-np.tan(np.radians(10.0)) * moved[0], abs=0.06)
     assert moved[0] > 1.5
@@ -63,7 +63,7 @@ def test_two_walks_make_a_turn(tmp_path):
     angles = np.degrees(heading(turned.q[-60:, 3:7]) - heading(walk.q[-60:, 3:7]))
     assert angles == pytest.approx(30.0, abs=1e-6)
     scene, run = played("filter-turn", tmp_path)
-    assert scene.follower.blame is None
+    assert scene.clip.follower.blame is None
     way = run.q[-1, :2] - run.q[-600, :2]
     assert np.degrees(np.arctan2(way[1], way[0])) == pytest.approx(30.0, abs=4.0)
     with pytest.raises(ArgumentError, match="cut"):
@@ -72,7 +72,7 @@ def test_two_walks_make_a_turn(tmp_path):
 
 def test_who_is_pushed_stays_up(tmp_path):
     scene, run = played("filter-push", tmp_path, seconds=1.5)
-    assert scene.follower.blame is None
+    assert scene.clip.follower.blame is None
     forward = run.q[:, 0] - run.q[int(0.45 / 0.002), 0]
     assert np.abs(forward[run.time < 0.45]).max() < 0.01
     assert 0.03 < forward.max() < 0.2

@@ -299,7 +299,7 @@ def tune(
     seconds: Annotated[float | None, typer.Option(help="No new one is tried after this time [s].")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the settings to this file (.json), for filter --settings.")] = None,
     strength: Annotated[str, typer.Option(help="Of motors, times what they have; none: no limit.")] = "1",
-    mode: Annotated[str, typer.Option(help="offline or preview, as for filter.")] = "offline",
+    mode: Annotated[str, typer.Option(help="offline, preview or online, as for filter.")] = "offline",
 ) -> None:
     """Search for settings of the filter under which these motions are finished, and followed most closely."""
     from brachiate.cli.tune import run  # noqa: PLC0415

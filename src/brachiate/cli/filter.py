@@ -40,6 +40,7 @@ FILES = {
     "poses.png": "original above, filtered below",
     "report.html": "numbers and pictures on one page, for a browser",
 }
+REASONS = 6  # that are told
 #: How to say otherwise what has no option of its own name.
 ELSEWHERE = {"ground": "--made-on", "smooth": "clean(smooth=...)", "cutoff": "check(cutoff=...)"}
 
@@ -150,9 +151,22 @@ def tell(before: Report, filtered: Filtered, console: Console) -> None:
         highlight=False,
         soft_wrap=True,
     )
+    if filtered.forecast is not None:
+        console.print(f"by a plan of the whole: {filtered.forecast}", highlight=False, soft_wrap=True)
     most = sorted(filtered.effort_share.items(), key=lambda item: -item[1])[:4]
     torques = ", ".join(f"{name} {filtered.effort[name]:.0f} N·m ({100 * share:.0f} %)" for name, share in most)
     console.print(f"largest torques, of the body's own limits: {escape(torques) or 'no limit is known'}", highlight=False, soft_wrap=True)
+    tell_reasons(filtered, console)
+
+
+def tell_reasons(filtered: Filtered, console: Console) -> None:
+    """Print what kept it from being the original, as far as it took longest."""
+    longest = sorted(filtered.reasons, key=lambda reason: reason.start - reason.end)[:REASONS]
+    for reason in sorted(longest, key=lambda reason: reason.start):
+        console.print(f"  [dim]{escape(str(reason))}[/]", highlight=False, soft_wrap=True)
+    if len(filtered.reasons) > len(longest):
+        rest = len(filtered.reasons) - len(longest)
+        console.print(f"  [dim]and {rest} shorter ones: see metrics.json[/]", highlight=False, soft_wrap=True)
 
 
 def exactness(filtered: Filtered) -> str:

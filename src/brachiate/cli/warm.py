@@ -100,7 +100,8 @@ def _warm_contact() -> None:
 def _warm_filter() -> None:
     """The same for the dynamics filter and its plans, by a fifth of a second of a squat; and what is for studies: the paper's filter."""
     squat = motion_of(br.moves.make("squat", seconds=0.5))
-    filter_motion(squat.frames(slice(0, 25)), progress=False)
+    for mode in ("offline", "online"):
+        filter_motion(squat.frames(slice(0, 25)), mode=mode, progress=False)
     program = Handle(program_for(6, 4, 4))
     solve_program(program.key)
     StagedLeastSquares(1, 1, 0, 1).solve([0.0])

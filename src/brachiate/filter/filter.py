@@ -22,6 +22,7 @@ from brachiate.filter.clean import clean
 from brachiate.filter.doubts import check_given, check_pushes
 from brachiate.filter.filtered import Filtered
 from brachiate.filter.follower import Follower, place
+from brachiate.filter.forecast import Forecast
 from brachiate.filter.live import DynamicsFilter
 from brachiate.filter.loads import carrying
 from brachiate.filter.paper.clips import PAPER, filter_clip
@@ -36,11 +37,11 @@ from brachiate.motion.course import Course
 from brachiate.motion.ground import Ground
 from brachiate.motion.labels import Labels
 from brachiate.motion.motion import Motion
-from brachiate.plan.centroidal import Plan
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.world import World
 
-MODES = ("offline", "preview", "online", PAPER)
+OURS = ("offline", "preview", "online")
+MODES = (*OURS, PAPER)
 FIGURE, FLOOR = "man", "floor"
 
 
@@ -139,7 +140,7 @@ class Clip:
         self.body = Body(world, figure, self.schedule.soles, settings, reference.dt)
         place(world, self.body, reference.q[0], reference.v[0])
         #: Of the whole clip, if there is one: how far the reference is from what is possible.
-        self.forecast: Plan | None = plan_whole(self.schedule, self.body, settings, height) if whole else None
+        self.forecast: Forecast | None = plan_whole(self.schedule, self.body, settings, height) if whole else None
         self.follower = Follower(self.body, self.schedule.handle, settings, height, reference.dt)
         self.frame = 0
 

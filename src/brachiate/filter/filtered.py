@@ -16,7 +16,9 @@ from brachiate.doors import Array
 from brachiate.errors import ArgumentError
 from brachiate.filter.body import Body
 from brachiate.filter.drawn import plot_both
+from brachiate.filter.forecast import Forecast
 from brachiate.filter.page import page_of
+from brachiate.filter.reasons import Reason, reasons_of
 from brachiate.filter.reference import Reference
 from brachiate.filter.strips import ORIGINAL, RESULT, draw_strips
 from brachiate.filter.touched import forces_on, labels_of
@@ -24,7 +26,6 @@ from brachiate.judge.check import check
 from brachiate.judge.report import Report
 from brachiate.motion.course import Course
 from brachiate.motion.motion import Motion
-from brachiate.plan.centroidal import Plan
 from brachiate.simulate.recording import Recording
 from brachiate.transfer.many import Many
 from brachiate.world.figure import Figure
@@ -64,8 +65,9 @@ class Filtered:
         torques: Of every joint by name: (f, n) [N·m or N], each of the step that led to its frame.
         run: The recording, of the whole world: forces of contact, centres of pressure, plots.
         blame: When and why it gave up; None if it did not.
-        forecast: The plan of the whole clip, if one was made.
+        forecast: How far the reference is from what the body as a whole can do, by a plan of the whole clip; if one was made.
         source: The original on the ground it was made on, if that was another one.
+        whose: Name of the figure in the recording.
     """
 
     reference: Reference
@@ -73,8 +75,9 @@ class Filtered:
     torques: Mapping[str, Array]
     run: Recording
     blame: Blame | None
-    forecast: Plan | None
+    forecast: Forecast | None
     source: Motion | None = None
+    whose: str = "man"
 
     @classmethod
     def of(
@@ -83,7 +86,7 @@ class Filtered:
         reference: Reference,
         run: Recording,
         blame: Blame | None,
-        forecast: Plan | None,
+        forecast: Forecast | None,
         source: Motion | None = None,
     ) -> Self:
         """Take what belongs to the figure out of a recording."""
@@ -93,7 +96,7 @@ class Filtered:
         motion = Motion(figure, times, q, reference.original.name, reference.guesses, contacts=labels, forces=forces_on(run, name))
         torque = run.torque[:, body.v_at]
         torques = {name: torque[:, joint.v] for name, joint in figure.joints.items() if not np.all(torque[:, joint.v] == 0.0)}
-        return cls(reference, motion, torques, run, blame, forecast, source)
+        return cls(reference, motion, torques, run, blame, forecast, source, body.figure.name)
 
     @property
     def finished(self) -> bool:
@@ -141,6 +144,19 @@ class Filtered:
         return ""
 
     @cached_property
+    def strength(self) -> Array:
+        """What the motors had, of every coordinate of the figure: (nv,) [N·m or N]."""
+        model, most = self.run.model, np.zeros(self.motion.figure.nv)
+        for name, joint in self.motion.figure.joints.items():
+            most[joint.v] = model.effort[model.joints[f"{self.whose}/{name}"].v]
+        return most
+
+    @cached_property
+    def reasons(self) -> list[Reason]:
+        """What kept it from being the original: motors and joints at their limits, pressure at the edge, what slid, steps elsewhere."""
+        return reasons_of(self)
+
+    @cached_property
     def before(self) -> Report:
         """What :func:`brachiate.check` says of the original, at the frames of the reference."""
         return check(self.source or self.reference.original)
@@ -185,6 +201,8 @@ class Filtered:
             "after": self.check().summary,
             "peak_torque_Nm": self.effort,
             "peak_torque_share_of_limit": self.effort_share,
+            "forecast": None if self.forecast is None else self.forecast.summary,
+            "reasons": [reason._asdict() for reason in self.reasons],
             "assumed": [guess._asdict() for guess in self.motion.guesses],
         }
 

@@ -11,6 +11,7 @@ from brachiate.filter.body import Body
 from brachiate.filter.book import Ahead
 from brachiate.filter.cycle import foresee, heed, start
 from brachiate.filter.footwork import Footwork
+from brachiate.filter.forecast import Forecast
 from brachiate.filter.foresight import FEWEST
 from brachiate.filter.schedule import Schedule
 from brachiate.filter.settings import FilterSettings
@@ -81,14 +82,20 @@ class Preview:
         return self.planner.told(int(self.feet.room.planned[0]), self.status)
 
 
-def plan_whole(schedule: Schedule, body: Body, settings: FilterSettings, height: float) -> Plan:
-    """Plan all of a reference at once, and let the schedule have the body and its feet go as planned."""
+def plan_whole(schedule: Schedule, body: Body, settings: FilterSettings, height: float) -> Forecast:
+    """Plan all of a reference at once, and let the schedule have the body and its feet go as planned.
+
+    Returns how far that is from the reference.
+    """
     count = max(int((len(schedule) - 1) * schedule.dt / STEP), FEWEST)
     preview = Preview(schedule.handle, body, settings, height, np.full(count, STEP))
     preview.plan(0, -1.0)
     plan = preview.told
-    _take_on(schedule, plan, preview.feet.room.nodes[: len(plan.centre)], preview.feet)
-    return plan
+    nodes = preview.feet.room.nodes[: len(plan.centre)].copy()
+    there = schedule.centre[np.minimum(np.rint(nodes / schedule.dt).astype(int), len(schedule) - 1)]
+    forecast = Forecast(schedule.reference.times[0] + nodes, plan.centre - there, plan.turn)
+    _take_on(schedule, plan, nodes, preview.feet)
+    return forecast
 
 
 def _take_on(S: Schedule, plan: Plan, nodes: Array, feet: Footwork) -> None:

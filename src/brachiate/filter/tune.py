@@ -14,7 +14,7 @@ import numpy as np
 from brachiate import doors
 from brachiate.errors import ArgumentError, BrachiateError, MotionError
 from brachiate.filter.clean import clean
-from brachiate.filter.filter import MODES, filter_motion
+from brachiate.filter.filter import OURS, filter_motion
 from brachiate.filter.reference import Reference
 from brachiate.filter.settings import FilterSettings
 from brachiate.motion.bar import Bar
@@ -109,7 +109,7 @@ def tune(
     optuna = _optuna()
     trials, strength = doors.whole(trials, "trials", least=1), doors.number(strength, "strength", above=0.0, most=math.inf)
     seconds = math.inf if seconds is None else doors.number(seconds, "seconds", above=0.0)
-    doors.one_of(mode, MODES, "mode")
+    doors.one_of(mode, OURS, "mode")
     clips = _clips(motions, progress)
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=SEED))
     study.enqueue_trial({name: value_of(FilterSettings(), name) for name in SEARCHED})

@@ -1,0 +1,92 @@
+"""Why a filtered motion is not the original, and how far from possible it is beforehand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import brachiate as br
+from brachiate import moves
+from brachiate.filter.clean import clean
+from brachiate.filter.filter import filter_motion
+from brachiate.filter.filtered import Filtered
+from brachiate.filter.forecast import HARD, Forecast
+from brachiate.filter.reasons import AT_EDGE, LIMIT, MOTOR, STEPPED, reasons_of
+from brachiate.filter.reference import Reference
+from brachiate.motion.motion import motion_of
+
+DT = 0.002
+
+
+@pytest.fixture(scope="module")
+def squat() -> Reference:
+    return clean(motion_of(moves.make("squat", seconds=1.2)), dt=DT)
+
+
+@pytest.fixture(scope="module")
+def weak(squat: Reference) -> Filtered:
+    return filter_motion(squat, strength=0.12, progress=False)
+
+
+@pytest.fixture(scope="module")
+def pushed() -> Filtered:
+    shove = br.Shove("spine2", (0.0, 250.0, 0.0), at=0.8, lasting=0.1)
+    return filter_motion(motion_of(moves.make("walk", seconds=2.4)), strength=np.inf, pushes=[shove], progress=False)
+
+
+def test_motors_that_are_at_their_limit_are_named(weak):
+    motors = [reason for reason in weak.reasons if reason.what == MOTOR]
+    assert {"left_knee", "right_knee"} <= {reason.which for reason in motors}
+    model = weak.motion.figure
+    for reason in motors:
+        inside = (weak.motion.times >= reason.start - 1e-9) & (weak.motion.times <= reason.end + 1e-9)
+        most = 0.12 * model.effort[model.joints[reason.which].v]
+        full = np.any(np.abs(weak.torques[reason.which][inside]) >= 0.999 * most, axis=1)
+        assert full[0]
+        assert full[-1]
+        assert full.mean() > 0.3  # short gaps are bridged
+        assert reason.unit == "deg"
+
+
+def test_those_that_are_strong_enough_are_not(squat):
+    done = filter_motion(squat, strength=np.inf, progress=False)
+    assert not [reason for reason in done.reasons if reason.what in (MOTOR, LIMIT, STEPPED)]
+
+
+def test_steps_that_a_push_makes_go_elsewhere(pushed):
+    steps = [reason for reason in pushed.reasons if reason.what == STEPPED]
+    assert steps
+    assert all(reason.end > 0.8 for reason in steps)
+    assert max(reason.off for reason in steps) > 5.0
+    assert [reason for reason in pushed.reasons if reason.what == AT_EDGE and reason.end > 0.8]
+
+
+def test_they_are_told_in_words_and_written(weak, tmp_path):
+    line = str(next(reason for reason in weak.reasons if reason.which == "left_knee"))
+    assert line.startswith("left_knee: its motor was at its limit (")
+    assert "deg off" in line
+    assert weak.metrics()["reasons"] == [reason._asdict() for reason in reasons_of(weak)]
+
+
+def test_a_forecast_of_what_is_possible_is_nothing():
+    nothing = Forecast(np.linspace(0.0, 1.0, 5), np.zeros((5, 3)), np.zeros((5, 3)))
+    assert nothing.score == 0.0
+    assert "nearly as it is" in str(nothing)
+    off = np.zeros((5, 3))
+    off[3, 0] = 2.0 * HARD
+    far = Forecast(nothing.times, off, nothing.turned)
+    assert far.score == pytest.approx(2.0 / np.sqrt(5.0))
+    assert far.worst == pytest.approx(0.75)
+    assert far.summary["centre_max_cm"] == pytest.approx(200.0 * HARD)
+
+
+def test_a_squat_is_easier_than_a_jump(weak):
+    jump = filter_motion(motion_of(moves.make("jump")), strength=np.inf, progress=False)
+    assert weak.forecast is not None
+    assert jump.forecast is not None
+    assert weak.forecast.score < 0.25
+    assert jump.forecast.score > 2.0 * weak.forecast.score
+
+
+def test_without_a_plan_of_the_whole_there_is_no_forecast(squat):
+    assert filter_motion(squat, mode="preview", progress=False).forecast is None
