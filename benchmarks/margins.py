@@ -30,6 +30,8 @@ from brachiate.filter.filter import MODES, filter_motion
 from brachiate.filter.pushes import Shove
 from brachiate.filter.reference import Reference
 from brachiate.filter.settings import FilterSettings
+from brachiate.model.model import Model
+from brachiate.model.shapes import Box
 from clips import DEEPMIMIC, named
 
 SIX = ("walk", "run", "spinkick", "jump", "kick", "punch")
@@ -48,23 +50,39 @@ class Case(NamedTuple):
     style: str = "default"
     mass: float = 1.0  # times its own
     friction: float | None = None
+    feet: float = 1.0  # times as long and as wide
     dt: float = 0.002
     push: tuple[float, float, float] | None = None  # speed [m/s], direction [rad], time [s]
     mode: str = "offline"
 
 
 @cache
-def reference(clip: str, style: str, mass: float, dt: float) -> Reference:
+def reference(clip: str, style: str, mass: float, feet: float, dt: float) -> Reference:
     motion, hold = named(DEEPMIMIC + clip)
     if mass != 1.0:
         motion, hold = named(DEEPMIMIC + clip, mass=mass * motion.figure.mass)
-    return clean(motion, hold=hold, style=style, dt=dt)
+    return clean(replace(motion, figure=with_feet(motion.figure, feet)), hold=hold, style=style, dt=dt)
+
+
+def with_feet(model: Model, factor: float) -> Model:
+    """The same figure with longer and wider feet: boxes, as DeepMimic's are."""
+    if factor == 1.0:
+        return model
+    links = []
+    for link in model.links.values():
+        shapes = link.shapes
+        if link.name.endswith("_foot"):
+            shapes = tuple(replace(box, size=box.size * (factor, factor, 1.0)) for box in shapes if isinstance(box, Box))
+            if len(shapes) != len(link.shapes):
+                raise SystemExit(f"{link.name}: a foot that is no box cannot be made larger here.")
+        links.append(replace(link, shapes=shapes))
+    return Model(model.name, links, *model._parts()[1:])
 
 
 def tried(case: Case) -> dict[str, Any]:
     """What becomes of it."""
     try:
-        made = reference(case.clip, case.style, case.mass, case.dt)
+        made = reference(case.clip, case.style, case.mass, case.feet, case.dt)
         pushes = []
         if case.push is not None:
             speed, way, at = case.push
@@ -97,6 +115,7 @@ def settings_cases(mode: str) -> Iterator[Case]:
 def body_cases(mode: str) -> Iterator[Case]:
     for clip in FOUR:
         yield from (Case(f"mass x{m:g}", clip, mass=m, mode=mode) for m in (0.8, 1.2))
+        yield from (Case(f"feet x{f:g}", clip, feet=f, mode=mode) for f in (0.85, 1.15))
         yield from (Case(f"friction {mu:g}", clip, friction=mu, mode=mode) for mu in (0.5, 0.65, 1.0))
         yield from (Case(f"step {1000 * dt:g} ms", clip, dt=dt, mode=mode) for dt in (0.001, 0.003, 0.004))
         yield from (Case(f"clean-up {style}", clip, style=style, mode=mode) for style in ("default", "light"))
