@@ -61,7 +61,8 @@ class Program(NamedTuple):
     lived: Ints  # (K,) scratch: likewise
     made: Ints  # (R,) scratch: number of the row among those whose products are known, from 1 on; 0 if it is none of them
     list: Ints  # (R,) scratch: rows in the matrix, those that pull first
-    X: Floats  # (n R,) scratch: columns of C, of the rows whose products are known
+    unit: Floats  # (n,) scratch: w^-½
+    X: Floats  # (n R,) scratch: C w^-½ of the rows whose products are known, column by column
     G: Floats  # (R R,) scratch: C w⁻¹ Cᵀ of these
     open: Floats  # (R,) scratch: d − C â
     size: Floats  # (R,) scratch: of a row's numbers
@@ -83,7 +84,7 @@ def program_for(n: int, rows: int, rays: int) -> Program:
     stride = -(-rows // 4) * 4
     length = {"count": 7, "light": 1, "D": stride * rays} | dict.fromkeys(("C", "X"), n * stride)
     length |= dict.fromkeys(("G", "M"), stride * stride)
-    length |= dict.fromkeys(("lives", "lived", "rho", "drho"), rays) | dict.fromkeys(("weight", "wish", "a", "da"), n)
+    length |= dict.fromkeys(("lives", "lived", "rho", "drho"), rays) | dict.fromkeys(("weight", "wish", "unit", "a", "da"), n)
     program = Program(**{name: np.zeros((length.get(name, stride), *f.row), f.dtype) for name, f in fields_of(Program).items()})
     program.count[STRIDE] = stride
     program.weight[:] = 1.0
@@ -118,6 +119,7 @@ def begin(P):
         P.open[index(r)], P.size[index(r)] = P.want[index(r)], max(abs(P.want[index(r)]), NOTHING)
     for k in range(P.weight.shape[0]):
         wish, at = P.wish[index(k)], k * R
+        P.unit[index(k)] = 1.0 / np.sqrt(P.weight[index(k)])
         for r in range(full):
             P.open[index(r)] -= wish * P.C[index(at + r)]
             P.size[index(r)] = max(P.size[index(r)], abs(P.C[index(at + r)]))
@@ -140,10 +142,9 @@ def make_row(P, r):
         P.G[index(row + s)] = 0.0
     for k in range(P.weight.shape[0]):
         at = k * R
-        x = P.C[index(at + r)]
+        x = P.C[index(at + r)] * P.unit[index(k)]
         P.X[index(at + m)] = x
         if x != 0.0:
-            x /= P.weight[index(k)]
             for s in range(full):
                 P.G[index(row + s)] += x * P.X[index(at + s)]
     for s in range(m):
