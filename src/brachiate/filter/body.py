@@ -13,7 +13,6 @@ from brachiate.filter.controller import Control
 from brachiate.filter.cycle import carry_out, decide, look_and_lead
 from brachiate.filter.footwork import Footwork
 from brachiate.filter.optimizer import SOLVES, program_for
-from brachiate.filter.resort import find_by_steps
 from brachiate.filter.schedule import Sole
 from brachiate.filter.settings import FilterSettings
 from brachiate.model.data import Data
@@ -43,7 +42,6 @@ class Body:
         self.control = self._room(model.nv, len(model.tree.parent), len(soles))
         self._program_handle, self._control_handle = Handle(self.program), Handle(self.control)
         self.key = self._control_handle.key
-        self.resorts = 0  #: how often the optimizer did not come to an end, and another one did its work
         self._describe(figure, soles)
         self.tune(settings)
 
@@ -139,9 +137,8 @@ class Body:
         else:
             raise StateError("More of the figure is near the ground than the filter has room for. Has it fallen?")
         if status == STALLED:
-            self.resorts += 1
-            find_by_steps(self.program)
-        elif status:
+            raise StateError("Nothing that physics allows was found for the next step.")
+        if status:
             data.refuse(status)
         carry_out(data.key, touches.key, self._program_handle.key, self.key, ahead.key, feet.key, k)
         return int(self.program.count[SOLVES])

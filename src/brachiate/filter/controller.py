@@ -133,6 +133,8 @@ class Control(NamedTuple):
     at: Rows3  # (K, 3) [m] where it acts, world
     along: Rows3  # (K, 3) its direction
     # scratch
+    least: Ints  # (nv,) row of the bound of a motor's torque from below, from 1 on; 0 if there is none
+    most: Ints  # (nv,) and from above; both are kept from step to step while they act
     A: Floats  # (nv nv,) mass matrix
     b: Floats  # (nv,) bias
     F: Floats  # (K nv,) generalized force of every ray
@@ -441,19 +443,13 @@ def hold(T, W, K, P, first, second, p, R, way, corners, gap):
 
 @kernel
 def physics(T, W, K, P):
-    """Rows of coordinates without motors, and the bounds of motors and joints."""
+    """Rows of coordinates without motors, and the bounds of joints."""
     n, rays = W.v.shape[0], P.lives.shape[0]
     for k in range(n):
         if K.passive[k]:
             scale = 1.0 / K.A[index(k * n + k)]
             at = new_row(P, EQUAL, -K.b[k] * scale, 0.0, 1)
             put_balance(K, P, at, k, n, rays, scale)
-        elif K.effort[k] < 1e9:
-            scale = 1.0 / K.A[index(k * n + k)]
-            at = new_row(P, AT_LEAST, (-K.effort[k] - K.b[k]) * scale, 1e-6, 1)
-            put_balance(K, P, at, k, n, rays, scale)
-            at = new_row(P, AT_LEAST, (-K.effort[k] + K.b[k]) * scale, 1e-6, 1)
-            put_balance(K, P, at, k, n, rays, -scale)
     ahead = K.gain[LIMIT_AHEAD]
     for k in range(n):
         if K.number[k] >= 0:
@@ -465,6 +461,66 @@ def physics(T, W, K, P):
             if later > K.upper[k] - 0.05:
                 at = new_row(P, AT_LEAST, 2.0 * (later - K.upper[k]) / (ahead * ahead), 1e-6, 0)
                 P.C[index(at + k * P.count[STRIDE])] = -1.0
+
+
+@kernel
+def limit_motor(K, P, k, side):
+    """Another row: a bound of the torque of coordinate k from below (side 1) or above (-1). Returns its number, from 1 on."""
+    n = P.weight.shape[0]
+    scale = 1.0 / K.A[index(k * n + k)]
+    at = new_row(P, AT_LEAST, (-K.effort[k] - side * K.b[k]) * scale, 1e-6, 1)
+    put_balance(K, P, at, k, n, P.lives.shape[0], side * scale)
+    return at + 1
+
+
+@kernel
+def limit_motors(K, P):
+    """Bounds of the torques that were at their limits in the step before: guess that they are so again."""
+    for k in range(P.weight.shape[0]):
+        if K.least[k]:
+            K.least[k] = limit_motor(K, P, k, 1.0)
+            P.acts[K.least[k] - 1] = 1
+        if K.most[k]:
+            K.most[k] = limit_motor(K, P, k, -1.0)
+            P.acts[K.most[k] - 1] = 1
+
+
+@kernel
+def limit_more(K, P):
+    """Bounds of torques that what was found has beyond their limits. Returns whether there were any: few ever act, so few are made."""
+    rows = P.count[ROWS]
+    for k in range(P.weight.shape[0]):
+        if not K.passive[k] and K.effort[k] < 1e9:
+            t = torque(K, P, k)
+            if t < -K.effort[k] and not K.least[k]:
+                K.least[k] = limit_motor(K, P, k, 1.0)
+                P.acts[K.least[k] - 1] = 0
+            if t > K.effort[k] and not K.most[k]:
+                K.most[k] = limit_motor(K, P, k, -1.0)
+                P.acts[K.most[k] - 1] = 0
+    return P.count[ROWS] > rows
+
+
+@kernel
+def forget_limits(K, P):
+    """Of the bounds of torques only those that act are kept for the next step."""
+    for k in range(P.weight.shape[0]):
+        if K.least[k] and not P.acts[K.least[k] - 1]:
+            K.least[k] = 0
+        if K.most[k] and not P.acts[K.most[k] - 1]:
+            K.most[k] = 0
+
+
+@kernel
+def torque(K, P, k):
+    """The torque of coordinate k that what was found takes."""
+    n = P.weight.shape[0]
+    t = K.b[k]
+    for j in range(n):
+        t += K.A[index(k * n + j)] * P.a[index(j)]
+    for j in range(P.count[RAYS]):
+        t -= K.F[index(j * n + k)] * P.rho[index(j)]
+    return t
 
 
 @kernel

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from brachiate.compiled import call_at, entry, index, kernel
+from brachiate.compiled import call_at, entry, kernel
 from brachiate.contact.touch import open_touch
 from brachiate.filter.book import open_ahead, open_footing
 from brachiate.filter.controller import (
@@ -16,17 +16,21 @@ from brachiate.filter.controller import (
     centre_rows,
     dynamics,
     follow,
+    forget_limits,
     lead_limb,
+    limit_more,
+    limit_motors,
     measure,
     open_control,
     physics,
     solve3,
     stand,
+    torque,
     turned_as_a_whole,
 )
 from brachiate.filter.footwork import begin, follow_plan, lead, note, note_bearing, where_it_should_be
 from brachiate.filter.foresight import aim_at, lay_out, place_nodes
-from brachiate.filter.optimizer import RAYS, ROWS, open_program, optimize
+from brachiate.filter.optimizer import RAYS, ROWS, first_guess, open_program, optimize
 from brachiate.kinematics import accelerations, body_inertias, finite, poses, sound, velocities
 from brachiate.model.rooms import NOT_FINITE, OK, open_rooms
 from brachiate.plan.centroidal import open_plan
@@ -169,7 +173,13 @@ def decide(key, reference, touch, program, control, footing):
         lead_limb(T, W, Wr, K, P, m)
     for k in range(W.v.shape[0]):
         P.weight[k], P.wish[k] = K.weight[k], K.wanted[k]
-    return optimize(P)
+    first_guess(P)
+    limit_motors(K, P)
+    status = optimize(P)
+    while status == OK and limit_more(K, P):
+        status = optimize(P)
+    forget_limits(K, P)
+    return status
 
 
 @kernel
@@ -178,12 +188,7 @@ def enact(W, K, P):
     n = W.v.shape[0]
     for k in range(n):
         K.a[k] = P.a[k]
-        t = K.b[k]
-        for j in range(n):
-            t += K.A[index(k * n + j)] * P.a[index(j)]
-        for j in range(P.count[RAYS]):
-            t -= K.F[index(j * n + k)] * P.rho[index(j)]
-        W.tau[k] = 0.0 if K.passive[k] else min(max(t, -K.effort[k]), K.effort[k])
+        W.tau[k] = 0.0 if K.passive[k] else min(max(torque(K, P, k), -K.effort[k]), K.effort[k])
     force, moment, c = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0), vec3_at(K.com, 0)
     for j in range(P.count[RAYS]):
         f = P.rho[j] * vec3(K.along, j)
