@@ -63,10 +63,11 @@ def tried(name: str, mode: str, strength: float, ground: str | None, settings: b
 
 
 def skate(result: Filtered) -> float:
-    """Speed along the ground below which 99 of 100 frames of what touches are, of both feet [m/s]."""
-    slips = [np.ravel(result.run[f"man/{link}.slip"]) for link in result.motion.forces]
-    slip = np.concatenate(slips) if slips else np.zeros(0)
-    return float(np.percentile(np.abs(slip[np.isfinite(slip)]), 99)) if np.isfinite(slip).any() else 0.0
+    """Speed along the ground below which 99 of 100 frames of what touches it are [m/s]."""
+    history = result.run.contacts
+    pairs = [history[pair] for pair in history.pairs if pair.startswith("man/") and " on floor/" in pair]
+    slips = [pair.slip[pair.force[:, 2] > 0.0] for pair in pairs]
+    return float(np.percentile(np.concatenate(slips), 99)) if slips else 0.0
 
 
 def main() -> None:

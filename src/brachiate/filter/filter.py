@@ -25,6 +25,7 @@ from brachiate.filter.follower import Follower, place
 from brachiate.filter.forecast import Forecast
 from brachiate.filter.live import DynamicsFilter
 from brachiate.filter.loads import carrying
+from brachiate.filter.overlaps import let_pass
 from brachiate.filter.paper.clips import PAPER, filter_clip
 from brachiate.filter.paper.settings import Settings
 from brachiate.filter.preview import plan_whole
@@ -43,6 +44,7 @@ from brachiate.world.world import World
 OURS = ("offline", "preview", "online")
 MODES = (*OURS, PAPER)
 FIGURE, FLOOR = "man", "floor"
+HEARD = 0.1  # [s] of a motion that comes in frame by frame are looked at before it begins: whether parts are inside each other
 
 
 def filter_motion(
@@ -96,6 +98,7 @@ def filter_motion(
         source, reference = source or reference.original, carrying(reference, load)
     check_pushes(pushes, reference)
     world = world_of(reference, friction, strength)
+    reference = replace(reference, guesses=(*reference.guesses, *let_pass(world, FIGURE, reference.q, reference.dt)))
     if mode == PAPER:
         return filter_clip(world, FIGURE, reference, settings, pushes, source, progress)
     clip = Clip(world, FIGURE, reference, _ours(settings, mode), whole=mode == "offline")
@@ -168,6 +171,7 @@ def _filter_online(
         still = carrying(still, load)
     check_pushes(pushes, still)
     world = world_of(still, friction, strength)
+    passing = let_pass(world, FIGURE, moments.q[: round(HEARD / dt)], dt)
     live = DynamicsFilter(world, FIGURE, settings, dt=dt)
     k = 0
     while not live.take(moments.q[k]):
@@ -193,7 +197,7 @@ def _filter_online(
     q = moments.q[k:].copy()
     q[:, 2] -= floor
     listened = Guess("listened", f"{times[k] - times[0]:.2f} s", "on line the body begins when speeds are known", "settings")
-    guesses = (*motion.guesses, Guess("floor", f"{floor:.3f} m", "where the lowest part of the feet came to rest"), listened)
+    guesses = (*motion.guesses, *passing, Guess("floor", f"{floor:.3f} m", "where the lowest part of the feet came to rest"), listened)
     original = Motion(still.figure, times[k:], q, motion.name, guesses, captured=motion.captured)
     reference = replace(still, times=times[k:], q=q, v=moments.v[k:], a=moments.a[k:], original=original, guesses=guesses)
     return Filtered.of(follower.body, reference, run, live.blame, None)
