@@ -42,6 +42,9 @@ def overlapping(world: World, figure: str, frames: Iterable[Array]) -> list[tupl
             world.q = q
             kinematics.update_poses(world.data)
             count = find(world.data, touches.handle, 0.0)
+            while touches.areas.count[1] > count:  # there is more than room
+                touches.enlarge()
+                count = find(world.data, touches.handle, 0.0)
             for n in set(touches.areas.pair[:count].tolist()):
                 one, other = world.surfaces.pairs[n]
                 if one.startswith(mine) and other.startswith(mine):
