@@ -43,10 +43,12 @@ SAME = 1e-9  # of the largest load: by which two equations of motion may differ 
 
 # What is timed, and where it is. Nothing in them overlaps but that all are parts of a step, and the solution a part of the plan.
 PARTS = {
-    "control": "brachiate.filter.filter:DynamicsFilter.control",
+    "control": "brachiate.filter.follower:Follower.control",
     "plan": "brachiate.filter.preview:Preview.plan",
-    "solution": "brachiate.plan.centroidal:Planner.solve",
-    "observe": "brachiate.filter.body:Body.observe",
+    "recall": "brachiate.filter.stream:Stream.recall",
+    "solution": "brachiate.plan.centroidal:Planner.find",
+    "take": "brachiate.filter.stream:Stream.take",
+    "observe": "brachiate.filter.body:Body.look_and_lead",
     "decide": "brachiate.filter.body:Body.decide",
     "simulate": "brachiate.simulate.touching:TouchingIntegrator.advance",
 }
@@ -54,6 +56,8 @@ SHOWN = {
     "step": "step without the plan",
     "plan": "plan, one solve with what leads to it",
     "solution": "plan, the solver alone",
+    "recall": "plan, recalling what came after such frames",
+    "take": "of a step: taking in a frame",
     "observe": "of a step: observe",
     "decide": "of a step: decide",
     "simulate": "of a step: the simulator",
@@ -157,10 +161,11 @@ class Steps:
 
     def of(self, what: str) -> Array:
         """Seconds of each time that something was done."""
+        planning = self.parts["plan"] + self.parts["recall"]
         if what == "step":
-            return self.parts["whole"] - self.parts["plan"]
-        calls = self.calls[what]
-        return self.parts[what][calls > 0] / calls[calls > 0]
+            return self.parts["whole"] - planning
+        calls, seconds = self.calls[what], planning if what == "plan" else self.parts[what]
+        return seconds[calls > 0] / calls[calls > 0]
 
 
 def race(reference: Reference, peer: Peer | None, turns: int) -> tuple[dict[str, Steps], dict[str, Array]]:
@@ -186,6 +191,8 @@ def own_rows(mode: str, steps: Steps, dt: float) -> list[Row]:
     """Times of a mode; a step is to be faster than real time, and one that is on line as fast as was set out."""
     found = []
     note = f"{mode}: {steps.blame}, so only what came before is timed" if steps.blame else ""
+    if mode == "online" and not note:
+        note = f"online: every frame is followed as it comes in, so the body is one step behind it, {1000 * dt:g} ms, by construction"
     for what, name in SHOWN.items():
         seconds = steps.of(what)
         for statistic, of in STATISTICS.items() if len(seconds) else ():

@@ -15,6 +15,7 @@ import numpy as np
 import hinged
 from brachiate import dynamics, kinematics
 from brachiate.doors import Array
+from brachiate.filter.book import BEARING
 from brachiate.filter.reference import Reference
 from brachiate.model.data import Data
 from brachiate.model.flatten import Placement
@@ -46,7 +47,7 @@ class States:
             nonlocal count
             result = call(its, *given)
             try:
-                self._take(its, count)
+                self._take(its, given[0], count)
             except AttributeError as gone:
                 raise SystemExit(f"The filter has other names than placo_states.py knows ({gone}): say there what they are now.") from None
             count += 1
@@ -59,22 +60,24 @@ class States:
             setattr(place, method, call)
             self.step = np.array(self.step)
 
-    def _take(self, its: Any, step: int) -> None:
+    def _take(self, its: Any, frame: int, step: int) -> None:
         """One step, if its feet are in the air, flat, or on an edge, and nothing between."""
-        body, K = its.body, its.body.control
+        body, K, feet = its.body, its.body.control, its.preview.feet
         if not self.settings:
             self._describe(its)
         pattern = [self._stance(its, n) for n in range(len(K.limb))]
         if None in pattern or all(how == AIR for how in pattern):
             return
+        before = [x.copy() for x in feet.room]
         body.tune(replace(its.settings, spin_weight=NONE))  # for what a peer without this wish can be compared with
-        body.decide()
-        q, v, a = its.world.q[body.q_at], its.world.v[body.v_at], K.a[body.v_at].copy()
+        body.decide(its.ahead, feet, frame)
+        world = body.world
+        q, v, a = world.q[body.q_at], world.v[body.v_at], K.a[body.v_at].copy()
         aim = [x[at].copy() for x, at in zip((body.reference.q, body.reference.v, body.reference.a), (body.q_at, body.v_at, body.v_at))]
         here, there = hinged.hinged(self.figure, q, v, a), hinged.hinged(self.figure, *aim)
         state: dict[str, Any] = {"base": here.base, "angle": here.angle, "rate": here.rate, "acceleration": here.acceleration}
         state["load"] = here.turns.T @ dynamics.inverse_dynamics(self.data, q, v, a)
-        state["tau"] = here.turns.T @ its.world.torque[body.v_at]
+        state["tau"] = here.turns.T @ world.torque[body.v_at]
         state |= {"aim_angle": there.angle, "aim_rate": there.rate, "aim_acceleration": there.acceleration}
         state |= {
             "centre": K.centre.copy(),
@@ -87,23 +90,25 @@ class States:
         motions = [self._motion(Placement(0, np.eye(3), np.zeros(3)))] + [
             self._motion(self.frames[f"sole{n}"]) for n in range(len(pattern))
         ]
-        (_, state["pelvis"], velocity, turning), *feet = motions
+        (_, state["pelvis"], velocity, turning), *soles = motions
         state["pelvis_rate"], state["pelvis_turning"] = velocity[3:], turning[3:]
-        state["foot"] = np.array([position + K.offset[n] for n, (position, *_) in enumerate(feet)])
-        state["foot_turned"] = np.array([rotation for _, rotation, _, _ in feet])
-        velocity, acceleration = (np.array([foot[i] for foot in feet]) for i in (2, 3))
+        state["foot"] = np.array([position + K.offset[n] for n, (position, *_) in enumerate(soles)])
+        state["foot_turned"] = np.array([rotation for _, rotation, _, _ in soles])
+        velocity, acceleration = (np.array([sole[i] for sole in soles]) for i in (2, 3))
         state |= {"foot_velocity": velocity[:, :3] + K.drift, "foot_rate": velocity[:, 3:]}
         state |= {"foot_acceleration": acceleration[:, :3] + K.swerve, "foot_turning": acceleration[:, 3:]}
         self.taken.append(state)
         self.step.append(step)
         body.tune(its.settings)
-        body.decide()
+        body.decide(its.ahead, feet, frame)
+        for x, old in zip(feet.room, before, strict=True):
+            x[:] = old
 
     def _describe(self, its: Any) -> None:
         """What is the same in all steps: frames of the feet, gains and weights."""
         body, K, s = its.body, its.body.control, its.settings
         corners = {stance.link: stance.corners for stance in self.reference.stances}
-        links = {place.body: link for link in corners for place in [its.world.model.placements[f"{body.figure.name}/{link}"]]}
+        links = {place.body: link for link in corners for place in [body.world.model.placements[f"{body.figure.name}/{link}"]]}
         for n, limb in enumerate(K.limb):
             link = links[int(limb)]
             place, middle = self.figure.placements[link], corners[link].mean(axis=0)
@@ -112,7 +117,7 @@ class States:
             self.frames[f"sole{n}"] = _at(place, middle)
             self.frames |= {f"{end}{n}_{side}": _at(place, x) for (end, side), x in zip(CORNERS, inside, strict=True)}
         weights = K.weight[body.v_at][6:]
-        friction = its.world.surfaces.material.friction
+        friction = body.world.surfaces.material.friction
         self.settings = {
             "dt": body.dt, "mu": s.cone * friction / np.sqrt(2.0), "sole": np.ptp(inside[:, :2], axis=0).tolist(),
             "centre_weight": s.centre_weight, "pelvis_weight": s.pelvis_weight, "stance_weight": s.stance_weight,
@@ -131,8 +136,10 @@ class States:
             return FLAT if bearing else AIR
         if bearing != 2:
             return None
-        away = [np.linalg.norm(body.bearing()[n].mean(axis=0) - body.places(n)[end].mean(axis=0)) for end in (slice(2, 4), slice(0, 2))]
-        return TOE if away[0] < away[1] else HEEL
+        G, here = its.preview.feet.room, Placement(int(K.limb[n]), np.eye(3), np.zeros(3))
+        pose, bears = kinematics.pose(body.world.data, here), G.bearing[BEARING * n : BEARING * n + G.bearing_count[n]].mean(axis=0)
+        heel, toe = (pose.position + pose.rotation @ x for x in K.corner[8 * n : 8 * n + 4].reshape(2, 2, 3).mean(axis=1))
+        return TOE if np.linalg.norm(bears - toe) < np.linalg.norm(bears - heel) else HEEL
 
     def _motion(self, frame: Placement) -> tuple[Array, Array, Array, Array]:
         """Position, rotation, velocity and acceleration of a frame in the reference."""

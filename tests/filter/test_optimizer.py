@@ -14,6 +14,7 @@ from brachiate.filter import body
 from brachiate.filter.filter import filter_motion
 from brachiate.filter.optimizer import (
     AT_LEAST,
+    CLOSE,
     EQUAL,
     NOTHING,
     RAYS,
@@ -31,7 +32,7 @@ from brachiate.motion.motion import motion_of
 from brachiate.transfer.retarget import retarget
 
 N, K = 20, 12  # accelerations, forces
-ROUND_OFF = 1e-9  # of the largest numbers, of matrices with weights from 1e-6 on
+ROUND_OFF = 1e-12  # of the sizes of all that is added up
 fast_only = pytest.mark.skipif(MODE != "fast", reason="the filter is compiled for this")
 
 
@@ -79,11 +80,9 @@ def solved(problem: Problem, program=None, guess: int | None = None):
     return P
 
 
-def given(problem: Problem, P) -> np.ndarray:
+def given(problem: Problem) -> np.ndarray:
     """By how much rows give for a pull of one: those that do not do so by a part of their own size."""
-    lives = P.lives[: problem.D.shape[1]] == 1
-    own = np.einsum("rn,rn,n->r", problem.C, problem.C, 1.0 / problem.weight) + (problem.D**2)[:, lives].sum(axis=1) / problem.light
-    return problem.give + STIFF * own + NOTHING
+    return problem.give + STIFF * np.einsum("rn,rn,n->r", problem.C, problem.C, 1.0 / problem.weight) + NOTHING
 
 
 def check_least(problem: Problem, P) -> None:
@@ -91,28 +90,28 @@ def check_least(problem: Problem, P) -> None:
     weight, wish, C, D, kind, _, want, light = problem
     rows, forces = D.shape
     a, rho, y = P.a, P.rho[:forces], P.y[:rows]
-    own = given(problem, P)
+    own = given(problem)
     left = C @ a + D @ rho + own * y - want
     slope = light * rho - D.T @ y
     strength = np.abs(y) @ (np.abs(C).max(axis=1) + np.abs(D).max(axis=1, initial=0.0)) + 1.0
-    size = np.abs(C) @ np.abs(a) + np.abs(D) @ rho + np.abs(want)
+    size = np.abs(C) @ (np.abs(wish) + np.abs(C).T @ np.abs(y) / weight) + np.abs(D) @ (np.abs(D).T @ np.abs(y) / light) + np.abs(want)
     assert np.abs(weight * (a - wish) - C.T @ y).max() < 1e-13 * (strength + np.abs(weight * wish).max())
     equal, bound = kind == EQUAL, kind == AT_LEAST
     assert (np.abs(left) <= ROUND_OFF * size)[equal].all()
-    assert (left >= -ROUND_OFF * np.maximum(size, np.abs(a).max()))[bound].all()
+    assert (left >= -CLOSE * (np.abs(want) + np.abs(C).max(axis=1, initial=0.0)) * max(np.abs(a).max(), 1.0))[bound].all()
     assert (y >= 0.0)[bound].all()
     assert (np.abs(left) <= ROUND_OFF * size)[bound & (y > 0.0)].all()
     assert (rho >= 0.0).all()
-    assert (slope >= -ROUND_OFF * light * max(rho.max(initial=0.0), 1.0)).all()
+    assert (slope >= -CLOSE * light * max(rho.max(initial=0.0), 1.0)).all()
     assert np.abs(slope[rho > 0.0]).max(initial=0.0) < 1e-13 * strength
 
 
-def by_daqp(problem: Problem, P) -> tuple[np.ndarray, np.ndarray]:
+def by_daqp(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """Accelerations and forces by another solver; amounts by which rows give are variables, too, in units that make all weights 1."""
     weight, wish, C, D, kind, _, want, light = problem
     rows, forces = D.shape
     n, size = len(weight), len(weight) + forces + rows
-    unit = np.concatenate((weight, np.full(forces, light), 1.0 / given(problem, P))) ** -0.5
+    unit = np.concatenate((weight, np.full(forces, light), 1.0 / given(problem))) ** -0.5
     A = np.ascontiguousarray(np.hstack((C, D, np.eye(rows))) * unit)
     f = np.concatenate((-weight * wish, np.zeros(forces + rows))) * unit
     lower = np.concatenate((np.full(n, -1e30), np.zeros(forces), np.full(rows, -1e30), want))
@@ -124,7 +123,7 @@ def by_daqp(problem: Problem, P) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_daqp_agrees(problem: Problem, P) -> None:
-    a, rho = by_daqp(problem, P)
+    a, rho = by_daqp(problem)
     assert np.abs(P.a - a).max() < 1e-6 * max(np.abs(a).max(), 1.0)
     assert np.abs(P.rho[: len(rho)] - rho).max(initial=0.0) < 1e-5 * max(np.abs(rho).max(initial=0.0), 1.0)
 

@@ -50,8 +50,24 @@ def test_parts_of_a_step_are_timed_and_left_as_they_were(benchmark, reference):
     assert (steps.parts["control"] + steps.parts["simulate"] < steps.parts["whole"] + 1e-9).all()
     assert (steps.parts["solution"] <= steps.parts["plan"]).all()
     assert 0 < len(steps.of("plan")) < len(reference)
+    assert not steps.calls["take"].any()
+    assert not steps.calls["recall"].any()
+
+
+def test_steps_on_line_have_goals(benchmark, reference):
+    with benchmark.stopwatches() as spans:
+        filter_motion(reference, mode="online", progress=False)
+    steps = benchmark.Steps(spans)
+    assert (steps.calls["take"] == 1).all()
+    assert (steps.calls["recall"] == steps.calls["plan"]).all()
+    assert np.allclose(steps.of("step") + steps.parts["plan"] + steps.parts["recall"], steps.parts["whole"])
+    planned = steps.calls["plan"] > 0
+    assert (steps.of("plan") > steps.of("recall")).all()
+    assert len(steps.of("plan")) == planned.sum()
     lines = benchmark.own_rows("online", steps, reference.dt)
     assert {line["peer"] for line in lines} == {"goal", "-"}
+    assert {line["name"] for line in lines} == set(benchmark.SHOWN.values())
+    assert "one step behind" in lines[0]["note"]
 
 
 def test_what_is_gone_is_told_by_name(benchmark, monkeypatch):

@@ -13,6 +13,8 @@ Weights of a and ρ are diagonal, so what is left to solve has the size of the r
 over the rows that act and the forces that are not zero. Which those are is known but for a few from the step before. All that are wrong
 are exchanged at once, which mostly does; where that does not go on getting better, one after the other is brought to its place, and what
 would go wrong on the way is exchanged: principal pivoting, which ends, as the problem is strictly convex [Cottle & Dantzig 1968].
+
+Equations without forces always act: they are eliminated once, and what is solved again and again has the size of all others.
 """
 
 from __future__ import annotations
@@ -22,17 +24,18 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate.compiled import Floats, Ints, entry, fields_of, index, kernel, opener, outlined
-from brachiate.contact.factor import factor, solve_transposed
+from brachiate.contact.factor import eliminate, factor, factor_corner, solve_transposed
 from brachiate.model.rooms import OK, STALLED
+from brachiate.spatial import Four, four, put_four
 
 EQUAL, AT_LEAST = range(2)
-ROWS, RAYS, SOLVES, STRIDE, ROWS_BEFORE, RAYS_BEFORE, MADE = range(7)  # places of Program.count
+ROWS, RAYS, SOLVES, STRIDE, ROWS_BEFORE, RAYS_BEFORE, FIRST, OTHERS = range(8)  # places of Program.count
 TRIES, PATIENCE = 12, 3  # exchanges of all that are wrong, and how many of them without getting better
 MOST = 1000  # solves in all: far more than any program has taken
 CLOSE = 1e-9  # of a row's own size: what is wrong by no more is right
 NOTHING = 1e-14  # so that a row of forces none of which lives calls for them
 STIFF = 1e-10  # of a row's own size: rows that do not give do so by this much, so that two may say the same
-FAR = 1e300
+SPARE = 8  # places in the order of rows that whole fours and the wishes take
 
 
 class Program(NamedTuple):
@@ -42,7 +45,7 @@ class Program(NamedTuple):
     have one numbering: rays come behind all rows.
     """
 
-    count: Ints  # (7,) rows and rays in use, solves it took, R, rows and rays in use the last time, rows whose products are known
+    count: Ints  # (8,) rows and rays in use, solves, R, rows and rays in use the last time, first of others than the base, how many of them
     weight: Floats  # (n,)
     wish: Floats  # (n,) â
     kind: Ints  # (R,) EQUAL or AT_LEAST
@@ -59,19 +62,20 @@ class Program(NamedTuple):
     y: Floats  # (R,) what a row pulls
     acted: Ints  # (R,) scratch: the first guess
     lived: Ints  # (K,) scratch: likewise
-    made: Ints  # (R,) scratch: number of the row among those whose products are known, from 1 on; 0 if it is none of them
-    list: Ints  # (R,) scratch: rows in the matrix, those that pull first
+    order: Ints  # (R + 8,) scratch: rows, the base first, which are equations without forces; -1 where there is none, up to whole fours
+    list: Ints  # (R,) scratch: places in this order of others that act, those that pull first
     unit: Floats  # (n,) scratch: w^-½
-    X: Floats  # (n R,) scratch: C w^-½ of the rows whose products are known, column by column
-    G: Floats  # (R R,) scratch: C w⁻¹ Cᵀ of these
+    X: Floats  # (n (R + 8),) scratch: C w^-½ of rows in this order, column by column
+    G: Floats  # ((R + 8)²,) scratch: C w⁻¹ Cᵀ of these, then without the base; and d − C â, likewise, in the row behind the last
+    own: Floats  # (R,) scratch: of a row, with what it gives
     open: Floats  # (R,) scratch: d − C â
     size: Floats  # (R,) scratch: of a row's numbers
     M: Floats  # (R R,) scratch: the matrix
     x: Floats  # (R,) scratch: its solution
+    pull: Floats  # (R + 8,) scratch: pulls in the order above
     column: Floats  # (R,) scratch: of one force
     room: Floats  # (R,) scratch: C a + D ρ − d of bounds that do not act
-    da: Floats  # (n,) scratch: how all that changes
-    drho: Floats  # (K,)
+    drho: Floats  # (K,) scratch: how these change
     dy: Floats  # (R,)
     droom: Floats  # (R,)
 
@@ -82,9 +86,10 @@ open_program = opener(Program)
 def program_for(n: int, rows: int, rays: int) -> Program:
     """Make the arrays for n accelerations and up to so many rows and rays."""
     stride = -(-rows // 4) * 4
-    length = {"count": 7, "light": 1, "D": stride * rays} | dict.fromkeys(("C", "X"), n * stride)
-    length |= dict.fromkeys(("G", "M"), stride * stride)
-    length |= dict.fromkeys(("lives", "lived", "rho", "drho"), rays) | dict.fromkeys(("weight", "wish", "unit", "a", "da"), n)
+    wide = stride + SPARE
+    length = {"count": 8, "light": 1, "C": n * stride, "D": stride * rays, "M": stride * stride, "X": n * wide, "G": wide * wide}
+    length |= dict.fromkeys(("order", "pull"), wide)
+    length |= dict.fromkeys(("lives", "lived", "rho", "drho"), rays) | dict.fromkeys(("weight", "wish", "unit", "a"), n)
     program = Program(**{name: np.zeros((length.get(name, stride), *f.row), f.dtype) for name, f in fields_of(Program).items()})
     program.count[STRIDE] = stride
     program.weight[:] = 1.0
@@ -113,7 +118,7 @@ def first_guess(P):
 
 @kernel
 def begin(P):
-    """Look at all rows once."""
+    """Look at all rows once, and eliminate the base."""
     R, full = P.count[STRIDE], whole(P.count[ROWS])
     for r in range(full):
         P.open[index(r)], P.size[index(r)] = P.want[index(r)], max(abs(P.want[index(r)]), NOTHING)
@@ -123,56 +128,106 @@ def begin(P):
         for r in range(full):
             P.open[index(r)] -= wish * P.C[index(at + r)]
             P.size[index(r)] = max(P.size[index(r)], abs(P.C[index(at + r)]))
-    P.count[MADE] = 0
     for r in range(P.count[ROWS]):
-        P.made[r] = 0
         if P.kind[r] == EQUAL:
             P.acts[r] = 1
         P.acted[r] = P.acts[r]
     for j in range(P.count[RAYS]):
         P.lived[j] = P.lives[j]
+    multiply(P)
+    reduce(P)
 
 
 @kernel
-def make_row(P, r):
-    """Products of a row with those made before, and itself: it will be in the matrix."""
-    R, m = P.count[STRIDE], P.count[MADE]
-    row, full = m * R, whole(m + 1)
-    for s in range(full):
-        P.G[index(row + s)] = 0.0
+def put_in_order(P):
+    """Where rows are in the matrix of all: the base first. Returns how many places there are, in whole fours."""
+    n = 0
+    for r in range(P.count[ROWS]):
+        if P.kind[r] == EQUAL and not P.pulls[r]:
+            P.order[n] = r
+            n += 1
+    P.count[FIRST] = whole(n)
+    for i in range(n, whole(n)):
+        P.order[i] = -1
+    n = whole(n)
+    for r in range(P.count[ROWS]):
+        if P.kind[r] != EQUAL or P.pulls[r]:
+            P.order[n] = r
+            n += 1
+    P.count[OTHERS] = n - P.count[FIRST]
+    for i in range(n, whole(n)):
+        P.order[i] = -1
+    return whole(n)
+
+
+@kernel
+def multiply(P):
+    """G ← C w⁻¹ Cᵀ of all rows in their order, with what they give; and behind them d − C â."""
+    R = P.count[STRIDE]
+    L, size = R + SPARE, put_in_order(P)
     for k in range(P.weight.shape[0]):
-        at = k * R
-        x = P.C[index(at + r)] * P.unit[index(k)]
-        P.X[index(at + m)] = x
-        if x != 0.0:
-            for s in range(full):
-                P.G[index(row + s)] += x * P.X[index(at + s)]
-    for s in range(m):
-        P.G[index(s * R + m)] = P.G[index(row + s)]
-    P.made[r] = P.count[MADE] = m + 1
+        for i in range(size):
+            r = P.order[index(i)]
+            P.X[index(k * L + i)] = P.unit[index(k)] * P.C[index(k * R + r)] if r >= 0 else 0.0
+    for i in range(size):
+        row, stop, r = i * L, whole(i + 1), P.order[i]
+        for j in range(stop):
+            P.G[index(row + j)] = 0.0
+        for k in range(P.weight.shape[0]):
+            x = P.X[index(k * L + i)]
+            if x != 0.0:
+                for j in range(stop):
+                    P.G[index(row + j)] += x * P.X[index(k * L + j)]
+        for j in range(i):
+            P.G[index(j * L + i)] = P.G[index(row + j)]
+        P.G[index(size * L + i)] = 0.0
+        if r < 0:
+            P.G[index(row + i)] = 1.0
+        else:
+            P.G[index(size * L + i)] = P.open[r]
+            P.own[r] = P.G[index(row + i)] + P.give[r]
+            P.G[index(row + i)] += P.give[r] + STIFF * P.G[index(row + i)] + NOTHING
+
+
+@kernel
+def reduce(P):
+    """Free all others, and the wishes, of what the base says: G ← L U as far as its columns go."""
+    L, first, size = P.count[STRIDE] + SPARE, P.count[FIRST], P.count[FIRST] + whole(P.count[OTHERS])
+    for k in range(0, first, 4):
+        a = k * L
+        b, c, d = a + L, a + 2 * L, a + 3 * L
+        factor_corner(P.G, a + k, b + k, c + k, d + k)
+        lb, lc, ld = four(P.G, b + k), four(P.G, c + k), four(P.G, d + k)
+        for j in range(k + 4, size, 4):
+            x = four(P.G, a + j)
+            y = four(P.G, b + j) - lb.a * x
+            z = four(P.G, c + j) - lc.a * x - lc.b * y
+            put_four(P.G, b + j, y)
+            put_four(P.G, c + j, z)
+            put_four(P.G, d + j, four(P.G, d + j) - ld.a * x - ld.b * y - ld.c * z)
+        for r in range(k + 4, size + 1):
+            eliminate(P.G, k, a, b, c, d, r * L, size)
 
 
 @kernel
 def gather_matrix(P):
-    """The matrix of the rows that act and the forces that live; returns how many rows it has."""
-    R, K = P.count[STRIDE], P.lives.shape[0]
-    n = pulling = 0
-    for r in range(P.count[ROWS]):
-        if P.acts[r] and P.pulls[r]:
-            P.list[n] = r
+    """The matrix of others that act and forces that live; returns how many rows it has."""
+    R, K, first = P.count[STRIDE], P.lives.shape[0], P.count[FIRST]
+    L, end = R + SPARE, first + P.count[OTHERS]
+    n = 0
+    for i in range(first, end):
+        if P.acts[P.order[i]] and P.pulls[P.order[i]]:
+            P.list[n] = i
             n += 1
     pulling = n
-    for r in range(P.count[ROWS]):
-        if P.acts[r] and not P.pulls[r]:
-            P.list[n] = r
+    for i in range(first, end):
+        if P.acts[P.order[i]] and not P.pulls[P.order[i]]:
+            P.list[n] = i
             n += 1
     for i in range(n):
-        if not P.made[P.list[i]]:
-            make_row(P, P.list[i])
-    for i in range(n):
-        at = (P.made[P.list[i]] - 1) * R - 1
+        at = P.list[i] * L
         for j in range(n):
-            P.M[index(i * R + j)] = P.G[index(at + P.made[P.list[index(j)]])]
+            P.M[index(i * R + j)] = P.G[index(at + P.list[index(j)])]
     full, some = whole(n), whole(pulling)
     for i in range(n, full):
         for j in range(full):
@@ -184,25 +239,26 @@ def gather_matrix(P):
     for k in range(P.count[RAYS]):
         if P.lives[k]:
             for i in range(pulling):
-                P.column[index(i)] = P.D[index(P.list[index(i)] * K + k)]
+                P.column[index(i)] = P.D[index(P.order[index(P.list[index(i)])] * K + k)]
             for i in range(pulling):
                 s = P.column[index(i)] / P.light[0]
                 for j in range(some):
                     P.M[index(i * R + j)] += s * P.column[index(j)]
-    for i in range(n):
-        P.M[index(i * R + i)] += P.give[P.list[i]] + STIFF * P.M[index(i * R + i)] + NOTHING
     return n
 
 
 @outlined
 def solve_rows(P):
-    """Pulls of the rows that act, and the accelerations and forces they make; returns how many rows act."""
+    """Pulls of the rows that act, and the accelerations and forces they make; returns how many others act."""
     n = gather_matrix(P)
+    L, wishes = P.count[STRIDE] + SPARE, P.count[FIRST] + whole(P.count[OTHERS])
     factor(P.M, P.count[STRIDE], whole(n))
     P.count[SOLVES] += 1
     for i in range(n):
-        P.x[i] = P.open[P.list[i]]
-    spread(P, n, 1.0, -1, P.a, P.rho, P.y, P.room)
+        P.x[i] = P.G[index(wishes * L + P.list[i])]
+    spread(P, n, 1.0, -1, P.rho, P.y, P.room)
+    pull_base(P, n)
+    move(P)
     return n
 
 
@@ -211,45 +267,83 @@ def solve_change(P, n, i):
     """How that changes with number i, which acts or lives, as it gets room."""
     j = i - P.count[ROWS]
     for m in range(n):
-        P.x[m] = 1.0 if P.list[m] == i else 0.0
-        if j >= 0 and P.pulls[P.list[m]]:
-            P.x[m] = -P.D[P.list[m] * P.lives.shape[0] + j] / P.light[0]
-    spread(P, n, 0.0, j, P.da, P.drho, P.dy, P.droom)
+        r = P.order[P.list[m]]
+        P.x[m] = 1.0 if r == i else 0.0
+        if j >= 0 and P.pulls[r]:
+            P.x[m] = -P.D[r * P.lives.shape[0] + j] / P.light[0]
+    spread(P, n, 0.0, j, P.drho, P.dy, P.droom)
 
 
 @outlined
-def spread(P, n, part, ray, a, rho, y, room):
+def spread(P, n, part, ray, rho, y, room):
     """Solve for the rows in the matrix, and say what comes of it: with the wishes (part 1), or without them (0), and a ray with room."""
-    R, K, rows, rays = P.count[STRIDE], P.lives.shape[0], P.count[ROWS], P.count[RAYS]
+    R, K, rays, first = P.count[STRIDE], P.lives.shape[0], P.count[RAYS], P.count[FIRST]
+    L, wishes = R + SPARE, first + whole(P.count[OTHERS])
     for i in range(n, whole(n)):
         P.x[i] = 0.0
     solve_transposed(P.M, R, whole(n), P.x)
-    for r in range(rows):
-        y[r] = 0.0
     for j in range(rays):
         rho[j] = 1.0 if j == ray else 0.0
     for i in range(n):
-        r, x = P.list[i], P.x[i]
+        r, x = P.order[P.list[i]], P.x[i]
         y[r] = x
         if P.pulls[r]:
             for j in range(rays):
                 rho[index(j)] += P.D[index(r * K + j)] * x
     for j in range(rays):
         rho[index(j)] /= P.light[0]  # of those that do not live: what they would be
-    for k in range(P.weight.shape[0]):
-        s, at = 0.0, k * R
-        for i in range(n):
-            s += P.C[index(at + P.list[index(i)])] * P.x[index(i)]
-        a[k] = part * P.wish[k] + s / P.weight[k]
-    for r in range(rows):
+    for i in range(first, first + P.count[OTHERS]):
+        r = P.order[i]
         if not P.acts[r]:
-            s = -part * P.want[r]
-            for k in range(P.weight.shape[0]):
-                s += P.C[index(k * R + r)] * a[index(k)]
+            s = -part * P.G[index(wishes * L + i)]
+            for j in range(n):
+                s += P.G[index(i * L + P.list[index(j)])] * P.x[index(j)]
             if P.pulls[r]:
                 for j in range(rays):
                     s += P.D[index(r * K + j)] * rho[index(j)] * P.lives[index(j)]
-            room[r] = s
+            y[r], room[r] = 0.0, s
+
+
+@kernel
+def pull_base(P, n):
+    """Pulls of all rows in their order: those of the base follow from those of others."""
+    L, first, wishes = P.count[STRIDE] + SPARE, P.count[FIRST], P.count[FIRST] + whole(P.count[OTHERS])
+    for j in range(first):
+        P.pull[index(j)] = P.G[index(wishes * L + j)]
+    for j in range(first, wishes):
+        P.pull[index(j)] = 0.0
+    for i in range(n):
+        at, x = P.list[i] * L, P.x[i]
+        P.pull[P.list[i]] = x
+        for j in range(first):
+            P.pull[index(j)] -= P.G[index(at + j)] * x
+    for k in range(first - 4, -1, -4):
+        a = k * L
+        b, c, d = a + L, a + 2 * L, a + 3 * L
+        lb, lc, ld = four(P.G, b + k), four(P.G, c + k), four(P.G, d + k)
+        p, q, r, s = four(P.pull, k)
+        r = r - ld.c * s
+        q = q - lc.b * r - ld.b * s
+        p = p - lb.a * q - lc.a * r - ld.a * s
+        put_four(P.pull, k, Four(p, q, r, s))
+        for j in range(0, k, 4):
+            x = four(P.pull, j) - p * four(P.G, a + j) - q * four(P.G, b + j) - r * four(P.G, c + j) - s * four(P.G, d + j)
+            put_four(P.pull, j, x)
+    for i in range(first):
+        if P.order[i] >= 0:
+            P.y[P.order[i]] = P.pull[i]
+
+
+@kernel
+def move(P):
+    """Accelerations that pulls make."""
+    L, size = P.count[STRIDE] + SPARE, P.count[FIRST] + whole(P.count[OTHERS])
+    for k in range(P.weight.shape[0]):
+        p = q = r = s = 0.0
+        for i in range(k * L, k * L + size, 4):
+            x, y = four(P.X, i), four(P.pull, i - k * L)
+            p, q, r, s = p + x.a * y.a, q + x.b * y.b, r + x.c * y.c, s + x.d * y.d
+        P.a[index(k)] = P.wish[index(k)] + P.unit[index(k)] * ((p + q) + (r + s))
 
 
 @kernel
@@ -282,11 +376,7 @@ def tolerance(P, i, strong, fast):
     """How far below zero that may be by round-off."""
     if i >= P.count[ROWS]:
         return CLOSE * strong
-    own = 1.0
-    if P.acts[i]:
-        m = P.made[i] - 1
-        own = P.G[index(m * P.count[STRIDE] + m)] + P.give[i]
-    return CLOSE * P.size[i] * fast / own
+    return CLOSE * P.size[i] * fast / (P.own[i] if P.acts[i] else 1.0)
 
 
 @kernel
