@@ -12,7 +12,8 @@ from brachiate.filter.body import Body
 from brachiate.filter.book import CORNERS, NEVER
 from brachiate.filter.clean import clean
 from brachiate.filter.filter import FIGURE, world_of
-from brachiate.filter.footwork import Footwork, begin, note
+from brachiate.filter.footwork import begin, note
+from brachiate.filter.legs import Footwork
 from brachiate.filter.reference import Reference, Stance
 from brachiate.filter.schedule import Schedule
 from brachiate.filter.settings import FilterSettings

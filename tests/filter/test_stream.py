@@ -7,7 +7,7 @@ import pytest
 
 from brachiate import moves
 from brachiate.filter.clean import clean
-from brachiate.filter.footwork import Footwork
+from brachiate.filter.legs import Footwork
 from brachiate.filter.reference import Reference
 from brachiate.filter.schedule import Schedule
 from brachiate.filter.settings import FilterSettings

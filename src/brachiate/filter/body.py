@@ -11,7 +11,7 @@ from brachiate.errors import ArgumentError, StateError
 from brachiate.filter import controller as c
 from brachiate.filter.controller import Control
 from brachiate.filter.cycle import carry_out, decide, look_and_lead
-from brachiate.filter.footwork import Footwork
+from brachiate.filter.legs import Footwork
 from brachiate.filter.optimizer import SOLVES, program_for
 from brachiate.filter.schedule import Sole
 from brachiate.filter.settings import FilterSettings

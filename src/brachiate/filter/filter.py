@@ -98,6 +98,7 @@ def filter_motion(
         source, reference = source or reference.original, carrying(reference, load)
     check_pushes(pushes, reference)
     world = world_of(reference, friction, strength)
+    check_given(world, FIGURE, reference, None)
     reference = replace(reference, guesses=(*reference.guesses, *let_pass(world, FIGURE, reference.q, reference.dt)))
     if mode == PAPER:
         return filter_clip(world, FIGURE, reference, settings, pushes, source, progress)

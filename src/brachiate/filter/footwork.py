@@ -6,9 +6,7 @@ share this book: what has landed, early or late, stands, whatever the reference 
 
 from __future__ import annotations
 
-import numpy as np
-
-from brachiate.compiled import Handle, fields_of, kernel
+from brachiate.compiled import kernel
 from brachiate.filter.book import (
     BEARING,
     CORNERS,
@@ -16,7 +14,6 @@ from brachiate.filter.book import (
     FLAT_WEIGHT,
     FOOT_TURN_WEIGHT,
     FOOT_WEIGHT,
-    FOOTING_GAINS,
     LATE,
     NEVER,
     RISE,
@@ -24,13 +21,10 @@ from brachiate.filter.book import (
     SETTLE,
     STEER,
     SWERVE,
-    Ahead,
-    Footing,
     set_bits,
 )
 from brachiate.filter.controller import FREE, MAY, SHOULD
 from brachiate.filter.optimizer import RAYS
-from brachiate.filter.settings import FilterSettings
 from brachiate.kinematics import origin_of
 from brachiate.spatial import Vec3, put_vec3, rotation, vec3, vec3_at
 
@@ -210,32 +204,3 @@ def where_it_should_be(S, G, k):
     for leg in range(l):
         moved = moved + S.share[k * l + leg] * vec3(S.moved, k * l + leg)
     return on_ground(S, moved)
-
-
-class Footwork:
-    """The state of all legs, as compiled code has it.
-
-    Args:
-        ahead: What is known of the reference.
-        settings: For this body.
-        freeze: [s] a foot that lands within this goes where it is heading for.
-        intervals: Of plans, at most.
-        landings: Of plans, at most.
-        blind: [s] for which plans go on beyond what is known; 0 if nothing comes after that.
-    """
-
-    def __init__(self, ahead: Ahead, settings: FilterSettings, freeze: float, intervals: int, landings: int, blind: float = 0.0) -> None:
-        soles, legs = len(ahead.leg), len(ahead.span_count)
-        length = dict.fromkeys(("stands", "stance", "settled", "offset", "path", "aim", "relieved"), legs)
-        length |= dict.fromkeys(("aims", "aimed"), len(ahead.spans)) | {"bearing": BEARING * soles, "bearing_count": soles}
-        length |= {"gain": len(FOOTING_GAINS), "planned": 2, "nodes": intervals + 1, "free": intervals + 1, "key": landings, "off": 4}
-        self.room = Footing(**{name: np.zeros((length.get(name, 3), *kind.row), kind.dtype) for name, kind in fields_of(Footing).items()})
-        gains = {"FREEZE": freeze, "BLIND": blind, "HOME": settings.home, "REACH": settings.plan.reach}
-        self.room.gain[:] = [gains[name] if name in gains else getattr(settings, name.lower()) for name in FOOTING_GAINS]
-        self.handle = Handle(self.room)
-        self.key = self.handle.key
-
-    @property
-    def standing(self) -> tuple[int, ...]:
-        """What stands: when it changes, so does the plan."""
-        return (*self.room.stance.tolist(), *self.room.stands.tolist())

@@ -10,9 +10,9 @@ from brachiate.doors import Array
 from brachiate.filter.body import Body
 from brachiate.filter.book import Ahead
 from brachiate.filter.cycle import foresee, heed, start
-from brachiate.filter.footwork import Footwork
 from brachiate.filter.forecast import Forecast
 from brachiate.filter.foresight import FEWEST
+from brachiate.filter.legs import Footwork
 from brachiate.filter.schedule import Schedule
 from brachiate.filter.settings import FilterSettings
 from brachiate.plan.centroidal import DEFAULT_INTERVALS, Plan, Planner
