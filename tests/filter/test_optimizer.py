@@ -173,7 +173,7 @@ def test_daqp_finds_the_same(seed):
     check_daqp_agrees(problem, solved(problem))
 
 
-@pytest.mark.parametrize("seed", (1, 4, 5))
+@pytest.mark.parametrize("seed", [1, 4, 5])
 def test_a_bad_guess_costs_solves_and_changes_nothing(seed):
     # Fails if pivoting goes in circles, ends with anything on the wrong side, or what is found depends on the way to it.
     problem = random_problem(seed, bounds=20, forces=20)
