@@ -27,7 +27,7 @@ import native
 from brachiate import figures, moves
 from brachiate.doors import Array
 from brachiate.filter.clean import clean
-from brachiate.filter.filter import MODES, filter_motion
+from brachiate.filter.filter import OURS, filter_motion
 from brachiate.filter.reference import Reference
 from brachiate.motion.bar import Bar
 from brachiate.motion.motion import motion_of
@@ -81,7 +81,7 @@ def rows(quick: bool = False) -> list[Row]:
         times, peers = race(reference, peer, FEW if quick else TURNS)
         if peer:
             peer.close()
-    found = [line for mode in MODES for line in own_rows(mode, times[mode], reference.dt)]
+    found = [line for mode in OURS for line in own_rows(mode, times[mode], reference.dt)]
     return found + (peer.rows(times[peer.mode], peers) if peer else [])
 
 
@@ -172,15 +172,15 @@ def race(reference: Reference, peer: Peer | None, turns: int) -> tuple[dict[str,
     """The fastest times of every mode, and of the peer by kind of contacts, by turns."""
     times: dict[str, Steps] = {}
     peers: dict[str, Array] = {}
-    for mode in MODES:
+    for mode in OURS:
         filter_motion(reference, mode=mode, progress=False)  # compile
     with Bar("walking") as bar:
         for turn in range(turns):
-            for n, mode in enumerate(MODES):
+            for n, mode in enumerate(OURS):
                 with stopwatches() as spans:
                     result = filter_motion(reference, mode=mode, progress=False)
                 times[mode] = Steps(spans, result.blame).best(times.get(mode))
-                bar.show((turn + n / len(MODES)) / turns)
+                bar.show((turn + n / len(OURS)) / turns)
             for contacts, x in (peer.times() if peer else {}).items():
                 peers[contacts] = np.minimum(x, peers.get(contacts, x))
         bar.show(1.0)
@@ -206,7 +206,7 @@ def own_rows(mode: str, steps: Steps, dt: float) -> list[Row]:
 class Peer:
     """Placo in a process of its own, with the states of a walk."""
 
-    mode = "preview" if "preview" in MODES else MODES[0]
+    mode = "preview" if "preview" in OURS else OURS[0]
 
     def __init__(self, python: Path, reference: Reference, folder: Path) -> None:
         self.states = States(reference)

@@ -12,7 +12,7 @@ import pytest
 
 from brachiate import figures, moves
 from brachiate.filter.clean import clean
-from brachiate.filter.filter import MODES, filter_motion
+from brachiate.filter.filter import OURS, filter_motion
 from brachiate.motion.motion import motion_of
 from brachiate.transfer.retarget import retarget
 
@@ -39,7 +39,7 @@ def test_parts_of_a_step_are_timed_and_left_as_they_were(benchmark, reference):
     place, method = benchmark.found_part("control")
     before = getattr(place, method)
     with benchmark.stopwatches() as spans:
-        filter_motion(reference, mode=MODES[0], progress=False)
+        filter_motion(reference, mode=OURS[0], progress=False)
     assert getattr(place, method) is before
     steps = benchmark.Steps(spans)
     assert len(steps.parts["whole"]) == len(reference) - 1
@@ -79,7 +79,7 @@ def test_what_is_gone_is_told_by_name(benchmark, monkeypatch):
 def test_the_peer_gets_the_same_body_and_states(benchmark, reference, tmp_path):
     states = benchmark.States(reference)
     with states.noted(*benchmark.found_part("control")):
-        filter_motion(reference, mode=MODES[0], progress=False)
+        filter_motion(reference, mode=OURS[0], progress=False)
     states.write(tmp_path)
     model = pin.buildModelFromXML((tmp_path / "robot.urdf").read_text(), pin.JointModelFreeFlyer())
     data, settings = model.createData(), json.loads((tmp_path / "settings.json").read_text())
