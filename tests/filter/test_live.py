@@ -100,6 +100,24 @@ def test_it_is_the_same_again(cleaned, frames):
     assert np.array_equal(one, other)
 
 
+def test_old_frames_are_forgotten_at_any_length_of_steps(cleaned):
+    # Fails if more comes in than there is room for: then memory would be written that is not ours.
+    for dt in (0.001, 0.004):
+        here = DynamicsFilter(world_of(cleaned, strength=np.inf), "man", dt=dt)
+        room = here.stream.capacity
+        for _ in range(room + 10):
+            here.take(cleaned.original.q[0])
+            if here.follower is not None:
+                here.frame += 1
+        assert len(here.stream) < room
+        assert len(here.stream) > here.stream.memory
+
+
+def test_a_preview_that_nobody_has_room_for(cleaned):
+    with pytest.raises(ArgumentError, match="preview and listen"):
+        DynamicsFilter(world_of(cleaned), "man", dt=0.0001, preview=10.0)
+
+
 def test_the_world_may_change_on_the_way(cleaned, frames):
     here = live(cleaned)
     for k, frame in enumerate(frames[:900]):

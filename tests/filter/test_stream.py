@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from brachiate import moves
+from brachiate.errors import StateError
 from brachiate.filter.clean import clean
 from brachiate.filter.legs import Footwork
 from brachiate.filter.reference import Reference
@@ -143,6 +144,23 @@ def test_what_is_recalled_is_turned_to_where_one_goes(walk, frames):
 
 def test_what_was_never_seen_is_not_recalled(walk, frames):
     assert not stream_of(walk, frames[:450]).recall()  # not one cycle yet
+
+
+def test_feet_that_tremble_have_no_more_stances_than_there_is_room_for(walk, monkeypatch):
+    # Fails if stances are written where there is no room for them.
+    monkeypatch.setattr("brachiate.filter.stream.STANCES", 16)
+    stream, q = Stream(walk.figure, FilterSettings(sharp=2000.0), DT, 0.0, 0.0), walk.q[0].copy()
+    stand = q.copy()
+    for k in range(stream.capacity):
+        lifted = (k // 36) % 2  # what stands for less than 60 ms has not left again
+        q[:] = stand
+        q[2] += 0.06 * lifted
+        stream.take(q)
+    assert stream.room.span_count.max() == len(stream.room.spans) // 2 == 16
+    with pytest.raises(StateError, match="no room for more"):
+        stream.take(stand)
+    stream.recall()
+    assert stream.room.span_count.max() <= len(stream.room.spans) // 2
 
 
 def test_what_is_forgotten_changes_nothing_else(walk, frames, heard):

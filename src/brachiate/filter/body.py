@@ -20,7 +20,7 @@ from brachiate.model.joints import Free
 from brachiate.model.rooms import STALLED
 from brachiate.world.world import World
 
-ROWS, FORCES = 400, 384  # of the program, at most
+ROWS, FORCES = 200, 384  # of what touches in the program, at most
 TOUCHES_AT = 1e-4  # [m] what is nearer than this after a step bears in it
 LIGHTER = ("shoulder", "elbow", "wrist", "hand", "neck", "head", "arm")  # joints whose names say that they may give way first
 REFERENCE_MASS = 65.0  # [kg] of a body to which FilterSettings.force_weight belongs
@@ -38,7 +38,8 @@ class Body:
         for name, joint in mine.joints.items():
             there = model.joints[f"{figure}/{name}"]
             self.q_at[joint.q], self.v_at[joint.v] = np.arange(there.q.start, there.q.stop), np.arange(there.v.start, there.v.stop)
-        self.program = program_for(model.nv, ROWS, FORCES)
+        # Half for what touches; the other for the body as a whole, the root, limits of joints and motors, and limbs that are led
+        self.program = program_for(model.nv, 2 * max(ROWS, 12 + 5 * model.nv + 6 * len(soles)), FORCES)
         self.control = self._room(model.nv, len(model.tree.parent), len(soles))
         self._program_handle, self._control_handle = Handle(self.program), Handle(self.control)
         self.key = self._control_handle.key

@@ -17,7 +17,7 @@ from brachiate.filter.filtered import Blame
 from brachiate.filter.follower import Follower, place
 from brachiate.filter.settings import FilterSettings
 from brachiate.filter.stature import stature
-from brachiate.filter.stream import MEMORY, ROOM, Stream
+from brachiate.filter.stream import Stream
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.contacts import Contacts
 from brachiate.world.history import Touched
@@ -130,7 +130,7 @@ class DynamicsFilter:
         """Take in a frame only. Returns whether enough is known for a step; when it first is, the body is put where the reference is."""
         if self.blame is not None:
             raise StateError(f"The figure has fallen: {self.blame}. Begin anew with another filter.")
-        if len(self.stream) >= self.stream.capacity - ROOM // 4:
+        if self.stream.full:
             self._forget()
         self.stream.take(frame)
         ready = len(self.stream) > self.frame + self._waits
@@ -149,7 +149,7 @@ class DynamicsFilter:
         self.frame += 1
 
     def _forget(self) -> None:
-        dropped, follower = max(self.frame - int(MEMORY / self.dt), 0), self.follower
+        dropped, follower = max(self.frame - self.stream.memory, 0), self.follower
         assert follower is not None
         self.stream.forget(dropped, follower.preview.feet.room)
         follower.forget(dropped)

@@ -42,7 +42,7 @@ JUMP = 1.0  # [m or rad] from where a frame is expected: farther, and it jumps
 class Senses(NamedTuple):
     """Sizes: nq, nv of the figure, m soles, l legs."""
 
-    gain: Floats  # (4,) parts of an error by which places, speeds and accelerations change in a step; [m/s²] gravity
+    gain: Floats  # (3,) parts of an error by which places, speeds and accelerations change in a step
     q: Floats  # (nq,) where the reference is
     v: Floats  # (nv,)
     a: Floats  # (nv,)
@@ -238,6 +238,7 @@ def count_stances(S, X, f, dt, look):
                 first = look_back(S, X, f, leg, on)
             X.since[leg] = (f - first) * dt if f > 0 else NEVER
             if on or f == 0:
+                n = min(n, many - 1)  # feet that tremble have no more stances than there is room for
                 S.spans[leg * many + n, 0], S.spans[leg * many + n, 1] = first if on else -1, f + on
                 n += 1
                 S.span_count[leg] = n

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from brachiate import doors
 from brachiate.compiled import Handle, fields_of
-from brachiate.errors import ArgumentError
+from brachiate.errors import ArgumentError, StateError
 from brachiate.filter.book import CORNERS, Ahead, Footing
 from brachiate.filter.feet import feet_of, in_link
 from brachiate.filter.recall import recall
@@ -23,9 +23,9 @@ from brachiate.model.model import Model
 from brachiate.transfer.landmarks import landmarks_of
 from brachiate.transfer.many import Many
 
-ROOM = 4096  # frames beyond those that are looked ahead
-MEMORY = 4.0  # [s] that is remembered
-STANCES = 64  # of a leg, that are remembered
+MEMORY, MOST = 4.0, 4000  # [s], and frames at most, that are remembered
+LONGEST = 40_000  # frames that may wait
+STANCES = 256  # of a leg, that are remembered
 PER_FRAME = {"q": "nq", "v": "nv", "a": "nv", "bears": "soles", "soon": "soles", "places": "corners"}
 PER_FRAME |= dict.fromkeys(("on", "stance", "coming", "until", "share", "moved", "moved_rate"), "legs")
 PER_FRAME |= dict.fromkeys(("long_flight", "slack", "centre", "speed", "acceleration", "spin", "turning", "turn", "inertia"), "one")
@@ -55,7 +55,14 @@ class Stream:
     def __init__(self, model: Model, settings: FilterSettings, dt: float, preview: float, ground: float) -> None:
         self.model, self.settings, self.dt = model, settings, dt
         self.soles = soles_of(model)
-        self.capacity = ROOM + int(preview / dt)
+        #: Frames of the past that are remembered, and those that may wait or be recalled.
+        self.memory, waiting = min(int(MEMORY / dt), MOST), int(preview / dt)
+        self._ahead_of_it = int(settings.preview / dt) + 1
+        self.capacity = 2 * self.memory + waiting + int(settings.listen / dt) + self._ahead_of_it + 8
+        if waiting > LONGEST or self.capacity > 3 * LONGEST:
+            raise ArgumentError(
+                f"preview and listen: {self.capacity} frames of {1000 * dt:g} ms would have to be kept. Choose less, or longer steps."
+            )
         legs = 1 + max(sole.leg for sole in self.soles)
         self._width = {"nq": model.nq, "nv": model.nv, "soles": len(self.soles), "legs": legs, "one": 1}
         self._width["corners"] = CORNERS * len(self.soles)
@@ -79,7 +86,7 @@ class Stream:
     def _senses(self, legs: int, ground: float) -> Senses:
         model, m = self.model, len(self.soles)
         length = {
-            "gain": 4,
+            "gain": 3,
             "limb": m,
             "hip": m,
             "leg_length": m,
@@ -100,7 +107,7 @@ class Stream:
         room = Senses(**{name: np.zeros((length.get(name, model.nv), *kind.row), kind.dtype) for name, kind in fields_of(Senses).items()})
         part = math.exp(-self.settings.sharp * self.dt)
         # A fading memory of a parabola: all errors of a step before count less by this part
-        room.gain[:3] = 1.0 - part**3, 1.5 * (1.0 - part) ** 2 * (1.0 + part), (1.0 - part) ** 3
+        room.gain[:] = 1.0 - part**3, 1.5 * (1.0 - part) ** 2 * (1.0 + part), (1.0 - part) ** 3
         room.ground[0], room.members[:], room.feature_size[0] = ground, 1, size
         room.first[0] = round(self.settings.listen / self.dt)
         poses = Many(model).poses(np.atleast_2d(model.poses.get("stand", model.neutral)))
@@ -121,6 +128,11 @@ class Stream:
         """How many frames have come in and are remembered."""
         return int(self.senses.known[0])
 
+    @property
+    def full(self) -> bool:
+        """Whether something is to be forgotten before the next frame."""
+        return len(self) + self._ahead_of_it >= self.capacity
+
     def recall(self) -> bool:
         """Go on from the last frame with what came after one like it, if there is one."""
         most, look = int(self.settings.preview / self.dt), int(self.settings.look / self.dt)
@@ -134,6 +146,8 @@ class Stream:
         if not np.isfinite(raw).all():
             n = int(np.flatnonzero(~np.isfinite(raw))[0])
             raise ArgumentError(f"frame: {self._names[n]!r} is {raw[n]}, not a number. Leave such frames out, or repeat the last one.")
+        if len(self) >= self.capacity:
+            raise StateError(f"There is no room for more than {self.capacity} frames: forget some first.")
         self.senses.raw[:] = raw
         status = sense(self._data.key, self.handle.key, self._senses_handle.key, int(self.settings.look / self.dt))
         if status:
