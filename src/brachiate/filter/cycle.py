@@ -16,6 +16,7 @@ from brachiate.filter.controller import (
     centre_rows,
     dynamics,
     follow,
+    grasp,
     lead_limb,
     measure,
     open_control,
@@ -163,6 +164,10 @@ def decide(key, reference, touch, program, control, footing):
     status = find_contacts(key, touch, T, W, K, P)
     if status != OK:
         return status
+    for g in range(K.grip.shape[0]):
+        if P.count[RAYS] + 6 > P.lives.shape[0]:
+            return CROWDED
+        grasp(T, W, Wr, K, P, g)
     centre_rows(K, P, W)
     physics(T, W, K, P)
     for m in range(K.limb.shape[0]):

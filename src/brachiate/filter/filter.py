@@ -21,6 +21,7 @@ from brachiate.filter.clean import clean
 from brachiate.filter.doubts import check_given, check_pushes
 from brachiate.filter.filtered import Filtered
 from brachiate.filter.follower import Follower, place
+from brachiate.filter.grips import Grips
 from brachiate.filter.live import DynamicsFilter
 from brachiate.filter.loads import carrying
 from brachiate.filter.preview import plan_whole
@@ -107,18 +108,17 @@ class Clip:
 
     def __init__(self, world: World, figure: str, reference: Reference, settings: FilterSettings | None = None, *, whole: bool) -> None:
         check_given(world, figure, reference, settings)
-        held = sorted({stance.link for stance in reference.stances if stance.how != "stands"})
-        if held:
-            raise ArgumentError(f"The filter knows feet that stand, not yet what holds: {', '.join(held)}. Take these labels out.")
-        if not any(stance.how == "stands" for stance in reference.stances):
-            raise ArgumentError("The reference never stands on anything, so no force could carry it.")
+        if not reference.stances:
+            raise ArgumentError("The reference never stands on anything, and holds nothing, so no force could carry it.")
         self.reference = reference
         height = stature(world.figure(figure).model)
         settings = (settings or FilterSettings()).scaled(height)
         self.schedule = Schedule(reference, settings.look)
         self.schedule.mark_long_flights(settings.long_flight)
-        self.body = Body(world, figure, self.schedule.soles, settings, reference.dt)
+        self.body = Body(world, figure, self.schedule.soles, settings, reference.dt, self.schedule.grips)
+        self.grips = Grips(self.body, self.schedule.grips)
         place(world, self.body, reference.q[0], reference.v[0])
+        self.grips.at(0)
         friction = world.surfaces.material.friction
         #: Of the whole clip, if there is one: how far the reference is from what is possible.
         self.forecast: Plan | None = plan_whole(self.schedule, self.body, settings, height, friction) if whole else None
@@ -127,7 +127,9 @@ class Clip:
 
     def control(self, _: World | None = None) -> None:
         """Set the torques of the next step, and go on to the next frame of the reference."""
-        self.follower.control(min(self.frame, len(self.reference) - 1))
+        k = min(self.frame, len(self.reference) - 1)
+        self.grips.at(k)
+        self.follower.control(k)
         self.frame += 1
 
 

@@ -144,6 +144,8 @@ def note_bearing(K, P, Gm, A, G):
     for n in range(K.limb.shape[0]):
         G.bearing_count[n] = 0
     for j in range(0, P.count[RAYS], 4):
+        if K.ray_area[j] < 0:
+            break
         pair = A.pair[K.ray_area[j]]
         body = max(Gm.body[Gm.pair[pair, 0]], Gm.body[Gm.pair[pair, 1]])
         n = K.limb_of[body] if body >= 0 else -1

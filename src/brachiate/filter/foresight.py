@@ -6,8 +6,9 @@ import numpy as np
 
 from brachiate.compiled import kernel
 from brachiate.filter.book import BEARING, BLIND, CORNERS, FREEZE, HOME, NEVER, REACH, set_bits
+from brachiate.filter.controller import is_held
 from brachiate.filter.footwork import on_ground, place_of
-from brachiate.plan.outlook import FLIGHT, PATCHES, POINTS, STANDS
+from brachiate.plan.outlook import FLIGHT, HELD, PATCHES, POINTS, STANDS
 from brachiate.spatial import put_vec3, vec3, vec3_at
 
 DOWN = 0.04  # [s] it takes a foot that stands to come down with the rest of its sole
@@ -112,7 +113,7 @@ def lay_patches(T, W, K, S, G, O, k, i, j, feet):
         if count > 0:
             O.points[j, patch], O.foot[j, patch] = count, leg if leg < feet else -1
             patch += 1
-    O.how[j] = STANDS if patch > 0 else FLIGHT
+    O.how[j] = HELD if is_held(K, i, j == 0) else STANDS if patch > 0 else FLIGHT
 
 
 @kernel
@@ -134,7 +135,7 @@ def first_node(G, N, t):
 def lay_landings(S, G, O, k, N, feet):
     """Landings among the nodes; a foot's new offset takes over in the middle of its swing. Returns how many."""
     l, dt = G.stands.shape[0], S.step[0]
-    many, count = S.spans.shape[0] // l, 0
+    many, count = S.spans.shape[0] // max(l, 1), 0
     for row in range(O.landing_foot.shape[0]):
         O.landing_foot[row] = -1
     for leg in range(feet):
@@ -179,7 +180,7 @@ def capture(K, S, G, k):
 def aim_at(K, S, G, k, landing, count):
     """Let feet in the air go where the plan has them land; if it knows of no landing, to where the body can be caught."""
     l = G.stands.shape[0]
-    many = S.spans.shape[0] // l
+    many = S.spans.shape[0] // max(l, 1)
     for n in range(count):
         at = G.key[n, 0] * many + G.key[n, 1]
         G.aims[at, 0], G.aims[at, 1], G.aimed[at] = landing[n, 0], landing[n, 1], 1

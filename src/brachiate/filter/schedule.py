@@ -31,6 +31,16 @@ class Sole(NamedTuple):
     leads: bool  # whether it is the one that is led through the air: the foot, not its toes
 
 
+class Grip(NamedTuple):
+    """A point of a link that holds something for a while."""
+
+    link: str
+    point: Array  # (3,) [m] along the link's axes
+    place: Array  # (3,) [m] where it holds, world axes
+    start: int  # first frame
+    end: int  # the one after the last
+
+
 class Schedule:
     """Sizes: f frames, m soles, l legs. Corners of a sole that bear are bits of a number."""
 
@@ -38,6 +48,7 @@ class Schedule:
         self.reference, self.dt = reference, reference.dt
         stands = tuple(s for s in reference.stances if s.how == "stands")
         self.soles = _soles(reference, stands)
+        self.grips = tuple(Grip(s.link, s.corners[0], s.places[0], s.start, s.end) for s in reference.stances if s.how == "holds")
         f, m = len(reference), len(self.soles)
         self.legs = 1 + max((sole.leg for sole in self.soles), default=-1)
         self.leg = np.array([sole.leg for sole in self.soles], np.int64)
@@ -55,12 +66,18 @@ class Schedule:
         self.on = np.zeros((f, self.legs), bool)
         for n, sole in enumerate(self.soles):
             self.on[:, sole.leg] |= self.bears[:, n] > 0
-        #: Frames in which the body leaves the ground or comes down.
-        self.changes = 1 + np.flatnonzero(np.diff(self.on.any(axis=1).astype(np.int8)))
+        #: (f,) whether something holds
+        self.held = np.zeros(f, bool)
+        for grip in self.grips:
+            self.held[grip.start : grip.end] = True
+        #: Frames in which the body takes off, or is carried again.
+        self.changes = 1 + np.flatnonzero(np.diff(self._carried.astype(np.int8)))
         self._number_stances()
-        weight = gaussian_filter1d(self.on.astype(float), SHIFT / self.dt, axis=0, mode="nearest") + 1e-3
-        #: (f, l) how much of the body each leg carries
-        self.share = weight / weight.sum(axis=1, keepdims=True) if self.legs else weight
+        on = np.concatenate((self.on, self.held[:, None]), axis=1).astype(float)
+        weight = gaussian_filter1d(on, SHIFT / self.dt, axis=0, mode="nearest")
+        weight[:, :-1] += 1e-3
+        #: (f, l) how much of the body each leg carries; the rest hangs
+        self.share = weight[:, :-1] / np.maximum(weight.sum(axis=1, keepdims=True), 1e-9)
         self.long_flight = np.zeros(f, np.int64)
         self._place_corners()
         self._survey()
@@ -73,7 +90,7 @@ class Schedule:
         places = np.zeros((f, m, CORNERS, 3))
         for n, corners in enumerate(self.places):
             places[:, n, : corners.shape[1]] = corners
-        many = max(len(spans) for spans in self.spans)
+        many = max((len(spans) for spans in self.spans), default=0)
         spans = np.array([[*each, *[(-1, 0)] * (many - len(each))] for each in self.spans], np.int64)
         arrays = {
             "frames": [f],
@@ -88,6 +105,11 @@ class Schedule:
             "span_count": [len(each) for each in self.spans],
         } | {name: getattr(r, name) for name in ("q", "v", "a")}
         return ahead_of({name: arrays[name] if name in arrays else getattr(self, name) for name in Ahead._fields})
+
+    @property
+    def _carried(self) -> Array:
+        """(f,) whether anything stands or holds."""
+        return self.on.any(axis=1) | self.held
 
     def _number_stances(self) -> None:
         """Which stance a leg is in, or was or will be in next; the halves of a swing belong to those before and after."""
@@ -171,7 +193,7 @@ class Schedule:
 
     def mark_long_flights(self, longest: float) -> None:
         """Note flights that are longer than so many seconds."""
-        edges = np.flatnonzero(np.diff(np.concatenate(([0], (~self.on.any(axis=1)).astype(np.int8), [0]))))
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], (~self._carried).astype(np.int8), [0]))))
         for start, end in zip(edges[::2], edges[1::2], strict=True):
             self.long_flight[start:end] = (end - start) * self.dt > longest
 
