@@ -547,7 +547,7 @@ def grasp(T, W, Wr, K, P, g):
     i = K.grip_body[g]
     if K.grip[g] == HOLDS:
         r = vec3(W.x, i) + rotation(W.R, i) @ vec3(K.grip_point, g)
-        put_point_rows(T, W, P, i, r, -K.gain[STANCE_DAMPING] * velocity_at(motion(W.V, i), r), 0.0)
+        put_point_rows(T, W, P, i, r, Vec3(0.0, 0.0, 0.0), 0.0)
         for c in range(3):
             add_ray(T, W, K, P, -1, -1, i, origin_of(T, W, i) + r, axis(c))
             add_ray(T, W, K, P, -1, -1, i, origin_of(T, W, i) + r, -1.0 * axis(c))

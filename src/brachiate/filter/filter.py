@@ -16,6 +16,7 @@ import numpy as np
 from brachiate import doors, figures
 from brachiate.clip import turns
 from brachiate.errors import ArgumentError
+from brachiate.filter.again import PlainSimulation
 from brachiate.filter.body import Body
 from brachiate.filter.clean import clean
 from brachiate.filter.doubts import check_given, check_pushes
@@ -35,7 +36,6 @@ from brachiate.motion.ground import Ground
 from brachiate.motion.labels import Labels
 from brachiate.motion.motion import Motion
 from brachiate.plan.centroidal import Plan
-from brachiate.simulate.simulation import Simulation
 from brachiate.world.world import World
 
 MODES = ("preview", "offline", "online")
@@ -86,13 +86,15 @@ def filter_motion(
     check_pushes(pushes, reference)
     world = world_of(reference, friction, strength)
     clip = Clip(world, FIGURE, reference, settings, whole=mode == "offline")
-    simulation = Simulation(world, dt=reference.dt)
+    simulation = PlainSimulation(world, dt=reference.dt)
     simulation.control(clip.control)
     for shove in pushes:
         shove.put_on(simulation, FIGURE)
     seconds = (len(reference) - 1) * reference.dt
     run = simulation.run(seconds, progress, until=lambda _: clip.follower.blame is not None)
-    return Filtered.of(clip.body, reference, run, clip.follower.blame, clip.forecast, source)
+    clip.grips.note(clip.frame)
+    held = clip.grips.forces(len(run.time))
+    return Filtered.of(clip.body, reference, run, clip.follower.blame, clip.forecast, source, held)
 
 
 class Clip:
@@ -128,9 +130,12 @@ class Clip:
     def control(self, _: World | None = None) -> None:
         """Set the torques of the next step, and go on to the next frame of the reference."""
         k = min(self.frame, len(self.reference) - 1)
+        self.grips.note(self.frame)
         self.grips.at(k)
         self.follower.control(k)
         self.frame += 1
+        if (blame := self.follower.blame) is not None and (missed := self.grips.missed(k)):
+            self.follower.blame = blame._replace(why=f"{blame.why}; {missed}")
 
 
 def _filter_online(

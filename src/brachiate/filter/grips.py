@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from brachiate.doors import Array
 from brachiate.filter.body import Body
 from brachiate.filter.controller import HOLDS, LOOSE, REACHES
 from brachiate.filter.schedule import Grip
@@ -26,6 +27,7 @@ class Grips:
     def __init__(self, body: Body, grips: Sequence[Grip]) -> None:
         self.body, self.grips = body, tuple(grips)
         self._made: dict[int, Connection] = {}
+        self._forces: list[tuple[int, str, Array]] = []
         self._early = int(EARLY / body.dt)
 
     def at(self, k: int) -> None:
@@ -43,6 +45,20 @@ class Grips:
                 )
             if grip.start - self._early <= k < grip.end:
                 doing[n] = HOLDS if n in self._made else REACHES
+
+    def note(self, k: int) -> None:
+        """Take down the forces of the step that led to frame k; nothing has been looked at since."""
+        for n, connection in self._made.items():
+            wrench = connection.read_wrench()
+            self._forces.append((k, self.grips[n].link, np.concatenate((wrench.force, wrench.at))))
+
+    def forces(self, frames: int) -> dict[str, Array]:
+        """Forces on links that hold, by name: force [N], and where it acts [m]; zero while they do not: (f, 6) each."""
+        found = {link: np.zeros((frames, 6)) for link in dict.fromkeys(line[1] for line in self._forces)}
+        for k, link, values in self._forces:
+            found[link][k, :3] += values[:3]
+            found[link][k, 3:] = values[3:]
+        return found
 
     def away(self, grip: Grip) -> float:
         """How far its point is from its place [m]."""
