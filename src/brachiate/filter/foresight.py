@@ -85,9 +85,14 @@ def lay_patches(T, W, K, S, G, O, k, i, j, feet):
     for p in range(PATCHES):
         O.points[j, p], O.foot[j, p] = 0, -1
     for n in range(m):
-        if patch >= PATCHES:
-            break
         leg, bears = S.leg[n], S.bears[i * m + n]
+        foot = leg if leg < feet else -1
+        p = patch
+        for other in range(patch):  # soles of a foot, and all that cannot step, are one patch where there are too many for one each
+            if m > PATCHES and O.foot[j, other] == foot:
+                p = other
+        if p >= PATCHES:
+            continue
         at = k * l + leg
         stays = G.stands[leg] and not S.on[at]
         if S.until[at] < NEVER:
@@ -95,24 +100,24 @@ def lay_patches(T, W, K, S, G, O, k, i, j, feet):
         else:  # nobody knows when it will land, but it may have
             stays = stays and S.soon[k * m + n] > 0
         coming = G.stands[leg] and S.on[at] and (i - k) * S.step[0] < DOWN and K.stands[n] < set_bits(bears)
-        count = 0
+        count = before = O.points[j, p]
         if j == 0 or (bears == 0 and stays) or coming:
             if K.stands[n]:
-                count = min(G.bearing_count[n], POINTS)
-                for c in range(count):
-                    put_point(O, j, patch, c, vec3(G.bearing, BEARING * n + c) - vec3(G.offset, leg))
+                for c in range(min(G.bearing_count[n], POINTS - before)):
+                    put_point(O, j, p, count, vec3(G.bearing, BEARING * n + c) - vec3(G.offset, leg))
+                    count += 1
         elif bears > 0:
             here = S.stance[i * l + leg] <= G.stance[leg] and G.stands[leg]
             for c in range(S.corners[n]):
                 if (bears >> c) & 1 and count < POINTS:
                     if here:
-                        put_point(O, j, patch, count, place_of(T, W, K, n, c) - vec3(G.offset, leg))
+                        put_point(O, j, p, count, place_of(T, W, K, n, c) - vec3(G.offset, leg))
                     else:
-                        put_point(O, j, patch, count, vec3(S.places, CORNERS * (i * m + n) + c) + vec3(S.moved, i * l + leg))
+                        put_point(O, j, p, count, vec3(S.places, CORNERS * (i * m + n) + c) + vec3(S.moved, i * l + leg))
                     count += 1
-        if count > 0:
-            O.points[j, patch], O.foot[j, patch] = count, leg if leg < feet else -1
-            patch += 1
+        if count > before:
+            O.points[j, p], O.foot[j, p] = count, foot
+            patch = max(patch, p + 1)
     O.how[j] = HELD if is_held(K, i, j == 0) else STANDS if patch > 0 else FLIGHT
 
 

@@ -209,11 +209,9 @@ def ahead_of(arrays: Mapping[str, ArrayLike]) -> Ahead:
 
 def _soles(reference: Reference, stances: tuple[Stance, ...]) -> tuple[Sole, ...]:
     corners = {stance.link: stance.corners for stance in sorted(stances, key=lambda s: -len(s.corners))}  # feet first, then single points
-    parent = {link: reference.figure.links[link].parent for link in corners}
+    parent = {link: str(reference.figure.links[link].parent) for link in corners}
     legs: dict[str, int] = {}
     for link in corners:
-        if parent[link] not in corners:
+        if len(corners.get(parent[link], ())) < 2:  # toes are of their foot, but a foot is not of the shank that kneels at times
             legs[link] = len(legs)
-    return tuple(
-        Sole(link, legs[link] if link in legs else legs[str(parent[link])], points, link in legs) for link, points in corners.items()
-    )
+    return tuple(Sole(link, legs[link if link in legs else parent[link]], points, link in legs) for link, points in corners.items())
