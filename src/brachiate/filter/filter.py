@@ -25,6 +25,7 @@ from brachiate.filter.follower import Follower, place
 from brachiate.filter.grips import Grips
 from brachiate.filter.live import DynamicsFilter
 from brachiate.filter.loads import carrying
+from brachiate.filter.lying import unsupported
 from brachiate.filter.preview import plan_whole
 from brachiate.filter.pushes import Shove
 from brachiate.filter.reference import Moved, Reference
@@ -134,8 +135,9 @@ class Clip:
         self.grips.at(k)
         self.follower.control(k)
         self.frame += 1
-        if (blame := self.follower.blame) is not None and (missed := self.grips.missed(k)):
-            self.follower.blame = blame._replace(why=f"{blame.why}; {missed}")
+        if (blame := self.follower.blame) is not None:
+            missed = (*self.grips.missed(k), *unsupported(self.reference, k))
+            self.follower.blame = blame._replace(why="; ".join((blame.why, *missed)))
 
 
 def _filter_online(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from brachiate.compiled import kernel
-from brachiate.filter.book import BEARING, BLIND, CORNERS, FREEZE, HOME, NEVER, REACH, set_bits
+from brachiate.filter.book import BEARING, BLIND, CORNERS, FREEZE, HOME, LYING, NEVER, REACH, set_bits
 from brachiate.filter.controller import is_held
 from brachiate.filter.footwork import on_ground, place_of
 from brachiate.plan.outlook import FLIGHT, HELD, PATCHES, POINTS, STANDS
@@ -118,7 +118,27 @@ def lay_patches(T, W, K, S, G, O, k, i, j, feet):
         if count > before:
             O.points[j, p], O.foot[j, p] = count, foot
             patch = max(patch, p + 1)
+    patch = lay_lying(S, G, O, i, j, patch)
     O.how[j] = HELD if is_held(K, i, j == 0) else STANDS if patch > 0 else FLIGHT
+
+
+@kernel
+def lay_lying(S, G, O, i, j, patch):
+    """What lies on the ground in interval j without a place of its own, as one more patch. Returns how many there are."""
+    if S.lie_count.shape[0] == 0:
+        return patch
+    p = patch
+    for other in range(patch):
+        if O.foot[j, other] < 0:
+            p = other
+    count = G.lying_count[0] if j == 0 else S.lie_count[i]
+    if p >= PATCHES or count == 0:
+        return patch
+    shift = on_ground(S, vec3_at(G.shift, 0))
+    for c in range(min(count, POINTS - O.points[j, p])):
+        put_point(O, j, p, O.points[j, p], vec3(G.lying, c) if j == 0 else vec3(S.lies, LYING * i + c) + shift)
+        O.points[j, p] += 1
+    return max(patch, p + 1)
 
 
 @kernel

@@ -65,12 +65,13 @@ class Grips:
         pose = self.body.world.pose(self._name(grip))
         return float(np.linalg.norm(pose.position + pose.rotation @ grip.point - grip.place))
 
-    def missed(self, k: int) -> str:
+    def missed(self, k: int) -> list[str]:
         """What should hold in frame k and does not, in words."""
         late = [grip for n, grip in enumerate(self.grips) if grip.start <= k < grip.end and n not in self._made]
-        return ", ".join(
-            f"{grip.link} does not hold since {grip.start * self.body.dt:.2f} s, it is {100 * self.away(grip):.0f} cm from there" for grip in late
-        )
+        return [
+            f"{grip.link} should hold something since {grip.start * self.body.dt:.2f} s, but is {100.0 * self.away(grip):.0f} cm from it"
+            for grip in late
+        ]
 
     def _name(self, grip: Grip) -> str:
         return f"{self.body.figure.name}/{grip.link}"

@@ -13,6 +13,7 @@ from scipy.ndimage import gaussian_filter1d
 from brachiate.compiled import Handle, fields_of
 from brachiate.doors import Array
 from brachiate.filter.book import CORNERS, NEVER, Ahead
+from brachiate.filter.lying import lying, wandering
 from brachiate.filter.reference import Reference, Stance
 from brachiate.filter.survey import Whole, survey
 from brachiate.model.data import Data
@@ -46,7 +47,8 @@ class Schedule:
 
     def __init__(self, reference: Reference, look: float) -> None:
         self.reference, self.dt = reference, reference.dt
-        stands = tuple(s for s in reference.stances if s.how == "stands")
+        strays = wandering(reference)
+        stands = tuple(s for s in reference.stances if s.how == "stands" and s.link not in strays)
         self.soles = _soles(reference, stands)
         self.grips = tuple(Grip(s.link, s.corners[0], s.places[0], s.start, s.end) for s in reference.stances if s.how == "holds")
         f, m = len(reference), len(self.soles)
@@ -70,13 +72,15 @@ class Schedule:
         self.held = np.zeros(f, bool)
         for grip in self.grips:
             self.held[grip.start : grip.end] = True
+        #: (f, 8, 3) [m], (f,) where parts without a place of their own are on the ground
+        self.lies, self.lie_count = lying(reference, {sole.link for sole in self.soles})
         #: Frames in which the body takes off, or is carried again.
         self.changes = 1 + np.flatnonzero(np.diff(self._carried.astype(np.int8)))
         self._number_stances()
-        on = np.concatenate((self.on, self.held[:, None]), axis=1).astype(float)
+        on = np.concatenate((self.on, (self.held | (self.lie_count > 0))[:, None]), axis=1).astype(float)
         weight = gaussian_filter1d(on, SHIFT / self.dt, axis=0, mode="nearest")
         weight[:, :-1] += 1e-3
-        #: (f, l) how much of the body each leg carries; the rest hangs
+        #: (f, l) how much of the body each leg carries; the rest hangs or lies
         self.share = weight[:, :-1] / np.maximum(weight.sum(axis=1, keepdims=True), 1e-9)
         self.long_flight = np.zeros(f, np.int64)
         self._place_corners()
@@ -108,8 +112,8 @@ class Schedule:
 
     @property
     def _carried(self) -> Array:
-        """(f,) whether anything stands or holds."""
-        return self.on.any(axis=1) | self.held
+        """(f,) whether anything stands, holds or lies."""
+        return self.on.any(axis=1) | self.held | (self.lie_count > 0)
 
     def _number_stances(self) -> None:
         """Which stance a leg is in, or was or will be in next; the halves of a swing belong to those before and after."""
@@ -202,8 +206,8 @@ class Schedule:
 
 
 def ahead_of(arrays: Mapping[str, ArrayLike]) -> Ahead:
-    """A room with these arrays, or such as are alike where they have to be of another kind."""
-    shaped = {name: np.ascontiguousarray(arrays[name], kind.dtype).reshape(-1, *kind.row) for name, kind in fields_of(Ahead).items()}
+    """A room with these arrays, or such as are alike where they have to be of another kind; empty ones of those that are not given."""
+    shaped = {name: np.ascontiguousarray(arrays.get(name, ()), kind.dtype).reshape(-1, *kind.row) for name, kind in fields_of(Ahead).items()}
     return Ahead(**shaped)
 
 

@@ -1,0 +1,71 @@
+"""Lying: what of a reference is on the ground without a place of its own, as backs, arms and thighs are; and what stands on nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from brachiate.doors import Array
+from brachiate.filter.book import LYING
+from brachiate.filter.reference import Reference
+from brachiate.support.spots import Spots, spots_of
+from brachiate.transfer.many import Many
+
+KERB = 0.08  # [m] what is higher is not the ground
+NEAR = 0.03  # [m] above the lowest point of a part what is lower bears, too
+WAYS = np.array([(np.cos(t), np.sin(t), 0.0) for t in 2.0 * np.pi * np.arange(LYING) / LYING])
+
+
+def wandering(reference: Reference) -> set[str]:
+    """Links that have a place of their own for less than half of the time they are on the ground, and then by one point: they wander."""
+    spots, found = spots_of(reference.figure), set()
+    on = _on_ground(reference, spots)
+    for link in dict.fromkeys(stance.link for stance in reference.stances if stance.how == "stands" and len(stance.corners) == 1):
+        touches = on[:, [name == link for name in spots.links]].any(axis=1)
+        if 2 * np.count_nonzero(touches & reference.on[link]) < np.count_nonzero(touches):
+            found.add(link)
+    return found
+
+
+def _on_ground(reference: Reference, spots: Spots) -> Array:
+    """Which parts are on the ground by the labels: (f, parts)."""
+    times, floor = reference.times, reference.ground.height or 0.0
+    on = np.zeros((len(reference), len(spots.parts)), bool)
+    for label in reference.labels.contacts:
+        if label.how == "stands" and (label.height is None or label.height - floor < KERB):
+            on[:, spots.parts.index(label.part)] |= (times >= label.start - 1e-9) & (times <= label.end + 1e-9)
+    return on
+
+
+def lying(reference: Reference, soles: Collection[str]) -> tuple[Array, Array]:
+    """Outermost points of parts that are on the ground and are no soles: (f, 8, 3) [m], and how many: (f,)."""
+    spots, ground = spots_of(reference.figure), reference.ground
+    on = _on_ground(reference, spots) & [link not in soles for link in spots.links]
+    lies, count = np.zeros((len(reference), LYING, 3)), np.zeros(len(reference), np.int64)
+    frames = np.flatnonzero(on.any(axis=1))
+    if not len(frames):
+        return lies, count
+    poses = Many(reference.figure).poses(reference.q[frames])
+    points = np.stack([poses.point(int(body), at) for body, at in zip(spots.body, spots.at, strict=True)], axis=1)
+    points[..., 2] -= spots.radius
+    for k, places in zip(frames, points, strict=True):
+        bears = np.zeros(len(places), bool)
+        for part in np.flatnonzero(on[k]):
+            mine = spots.part == part
+            bears |= mine & (places[:, 2] < places[mine, 2].min() + NEAR)
+        outer = places[bears][np.unique((places[bears] @ WAYS.T).argmax(axis=0))]
+        outer[:, 2] -= ground.above(outer)
+        lies[k, : len(outer)], count[k] = outer, len(outer)
+    return lies, count
+
+
+def unsupported(reference: Reference, k: int) -> list[str]:
+    """What should stand in frame k where there is no ground, in words."""
+    found = []
+    for stance in reference.stances:
+        high = float(np.mean(reference.ground.above(stance.places)))
+        if stance.how == "stands" and stance.start <= k < stance.end and high > KERB:
+            since = reference.times[stance.start] - reference.times[0]
+            found.append(f"{stance.link} should stand {100.0 * high:.0f} cm above the ground since {since:.2f} s, on something that is not there")
+    return found
