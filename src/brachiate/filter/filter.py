@@ -25,7 +25,7 @@ from brachiate.filter.follower import Follower, place
 from brachiate.filter.grips import Grips
 from brachiate.filter.live import DynamicsFilter
 from brachiate.filter.loads import carrying
-from brachiate.filter.lying import unsupported
+from brachiate.filter.lying import circumstances
 from brachiate.filter.preview import plan_whole
 from brachiate.filter.pushes import Shove
 from brachiate.filter.reference import Moved, Reference
@@ -136,7 +136,7 @@ class Clip:
         self.follower.control(k)
         self.frame += 1
         if (blame := self.follower.blame) is not None:
-            missed = (*self.grips.missed(k), *unsupported(self.reference, k))
+            missed = (*self.grips.missed(k), *circumstances(self.reference, {sole.link for sole in self.schedule.soles}, k))
             self.follower.blame = blame._replace(why="; ".join((blame.why, *missed)))
 
 

@@ -14,7 +14,7 @@ from brachiate.doors import Array
 from brachiate.filter.body import Body
 from brachiate.filter.controller import HOLDS, LOOSE, REACHES
 from brachiate.filter.schedule import Grip
-from brachiate.model.joints import Spherical
+from brachiate.model.joints import Compound, Joint, Prismatic, Spherical
 from brachiate.world.bonds import Connection
 
 REACH = 0.05  # [m] from its place a hand takes hold
@@ -41,10 +41,19 @@ class Grips:
         for n, grip in enumerate(self.grips):
             if grip.start <= k < grip.end and n not in self._made and self.away(grip) < REACH:
                 self._made[n] = self.body.world.connect(
-                    self._name(grip), "world", Spherical(), at=grip.point, name=self._free_name(grip), redundant=True
+                    self._name(grip), "world", self._joint(n), at=grip.point, name=self._free_name(grip), redundant=True
                 )
             if grip.start - self._early <= k < grip.end:
                 doing[n] = HOLDS if n in self._made else REACHES
+
+    def _joint(self, n: int) -> Joint:
+        """A ball; a second hand of the same piece slides along the line to the first, as both holding that way would say the same twice."""
+        piece = self.body.control.grip_body
+        for other in self._made:
+            if piece[other] == piece[n]:
+                along = self._point(self.grips[n]) - self._point(self.grips[other])
+                return Compound({"slide": Prismatic(along / np.linalg.norm(along)), "turn": Spherical()})
+        return Spherical()
 
     def note(self, k: int) -> None:
         """Take down the forces of the step that led to frame k; nothing has been looked at since."""
@@ -62,8 +71,11 @@ class Grips:
 
     def away(self, grip: Grip) -> float:
         """How far its point is from its place [m]."""
+        return float(np.linalg.norm(self._point(grip) - grip.place))
+
+    def _point(self, grip: Grip) -> Array:
         pose = self.body.world.pose(self._name(grip))
-        return float(np.linalg.norm(pose.position + pose.rotation @ grip.point - grip.place))
+        return pose.position + pose.rotation @ grip.point
 
     def missed(self, k: int) -> list[str]:
         """What should hold in frame k and does not, in words."""

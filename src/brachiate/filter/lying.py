@@ -1,4 +1,4 @@
-"""Lying: what of a reference is on the ground without a place of its own, as backs, arms and thighs are; and what stands on nothing."""
+"""Lying: what of a reference is on the ground without a place of its own, as backs, arms and thighs are; and what cannot be done of it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from brachiate.transfer.many import Many
 
 KERB = 0.08  # [m] what is higher is not the ground
 NEAR = 0.03  # [m] above the lowest point of a part what is lower bears, too
+HOVERS = 0.3  # [s] of a flight that is worth a word
 WAYS = np.array([(np.cos(t), np.sin(t), 0.0) for t in 2.0 * np.pi * np.arange(LYING) / LYING])
 
 
@@ -60,12 +61,19 @@ def lying(reference: Reference, soles: Collection[str]) -> tuple[Array, Array]:
     return lies, count
 
 
-def unsupported(reference: Reference, k: int) -> list[str]:
-    """What should stand in frame k where there is no ground, in words."""
-    found = []
+def circumstances(reference: Reference, soles: Collection[str], k: int) -> list[str]:
+    """What of frame k no filter could do, in words: standing on nothing, sliding along, and hovering."""
+    found, spots, first = [], spots_of(reference.figure), reference.times[0]
     for stance in reference.stances:
         high = float(np.mean(reference.ground.above(stance.places)))
         if stance.how == "stands" and stance.start <= k < stance.end and high > KERB:
-            since = reference.times[stance.start] - reference.times[0]
+            since = reference.times[stance.start] - first
             found.append(f"{stance.link} should stand {100.0 * high:.0f} cm above the ground since {since:.2f} s, on something that is not there")
+    on = _on_ground(reference, spots)[k]
+    loose = dict.fromkeys(link for link, touches in zip(spots.links, on, strict=True) if touches and link not in soles)
+    if loose:
+        found.append(f"{', '.join(loose)} should be on the ground then without staying in one place")
+    for start, end in reference.flights():
+        if start <= reference.times[k] <= end and end - start > HOVERS:
+            found.append(f"nothing should touch from {start - first:.2f} to {end - first:.2f} s, by the contacts")
     return found
