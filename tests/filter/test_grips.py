@@ -1,4 +1,4 @@
-"""What holds in the dynamics filter: hands on a bar, taking hold and letting go, with forces and equations; parts that lie on the ground."""
+"""What holds in the dynamics filter: hands on a bar, taking hold and letting go, forces and equations; and what lies on the ground."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 import brachiate as br
 from brachiate import dynamics, kinematics
+from brachiate.clip import turns
 from brachiate.filter.clean import clean
 from brachiate.filter.controller import HOLDS, REACHES
 from brachiate.filter.exact import CONTACT, HELD, equations
@@ -24,14 +25,14 @@ from brachiate.motion.motion import Motion, motion_of
 from brachiate.plan import outlook
 from brachiate.transfer.many import Many
 
-G = 9.81
+G, UP = 9.81, np.array((0.0, 0.0, 1.0))
 ROUND_OFF = 1e-9  # of the weight: see test_filter.py
 LASTS, LATE, LETS_GO = 1.2, 0.3, 0.8  # [s]
 
 
 def held_by(motion: Motion, *spans: tuple[str, float, float]) -> Reference:
     """A reference in which hands hold when they are said to."""
-    return clean(motion, contacts=Labels(tuple(Label(hand, *span, "holds") for hand, *span in spans), br.Ground(0.0)))
+    return clean(motion, contacts=Labels(tuple(Label(hand, start, end, "holds") for hand, start, end in spans), br.Ground(0.0)))
 
 
 def grip_path(done: Filtered, link: str) -> np.ndarray:
@@ -49,8 +50,22 @@ def intervals(clip: Clip) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def swinging() -> Motion:
+def stiff() -> Motion:
+    """Somebody whose arms are one piece with the chest, as they do not move against it."""
     return motion_of(br.moves.make("hang", seconds=LASTS))
+
+
+@pytest.fixture(scope="module")
+def swinging() -> Motion:
+    """The same with arms that bend a little: two hands on a bar close a chain."""
+    clip = br.moves.make("hang", seconds=LASTS)
+    turned = np.array(clip.turns)
+    for side in ("Left", "Right"):
+        for part, angle, axes in (("Arm", 0.05, (0, 1, 2)), ("ForeArm", 0.15, (2,)), ("Hand", 0.05, (0, 1, 2))):
+            j = clip.skeleton.index(side + part)
+            for n, axis in enumerate(axes):
+                turned[:, j] = turns.product(turned[:, j], turns.about(axis, angle * np.sin(3.0 * clip.times + n)))
+    return motion_of(replace(clip, turns=turned))
 
 
 @pytest.fixture(scope="module")
@@ -72,15 +87,15 @@ def caught(swinging: Motion) -> Filtered:
 
 def test_a_swing_is_followed_by_the_bodys_own_strength(swung):
     assert swung.finished, str(swung.blame)
-    assert swung.tracking["mpjpe_root_aligned_cm"] < 3.0  # measured: 1.6
+    assert swung.tracking["mpjpe_root_aligned_cm"] < 3.0  # measured: 2.2
     assert len(swung.motion) == len(swung.reference)
 
 
 @pytest.mark.parametrize("link", ["left_hand", "right_hand"])
 def test_hands_stay_where_they_hold(swung, link):
-    # To third order in the step, as loops do that nobody closes between steps. Measured: 0.4 µm
+    # Loops are closed in the middle of steps, and open between them to second order. Measured: 1.0 µm, 0.25 of these with half the step
     path = grip_path(swung, link)
-    assert np.linalg.norm(path - path[0], axis=1).max() < 1e-6
+    assert np.linalg.norm(path - path[0], axis=1).max() < 0.5 * swung.reference.dt**2
     stance = next(s for s in swung.reference.stances if s.link == link)
     assert np.linalg.norm(path[0] - stance.places[0]) < 0.002
 
@@ -91,13 +106,9 @@ def test_nobody_brings_anything_where_hands_hold(swung, caught):
         weight = G * done.motion.figure.mass
         made = equations(done)
         assert max(made.nobody_brings()) < ROUND_OFF * weight
-        kinds = set(made.wrenches.push.tolist())
-        assert HELD in kinds
-        without = made.wrenches.push != HELD
-        rest = made.wrenches._replace(
-            link=tuple(np.array(made.wrenches.link)[without]), **{n: getattr(made.wrenches, n)[without] for n in ("step", "point", "force", "moment", "push")}
-        )
-        assert max(replace(made, wrenches=rest).nobody_brings()) > 0.5 * weight
+        w = made.wrenches
+        without = w._replace(force=np.where(w.push[:, None] == HELD, 0.0, w.force))
+        assert max(replace(made, wrenches=without).nobody_brings()) > 0.5 * weight
 
 
 def test_forces_of_hands_are_those_of_the_equations(swung):
@@ -131,7 +142,7 @@ def test_taking_hold_is_an_impulse_at_the_hand(caught):
         place = made.model.placements[f"man/{link}"]
         point = next(s for s in caught.reference.stances if s.link == link).corners[0]
         arm, J = kinematics.pose(data, place).rotation @ point, kinematics.jacobian(data, place)
-        rows.append(J[:3] - np.cross(np.eye(3), arm) @ J[3:] * -1.0)
+        rows.append(J[:3] - np.cross(np.eye(3), arm) @ J[3:])
     impulse = np.linalg.lstsq(np.concatenate(rows).T, momentum, rcond=None)[0]
     assert np.abs(np.concatenate(rows).T @ impulse - momentum).max() < 1e-9 * max(np.abs(momentum).max(), 1.0)
 
@@ -145,7 +156,8 @@ def test_who_lets_go_falls_freely(caught):
     assert all((values[free] == 0.0).all() for values in caught.motion.forces.values())
     totals = [dynamics.totals(_at(caught, k)) for k in np.flatnonzero(free)[[0, -1]]]
     seconds = float(np.ptp(caught.run.time[free]))
-    assert (totals[1].momentum - totals[0].momentum)[2] == pytest.approx(-G * totals[0].mass * seconds, rel=1e-9)
+    # Momentum is kept in the middle of steps, and of states between them to the order of a step
+    assert (totals[1].momentum - totals[0].momentum)[2] == pytest.approx(-G * totals[0].mass * seconds, rel=1e-3)
 
 
 def _at(done: Filtered, k: int) -> Data:
@@ -179,11 +191,20 @@ def test_a_hand_reaches_for_what_it_will_hold(swinging):
 
 def test_a_hand_that_is_far_does_not_snap(swinging, swing):
     # The bar is 20 cm higher than the hands are: they are led there, not connected.
-    high = tuple(replace(s, position=s.position + (0.0, 0.0, 0.2)) for s in swing.stances)
+    high = tuple(replace(s, position=s.position + 0.2 * UP) for s in swing.stances)
     clip = Clip(world := world_of(swing), "man", replace(swing, stances=high), whole=False)
     assert not world.connections
     assert set(clip.body.control.grip.tolist()) == {REACHES}
     assert "20 cm from it" in clip.grips.missed(0)[0]
+
+
+def test_two_hands_of_one_piece_hold_without_saying_the_same_twice(stiff):
+    # Fails (forces beyond all bounds) if both hold along the line between them.
+    reference = held_by(stiff, ("left_hand", 0.0, LASTS), ("right_hand", LATE, LASTS))
+    done = filter_motion(reference, progress=False)
+    weight = G * done.motion.figure.mass
+    assert max(equations(done).nobody_brings()) < ROUND_OFF * weight
+    assert max(np.linalg.norm(values[:, :3], axis=1).max() for values in done.motion.forces.values()) < 10.0 * weight
 
 
 def test_a_reference_without_contacts_is_refused(swing):
@@ -230,7 +251,7 @@ def test_what_stays_in_place_for_a_moment_only_wanders(swing):
 
 def test_falls_are_told_with_what_could_not_be_done():
     plain = squatting()
-    high = replace(plain, stances=tuple(replace(s, position=s.position + (0.0, 0.0, 0.3)) for s in plain.stances))
+    high = replace(plain, stances=tuple(replace(s, position=s.position + 0.3 * UP) for s in plain.stances))
     told = circumstances(high, {"left_foot", "right_foot"}, 10)
     assert "left_foot should stand 30 cm above the ground since 0.00 s, on something that is not there" in told
     told = circumstances(said(plain, [Label("pelvis", 0.0, 0.8)]), {"left_foot", "right_foot"}, 10)

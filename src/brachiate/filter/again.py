@@ -5,7 +5,8 @@ of joints brought, nor what connections did on the average of a step. The same s
 and it must lead to the recorded state again.
 
 Where something is connected, taking hold is an impulse between steps, by which velocities jump. Steps must be those of
-:class:`PlainSimulation`, which are all there is; others bring states onto what holds whenever somebody looks, by an impulse that is no part of a step.
+:class:`PlainSimulation`, which are all there is; others bring states onto what holds whenever somebody looks, by an impulse that is
+no part of a step.
 """
 
 from __future__ import annotations
@@ -80,7 +81,9 @@ def made_again(run: Recording) -> Iterator[Again]:
     if any(state.coordinates != run.model.coordinates for state in held):
         raise ArgumentError("Equations are those of worlds to which nothing is added on the way.")
     if strange := [bond for state in held for bond in state.bonds if not _plain(bond)]:
-        raise ArgumentError(f"Equations know connections in which nothing acts: no springs, motors, friction or limits, as {strange[0]} has.")
+        raise ArgumentError(
+            f"Equations know connections in which nothing acts: no springs, motors, friction or limits, as {strange[0]} has."
+        )
     world = forces._world.copy(held[0])
     world.gravity = run.gravity
     touches = world.surfaces.touches

@@ -61,7 +61,8 @@ class Body:
         length = dict.fromkeys(("limb", "point", "lead", "turn", "offset", "drift", "swerve", "stands", "touched", "height"), soles)
         length |= {"corner": 8 * soles, "may": 8 * soles, "gain": len(c.GAINS), "members": bodies, "limb_of": bodies}
         length |= dict.fromkeys(("centre", "spin", "momentum", "lean", "aimed_spin"), 3) | dict.fromkeys(("com", "got", "aimed"), 6)
-        length |= {"q_at": len(self.q_at), "v_at": len(self.v_at), "mass": 1, "locked": 1, "A": nv * nv, "F": FORCES * nv} | dict.fromkeys(("ray_area", "at", "along"), FORCES)
+        length |= {"q_at": len(self.q_at), "v_at": len(self.v_at), "mass": 1, "locked": 1, "A": nv * nv, "F": FORCES * nv}
+        length |= dict.fromkeys(("ray_area", "at", "along"), FORCES)
         length |= dict.fromkeys(("grip", "grip_body", "grip_point", "grip_span"), grips) | {"grip_lead": 1}
         return Control(**{name: np.zeros((length.get(name, nv), *kind.row), kind.dtype) for name, kind in fields_of(Control).items()})
 

@@ -32,7 +32,7 @@ LYING = 8  # points by which all bear that are no soles, at most
 
 
 class Ahead(NamedTuple):
-    """What is known of the reference. Sizes: f frames, m soles, l legs, s stances of a leg. Corners of a sole that bear are bits of a number."""
+    """What is known of the reference. Sizes: f frames, m soles, l legs, s stances of a leg. Corners that bear are bits of a number."""
 
     frames: Ints  # (1,) how many are known
     step: Floats  # (1,) [s] from one to the next

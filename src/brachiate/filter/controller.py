@@ -559,10 +559,10 @@ def grasp(T, W, Wr, K, P, g):
 @kernel
 def is_held(K, i, now):
     """Whether something holds now; or else whether it should in frame i."""
+    found = False
     for g in range(K.grip.shape[0]):
-        if (now and K.grip[g] == HOLDS) or (not now and K.grip_span[g, 0] <= i < K.grip_span[g, 1]):
-            return True
-    return False
+        found = found or (K.grip[g] == HOLDS if now else K.grip_span[g, 0] <= i < K.grip_span[g, 1])
+    return found
 
 
 @kernel

@@ -6,10 +6,10 @@ A step of the simulator, of length h, has one equation, at the configuration q i
 
 which is inverse dynamics, as every library has it, at (q, v - d, a) and at (q, v + d, a), the mean of both. Nothing in it is estimated.
 q is where half a step at the velocity of its start leads; a is the change of velocity over h; wrenches are the impulses of contact, and of
-what holds, over h. The velocity v, at which the simulator took Coriolis and centrifugal forces, is the one that it expected in the middle of the step: near
-the mean of start and end, but not that. Where something hits something, velocities jump there, by 2 d; else d is zero. A recording keeps
-neither. They are what the same step, made once more, expects; and the step made once more must lead to the recorded state, or there are
-no equations.
+what holds, over h. The velocity v, at which the simulator took Coriolis and centrifugal forces, is the one that it expected in the
+middle of the step: near the mean of start and end, but not that. Where something hits something, velocities jump there, by 2 d; else d is
+zero. A recording keeps neither. They are what the same step, made once more, expects; and the step made once more must lead to the
+recorded state, or there are no equations.
 
 Where something takes hold between two steps, velocities jump by ``caught``, as an impulse there makes them, which what touches answers: the
 step begins with frame_v + caught.
@@ -139,7 +139,8 @@ class Equations:
     def save(self, path: str | PathLike[str]) -> Path:
         """Write a NumPy archive with the body, names and units inside; nothing in it is code."""
         path, w = with_suffix(path), self.wrenches
-        steps = ("h", "q", "v", "jump", "a", "v_start", "v_end", "torque", "passive", "stop", "caught", "gravity", "frame_time", "frame_q", "frame_v")
+        steps = ("h", "q", "v", "jump", "a", "v_start", "v_end", "torque", "passive", "stop", "caught", "gravity")
+        steps += ("frame_time", "frame_q", "frame_v")
         links = list(self.model.links)
         content: dict[str, Any] = {
             "format": np.array(FORMAT),

@@ -199,7 +199,7 @@ class Filtered:
         return _table(path, heads, columns)
 
     def _save_forces(self, path: Path) -> Path:
-        """Force on every link that touches the ground or holds something, and its centre of pressure, along world axes; zeros in the air."""
+        """Force on every link that touches the ground or holds something, and where it acts, along world axes; zeros in the air."""
         heads, columns = ["time [s]"], [self.motion.times]
         for link, values in self.motion.forces.items():
             heads += [f"{link}.{what}.{axis} [{unit}]" for what, unit in (("force", "N"), ("cop", "m")) for axis in "xyz"]

@@ -92,4 +92,3 @@ def place(world: World, body: Body, q: Array, v: Array) -> None:
     all_q, all_v = world.q.copy(), world.v.copy()
     all_q[body.q_at], all_v[body.v_at] = q, v
     world.q, world.v = all_q, all_v
-

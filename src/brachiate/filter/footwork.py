@@ -14,9 +14,9 @@ from brachiate.filter.book import (
     CORNERS,
     EARLY,
     FLAT_WEIGHT,
-    FOOTING_GAINS,
     FOOT_TURN_WEIGHT,
     FOOT_WEIGHT,
+    FOOTING_GAINS,
     LATE,
     LYING,
     NEVER,
@@ -235,9 +235,7 @@ class Footwork:
         blind: [s] for which plans go on beyond what is known; 0 if nothing comes after that.
     """
 
-    def __init__(
-        self, ahead: Ahead, settings: FilterSettings, freeze: float, intervals: int, landings: int, blind: float = 0.0
-    ) -> None:
+    def __init__(self, ahead: Ahead, settings: FilterSettings, freeze: float, intervals: int, landings: int, blind: float = 0.0) -> None:
         soles, legs = len(ahead.leg), len(ahead.span_count)
         length = dict.fromkeys(("stands", "stance", "settled", "offset", "path", "aim", "relieved"), legs)
         length |= dict.fromkeys(("aims", "aimed"), len(ahead.spans)) | {"bearing": BEARING * soles, "bearing_count": soles}

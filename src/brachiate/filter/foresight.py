@@ -24,7 +24,7 @@ def place_nodes(S, G, k, lengths):
     The ground pushes until a foot leaves it, and no longer. Returns how many intervals there are.
     """
     left, end, N = max((S.frames[0] - 1 - k) * S.step[0], G.gain[BLIND]), 0.0, 0
-    while N < lengths.shape[0] and (N < FEWEST or end + lengths[N] < left):
+    while lengths.shape[0] > N and (N < FEWEST or end + lengths[N] < left):
         end += lengths[N]
         N += 1
         G.nodes[N], G.free[N] = end, 1
@@ -95,10 +95,8 @@ def lay_patches(T, W, K, S, G, O, k, i, j, feet):
             continue
         at = k * l + leg
         stays = G.stands[leg] and not S.on[at]
-        if S.until[at] < NEVER:
-            stays = stays and i < k + S.until[at] / S.step[0]
-        else:  # nobody knows when it will land, but it may have
-            stays = stays and S.soon[k * m + n] > 0
+        # If nobody knows when it will land, it may have
+        stays = stays and (i < k + S.until[at] / S.step[0] if S.until[at] < NEVER else S.soon[k * m + n] > 0)
         coming = G.stands[leg] and S.on[at] and (i - k) * S.step[0] < DOWN and K.stands[n] < set_bits(bears)
         count = before = O.points[j, p]
         if j == 0 or (bears == 0 and stays) or coming:

@@ -68,7 +68,8 @@ def circumstances(reference: Reference, soles: Collection[str], k: int) -> list[
         high = float(np.mean(reference.ground.above(stance.places)))
         if stance.how == "stands" and stance.start <= k < stance.end and high > KERB:
             since = reference.times[stance.start] - first
-            found.append(f"{stance.link} should stand {100.0 * high:.0f} cm above the ground since {since:.2f} s, on something that is not there")
+            what = f"{100.0 * high:.0f} cm above the ground since {since:.2f} s, on something that is not there"
+            found.append(f"{stance.link} should stand {what}")
     on = _on_ground(reference, spots)[k]
     loose = dict.fromkeys(link for link, touches in zip(spots.links, on, strict=True) if touches and link not in soles)
     if loose:

@@ -41,7 +41,15 @@ class Preview:
     """
 
     def __init__(
-        self, ahead: Handle, body: Body, settings: FilterSettings, height: float, friction: float, lengths: Array, blind: float = 0.0, k: int = 0
+        self,
+        ahead: Handle,
+        body: Body,
+        settings: FilterSettings,
+        height: float,
+        friction: float,
+        lengths: Array,
+        blind: float = 0.0,
+        k: int = 0,
     ) -> None:
         self.ahead, self.body, self.lengths = ahead, body, lengths
         room = ahead.rooms[0]

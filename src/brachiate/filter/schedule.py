@@ -206,8 +206,10 @@ class Schedule:
 
 
 def ahead_of(arrays: Mapping[str, ArrayLike]) -> Ahead:
-    """A room with these arrays, or such as are alike where they have to be of another kind; empty ones of those that are not given."""
-    shaped = {name: np.ascontiguousarray(arrays.get(name, ()), kind.dtype).reshape(-1, *kind.row) for name, kind in fields_of(Ahead).items()}
+    """A room with these arrays, or such as are alike where they have to be of another kind; those that are not given are empty."""
+    shaped = {
+        name: np.ascontiguousarray(arrays.get(name, ()), kind.dtype).reshape(-1, *kind.row) for name, kind in fields_of(Ahead).items()
+    }
     return Ahead(**shaped)
 
 

@@ -19,7 +19,7 @@ GAP = 0.02  # [s] what lifts for less than this goes on to touch
 
 
 def forces_on(run: Recording, figure: str, held: Mapping[str, Array]) -> dict[str, Array]:
-    """Forces on links, of the ground and of what they hold, by name: force [N], and its centre of pressure [m]; zero in the air: (f, 6) each.
+    """Forces on links, of the ground and of what they hold, by name: force [N], and where it acts [m]; zero in the air: (f, 6) each.
 
     Each is that of the step that led to its frame; of the first frame nothing is known, so it has that of the second.
     """
