@@ -258,12 +258,6 @@ def test_a_reference_that_never_stands_is_refused(squat):
         filter_motion(replace(squat, stances=()))
 
 
-def test_what_holds_is_not_yet_known(squat):
-    held = (*squat.stances, replace(squat.stances[0], link="left_hand", how="holds"))
-    with pytest.raises(ArgumentError, match="left_hand"):
-        filter_motion(replace(squat, stances=held))
-
-
 def test_contacts_and_ground_are_one(squatting):
     labels = Labels((Label("left_heel", 0.0, 1.0),), br.Ground(0.0))
     with pytest.raises(ArgumentError, match="not both"):

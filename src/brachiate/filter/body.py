@@ -13,7 +13,7 @@ from brachiate.filter.controller import Control
 from brachiate.filter.cycle import carry_out, decide, look_and_lead
 from brachiate.filter.legs import Footwork
 from brachiate.filter.optimizer import SOLVES, program_for
-from brachiate.filter.schedule import Sole
+from brachiate.filter.schedule import Grip, Sole
 from brachiate.filter.settings import FilterSettings
 from brachiate.model.data import Data
 from brachiate.model.joints import Free
@@ -29,7 +29,9 @@ REFERENCE_MASS = 65.0  # [kg] of a body to which FilterSettings.force_weight bel
 class Body:
     """Compiled rooms of the controller, by name."""
 
-    def __init__(self, world: World, figure: str, soles: Sequence[Sole], settings: FilterSettings, dt: float) -> None:
+    def __init__(
+        self, world: World, figure: str, soles: Sequence[Sole], settings: FilterSettings, dt: float, grips: Sequence[Grip] = ()
+    ) -> None:
         self.world, self.figure, self.dt = world, world.figure(figure), dt
         model, mine = world.model, self.figure.model
         self.reference = Data(model)
@@ -38,12 +40,13 @@ class Body:
         for name, joint in mine.joints.items():
             there = model.joints[f"{figure}/{name}"]
             self.q_at[joint.q], self.v_at[joint.v] = np.arange(there.q.start, there.q.stop), np.arange(there.v.start, there.v.stop)
-        # Half for what touches; the other for the body as a whole, the root, limits of joints and motors, and limbs that are led
-        self.program = program_for(model.nv, 2 * max(ROWS, 12 + 5 * model.nv + 6 * len(soles)), FORCES)
-        self.control = self._room(model.nv, len(model.tree.parent), len(soles))
+        # Half for what touches; the other for the body as a whole, the root, limits of joints and motors, limbs that are led and what holds
+        self.program = program_for(model.nv, 2 * max(ROWS, 12 + 5 * model.nv + 6 * len(soles) + 3 * len(grips)), FORCES)
+        self.control = self._room(model.nv, len(model.tree.parent), len(soles), len(grips))
         self._program_handle, self._control_handle = Handle(self.program), Handle(self.control)
         self.key = self._control_handle.key
         self._describe(figure, soles)
+        self._describe_grips(figure, grips)
         self.tune(settings)
 
     def _root(self, figure: str) -> slice:
@@ -53,13 +56,13 @@ class Body:
             raise ArgumentError(f"The filter needs a figure that moves about: the root of {figure!r} does not hang by a free joint.")
         return self.world.model.joints[f"{figure}/{free[0]}"].v
 
-    def _room(self, nv: int, bodies: int, soles: int) -> Control:
+    def _room(self, nv: int, bodies: int, soles: int, grips: int) -> Control:
         length = dict.fromkeys(("limb", "point", "lead", "turn", "offset", "drift", "swerve", "stands", "touched", "height"), soles)
         length |= {"corner": 8 * soles, "may": 8 * soles, "gain": len(c.GAINS), "members": bodies, "limb_of": bodies}
         length |= dict.fromkeys(("centre", "spin", "momentum", "lean", "aimed_spin"), 3) | dict.fromkeys(("com", "got", "aimed"), 6)
-        length |= {"q_at": len(self.q_at), "v_at": len(self.v_at), "mass": 1, "locked": 1, "A": nv * nv, "F": FORCES * nv} | dict.fromkeys(
-            ("ray_area", "at", "along"), FORCES
-        )
+        length |= {"q_at": len(self.q_at), "v_at": len(self.v_at), "mass": 1, "locked": 1, "A": nv * nv, "F": FORCES * nv}
+        length |= dict.fromkeys(("ray_area", "at", "along"), FORCES)
+        length |= dict.fromkeys(("grip", "grip_body", "grip_point", "grip_span"), grips) | {"grip_lead": 1}
         return Control(**{name: np.zeros((length.get(name, nv), *kind.row), kind.dtype) for name, kind in fields_of(Control).items()})
 
     def _describe(self, figure: str, soles: Sequence[Sole]) -> None:
@@ -87,6 +90,13 @@ class Body:
             K.corner[8 * n : 8 * n + len(points)], K.may[8 * n : 8 * n + len(points)] = points, c.FREE
             K.point[n] = points.mean(axis=0)
 
+    def _describe_grips(self, figure: str, grips: Sequence[Grip]) -> None:
+        """Points that hold at times, and when they should."""
+        for n, grip in enumerate(grips):
+            place = self.world.model.placements[f"{figure}/{grip.link}"]
+            self.control.grip_body[n], self.control.grip_span[n] = place.body, (grip.start, grip.end)
+            self.control.grip_point[n] = place.position + place.rotation @ grip.point
+
     def tune(self, settings: FilterSettings) -> None:
         """Take on settings."""
         K, s = self.control, settings
@@ -110,6 +120,7 @@ class Body:
             "CLOSING_WEIGHT": s.closing_weight,
             "STANCE_WEIGHT": s.stance_weight,
         }
+        K.grip_lead[0] = s.foot_weight
         K.gain[:] = [gains[name] for name in c.GAINS]
         K.weight[:] = 1.0
         for name, joint in self.world.model.joints.items():

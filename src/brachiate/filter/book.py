@@ -28,6 +28,7 @@ STEER, SWERVE, LATE, EARLY, RISE, SETTLE, FOOT_WEIGHT, FOOT_TURN_WEIGHT, ROLL_WE
 NEVER = 1e3  # [s]
 CORNERS = 8  # of a sole, at most
 BEARING = 16  # points by which a sole bears, at most
+LYING = 8  # points by which all bear that are no soles, at most
 
 
 class Ahead(NamedTuple):
@@ -67,6 +68,8 @@ class Ahead(NamedTuple):
     places: Rows3  # (f 8 m, 3) [m] of corners
     moved: Rows3  # (f l, 3) [m] by which feet are to be elsewhere than in the reference
     moved_rate: Rows3  # (f l, 3) [m/s]
+    lies: Rows3  # (8 f, 3) [m] where parts without a place of their own are on the ground; may be empty
+    lie_count: Ints  # (f,) how many such points there are; may be empty
 
 
 class Footing(NamedTuple):
@@ -84,6 +87,8 @@ class Footing(NamedTuple):
     aimed: Ints  # (l s,) whether they are
     bearing: Rows3  # (16 m, 3) [m] where a sole bears
     bearing_count: Ints  # (m,)
+    lying: Rows3  # (8, 3) [m] where something bears that is no sole
+    lying_count: Ints  # (1,)
     relieved: Ints  # (l,) scratch
     planned: Ints  # (2,) intervals and landings of the plan
     nodes: Floats  # (N + 1,) [s] of its intervals

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from brachiate.compiled import Floats, Ints, Rows3, Rows33, index, kernel, opener
+from brachiate.compiled import Floats, IntRows2, Ints, Rows3, Rows33, index, kernel, opener
 from brachiate.dynamics.inverse import gather, move_body, passive_forces
 from brachiate.dynamics.mass import mass_matrix
 from brachiate.filter.optimizer import AT_LEAST, EQUAL, RAYS, ROWS, STRIDE
@@ -88,10 +88,11 @@ HOVERS = 3.0  # times as far above the ground as what touches bears still, if it
 SINKS = 0.04  # [s] in which it does
 SOLE = 0.1  # [m] by which turning counts as moving, of what stands
 FREE, MAY, SHOULD = range(3)  # what a corner of a sole does about the ground
+LOOSE, REACHES, HOLDS = range(3)  # what a point does about that which it is to hold
 
 
 class Control(NamedTuple):
-    """Sizes: nv velocities, m limbs, of k corners each, K rays, na areas."""
+    """Sizes: nv velocities, m limbs, of k corners each, g grips, K rays, na areas."""
 
     gain: Floats  # (18,) see above
     members: Ints  # (nb,) bodies of the figure
@@ -113,6 +114,11 @@ class Control(NamedTuple):
     corner: Rows3  # (8 m, 3) [m] of its sole, body axes
     may: Ints  # (8 m,) FREE, MAY or SHOULD; -1 behind the last one
     limb_of: Ints  # (nb,) which limb a body is, -1 for none
+    grip: Ints  # (g,) LOOSE, REACHES for its place, or HOLDS: it is connected there
+    grip_body: Ints  # (g,) whose
+    grip_point: Rows3  # (g, 3) [m] that holds, body axes
+    grip_span: IntRows2  # (g, 2) first frame in which it should, and the one after the last
+    grip_lead: Floats  # (1,) weight of its path while it reaches
     q_at: Ints  # (nq of the figure,) where its configuration is in the world's; the root's comes first
     v_at: Ints  # (nv of the figure,) and its velocity
     # what comes out
@@ -129,7 +135,7 @@ class Control(NamedTuple):
     stands: Ints  # (m,) how many corners of a limb bear
     touched: Ints  # (m,) how many corners of a limb are on something
     height: Floats  # (m,) [m] gap of its lowest corner, 1 if it is not near anything
-    ray_area: Ints  # (K,) which area a ray is of
+    ray_area: Ints  # (K,) which area a ray is of, -1 of none: it is of a grip, and those come last
     at: Rows3  # (K, 3) [m] where it acts, world
     along: Rows3  # (K, 3) its direction
     # scratch
@@ -327,24 +333,29 @@ def duty(T, W, K, limb, p):
 
 
 @kernel
+def add_ray(T, W, K, P, a, first, second, p, u):
+    """A force along u at a point of the world, on the second body and against the first."""
+    j, n = P.count[RAYS], W.v.shape[0]
+    P.count[RAYS] = j + 1
+    K.ray_area[j] = a
+    put_vec3(K.at, j, p)
+    put_vec3(K.along, j, u)
+    for k in range(n):
+        K.F[index(j * n + k)] = 0.0
+    if second >= 0:
+        add_point(T, W, K.F, j * n, 1, second, p - origin_of(T, W, second), u, 1.0)
+    if first >= 0:
+        add_point(T, W, K.F, j * n, 1, first, p - origin_of(T, W, first), u, -1.0)
+
+
+@kernel
 def add_rays(T, W, K, P, a, first, second, p, R, friction):
     """Four edges of the friction cone of a force at a point."""
-    s, n = friction * 0.7071067811865476, W.v.shape[0]
+    s = friction * 0.7071067811865476
     for c in range(4):
-        j = P.count[RAYS]
         x = s if c < 2 else -s
         y = s if c % 2 == 0 else -s
-        u = R @ Vec3(x, y, 1.0)
-        P.count[RAYS] = j + 1
-        K.ray_area[j] = a
-        put_vec3(K.at, j, p)
-        put_vec3(K.along, j, u)
-        for k in range(n):
-            K.F[index(j * n + k)] = 0.0
-        if second >= 0:
-            add_point(T, W, K.F, j * n, 1, second, p - origin_of(T, W, second), u, 1.0)
-        if first >= 0:
-            add_point(T, W, K.F, j * n, 1, first, p - origin_of(T, W, first), u, -1.0)
+        add_ray(T, W, K, P, a, first, second, p, R @ Vec3(x, y, 1.0))
 
 
 @kernel
@@ -566,24 +577,59 @@ def axis(c):
 
 
 @kernel
+def put_point_rows(T, W, P, i, r, wish, give):
+    """Three rows: the acceleration of the point at r of body i is as wished."""
+    wish = wish - point_acceleration(W, i, r)
+    for c in range(3):
+        u = axis(c)
+        at = new_row(P, EQUAL, u @ wish, give, 0)
+        add_point(T, W, P.C, at, P.count[STRIDE], i, r, u, 1.0)
+
+
+@kernel
+def lead_point(T, W, Wr, K, P, i, point, offset, drift, swerve, weight):
+    """Rows of a point of a body that is led along the reference's path, moved by an offset."""
+    r, rr = vec3(W.x, i) + rotation(W.R, i) @ point, vec3(Wr.x, i) + rotation(Wr.R, i) @ point
+    V, Vr = motion(W.V, i), motion(Wr.V, i)
+    off = origin_of(T, Wr, i) + rr + offset - origin_of(T, W, i) - r
+    slow = velocity_at(Vr, rr) + drift - velocity_at(V, r)
+    jolt = velocity_at(motion(Wr.A, i), rr) + cross(Vr.w, velocity_at(Vr, rr)) + swerve
+    put_point_rows(T, W, P, i, r, jolt + K.gain[LIMB_DAMPING] * slow + K.gain[LIMB_STIFFNESS] * off, 1.0 / weight)
+
+
+@kernel
+def grasp(T, W, Wr, K, P, g):
+    """What a grip brings: a point that holds stays, by a force of any direction; one that reaches is led to where it will."""
+    i = K.grip_body[g]
+    if K.grip[g] == HOLDS:
+        r = vec3(W.x, i) + rotation(W.R, i) @ vec3(K.grip_point, g)
+        put_point_rows(T, W, P, i, r, Vec3(0.0, 0.0, 0.0), 0.0)
+        for c in range(3):
+            add_ray(T, W, K, P, -1, -1, i, origin_of(T, W, i) + r, axis(c))
+            add_ray(T, W, K, P, -1, -1, i, origin_of(T, W, i) + r, -1.0 * axis(c))
+    elif K.grip[g] == REACHES:
+        still = Vec3(0.0, 0.0, 0.0)
+        lead_point(T, W, Wr, K, P, i, vec3(K.grip_point, g), still, still, still, K.grip_lead[0])
+
+
+@kernel
+def is_held(K, i, now):
+    """Whether something holds now; or else whether it should in frame i."""
+    found = False
+    for g in range(K.grip.shape[0]):
+        found = found or (K.grip[g] == HOLDS if now else K.grip_span[g, 0] <= i < K.grip_span[g, 1])
+    return found
+
+
+@kernel
 def lead_limb(T, W, Wr, K, P, m):
     """Rows of a limb that is led along the reference's path, moved by its offset."""
     i = K.limb[m]
     kp, kd = K.gain[LIMB_STIFFNESS], K.gain[LIMB_DAMPING]
-    R, Rr = rotation(W.R, i), rotation(Wr.R, i)
-    r, rr = vec3(W.x, i) + R @ vec3(K.point, m), vec3(Wr.x, i) + Rr @ vec3(K.point, m)
     if K.lead[m] > 0.0:
-        V, Vr = motion(W.V, i), motion(Wr.V, i)
-        off = origin_of(T, Wr, i) + rr + vec3(K.offset, m) - origin_of(T, W, i) - r
-        slow = velocity_at(Vr, rr) + vec3(K.drift, m) - velocity_at(V, r)
-        jolt = velocity_at(motion(Wr.A, i), rr) + cross(Vr.w, velocity_at(Vr, rr)) + vec3(K.swerve, m)
-        wish = jolt + kd * slow + kp * off - point_acceleration(W, i, r)
-        give = 1.0 / K.lead[m]
-        for c in range(3):
-            u = axis(c)
-            at = new_row(P, EQUAL, u @ wish, give, 0)
-            add_point(T, W, P.C, at, P.count[STRIDE], i, r, u, 1.0)
+        lead_point(T, W, Wr, K, P, i, vec3(K.point, m), vec3(K.offset, m), vec3(K.drift, m), vec3(K.swerve, m), K.lead[m])
     if K.turn[m] > 0.0:
+        R, Rr = rotation(W.R, i), rotation(Wr.R, i)
         d = R @ logarithm(quaternion_of(compose(transpose(R), Rr)))
         turn = motion(Wr.A, i).w + kd * (motion(Wr.V, i).w - motion(W.V, i).w) + kp * d - at_zero(W, i).w
         give = 1.0 / K.turn[m]

@@ -17,6 +17,7 @@ from brachiate.filter.controller import (
     dynamics,
     follow,
     forget_limits,
+    grasp,
     lead_limb,
     limit_more,
     limit_motors,
@@ -167,6 +168,10 @@ def decide(key, reference, touch, program, control, footing):
     status = find_contacts(key, touch, T, W, K, P)
     if status != OK:
         return status
+    for g in range(K.grip.shape[0]):
+        if P.count[RAYS] + 6 > P.lives.shape[0]:
+            return CROWDED
+        grasp(T, W, Wr, K, P, g)
     centre_rows(K, P, W)
     physics(T, W, K, P)
     for m in range(K.limb.shape[0]):

@@ -5,18 +5,20 @@ A step of the simulator, of length h, has one equation, at the configuration q i
     M(q) a + ½ b(q, v - d) + ½ b(q, v + d) = torque + passive + stop + Σ Jᵀ wrench
 
 which is inverse dynamics, as every library has it, at (q, v - d, a) and at (q, v + d, a), the mean of both. Nothing in it is estimated.
-q is where half a step at the velocity of its start leads; a is the change of velocity over h; wrenches are the impulses of contact over
-h. The velocity v, at which the simulator took Coriolis and centrifugal forces, is the one that it expected in the middle of the step: near
-the mean of start and end, but not that. Where something hits something, velocities jump there, by 2 d; else d is zero. A recording keeps
-neither. They are what the same step, made once more, expects; and the step made once more must lead to the recorded state, or there are
-no equations.
+q is where half a step at the velocity of its start leads; a is the change of velocity over h; wrenches are the impulses of contact, and of
+what holds, over h. The velocity v, at which the simulator took Coriolis and centrifugal forces, is the one that it expected in the
+middle of the step: near the mean of start and end, but not that. Where something hits something, velocities jump there, by 2 d; else d is
+zero. A recording keeps neither. They are what the same step, made once more, expects; and the step made once more must lead to the
+recorded state, or there are no equations.
+
+Where something takes hold between two steps, velocities jump by ``caught``, as an impulse there makes them, which what touches answers: the
+step begins with frame_v + caught.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from collections.abc import Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,24 +27,19 @@ import numpy as np
 
 from brachiate import dynamics, kinematics, manifold
 from brachiate.clip import turns
-from brachiate.constraints.rooms import LIMIT
-from brachiate.contact.touches import Touches
 from brachiate.doors import Array
 from brachiate.dynamics.inverse import CREEP
-from brachiate.errors import ArgumentError, StateError
+from brachiate.filter.again import Again, made_again
 from brachiate.filter.filtered import Filtered
 from brachiate.io.archive import with_suffix
 from brachiate.model.data import Data
 from brachiate.model.joints import FLOAT, FREEDOMS, NUMBERS
 from brachiate.model.model import Model
-from brachiate.simulate.forces import Forces
 from brachiate.simulate.recording import Recording
-from brachiate.simulate.touching import TouchingIntegrator
-from brachiate.world.pushes import Push
 
 FORMAT = "brachiate equations 1"
 PARTS = slice(0, 3), slice(3, 6)  # of a wrench: force, moment
-SAME = 1e-9  # of a state made once more; where it is the same arithmetic there is no difference at all
+CONTACT, PUSH, HELD = range(3)  # whose a wrench is
 UNITS = """\
 SI: s, m, rad, kg, N, N·m; world axes, z up. Quaternions w x y z. A free joint: position, quaternion; its velocity, acceleration and \
 force: linear, then angular, along the axes of the link that it carries. A ball joint: quaternion; angular velocity along those axes.
@@ -53,8 +50,9 @@ of that by which velocities jump in the middle of a step in which something hits
 a: (v_end - v_start) / h, and of a free joint's linear part w x v taken off (of v - jump and v + jump, the mean), as it is seen from axes \
 that turn. v_start, v_end: at start and end of the step, along the axes of its middle. torque: of motors. passive: of springs, dampers \
 and dry friction in joints. stop: of limits of joints.
+caught: by which velocities jump before a step in which something takes hold, by an impulse there: v_start is frame_v + caught, turned.
 wrench_step, wrench_link: which step, which link. wrench_point, wrench_force, wrench_moment: a point, the force, the moment about that \
-point, world axes. wrench_push: 0 of contact, 1 of a push from outside.
+point, world axes. wrench_push: 0 of contact, 1 of a push from outside, 2 of what holds.
 frame_time, frame_q, frame_v: the states between steps.
 links, link_parent (-1: the world), link_position, link_rotation (of its joint in the parent), link_mass, link_center (of mass, link \
 axes), link_inertia (about it, link axes). A joint is a row of elements: element_link, element_kind (0 turn, 1 slide, 2 ball, 3 free), \
@@ -70,7 +68,7 @@ class Wrenches(NamedTuple):
     point: Array  # (m, 3) [m]
     force: Array  # (m, 3) [N] world axes
     moment: Array  # (m, 3) [N·m] about the point
-    push: Array  # (m,) 0 of contact, 1 of a push from outside
+    push: Array  # (m,) 0 of contact, 1 of a push from outside, 2 of what holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +91,8 @@ class Equations:
         torque: Of motors (n, nv) [N·m or N].
         passive: Of springs, dampers and dry friction in joints.
         stop: Of limits of joints.
-        wrenches: Of contact and pushes.
+        caught: By which velocities jump before a step, as something takes hold (n, nv).
+        wrenches: Of contact, pushes, and what holds.
     """
 
     model: Model
@@ -111,6 +110,7 @@ class Equations:
     torque: Array
     passive: Array
     stop: Array
+    caught: Array
     wrenches: Wrenches
 
     def __len__(self) -> int:
@@ -139,7 +139,8 @@ class Equations:
     def save(self, path: str | PathLike[str]) -> Path:
         """Write a NumPy archive with the body, names and units inside; nothing in it is code."""
         path, w = with_suffix(path), self.wrenches
-        steps = ("h", "q", "v", "jump", "a", "v_start", "v_end", "torque", "passive", "stop", "gravity", "frame_time", "frame_q", "frame_v")
+        steps = ("h", "q", "v", "jump", "a", "v_start", "v_end", "torque", "passive", "stop", "caught", "gravity")
+        steps += ("frame_time", "frame_q", "frame_v")
         links = list(self.model.links)
         content: dict[str, Any] = {
             "format": np.array(FORMAT),
@@ -156,80 +157,24 @@ class Equations:
 
 
 def equations(made: Filtered | Recording) -> Equations:
-    """The equations that a filtered motion obeys; or those of any run in which things touch and nothing is connected.
+    """The equations that a filtered motion obeys; or those of any run in which things touch.
 
     Every step is made once more, from the recorded state and torques, to learn at which velocity the simulator took Coriolis and
     centrifugal forces. Refused if it then leads elsewhere, and for recordings read from files, which do not tell what the world was like.
     """
     run = made.run if isinstance(made, Filtered) else made
     model, h = run.model, np.diff(run.time)
-    again = list(_made_again(run))
-    middle, jump, stop = (np.array([getattr(step, name) for step in again]).reshape(len(h), model.nv) for name in _Again._fields[:3])
-    q, start, end = _halfway(run, h)
+    again = list(made_again(run))
+    middle, jump, stop, first = (np.array([getattr(step, name) for step in again]).reshape(len(h), model.nv) for name in Again._fields[:4])
+    q, start, end = _halfway(run, h, first)
     a = (end - start) / h[:, None]
     for _, k in _floating(model):
         for v in (middle, jump):
             a[:, k : k + 3] -= np.cross(v[:, k + 3 : k + 6], v[:, k : k + 3])
     passive = _passive(run, q, start, middle, a, h)
-    wrenches = _wrenches(run, q, [step.pushes for step in again])
-    states = run.time, run.q, run.v
-    return Equations(model, run.gravity, *states, h, q, middle, jump, a, start, end, run.torque[1:], passive, stop, wrenches)
-
-
-class _Again(NamedTuple):
-    """What a recording does not tell of a step."""
-
-    middle: Array  # (nv,) velocities expected in its middle
-    jump: Array  # (nv,) half of that by which they jump there
-    stop: Array  # (nv,) torques of limits of joints
-    pushes: tuple[Push, ...]  # that acted
-
-
-def _made_again(run: Recording) -> Iterator[_Again]:
-    """Make every step once more, in a copy of the world as it was at first."""
-    forces = run.forces
-    if not isinstance(forces, Forces):
-        raise ArgumentError("Equations are those of a run that has just been made: a file does not tell what the world was like.")
-    held = [stretch.held for stretch in forces._stretches for _ in range(len(stretch))]
-    if any(state.bonds for state in held) or any(state.coordinates != run.model.coordinates for state in held):
-        raise ArgumentError("Equations are those of worlds in which nothing is connected, and to which nothing is added on the way.")
-    world = forces._world.copy(held[0])
-    world.gravity = run.gravity
-    touches = world.surfaces.touches
-    if touches is None:
-        raise ArgumentError("Equations are those of steps with contact: call world.touch() before the run.")
-    own = world.save()
-    integrator = TouchingIntegrator(world.data, world.held, touches, limits=forces._limits)
-    for k, (here, there) in enumerate(pairwise(held)):
-        known = touches.memory()
-        # What was pushed from within the step on, or where room for contacts was made, is tried after the plain case
-        for pushes, forget in product(dict.fromkeys((here.pushes, there.pushes)), (False, True)):
-            world.restore(replace(own, q=run.q[k], v=run.v[k], torque=run.torque[k + 1], pushes=pushes, touching=known))
-            if forget:
-                touches.forget()
-            integrator.advance(float(run.time[k + 1] - run.time[k]), time=float(run.time[k]))
-            if max(np.abs(world.q - run.q[k + 1]).max(), np.abs(world.v - run.v[k + 1]).max()) < SAME:
-                break
-        else:
-            raise StateError(
-                f"The step at {run.time[k]:.4f} s leads elsewhere when it is made once more. Was something changed within it? "
-                "Let events happen between steps, and record every one of them."
-            )
-        yield _Again(touches.touch.middle.copy(), touches.touch.half.copy(), _stopped(touches), pushes)
-
-
-def _stopped(touches: Touches) -> Array:
-    """Torques of limits in the step just made (nv,)."""
-    S, L, B = touches.touch, touches.limits, touches.held.room
-    torque = np.zeros(touches.data.model.nv)
-    for a in np.flatnonzero(S.old_pair[: S.old_count[0]] < 0):
-        n = -1 - S.old_pair[a]
-        k, push = L.coordinate[n], L.side[n] * S.old_w[S.old_at[a]] / S.step[0]
-        if L.kind[n] == LIMIT:
-            torque[k] += push
-        else:  # a cone's slope
-            torque[k : k + 3] += push * B.T[B.row[len(B.kind) - len(S.stop) + a], :3]
-    return torque
+    states, caught = (run.time, run.q, run.v), first - run.v[:-1]
+    wrenches = _wrenches(run, q, again)
+    return Equations(model, run.gravity, *states, h, q, middle, jump, a, start, end, run.torque[1:], passive, stop, caught, wrenches)
 
 
 def _floating(model: Model) -> list[tuple[int, int]]:
@@ -242,13 +187,13 @@ def _floating(model: Model) -> list[tuple[int, int]]:
     ]
 
 
-def _halfway(run: Recording, h: Array) -> tuple[Array, Array, Array]:
+def _halfway(run: Recording, h: Array, start: Array) -> tuple[Array, Array, Array]:
     """Configurations in the middle of steps, and velocities at their starts and ends along the axes there.
 
     Floating roots go straight on while their axes turn.
     """
     data = Data(run.model)
-    half, start, end = 0.5 * h[:, None], run.v[:-1].copy(), run.v[1:].copy()
+    half, start, end = 0.5 * h[:, None], start.copy(), run.v[1:].copy()
     q = np.array([manifold.integrated(data, *state) for state in zip(run.q, start, half[:, 0])]).reshape(len(h), run.model.nq)
     for j, k in _floating(run.model):
         linear, angular = slice(k, k + 3), slice(k + 3, k + 6)
@@ -269,7 +214,7 @@ def _passive(run: Recording, q: Array, start: Array, middle: Array, a: Array, h:
     return torque
 
 
-def _wrenches(run: Recording, q: Array, pushes: Sequence[tuple[Push, ...]]) -> Wrenches:
+def _wrenches(run: Recording, q: Array, again: Sequence[Again]) -> Wrenches:
     """What acts on links that move."""
     data, places = Data(run.model), run.model.placements
     lines: list[tuple[int, str, Array, Array, Array, int]] = []
@@ -277,14 +222,17 @@ def _wrenches(run: Recording, q: Array, pushes: Sequence[tuple[Push, ...]]) -> W
         for c in run.contacts.at(k + 1):
             moment = c.axes @ c.wrench[3:]
             both = ((c.link, c.force, moment), (c.on, -c.force, -moment))
-            lines += [(k, name, c.point, f, n, 0) for name, f, n in both if places[name].body >= 0]
-        if pushes[k]:
+            lines += [(k, name, c.point, f, n, CONTACT) for name, f, n in both if places[name].body >= 0]
+        for p in again[k].pulls:
+            pair = ((p.link, p.force, p.moment), (p.to, -p.force, -p.moment))
+            lines += [(k, name, p.point, f, n, HELD) for name, f, n in pair if name != "world" and places[name].body >= 0]
+        if again[k].pushes:
             data.assign(q=q[k])
             poses = kinematics.link_poses(data)
-            for p in pushes[k]:
+            for p in again[k].pushes:
                 pose = poses[p.link]
                 turn = pose.rotation if p.axes == "link" else np.eye(3)
-                lines.append((k, p.link, pose.position + pose.rotation @ p.at, turn @ p.force, turn @ p.moment, 1))
+                lines.append((k, p.link, pose.position + pose.rotation @ p.at, turn @ p.force, turn @ p.moment, PUSH))
     point, force, moment = (np.array([line[i] for line in lines], float).reshape(-1, 3) for i in (2, 3, 4))
     step, push = (np.array([line[i] for line in lines], np.int64) for i in (0, 5))
     return Wrenches(step, tuple(line[1] for line in lines), point, force, moment, push)

@@ -23,8 +23,10 @@ from brachiate.filter.doubts import check_given, check_pushes
 from brachiate.filter.filtered import Filtered
 from brachiate.filter.follower import Follower, place
 from brachiate.filter.forecast import Forecast
+from brachiate.filter.grips import Grips
 from brachiate.filter.live import DynamicsFilter
 from brachiate.filter.loads import carrying
+from brachiate.filter.lying import circumstances
 from brachiate.filter.overlaps import let_pass
 from brachiate.filter.paper.clips import PAPER, filter_clip
 from brachiate.filter.paper.settings import Settings
@@ -103,13 +105,15 @@ def filter_motion(
     if mode == PAPER:
         return filter_clip(world, FIGURE, reference, settings, pushes, source, progress)
     clip = Clip(world, FIGURE, reference, _ours(settings, mode), whole=mode == "offline")
-    simulation = Simulation(world, dt=reference.dt)
+    simulation = Simulation(world, dt=reference.dt, settle=False)
     simulation.control(clip.control)
     for shove in pushes:
         shove.put_on(simulation, FIGURE)
     seconds = (len(reference) - 1) * reference.dt
     run = simulation.run(seconds, progress, until=lambda _: clip.follower.blame is not None)
-    return Filtered.of(clip.body, reference, run, clip.follower.blame, clip.forecast, source)
+    clip.grips.note(clip.frame)
+    held = clip.grips.forces(len(run.time))
+    return Filtered.of(clip.body, reference, run, clip.follower.blame, clip.forecast, source, held)
 
 
 def _ours(settings: FilterSettings | Settings | None, mode: str) -> FilterSettings | None:
@@ -131,18 +135,17 @@ class Clip:
 
     def __init__(self, world: World, figure: str, reference: Reference, settings: FilterSettings | None = None, *, whole: bool) -> None:
         check_given(world, figure, reference, settings)
-        held = sorted({stance.link for stance in reference.stances if stance.how != "stands"})
-        if held:
-            raise ArgumentError(f"The filter knows feet that stand, not yet what holds: {', '.join(held)}. Take these labels out.")
-        if not any(stance.how == "stands" for stance in reference.stances):
-            raise ArgumentError("The reference never stands on anything, so no force could carry it.")
+        if not reference.stances:
+            raise ArgumentError("The reference never stands on anything, and holds nothing, so no force could carry it.")
         self.reference = reference
         height = stature(world.figure(figure).model)
         settings = (settings or FilterSettings()).scaled(height)
         self.schedule = Schedule(reference, settings.look)
         self.schedule.mark_long_flights(settings.long_flight)
-        self.body = Body(world, figure, self.schedule.soles, settings, reference.dt)
+        self.body = Body(world, figure, self.schedule.soles, settings, reference.dt, self.schedule.grips)
+        self.grips = Grips(self.body, self.schedule.grips)
         place(world, self.body, reference.q[0], reference.v[0])
+        self.grips.at(0)
         #: Of the whole clip, if there is one: how far the reference is from what is possible.
         self.forecast: Forecast | None = plan_whole(self.schedule, self.body, settings, height) if whole else None
         self.follower = Follower(self.body, self.schedule.handle, settings, height, reference.dt)
@@ -150,8 +153,14 @@ class Clip:
 
     def control(self, _: World | None = None) -> None:
         """Set the torques of the next step, and go on to the next frame of the reference."""
-        self.follower.control(min(self.frame, len(self.reference) - 1))
+        k = min(self.frame, len(self.reference) - 1)
+        self.grips.note(self.frame)
+        self.grips.at(k)
+        self.follower.control(k)
         self.frame += 1
+        if (blame := self.follower.blame) is not None:
+            missed = (*self.grips.missed(k), *circumstances(self.reference, {sole.link for sole in self.schedule.soles}, k))
+            self.follower.blame = blame._replace(why="; ".join((blame.why, *missed)))
 
 
 def _filter_online(

@@ -88,12 +88,14 @@ class Filtered:
         blame: Blame | None,
         forecast: Forecast | None,
         source: Motion | None = None,
+        held: Mapping[str, Array] | None = None,
     ) -> Self:
-        """Take what belongs to the figure out of a recording."""
+        """Take what belongs to the figure out of a recording; ``held``: forces on links that hold, and where: (f, 6) each."""
         figure, name = reference.figure, body.figure.name
         times, q = reference.times[0] + run.time, run.q[:, body.q_at]
-        labels = labels_of(figure, run, name, q, times, replace(reference.ground, friction=body.world.surfaces.material.friction))
-        motion = Motion(figure, times, q, reference.original.name, reference.guesses, contacts=labels, forces=forces_on(run, name))
+        held = dict(held or {})
+        labels = labels_of(figure, run, name, q, times, replace(reference.ground, friction=body.world.surfaces.material.friction), held)
+        motion = Motion(figure, times, q, reference.original.name, reference.guesses, contacts=labels, forces=forces_on(run, name, held))
         torque = run.torque[:, body.v_at]
         torques = {name: torque[:, joint.v] for name, joint in figure.joints.items() if not np.all(torque[:, joint.v] == 0.0)}
         return cls(reference, motion, torques, run, blame, forecast, source, body.figure.name)
@@ -243,7 +245,7 @@ class Filtered:
         return _table(path, heads, columns)
 
     def _save_forces(self, path: Path) -> Path:
-        """Force of the ground on every link that touches it, and its centre of pressure, along world axes; zeros in the air."""
+        """Force on every link that touches the ground or holds something, and where it acts, along world axes; zeros in the air."""
         heads, columns = ["time [s]"], [self.motion.times]
         for link, values in self.motion.forces.items():
             heads += [f"{link}.{what}.{axis} [{unit}]" for what, unit in (("force", "N"), ("cop", "m")) for axis in "xyz"]

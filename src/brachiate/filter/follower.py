@@ -36,7 +36,7 @@ class Follower:
         self.body, self.ahead, self.settings, self.dt = body, ahead, settings, dt
         self.preview = Preview(ahead, body, settings, height, intervals_for(settings.preview), blind, k)
         self._recall = recall
-        self._planned, self._standing = -1, self.preview.feet.standing
+        self._planned, self._standing = -1, self._carrying
         self.blame: Blame | None = None  #: why it gave up
         self.solves = 0  #: of the optimizer in the last step
 
@@ -54,7 +54,7 @@ class Follower:
 
     def _plan_at(self, k: int) -> None:
         """Make a new plan if what stands has changed, or after a while."""
-        since, standing = (k - self._planned) * self.dt, self.preview.feet.standing
+        since, standing = (k - self._planned) * self.dt, self._carrying
         first = self._planned < 0
         if first or since >= self.settings.replan - 1e-9 or standing != self._standing:
             if self._recall is not None:
@@ -66,6 +66,11 @@ class Follower:
         """Go on with another room of the same body, in a world to which something has come."""
         body.control.stands[:] = self.body.control.stands
         self.body = self.preview.body = body
+
+    @property
+    def _carrying(self) -> tuple[int, ...]:
+        """What stands, and what holds."""
+        return (*self.preview.feet.standing, *self.body.control.grip.tolist())
 
     def forget(self, frames: int) -> None:
         """Count frames from another one on: so many before it are forgotten."""

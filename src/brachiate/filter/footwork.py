@@ -15,6 +15,7 @@ from brachiate.filter.book import (
     FOOT_TURN_WEIGHT,
     FOOT_WEIGHT,
     LATE,
+    LYING,
     NEVER,
     RISE,
     ROLL_WEIGHT,
@@ -54,6 +55,10 @@ def begin(T, W, K, S, G, k):
         on = S.on[k * l + leg]
         G.stands[leg] = G.settled[leg] = on
         G.stance[leg] = S.coming[k * l + leg] if on else S.coming[k * l + leg] - 1
+    if S.lie_count.shape[0] > 0:
+        G.lying_count[0] = S.lie_count[k]
+        for j in range(G.lying_count[0]):
+            put_vec3(G.lying, j, vec3(S.lies, LYING * k + j))
     for n in range(m):
         bears = S.bears[k * m + n]
         K.stands[n] = set_bits(bears)
@@ -134,16 +139,22 @@ def swing(K, S, G, k, n, leg):
 
 @kernel
 def note_bearing(K, P, Gm, A, G):
-    """Where soles bear, as was decided."""
+    """Where soles bear, and other parts, as was decided."""
+    G.lying_count[0] = 0
     for n in range(K.limb.shape[0]):
         G.bearing_count[n] = 0
     for j in range(0, P.count[RAYS], 4):
+        if K.ray_area[j] < 0:
+            break
         pair = A.pair[K.ray_area[j]]
         body = max(Gm.body[Gm.pair[pair, 0]], Gm.body[Gm.pair[pair, 1]])
         n = K.limb_of[body] if body >= 0 else -1
         if n >= 0 and G.bearing_count[n] < BEARING:
             put_vec3(G.bearing, BEARING * n + G.bearing_count[n], vec3(K.at, j))
             G.bearing_count[n] += 1
+        elif n < 0 and G.lying_count[0] < LYING:
+            put_vec3(G.lying, G.lying_count[0], vec3(K.at, j))
+            G.lying_count[0] += 1
 
 
 @kernel

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from brachiate.compiled import kernel
-from brachiate.filter.book import BEARING, BLIND, CORNERS, FREEZE, HOME, NEVER, REACH, set_bits
+from brachiate.filter.book import BEARING, BLIND, CORNERS, FREEZE, HOME, LYING, NEVER, REACH, set_bits
+from brachiate.filter.controller import is_held
 from brachiate.filter.footwork import on_ground, place_of
-from brachiate.plan.outlook import FLIGHT, PATCHES, POINTS, STANDS
+from brachiate.plan.outlook import FLIGHT, HELD, PATCHES, POINTS, STANDS
 from brachiate.spatial import put_vec3, vec3, vec3_at
 
 DOWN = 0.04  # [s] it takes a foot that stands to come down with the rest of its sole
@@ -84,33 +85,58 @@ def lay_patches(T, W, K, S, G, O, k, i, j, feet):
     for p in range(PATCHES):
         O.points[j, p], O.foot[j, p] = 0, -1
     for n in range(m):
-        if patch >= PATCHES:
-            break
         leg, bears = S.leg[n], S.bears[i * m + n]
+        foot = leg if leg < feet else -1
+        p = patch
+        for other in range(patch):  # soles of a foot, and all that cannot step, are one patch where there are too many for one each
+            if m > PATCHES and O.foot[j, other] == foot:
+                p = other
+        if p >= PATCHES:
+            continue
         at = k * l + leg
         # If nobody knows when it will land, it may have
         lands = i < k + S.until[at] / S.step[0] if S.until[at] < NEVER else S.soon[k * m + n] > 0
         stays = G.stands[leg] and not S.on[at] and lands
         coming = G.stands[leg] and S.on[at] and (i - k) * S.step[0] < DOWN and K.stands[n] < set_bits(bears)
-        count = 0
+        count = before = O.points[j, p]
         if j == 0 or (bears == 0 and stays) or coming:
             if K.stands[n]:
-                count = min(G.bearing_count[n], POINTS)
-                for c in range(count):
-                    put_point(O, j, patch, c, vec3(G.bearing, BEARING * n + c) - vec3(G.offset, leg))
+                for c in range(min(G.bearing_count[n], POINTS - before)):
+                    put_point(O, j, p, count, vec3(G.bearing, BEARING * n + c) - vec3(G.offset, leg))
+                    count += 1
         elif bears > 0:
             here = S.stance[i * l + leg] <= G.stance[leg] and G.stands[leg]
             for c in range(S.corners[n]):
                 if (bears >> c) & 1 and count < POINTS:
                     if here:
-                        put_point(O, j, patch, count, place_of(T, W, K, n, c) - vec3(G.offset, leg))
+                        put_point(O, j, p, count, place_of(T, W, K, n, c) - vec3(G.offset, leg))
                     else:
-                        put_point(O, j, patch, count, vec3(S.places, CORNERS * (i * m + n) + c) + vec3(S.moved, i * l + leg))
+                        put_point(O, j, p, count, vec3(S.places, CORNERS * (i * m + n) + c) + vec3(S.moved, i * l + leg))
                     count += 1
-        if count > 0:
-            O.points[j, patch], O.foot[j, patch] = count, leg if leg < feet else -1
-            patch += 1
-    O.how[j] = STANDS if patch > 0 else FLIGHT
+        if count > before:
+            O.points[j, p], O.foot[j, p] = count, foot
+            patch = max(patch, p + 1)
+    patch = lay_lying(S, G, O, i, j, patch)
+    O.how[j] = HELD if is_held(K, i, j == 0) else STANDS if patch > 0 else FLIGHT
+
+
+@kernel
+def lay_lying(S, G, O, i, j, patch):
+    """What lies on the ground in interval j without a place of its own, as one more patch. Returns how many there are."""
+    if S.lie_count.shape[0] == 0:
+        return patch
+    p = patch
+    for other in range(patch):
+        if O.foot[j, other] < 0:
+            p = other
+    count = G.lying_count[0] if j == 0 else S.lie_count[i]
+    if p >= PATCHES or count == 0:
+        return patch
+    shift = on_ground(S, vec3_at(G.shift, 0))
+    for c in range(min(count, POINTS - O.points[j, p])):
+        put_point(O, j, p, O.points[j, p], vec3(G.lying, c) if j == 0 else vec3(S.lies, LYING * i + c) + shift)
+        O.points[j, p] += 1
+    return max(patch, p + 1)
 
 
 @kernel
@@ -132,7 +158,7 @@ def first_node(G, N, t):
 def lay_landings(S, G, O, k, N, feet):
     """Landings among the nodes; a foot's new offset takes over in the middle of its swing. Returns how many."""
     l, dt = G.stands.shape[0], S.step[0]
-    many, count = S.spans.shape[0] // l, 0
+    many, count = S.spans.shape[0] // max(l, 1), 0
     for row in range(O.landing_foot.shape[0]):
         O.landing_foot[row] = -1
     for leg in range(feet):
@@ -177,7 +203,7 @@ def capture(K, S, G, k):
 def aim_at(K, S, G, k, landing, count):
     """Let feet in the air go where the plan has them land; if it knows of no landing, to where the body can be caught."""
     l = G.stands.shape[0]
-    many = S.spans.shape[0] // l
+    many = S.spans.shape[0] // max(l, 1)
     for n in range(count):
         at = G.key[n, 0] * many + G.key[n, 1]
         G.aims[at, 0], G.aims[at, 1], G.aimed[at] = landing[n, 0], landing[n, 1], 1

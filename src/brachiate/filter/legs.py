@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from brachiate.compiled import Handle, fields_of
-from brachiate.filter.book import BEARING, FOOTING_GAINS, Ahead, Footing
+from brachiate.filter.book import BEARING, FOOTING_GAINS, LYING, Ahead, Footing
 from brachiate.filter.settings import FilterSettings
 
 
@@ -25,6 +25,7 @@ class Footwork:
         soles, legs = len(ahead.leg), len(ahead.span_count)
         length = dict.fromkeys(("stands", "stance", "settled", "offset", "path", "aim", "relieved"), legs)
         length |= dict.fromkeys(("aims", "aimed"), len(ahead.spans)) | {"bearing": BEARING * soles, "bearing_count": soles}
+        length |= {"lying": LYING, "lying_count": 1}
         length |= {"gain": len(FOOTING_GAINS), "planned": 2, "nodes": intervals + 1, "free": intervals + 1, "key": landings, "off": 4}
         self.room = Footing(**{name: np.zeros((length.get(name, 3), *kind.row), kind.dtype) for name, kind in fields_of(Footing).items()})
         gains = {"FREEZE": freeze, "BLIND": blind, "HOME": settings.home, "REACH": settings.plan.reach}

@@ -13,6 +13,7 @@ from scipy.ndimage import gaussian_filter1d
 from brachiate.compiled import Handle, fields_of
 from brachiate.doors import Array
 from brachiate.filter.book import CORNERS, NEVER, Ahead
+from brachiate.filter.lying import lying, wandering
 from brachiate.filter.reference import Reference, Stance
 from brachiate.filter.survey import Whole, survey
 from brachiate.model.data import Data
@@ -31,13 +32,25 @@ class Sole(NamedTuple):
     leads: bool  # whether it is the one that is led through the air: the foot, not its toes
 
 
+class Grip(NamedTuple):
+    """A point of a link that holds something for a while."""
+
+    link: str
+    point: Array  # (3,) [m] along the link's axes
+    place: Array  # (3,) [m] where it holds, world axes
+    start: int  # first frame
+    end: int  # the one after the last
+
+
 class Schedule:
     """Sizes: f frames, m soles, l legs. Corners of a sole that bear are bits of a number."""
 
     def __init__(self, reference: Reference, look: float) -> None:
         self.reference, self.dt = reference, reference.dt
-        stands = tuple(s for s in reference.stances if s.how == "stands")
+        strays = wandering(reference)
+        stands = tuple(s for s in reference.stances if s.how == "stands" and s.link not in strays)
         self.soles = _soles(reference, stands)
+        self.grips = tuple(Grip(s.link, s.corners[0], s.places[0], s.start, s.end) for s in reference.stances if s.how == "holds")
         f, m = len(reference), len(self.soles)
         self.legs = 1 + max((sole.leg for sole in self.soles), default=-1)
         self.leg = np.array([sole.leg for sole in self.soles], np.int64)
@@ -55,12 +68,20 @@ class Schedule:
         self.on = np.zeros((f, self.legs), bool)
         for n, sole in enumerate(self.soles):
             self.on[:, sole.leg] |= self.bears[:, n] > 0
-        #: Frames in which the body leaves the ground or comes down.
-        self.changes = 1 + np.flatnonzero(np.diff(self.on.any(axis=1).astype(np.int8)))
+        #: (f,) whether something holds
+        self.held = np.zeros(f, bool)
+        for grip in self.grips:
+            self.held[grip.start : grip.end] = True
+        #: (f, 8, 3) [m], (f,) where parts without a place of their own are on the ground
+        self.lies, self.lie_count = lying(reference, {sole.link for sole in self.soles})
+        #: Frames in which the body takes off, or is carried again.
+        self.changes = 1 + np.flatnonzero(np.diff(self._carried.astype(np.int8)))
         self._number_stances()
-        weight = gaussian_filter1d(self.on.astype(float), SHIFT / self.dt, axis=0, mode="nearest") + 1e-3
-        #: (f, l) how much of the body each leg carries
-        self.share = weight / weight.sum(axis=1, keepdims=True) if self.legs else weight
+        on = np.concatenate((self.on, (self.held | (self.lie_count > 0))[:, None]), axis=1).astype(float)
+        weight = gaussian_filter1d(on, SHIFT / self.dt, axis=0, mode="nearest")
+        weight[:, :-1] += 1e-3
+        #: (f, l) how much of the body each leg carries; the rest hangs or lies
+        self.share = weight[:, :-1] / np.maximum(weight.sum(axis=1, keepdims=True), 1e-9)
         self.long_flight = np.zeros(f, np.int64)
         self._place_corners()
         self._survey()
@@ -73,7 +94,7 @@ class Schedule:
         places = np.zeros((f, m, CORNERS, 3))
         for n, corners in enumerate(self.places):
             places[:, n, : corners.shape[1]] = corners
-        many = max(len(spans) for spans in self.spans)
+        many = max((len(spans) for spans in self.spans), default=0)
         spans = np.array([[*each, *[(-1, 0)] * (many - len(each))] for each in self.spans], np.int64)
         arrays = {
             "frames": [f],
@@ -88,6 +109,11 @@ class Schedule:
             "span_count": [len(each) for each in self.spans],
         } | {name: getattr(r, name) for name in ("q", "v", "a")}
         return ahead_of({name: arrays[name] if name in arrays else getattr(self, name) for name in Ahead._fields})
+
+    @property
+    def _carried(self) -> Array:
+        """(f,) whether anything stands, holds or lies."""
+        return self.on.any(axis=1) | self.held | (self.lie_count > 0)
 
     def _number_stances(self) -> None:
         """Which stance a leg is in, or was or will be in next; the halves of a swing belong to those before and after."""
@@ -171,7 +197,7 @@ class Schedule:
 
     def mark_long_flights(self, longest: float) -> None:
         """Note flights that are longer than so many seconds."""
-        edges = np.flatnonzero(np.diff(np.concatenate(([0], (~self.on.any(axis=1)).astype(np.int8), [0]))))
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], (~self._carried).astype(np.int8), [0]))))
         for start, end in zip(edges[::2], edges[1::2], strict=True):
             self.long_flight[start:end] = (end - start) * self.dt > longest
 
@@ -180,18 +206,18 @@ class Schedule:
 
 
 def ahead_of(arrays: Mapping[str, ArrayLike]) -> Ahead:
-    """A room with these arrays, or such as are alike where they have to be of another kind."""
-    shaped = {name: np.ascontiguousarray(arrays[name], kind.dtype).reshape(-1, *kind.row) for name, kind in fields_of(Ahead).items()}
+    """A room with these arrays, or such as are alike where they have to be of another kind; those that are not given are empty."""
+    shaped = {
+        name: np.ascontiguousarray(arrays.get(name, ()), kind.dtype).reshape(-1, *kind.row) for name, kind in fields_of(Ahead).items()
+    }
     return Ahead(**shaped)
 
 
 def _soles(reference: Reference, stances: tuple[Stance, ...]) -> tuple[Sole, ...]:
     corners = {stance.link: stance.corners for stance in sorted(stances, key=lambda s: -len(s.corners))}  # feet first, then single points
-    parent = {link: reference.figure.links[link].parent for link in corners}
+    parent = {link: str(reference.figure.links[link].parent) for link in corners}
     legs: dict[str, int] = {}
     for link in corners:
-        if parent[link] not in corners:
+        if len(corners.get(parent[link], ())) < 2:  # toes are of their foot, but a foot is not of the shank that kneels at times
             legs[link] = len(legs)
-    return tuple(
-        Sole(link, legs[link] if link in legs else legs[str(parent[link])], points, link in legs) for link, points in corners.items()
-    )
+    return tuple(Sole(link, legs[link if link in legs else parent[link]], points, link in legs) for link, points in corners.items())

@@ -58,6 +58,9 @@ class Simulation:
         tolerance: Local error that the last two allow.
         every: Record the state after every so many steps.
         limits: Whether joints stop at their limits (without rebound), or go on as if there were none.
+        settle: Whether states that are recorded are brought onto what is connected, by an impulse between steps. If not, steps are all
+            there is: every change of velocity is one of their forces, and what is connected is open by the square of a step.
+            Only where things touch.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class Simulation:
         every: int = 1,
         *,
         limits: bool = True,
+        settle: bool = True,
     ) -> None:
         if not isinstance(world, World):
             raise ArgumentError(f"Simulation expects a world, got {world!r}.")
@@ -77,7 +81,7 @@ class Simulation:
         self.every = doors.whole(every, "every", least=1)
         wanted = None if integrator is None else doors.one_of(integrator, (*METHODS, TouchingIntegrator.name), "integrator")
         self._wanted, self._tolerance = wanted, tolerance
-        self._limits = bool(limits)
+        self._limits, self._settle = bool(limits), bool(settle)
         self._integrator = self._new_integrator()
         self._held: State | None = None  # what held when last looked at
         self._events: list[Event] = []
@@ -195,7 +199,7 @@ class Simulation:
     def _watched(self, until: float) -> bool:
         """Whether Python must look in between steps."""
         pending = [e for e in self._events if not (e.once and e.happened)]
-        return bool(self._controllers) or any(e.function is not None or e.at <= until for e in pending)
+        return not self._settle or bool(self._controllers) or any(e.function is not None or e.at <= until for e in pending)
 
     def _row(self) -> tuple[float, Array, Array, Array, Model, State, Touched | None]:
         w = self.world
@@ -224,9 +228,11 @@ class Simulation:
         if touches is not None:
             if self._wanted not in (None, TouchingIntegrator.name):
                 raise ArgumentError(f"Where things touch, the integrator is 'contact', not {self._wanted!r}: see World.touch.")
-            return TouchingIntegrator(world.data, world.held, touches, limits=self._limits)
+            return TouchingIntegrator(world.data, world.held, touches, limits=self._limits, settle=self._settle)
         if self._wanted == TouchingIntegrator.name:
             raise ArgumentError("The integrator 'contact' is for worlds in which things touch: call world.touch() first.")
+        if not self._settle:
+            raise ArgumentError("settle=False is for worlds in which things touch: call world.touch() first.")
         return Integrator(world.data, self._wanted or "rk4", self._tolerance, held=world.held, limits=self._limits)
 
     def _through(self, end: float) -> None:

@@ -25,9 +25,9 @@ class TouchingIntegrator:
 
     name = "contact"
 
-    def __init__(self, data: Data, held: Held, touches: Touches, *, limits: bool = True) -> None:
+    def __init__(self, data: Data, held: Held, touches: Touches, *, limits: bool = True, settle: bool = True) -> None:
         self.data, self.held, self.touches = data, held, touches
-        self._limits = limits
+        self._limits, self._settle = limits, settle
         self._log = ContactLog(_LOG_SAMPLES, _LOG_LINES)
         #: What touched at every state that was returned last.
         self.lines: list[Lines] = []
@@ -43,6 +43,10 @@ class TouchingIntegrator:
         """
         if not (0.0 < dt < np.inf and steps >= 0 and every >= 1):
             raise ArgumentError(f"advance: expected dt > 0, steps >= 0 and every >= 1, got {dt}, {steps} and {every}.")
+        if not self._settle:
+            if steps != 1:
+                raise ArgumentError(f"advance: steps that are not settled are made one by one, not {steps} in one go.")
+            every = 2  # no state is returned, and none is settled
         work, rows = self.data.work, steps // every
         Q, V = np.empty((rows, len(work.q))), np.empty((rows, len(work.v)))
         start = work.q.copy(), work.v.copy(), self.held.room.state.copy()
