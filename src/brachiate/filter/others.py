@@ -1,4 +1,7 @@
-"""What stays in its place beside feet: hands that hold or lean, knees, the seat; each by one point."""
+"""What stays in its place beside feet: hands that hold or lean, knees, the seat; each by one point.
+
+A hand that wanders though it holds, as on a rope, does so by a point beyond it that stays: see :mod:`brachiate.support.swing`.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from brachiate.filter.posture import Pin
 from brachiate.motion.labels import Label, Labels
 from brachiate.support.parts import HANDS, SEAT
 from brachiate.support.spots import Spots
+from brachiate.support.swing import pivot_of
 from brachiate.transfer.landmarks import Point
 from brachiate.transfer.many import Poses
 
@@ -74,7 +78,10 @@ def _stay(
     if label.how == "stands":
         away = away[:, :2]
         place[2] = level + up
-    if times[end - 1] - times[start] < SHORTEST or np.linalg.norm(away, axis=1).max() > STRAYS[label.how]:
+    strays = np.linalg.norm(away, axis=1).max() > STRAYS[label.how]
+    if strays and label.how == "holds" and (pivot := pivot_of(poses.x[body][frames], R, at)) is not None:
+        at, place, strays = pivot.at, pivot.place, pivot.away.max() > STRAYS["holds"]
+    if times[end - 1] - times[start] < SHORTEST or strays:
         return None
     on = np.zeros(len(times), bool)
     on[frames] = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,9 @@ from brachiate.motion.labels import Label, Labels
 from brachiate.support.bearing import bearing, lacking
 from brachiate.support.floor import NEAR, STILL
 from brachiate.support.parts import FEET, HANDS, SEAT, motion_of_part, parts_of, spells, with_hysteresis
+from brachiate.support.swing import pivot_of
 from brachiate.support.track import Track
+from brachiate.transfer.many import Many
 
 STAYING, FAST = 0.5, 1.0  # [m/s] what goes on to stay, and what may lean on the ground meanwhile
 PLACE = 0.1  # [m] and how far it wanders meanwhile
@@ -23,6 +26,7 @@ LOW = 0.25  # [m] above the ground: what may lean on it, though it does not seem
 LACKING = 0.2  # of the weight: what is lacking if something else must carry
 LASTING = 0.25  # [s] and for how long
 AWHILE = 0.15  # [s] what stays at least as long
+SWAYS = 0.05  # [m] how far the point wanders that something swings about, before it does and after
 
 
 class _Stay(NamedTuple):
@@ -77,7 +81,7 @@ def elsewhere(track: Track, ground: Ground, contacts: Sequence[Label], near: flo
             for choice in _choices(track, ground, here, span):
                 track.carry(*bearing(track, Labels((*contacts, *found, *choice), ground), span))
                 if np.median(lacking(track, span)) < min(LACKING, 0.5 * float(np.median(short[span]))):
-                    found += [label for label in choice if label not in found]
+                    found += [rest for label in choice for rest in _apart(label, found)]
                     break
         if len(found) == before:
             break
@@ -114,3 +118,33 @@ def _choices(track: Track, ground: Ground, stays: Sequence[_Stay], span: slice) 
                 )
                 for stay in chosen
             ]
+    if swinging := list(_swinging(track, ground, sorted(hands), span, OVERHEAD * top)):
+        yield swinging
+
+
+def _swinging(track: Track, ground: Ground, hands: Sequence[int], span: slice, lowest: float) -> Iterator[Label]:
+    """Hands above some height that hold what swings: a point beyond them stays, for as long as it does."""
+    poses = Many(track.model).poses(track.moments.q)
+    for part in hands:
+        mine = np.flatnonzero(track.spots.part == part)
+        body, at = int(track.spots.body[mine[0]]), track.spots.at[mine].mean(axis=0)
+        x, R = poses.x[body], poses.R[body]
+        pivot = pivot_of(x[span], R[span], at)
+        if pivot is None or pivot.away.max() > PLACE or np.median(ground.above(x[span] + R[span] @ at)) < lowest:
+            continue
+        stays = np.linalg.norm(x + R @ pivot.at - pivot.place, axis=1) < SWAYS
+        stays[span] = True
+        start, end = next((a, b) for a, b in spells(track.times, stays, 0.0) if a <= span.start <= b)
+        yield Label(track.spots.parts[part], float(track.times[start]), float(track.times[end]), "holds")
+
+
+def _apart(label: Label, found: Sequence[Label]) -> Iterator[Label]:
+    """What of a label is left beside others of the same part, which is in one place at a time, and takes a while to the next."""
+    for other in found:
+        if other.part == label.part and other.start < label.end and label.start < other.end:
+            if other.start - label.start > 2.0 * AWHILE:
+                yield from _apart(replace(label, end=other.start - AWHILE), found)
+            if label.end - other.end > 2.0 * AWHILE:
+                yield from _apart(replace(label, start=other.end + AWHILE), found)
+            return
+    yield label
