@@ -101,7 +101,8 @@ def _plain(bond: Bond) -> bool:
 
 
 def _restructure(world: World, bonds: dict[Connection, Connection], there: State) -> None:
-    """Cut and connect what was cut and connected before a step; velocities jump as they did."""
+    """Cut and connect what was cut and connected before a step, and let meet what did; velocities jump as they did."""
+    world.surfaces.say(there.between)
     for bond in [bond for bond in bonds if bond not in there.bonds]:
         world.cut(bonds.pop(bond))
     for bond in there.bonds:

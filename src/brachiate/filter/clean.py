@@ -42,6 +42,7 @@ SEEN = 0.012  # [s] most smoothing of what is looked at: contacts begin and end 
 HUMAN = 400.0  # [rad/s²] joints that are accelerated more are at their limits, or badly recorded: what is left out there is not missed
 NOISE = 2.0  # accelerations of what shakes are so many times those of the same smoothed
 KERB = 0.08  # [m] what is lower is the ground, on which captured feet are often centimetres apart
+LEVEL = 0.04  # [m] by which things differ in height that are seen to
 LASTING = 0.3  # [s] for which something beside the ground carries at least, if nobody said so
 SHORTEST = 0.1  # [s] of a motion
 GRAVITY = 9.81  # [m/s²]
@@ -202,6 +203,7 @@ def _found(motion: Motion, raw: Course, grid: Grid, ground: Ground, width: float
         why = "what holds, or stands higher than the ground, for so short a time carries nothing"
         guesses.append(Guess("left out", parts, why, "contacts"))
         labels = replace(labels, contacts=tuple(c for c in labels.contacts if c not in brief))
+    labels = _levelled(labels)
     if not labels.contacts:
         part = spots_of(motion.figure).parts[0] if spots_of(motion.figure).parts else "left_foot"
         raise MotionError(
@@ -209,6 +211,18 @@ def _found(motion: Motion, raw: Course, grid: Grid, ground: Ground, width: float
             f"Say what does with contacts=br.Labels((br.Label({part!r}, 0.0, 0.5),), br.Ground(0.0)), or where the floor is with ground=."
         )
     return labels, guesses
+
+
+def _levelled(labels: Labels) -> Labels:
+    """Things that are about as high as each other are as high as the lowest of them: what seems higher is a heel that is raised."""
+    levels: list[float] = []
+    for height in sorted({c.height for c in labels.contacts if c.height is not None}):
+        if not levels or height > levels[-1] + LEVEL:
+            levels.append(height)
+    return replace(
+        labels,
+        contacts=tuple(c if c.height is None else replace(c, height=max(x for x in levels if x <= c.height)) for c in labels.contacts),
+    )
 
 
 class _Stood(NamedTuple):

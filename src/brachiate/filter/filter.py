@@ -24,6 +24,7 @@ from brachiate.filter.filtered import Filtered
 from brachiate.filter.follower import Follower, place
 from brachiate.filter.forecast import Forecast
 from brachiate.filter.grips import Grips
+from brachiate.filter.ledges import Ledges, put_ledges, told
 from brachiate.filter.live import DynamicsFilter
 from brachiate.filter.loads import carrying
 from brachiate.filter.lying import circumstances
@@ -101,7 +102,7 @@ def filter_motion(
     check_pushes(pushes, reference)
     world = world_of(reference, friction, strength)
     check_given(world, FIGURE, reference, None)
-    reference = replace(reference, guesses=(*reference.guesses, *let_pass(world, FIGURE, reference.q, reference.dt)))
+    reference = replace(reference, guesses=(*reference.guesses, *told(reference), *let_pass(world, FIGURE, reference.q, reference.dt)))
     if mode == PAPER:
         return filter_clip(world, FIGURE, reference, settings, pushes, source, progress)
     clip = Clip(world, FIGURE, reference, _ours(settings, mode), whole=mode == "offline")
@@ -146,6 +147,8 @@ class Clip:
         self.grips = Grips(self.body, self.schedule.grips)
         place(world, self.body, reference.q[0], reference.v[0])
         self.grips.at(0)
+        self.ledges = Ledges(world, figure, reference)
+        self.ledges.at(0)
         #: Of the whole clip, if there is one: how far the reference is from what is possible.
         self.forecast: Forecast | None = plan_whole(self.schedule, self.body, settings, height) if whole else None
         self.follower = Follower(self.body, self.schedule.handle, settings, height, reference.dt)
@@ -156,6 +159,7 @@ class Clip:
         k = min(self.frame, len(self.reference) - 1)
         self.grips.note(self.frame)
         self.grips.at(k)
+        self.ledges.at(k)
         self.follower.control(k)
         self.frame += 1
         if (blame := self.follower.blame) is not None:
@@ -214,10 +218,11 @@ def _filter_online(
 
 
 def world_of(reference: Reference, friction: float | None = None, strength: float = 1.0) -> World:
-    """A world with the ground of a reference and its figure, which touch."""
+    """A world with the ground of a reference, ledges where it stands above that, and its figure, which touch."""
     g, strength = reference.ground, doors.number(strength, "strength", above=0.0, most=np.inf)
     world = World()
     world.add(figures.ground(), name=FLOOR, at=(0.0, 0.0, g.height or 0.0), rotation=turns.matrix(g.tilt))
     world.add(reference.figure if strength == 1.0 else reference.figure.stronger(strength), name=FIGURE)
     world.touch(friction=g.friction if friction is None else doors.number(friction, "friction", above=0.0))
+    put_ledges(world, FIGURE, reference)
     return world

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,4 +24,5 @@ class State:
     parts: dict[str, Any]
     bonds: tuple[Any, ...]
     joints: dict[Any, tuple[Array, Array]]  # coordinates and motor torques of connections
+    between: Mapping[frozenset[str], Any]  # links that never meet, or in another way than others
     touching: tuple[Array, ...] | None  # what contact knows of the step before

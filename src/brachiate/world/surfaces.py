@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from brachiate import doors
@@ -24,7 +25,8 @@ class Surfaces:
         self.world = world
         self.on = False
         self.material = Material()
-        self._between: dict[frozenset[str], Material | None] = {}
+        #: What happens between two links, if that was said; None: they never meet. A change makes another one.
+        self.between: Mapping[frozenset[str], Material | None] = {}
         self.touches: Touches | None = None
         #: Links that carry and rest, by pair of shapes.
         self.pairs: list[tuple[str, str]] = []
@@ -51,15 +53,36 @@ class Surfaces:
         self.on = True
         self.rebuild()
 
-    def pass_through(self, one: str | None, other: str | None) -> None:
+    def pass_through(self, one: str | None, other: str | Iterable[str] | None) -> None:
         """See :meth:`World.pass_through`."""
         if one is not None and other is not None:
-            self._set_between(one, other, None)
+            for name in (other,) if isinstance(other, str) else other:
+                self._set_between(one, name, None)
+            self.exclude()
         elif one is None and other is None:
             self.on = False
+            self.rebuild()
         else:
             raise ArgumentError("pass_through: name two links, or none for all that there are.")
-        self.rebuild()
+
+    def meet(self, one: str, other: str) -> None:
+        """See :meth:`World.meet`."""
+        for name in (one, other):
+            doors.named(self.world.model.links, name, "link", "this world")
+        pair = frozenset((one, other))
+        if pair in self.between and self.between[pair] is None:
+            self.say({both: material for both, material in self.between.items() if both != pair})
+
+    def say(self, between: Mapping[frozenset[str], Material | None]) -> None:
+        """What happens between links from now on."""
+        if between is self.between:
+            return
+        made_of, was_made_of = ({k: m for k, m in each.items() if m is not None} for each in (between, self.between))
+        self.between = between
+        if made_of == was_made_of:
+            self.exclude()
+        else:
+            self.rebuild()
 
     def contacts(self) -> Contacts:
         """See :attr:`World.contacts`."""
@@ -87,7 +110,7 @@ class Surfaces:
     def _set_between(self, one: str, other: str, material: Material | None) -> None:
         for name in (one, other):
             doors.named(self.world.model.links, name, "link", "this world")
-        self._between[frozenset((one, other))] = material
+        self.between = {**self.between, frozenset((one, other)): material}
 
     def rebuild(self) -> None:
         """Make everything anew for the world's present model; materials stay."""
@@ -101,7 +124,7 @@ class Surfaces:
         materials = []
         for a, b in found.pair:
             own = [shapes[i].shape.material or self.material for i in (a, b)]
-            chosen = self._between.get(frozenset((shapes[a].link, shapes[b].link)))
+            chosen = self.between.get(frozenset((shapes[a].link, shapes[b].link)))
             materials.append(chosen or own[0].with_other(own[1]))
         self.touches = Touches(self.world.data, self.world.held, found, materials)
         self.exclude()
@@ -113,7 +136,7 @@ class Surfaces:
         G = self.touches.geometry
         joined = {frozenset(map(self._whose, (bond.link, bond.to))) for bond in self.world.bonds if isinstance(bond, Connection)}
         for n, (one, other) in enumerate(self.pairs):
-            never = self._between.get(frozenset((one, other)), self.material) is None
+            never = self.between.get(frozenset((one, other)), self.material) is None
             G.pair_on[n] = not never and frozenset(map(self._whose, (one, other))) not in joined
 
     def _whose(self, link: str) -> str | int:
@@ -125,5 +148,5 @@ class Surfaces:
 def copied(surfaces: Surfaces, world: World) -> Surfaces:
     """Return the same for another world."""
     other = Surfaces(world)
-    other.on, other.material, other._between = surfaces.on, surfaces.material, dict(surfaces._between)
+    other.on, other.material, other.between = surfaces.on, surfaces.material, surfaces.between
     return other

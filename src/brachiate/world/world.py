@@ -161,9 +161,13 @@ class World:
         """
         self.surfaces.touch(one, other, material, friction, restitution)
 
-    def pass_through(self, one: str | None = None, other: str | None = None) -> None:
-        """Let two links, or everything, pass through each other."""
+    def pass_through(self, one: str | None = None, other: str | Iterable[str] | None = None) -> None:
+        """Let two links, one and several others, or everything, pass through each other."""
         self.surfaces.pass_through(one, other)
+
+    def meet(self, one: str, other: str) -> None:
+        """Let two links touch again that were to pass through each other, as they would have."""
+        self.surfaces.meet(one, other)
 
     @property
     def contacts(self) -> Contacts:
@@ -357,12 +361,13 @@ class World:
     def save(self) -> State:
         """Return a snapshot of everything that changes."""
         if not hasattr(self, "model"):
-            return State((), 0.0, np.zeros(0), np.zeros(0), np.zeros(0), (), 0, {}, (), {}, None)
+            return State((), 0.0, np.zeros(0), np.zeros(0), np.zeros(0), (), 0, {}, (), {}, {}, None)
         d = self.data
         joints = {bond: bond.keep() for bond in self.bonds if isinstance(bond, Connection)}
         return State(
             self.model.coordinates, self.time, d.q.copy(), d.v.copy(), d.tau.copy(), tuple(self._pushes),
-            self._version, dict(self.parts), tuple(self.bonds), joints, self.surfaces.memory(),
+            self._version, dict(self.parts), tuple(self.bonds), joints, self.surfaces.between,
+            self.surfaces.memory(),
         )  # fmt: skip
 
     def restore(self, state: State) -> None:
@@ -389,13 +394,14 @@ class World:
         self.time = state.time
         self._pushes = list(state.pushes)
         self._load_pushes()
+        self.surfaces.say(state.between)
         self.surfaces.recall(state.touching)
         if state.bonds and (self.held.room.state[: self.held.room.count[1]] == NEW).any():
             self.decide()
 
     def unchanged(self, since: State) -> bool:
-        """Whether all but time and motion is as in a snapshot: the structure, pushes, motors of connections."""
-        if since.version != self._version or since.pushes != tuple(self._pushes):
+        """Whether all but time and motion is as in a snapshot: the structure, pushes, motors of connections, who meets whom."""
+        if since.version != self._version or since.pushes != tuple(self._pushes) or since.between is not self.surfaces.between:
             return False
         return all(np.array_equal(bond.keep()[1], since.joints[bond][1]) for bond in self.connections.values())
 
