@@ -38,7 +38,9 @@ def bearing(track: Track, labels: Labels, span: slice = slice(None)) -> tuple[Ar
             continue
         mine = np.flatnonzero(track.spots.part == part)
         if label.how == "holds":
-            here = np.ix_(rows, mine)
+            # A hand turns about what it holds: one point, not several that push and pull against each other
+            at = track.spots.at[mine]
+            here = np.ix_(rows, mine[[np.linalg.norm(at - at.mean(axis=0), axis=1).argmin()]])
             how[here], sure[here] = HOLDS, _ease(label, t[rows], track.times)[:, None]
             continue
         height = place[np.ix_(rows, mine)] @ n

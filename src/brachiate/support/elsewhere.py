@@ -97,17 +97,19 @@ def _choices(track: Track, ground: Ground, stays: Sequence[_Stay], span: slice) 
     middle = float(np.median(ground.above(track.centre[span])))  # what is above it does not stand on anything
     hands, feet, seat = (set(parts_of(track, words)) for words in (HANDS, FEET, SEAT))
     others = set(range(len(track.spots.parts))) - hands - feet - seat
-    for kind, how, lowest, highest in (
-        (hands, "holds", OVERHEAD * top, np.inf),
-        (feet, "stands", -np.inf, np.inf),
-        (hands | others, "stands", -np.inf, LOW),
-        (seat, "stands", -np.inf, np.inf),
-        (hands, "stands", -np.inf, np.inf),
-        (hands, "holds", -np.inf, np.inf),
-        (others, "stands", -np.inf, middle),
+    held, stood = (hands, "holds", -np.inf, np.inf), (feet, "stands", -np.inf, np.inf)
+    for kinds in (
+        [(hands, "holds", OVERHEAD * top, np.inf)],
+        [stood],
+        [held, stood],
+        [(hands | others, "stands", -np.inf, LOW)],
+        [(seat, "stands", -np.inf, np.inf)],
+        [(hands, "stands", -np.inf, np.inf)],
+        [held],
+        [(others, "stands", -np.inf, middle)],
     ):
-        chosen = [stay for stay in stays if stay.part in kind and lowest <= stay.height <= highest]
-        if chosen:
+        chosen = [(stay, how) for kind, how, low, high in kinds for stay in stays if stay.part in kind and low <= stay.height <= high]
+        if len({how for _, how in chosen}) == len({how for _, how, _, _ in kinds}):
             yield [
                 Label(
                     track.spots.parts[stay.part],
@@ -116,7 +118,7 @@ def _choices(track: Track, ground: Ground, stays: Sequence[_Stay], span: slice) 
                     how,
                     None if how == "holds" else stay.height + floor,
                 )
-                for stay in chosen
+                for stay, how in chosen
             ]
     if swinging := list(_swinging(track, ground, sorted(hands), span, OVERHEAD * top)):
         yield swinging
