@@ -252,6 +252,8 @@ def test_what_holds_is_told_to_hold():
     hand = track.spots.part == track.spots.parts.index("left_hand")
     assert (how[:, hand] == HOLDS).all()
     assert (how[:, ~hand] == NOTHING).all()
+    loose, _, _ = bearing(track, Labels((Label("left_hand", 0.0, 1.0, "holds"),), Ground(0.0)), loosely=True)
+    assert (np.count_nonzero(loose[:, hand] == HOLDS, axis=1) == 1).all()
 
 
 def test_a_part_that_nobody_has_is_refused(walking):

@@ -62,14 +62,8 @@ def lying(reference: Reference, soles: Collection[str]) -> tuple[Array, Array]:
 
 
 def circumstances(reference: Reference, soles: Collection[str], k: int) -> list[str]:
-    """What of frame k no filter could do, in words: standing on nothing, sliding along, and hovering."""
+    """What of frame k no filter could do, in words: sliding along, and hovering."""
     found, spots, first = [], spots_of(reference.figure), reference.times[0]
-    for stance in reference.stances:
-        high = float(np.mean(reference.ground.above(stance.places)))
-        if stance.how == "stands" and stance.start <= k < stance.end and high > KERB:
-            since = reference.times[stance.start] - first
-            what = f"{100.0 * high:.0f} cm above the ground since {since:.2f} s, on something that is not there"
-            found.append(f"{stance.link} should stand {what}")
     on = _on_ground(reference, spots)[k]
     loose = dict.fromkeys(link for link, touches in zip(spots.links, on, strict=True) if touches and link not in soles)
     if loose:

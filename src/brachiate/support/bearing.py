@@ -21,10 +21,11 @@ LEAST = 1e-3  # how surely what touches bears at least
 SIDES = {"left": ("left", "l_", "_l", "_left"), "right": ("right", "r_", "_r", "_right")}
 
 
-def bearing(track: Track, labels: Labels, span: slice = slice(None)) -> tuple[Array, Array, slice]:
+def bearing(track: Track, labels: Labels, span: slice = slice(None), *, loosely: bool = False) -> tuple[Array, Array, slice]:
     """What every spot does in a span of frames, and how surely: (f, s) each; and the span.
 
-    Of a foot, or another part that touches, the spots bear that are low and at rest, and less so at the beginning and the end.
+    Of a foot, or another part that touches, the spots bear that are low and at rest, and less so at the beginning and the end. What holds
+    does so by all its spots, of which some may push while others pull; ``loosely``: by one, about which it turns.
     """
     t, place, speed, n = track.times[span], track.place[span], track.speed[span], labels.ground.normal
     how, sure = np.zeros(place.shape[:2], np.int64), np.zeros(place.shape[:2])
@@ -38,9 +39,7 @@ def bearing(track: Track, labels: Labels, span: slice = slice(None)) -> tuple[Ar
             continue
         mine = np.flatnonzero(track.spots.part == part)
         if label.how == "holds":
-            # A hand turns about what it holds: one point, not several that push and pull against each other
-            at = track.spots.at[mine]
-            here = np.ix_(rows, mine[[np.linalg.norm(at - at.mean(axis=0), axis=1).argmin()]])
+            here = np.ix_(rows, mine[:1] if loosely else mine)
             how[here], sure[here] = HOLDS, _ease(label, t[rows], track.times)[:, None]
             continue
         height = place[np.ix_(rows, mine)] @ n

@@ -63,7 +63,7 @@ def elsewhere(track: Track, ground: Ground, contacts: Sequence[Label], near: flo
     stays: list[_Stay] | None = None
     tried: set[tuple[int, int]] = set()
     for _ in range(PASSES):
-        track.carry(*bearing(track, Labels((*contacts, *found), ground)))
+        track.carry(*bearing(track, Labels((*contacts, *found), ground), loosely=True))
         short = lacking(track)
         # What flies falls: nothing must carry it.
         pull = np.abs(track.needed[:, :3] @ ground.normal) / track.weight
@@ -79,7 +79,7 @@ def elsewhere(track: Track, ground: Ground, contacts: Sequence[Label], near: flo
             span = slice(start, end + 1)
             here = [stay for stay in stays if stay.start <= end and stay.end >= start]
             for choice in _choices(track, ground, here, span):
-                track.carry(*bearing(track, Labels((*contacts, *found, *choice), ground), span))
+                track.carry(*bearing(track, Labels((*contacts, *found, *choice), ground), span, loosely=True))
                 if np.median(lacking(track, span)) < min(LACKING, 0.5 * float(np.median(short[span]))):
                     found += [rest for label in choice for rest in _apart(label, found)]
                     break
