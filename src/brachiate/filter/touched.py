@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from brachiate.doors import Array
+from brachiate.filter.ledges import LEDGES
 from brachiate.model.model import Model
 from brachiate.motion.ground import Ground
 from brachiate.motion.labels import Label, Labels
@@ -50,18 +51,24 @@ def labels_of(model: Model, run: Recording, figure: str, q: Array, times: Array,
     spots, poses = spots_of(model), Many(model).poses(q)
     places = np.stack([poses.point(int(body), at) for body, at in zip(spots.body, spots.at, strict=True)], axis=1)
     mine = {link: np.flatnonzero([spots.links[p] == link for p in spots.part]) for link in spots.links}
-    on = np.zeros((len(times), len(spots.parts)), bool)
+    on = {raised: np.zeros((len(times), len(spots.parts)), bool) for raised in (False, True)}
+    level = np.zeros((len(times), len(spots.parts)))
     for k in range(len(times)):
         for contact in run.contacts.at(max(k, min(1, len(times) - 1))):
             whose, _, link = contact.link.rpartition("/")
             if whose != figure or contact.on.startswith(f"{figure}/") or link not in mine:
                 continue
             near = np.linalg.norm(places[k, mine[link]][:, None] - contact.bearing, axis=2).argmin(axis=0)
-            on[k, spots.part[mine[link][near]]] = True
+            parts, raised = spots.part[mine[link][near]], contact.on.startswith(f"{LEDGES}/")
+            on[raised][k, parts], level[k, parts] = True, contact.point[2]
     found = []
     for p, part in enumerate(spots.parts):
-        spells = [(float(times[a]), float(times[b - 1])) for a, b in runs(on[:, p])]
+        spells = [(float(times[a]), float(times[b - 1])) for a, b in runs(on[False][:, p])]
         found += [Label(part, start, end) for start, end in _bridged(spells)]
+        high = [(float(times[a]), float(times[b - 1])) for a, b in runs(on[True][:, p])]
+        for start, end in _bridged(high):
+            while_there = on[True][:, p] & (times >= start) & (times <= end)
+            found.append(Label(part, start, end, height=float(np.median(level[while_there, p]))))
     for link, values in held.items():
         for a, b in runs(np.any(values != 0.0, axis=1)):
             if link in mine:
