@@ -11,7 +11,7 @@ from brachiate import scenes
 from brachiate.errors import ArgumentError, UnknownName
 from brachiate.figures import things
 from brachiate.model.builder import ModelBuilder
-from brachiate.model.joints import Free, Revolute
+from brachiate.model.joints import Free, Revolute, Spherical
 from brachiate.model.shapes import Box, Sphere
 
 
@@ -41,6 +41,45 @@ def test_a_pair_of_links_may_have_its_own_friction_or_none_at_all():
     br.Simulation(world, dt=0.002).run(0.5, progress=False)
     assert len(world.contacts) == 0
     assert np.linalg.norm(world.v[:3]) > 4.0  # it falls
+
+
+def test_links_that_pass_through_each_other_may_meet_again():
+    world = on_slope(BOX, 0.1, 0.0, 0.5)
+    before = world.save()
+    world.pass_through("thing/body", ["floor/ground"])
+    br.Simulation(world, dt=0.002).run(0.1, progress=False)
+    assert world.q[2] == pytest.approx(0.1 - 0.5 * G * 0.1**2, rel=0.05)
+    fallen = world.save()
+    world.restore(before)  # with the ground to stand on
+    br.Simulation(world, dt=0.002).run(0.1, progress=False)
+    assert world.q[2] == pytest.approx(0.1, abs=1e-6)
+    world.restore(fallen)
+    assert len(world.contacts) == 0
+    world.meet("thing/body", "floor/ground")
+    assert len(world.contacts) == 1
+    with pytest.raises(UnknownName, match="nothing"):
+        world.meet("thing/body", "nothing")
+
+
+def test_steps_that_are_not_settled_are_all_there_is():
+    arm, dt = np.array((0.0, 0.0, 0.4)), 0.002
+    world = on_slope(BOX, 1.0, 0.0, 0.5)
+    world.v = [0.0, 0.0, 0.0, 0.0, 2.0, 1.0]
+    world.connect("thing/body", "world", Spherical(), at=arm)
+    pose = world.pose("thing/body")
+    pivot, gaps = pose.position + pose.rotation @ arm, {}
+    for settle in (True, False):
+        other = world.copy()
+        run = br.Simulation(other, dt=dt, settle=settle).run(0.2, progress=False)
+        assert len(run.q) == 101
+        pose = other.pose("thing/body")
+        gaps[settle] = np.linalg.norm(pose.position + pose.rotation @ arm - pivot)
+    assert gaps[True] < 1e-12
+    assert 1e-9 < gaps[False] < dt**2 * 2.0**2 * 0.4  # centripetal, over a step: of the second order
+    bare = br.World()
+    bare.add(body(BOX), "thing")
+    with pytest.raises(ArgumentError, match="settle"):
+        br.Simulation(bare, settle=False)
 
 
 def test_a_joint_stops_at_its_limit_where_things_touch():

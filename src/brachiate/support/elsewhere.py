@@ -98,6 +98,10 @@ def _choices(track: Track, ground: Ground, stays: Sequence[_Stay], span: slice) 
     hands, feet, seat = (set(parts_of(track, words)) for words in (HANDS, FEET, SEAT))
     others = set(range(len(track.spots.parts))) - hands - feet - seat
     held, stood = (hands, "holds", -np.inf, np.inf), (feet, "stands", -np.inf, np.inf)
+    swinging = list(_swinging(track, ground, sorted(hands), span, OVERHEAD * top))
+    through = any(stay.part in hands and stay.start <= span.start and stay.end >= span.stop - 1 for stay in stays)
+    if swinging and not through and not any(stay.part in feet for stay in stays):
+        yield swinging
     for kinds in (
         [(hands, "holds", OVERHEAD * top, np.inf)],
         [stood],
@@ -120,7 +124,7 @@ def _choices(track: Track, ground: Ground, stays: Sequence[_Stay], span: slice) 
                 )
                 for stay, how in chosen
             ]
-    if swinging := list(_swinging(track, ground, sorted(hands), span, OVERHEAD * top)):
+    if swinging:
         yield swinging
 
 
