@@ -86,7 +86,8 @@ def clean(
         ground: A :class:`Ground`, or its words (``"flat:0.02"``); by default level, where the motion stands on it. A motion whose floor is
             found is moved to have it at height 0.
         contacts: What touches, and on which ground: labels or a file of them; by default what the motion has, else it is found.
-        onto: The ground that it is to be done on, if that is another one: ``"slope:10"``. Feet stand, step and roll on it as they did.
+        onto: The ground that it is to be done on, if that is another one: ``"slope:10"``, ``"steps:0.1:0.4:3"``. Feet stand, step
+            and roll on it as they did; on steps each time on one tread.
         dt: Between frames of the reference [s].
         smooth: Width of the smoothing, its standard deviation [s]; by default 12 ms, or 25 ms for a motion that shakes.
         hold: The motion is slowed down to a stop at its end, which takes half a second, and its last posture held for so long [s].
@@ -132,10 +133,9 @@ def clean(
         steps_of(sole, stances, poses, np.where(lies, 0.0, way.clear), over)
         for sole, stances, lies in zip(soles, put, stood.lies, strict=True)
     ]
-    if onto is not None:
-        if stays:
-            held = ", ".join(dict.fromkeys(stay.label.part for stay in stays))
-            raise ArgumentError(f"What is held stays where it is when the ground changes, and so does what lies on it: {held}.")
+    if onto is not None and stays:
+        held = ", ".join(dict.fromkeys(stay.label.part for stay in stays))
+        raise ArgumentError(f"What is held stays where it is when the ground changes, and so does what lies on it: {held}.")
     if onto is not None or stepped:
         q = level.moved(q, grid.knots)
         poses = many.poses(q)

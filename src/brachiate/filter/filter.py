@@ -67,7 +67,7 @@ def filter_motion(
 
     Args:
         motion: Any, or a reference already cleaned up.
-        ground: To do it on, a :class:`Ground` or words such as ``"slope:10"``; by default that it was made on.
+        ground: To do it on, a :class:`Ground` or words such as ``"slope:10"`` or ``"steps:0.1:0.4:3"``; by default that it was made on.
         made_on: That it was made on: see :func:`brachiate.check`; by default level, and found.
         contacts: What touches, if that is known.
         friction: Of feet and ground; by default that of the ground.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
 from brachiate.clip import turns
@@ -20,6 +22,8 @@ LET_GO = (0.05, 0.1)  # [s] in which a foot that comes to stand gives up its spe
 GIVES = 0.1  # [m] that speed over that time, between these
 EDGE = 0.04  # [s] after it left, and before it comes down, a foot is clear of the ground
 CLIMB = 0.1  # [s] the same on steps, over whose edges it has to get
+BESIDE = 0.01  # [m] what is so near to a foot is under it
+PACE = 0.15  # of the time from one tread to another: so much earlier or later a foot is on its way at most
 LYING = 2e-4  # [m] corners that are raised less by rolling bear
 
 
@@ -43,7 +47,7 @@ class Over(NamedTuple):
     """Steps that feet go over on their way."""
 
     steps: ground.Steps
-    clear: float  # [m] above their edges, and beside them
+    clear: float  # [m] above their edges
 
 
 def steps_of(sole: Sole, stances: Sequence[Standing], poses: Poses, clear: Array, over: Over | None = None) -> Steps:
@@ -65,6 +69,9 @@ def steps_of(sole: Sole, stances: Sequence[Standing], poses: Poses, clear: Array
     own = Path(sole.R, sole.x)
     levels = [0.0 if over is None else stance.level for stance in stances]
     path = _between(own, wanted, [(s.start, s.end) for s in stances], center, sole.times, levels)
+    for (one, other), (low, high) in zip(pairwise(stances), pairwise(levels), strict=True):
+        if low != high:
+            _pace(path, center, sole.times, one.end - 1, other.start, high > low)
     toes = None
     toes_on = np.zeros(f, bool)
     if foot.toes is not None:
@@ -75,9 +82,8 @@ def steps_of(sole: Sole, stances: Sequence[Standing], poses: Poses, clear: Array
     if over is not None:
         floor, edge = _under(over, points)
         clear = np.where(edge, over.clear, clear)
-    path.x[:, 2] += (
-        raised := _raised(points[..., 2].min(axis=1), on, stances, levels, sole.times, floor, clear, EDGE if over is None else CLIMB)
-    )
+    raised = _raised(points[..., 2].min(axis=1), on, stances, levels, sole.times, floor, clear, EDGE if over is None else CLIMB)
+    path.x[:, 2] += raised
     if toes is not None:
         toes.x[:, 2] += raised
     return Steps(path, bears, toes, toes_on)
@@ -123,6 +129,18 @@ def _between(
     R[off] = turns.matrix(turns.from_vector(moved[off, 3:])) @ own.R[off]
     x[off] = own.x[off] + own.R[off] @ center + moved[off, :3] - R[off] @ center
     return Path(R, x)
+
+
+def _pace(path: Path, center: Array, times: Array, a: int, b: int, up: bool) -> None:
+    """Let a foot be behind itself along the ground on its way from frame a up to frame b, and ahead on its way down: in place.
+
+    So it is above an edge when it gets there, and beyond it when it comes down.
+    """
+    u = (times[a : b + 1] - times[a]) / (times[b] - times[a])
+    early = 1.0 - u if up else u
+    then = u + (-PACE if up else PACE) * early**3 * (1.0 - early) ** 2 / (0.6**3 * 0.4**2)
+    middle = path.x[a : b + 1] + path.R[a : b + 1] @ center
+    path.x[a : b + 1, :2] += CubicSpline(u, middle[:, :2])(then) - middle[:, :2]
 
 
 def _moves(own: Path, wanted: Path, center: Array) -> Array:
@@ -171,7 +189,7 @@ def _points(foot: Foot, path: Path, toes: Path | None) -> Array:
 def _under(over: Over, points: Array) -> tuple[Array, Array]:
     """The highest of what is under a foot or next to it (f,) [m], and whether that is the edge of a step."""
     s = over.steps.along(points)
-    first, last = s.min(axis=1) - over.clear, s.max(axis=1) + over.clear
+    first, last = s.min(axis=1) - BESIDE, s.max(axis=1) + BESIDE
     return over.steps.highest(first, last), over.steps.crossed(first, last)
 
 

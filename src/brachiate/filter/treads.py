@@ -18,13 +18,10 @@ from brachiate.model.model import Model
 from brachiate.motion.ground import Ground, Steps
 
 ASIDE = 0.02  # [m] soles are from the ends of a tread at least
-WALL = 0.1  # [m] and rather so far from where the next one rises, so that feet get over it
+WALL = 0.2  # [m] and rather so far from where the next one rises, so that feet get over it
 GRAIN = 0.01  # [m] to which places are looked for
-STRIDES, HOME, UP = (
-    1.0,
-    0.02,
-    2.0,
-)  # what a change of a stride costs, of a place, and of height, which weighs more than the same along the way
+# What it costs to be elsewhere, to go up or down, and to be near to what rises, against what a change of a stride does
+HOME, UP, WALLS = 0.02, 2.0, 3.0
 BEYOND = 5.0  # [m] ground goes on beyond what is done on it, at least
 SMOOTH = 0.12  # [s] over which the body follows feet that are elsewhere
 
@@ -80,7 +77,7 @@ def _shifts(steps: Steps, stood: Sequence[tuple[Foot, Standing]]) -> Array:
     """By how much each stance is moved along the way [m]: the cheapest of all ways through them, on a grid."""
     far = GRAIN * np.ceil((steps.tread + 0.3 * steps.count) / GRAIN)
     grid = np.linspace(-far, far, round(2 * far / GRAIN) + 1)
-    stride = STRIDES * np.square(grid[:, None] - grid)
+    stride = np.square(grid[:, None] - grid)
     total, before, came = np.zeros(len(grid)), np.zeros(len(grid)), []
     for k, (foot, stance) in enumerate(stood):
         s = steps.along(footprint(foot, stance))
@@ -88,7 +85,7 @@ def _shifts(steps: Steps, stood: Sequence[tuple[Foot, Standing]]) -> Array:
         short, long = steps.bounds[on, 0] + ASIDE - first, last - steps.bounds[on, 1] + ASIDE
         # What rises is behind where it goes down, and ahead where it goes up
         wall = WALL - (steps.bounds[on, 1] - last if steps.rise > 0.0 else first - steps.bounds[on, 0])
-        cost = HOME * np.square(grid) + np.square(np.maximum(wall, 0.0))
+        cost = HOME * np.square(grid) + WALLS * np.square(np.maximum(wall, 0.0))
         cost[(short > 1e-9) | (long > 1e-9)] = np.inf
         level = steps.levels[on]
         ways = total[:, None] + (stride + np.square(UP * (before[:, None] - level)) if k else 0.0)

@@ -169,8 +169,8 @@ class Ground:
 def ground_of(text: str) -> Ground:
     """Ground by words.
 
-    ``flat``, ``flat:HEIGHT`` [m], ``slope:ANGLE``, ``slope:ANGLE:HEADING`` [deg], ``steps:RISE:TREAD:COUNT:START:HEADING`` [m, deg] of which
-    all but the rise may be left out; ``,friction=MU`` may follow.
+    ``flat``, ``flat:HEIGHT`` [m], ``slope:ANGLE``, ``slope:ANGLE:HEADING`` [deg], or ``steps:RISE:TREAD:COUNT:START:HEADING`` [m, deg], of
+    which all but the rise may be left out; ``,friction=MU`` may follow.
     """
     words, _, rest = text.partition(",")
     kind, *values = words.strip().split(":")

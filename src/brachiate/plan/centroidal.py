@@ -327,8 +327,8 @@ class Planner:
                 f"{self.settings.least_push * self.gravity:g} m/s²."
             ),
             lambda: (
-                f"outlook: landing {k} needs a foot from {feet}, finite heading and directions, a least offset that is no more than the most, and must take over at an interval "
-                f"from 0 on and no later than it touches; got foot {O.landing_foot[k]}, "
+                f"outlook: landing {k} needs a foot from {feet}, finite heading and directions, room from a least to a most, and must take over "
+                f"at an interval from 0 on and no later than it touches; got foot {O.landing_foot[k]}, "
                 f"from {O.landing_from[k]}, touch {O.landing_touch[k]}."
             ),
             lambda: f"outlook: landing {k} takes over at the same interval as another of foot {O.landing_foot[k]}.",
