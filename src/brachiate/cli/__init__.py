@@ -186,7 +186,7 @@ def check(
     path: Annotated[Path, typer.Argument(help="A motion file: BVH, AMC, DeepMimic's JSON, NPZ (AMASS's or ours), CSV, MOT or STO.")],
     figure: Annotated[str | None, typer.Option(help=WHOSE)] = None,
     ground: Annotated[
-        str | None, typer.Option(help="flat:HEIGHT, slope:ANGLE:HEADING or steps:RISE:TREAD:COUNT:START:HEADING, then ,friction=MU.")
+        str | None, typer.Option(help="flat:HEIGHT, slope:ANGLE:HEADING or steps:RISE:TREAD:COUNT:START, then ,friction=MU.")
     ] = None,
     contacts: Annotated[Path | None, typer.Option(help="What touches when: a file as --save-contacts writes it.")] = None,
     supports: Annotated[bool | None, typer.Option(help="Whether steps, seats and bars are looked for beside the ground.")] = None,
@@ -267,8 +267,8 @@ def filter_(
     ground: Annotated[
         str | None,
         typer.Option(
-            help="To do it on: flat, slope:DEGREES:HEADING, or steps:RISE:TREAD:COUNT:START:HEADING [m], such as slope:10, steps:0.1 (a kerb) "
-            "or steps:-0.1:0.4:3 (down), in the way of the motion unless it is said where they start; then ,friction=MU."
+            help="To do it on: flat, slope:DEGREES:HEADING, or steps:RISE:TREAD:COUNT:START:HEADING [m], such as slope:10, steps:0.1 "
+            "(a kerb) or steps:-0.1:0.4:3 (down), in the way of the motion unless it is said where they start; then ,friction=MU."
         ),
     ] = None,
     made_on: Annotated[str | None, typer.Option(help="That it was made on, likewise; by default level, and found.")] = None,

@@ -87,11 +87,9 @@ class Level:
         if self.carried is None and np.array_equal(self.found.tilt, self.tilted):
             return q
         q = q.copy()
-        if self.carried is not None:
-            q[:, self.root][:, :3] += self.carried(times)
         place = q[:, self.root][:, :3]
         was, now = (turns.turned(turns.inverse(tilt), np.array((0.0, 0.0, 1.0))) for tilt in (self.found.tilt, self.tilted))
-        place = place + (place[:, 2:] / was[2]) * (now - was)
+        place = place + (place[:, 2:] / was[2]) * (now - was) + (0.0 if self.carried is None else self.carried(times))
         turn = turns.product(turns.inverse(self.tilted), self.found.tilt)
         q[:, self.root] = np.concatenate((place, turns.product(turn, q[:, self.root][:, 3:])), axis=1)
         return q

@@ -141,17 +141,17 @@ def _stairs_under(steps: Steps, places: Array) -> list[Triangles]:
     boxes = []
     for (begin, end), level in zip(np.clip(steps.bounds, first, last), steps.levels, strict=True):
         if end > begin:
-            middle = np.array((*(0.5 * (begin + end) * steps.way + aside * across), 0.5 * (low + level)))
+            middle = np.array((*(0.5 * (begin + end) * steps.way + aside * across), low))
             boxes.append(_solid((end - begin, DEEP, level - low), middle, turn))
     return boxes
 
 
 def _board(size: tuple[float, float], ground: Ground, at: Array, turn: float) -> Triangles:
-    return _solid((*size, THICK), at - 0.5 * THICK * ground.normal, turns.product(ground.tilt, turns.about(2, np.array(turn))))
+    return _solid((*size, THICK), at - THICK * ground.normal, turns.product(ground.tilt, turns.about(2, np.array(turn))))
 
 
 def _solid(size: tuple[float, float, float], at: Array, turn: Array) -> Triangles:
-    model: Model = plate(size)
+    model: Model = plate(size)  # whose origin is in the middle of its underside
     data = Data(model)
     data.assign(q=np.concatenate((at, turn)))
     return lit(parts_of(model), data)

@@ -55,7 +55,8 @@ def put_on(ground: Ground, found: Ground, feet: Sequence[Foot], stances: Sequenc
     Of all ways to move them along the steps the best is found: by strides that change and climbs, from each stance to the next.
     """
     mine = sorted(((stance, f, n) for f, each in enumerate(stances) for n, stance in enumerate(each)), key=lambda entry: entry[0].start)
-    extra = [stance.level - (0.0 if found.steps is None else float(found.steps.level(stance.x))) for stance, _, _ in mine]
+    # What it stands on may be higher than the ground it was made on
+    extra = [stance.level - _level(found.steps, feet[f], stance) for stance, f, _ in mine]
     out = [list(each) for each in stances]
     if ground.steps is None or not mine:
         for (stance, f, n), more in zip(mine, extra, strict=True):
@@ -67,10 +68,15 @@ def put_on(ground: Ground, found: Ground, feet: Sequence[Foot], stances: Sequenc
     shifts = _shifts(steps, [(feet[f], stance) for stance, f, n in mine])
     for (stance, f, n), shift, more in zip(mine, shifts, extra, strict=True):
         x = stance.x + shift * np.array((*steps.way, 0.0))
-        level = more + float(steps.level(footprint(feet[f], replace(stance, x=x)).mean(axis=0)))
+        level = more + _level(steps, feet[f], replace(stance, x=x))
         x[2] += level - stance.level
         out[f][n] = replace(stance, x=x, level=level)
     return out
+
+
+def _level(steps: Steps | None, foot: Foot, stance: Standing) -> float:
+    """Height of steps under the middle of a foot that stands [m]."""
+    return 0.0 if steps is None else float(steps.level(footprint(foot, stance).mean(axis=0)))
 
 
 def _shifts(steps: Steps, stood: Sequence[tuple[Foot, Standing]]) -> Array:

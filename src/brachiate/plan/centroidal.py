@@ -327,7 +327,7 @@ class Planner:
                 f"{self.settings.least_push * self.gravity:g} m/s²."
             ),
             lambda: (
-                f"outlook: landing {k} needs a foot from {feet}, finite heading and directions, room from a least to a most, and must take over "
+                f"outlook: landing {k} needs a foot from {feet}, finite heading and directions, room in order, and must take over "
                 f"at an interval from 0 on and no later than it touches; got foot {O.landing_foot[k]}, "
                 f"from {O.landing_from[k]}, touch {O.landing_touch[k]}."
             ),

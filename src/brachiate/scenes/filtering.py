@@ -48,8 +48,8 @@ SLOPE = """\
 [DF, Fig. 10] The same walk on other ground than it was made on: ten degrees downhill. Nobody has drawn that motion; feet stand on the
 slope, and the plan finds how to stay up."""
 STEPS = """\
-The same walk up three steps that nobody thought of when it was made: 12 cm each, 40 cm deep. Every foot stands on one tread, strides become as
-long as that takes, feet get over the edges, and the plan finds how to stay up."""
+The same walk up three steps that nobody thought of when it was made: 12 cm each, 40 cm deep. Every foot stands on one tread, strides
+become as long as that takes, feet get over the edges, and the plan finds how to stay up."""
 TURN = """\
 [DF, Fig. 11] Two walks, joined: half-way the second half of a walk goes on in another direction, and for a moment one is blended into the
 other. Nobody leans into the curve in the drawn motion, and a foot turns on the ground."""
