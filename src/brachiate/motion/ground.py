@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -42,6 +44,11 @@ class Steps:
             object.__setattr__(self, "heading", self.heading or 0.0)
         if self.heading is not None:
             doors.number(self.heading, "heading of steps", least=-360.0, most=360.0)
+
+    @classmethod
+    def of(cls, numbers: Sequence[float]) -> Self:
+        """By numbers in the order above, as words and files have them."""
+        return cls(*numbers)  # type: ignore[arg-type]  (a count that is no whole number is refused)
 
     @property
     def way(self) -> Array:
@@ -186,7 +193,7 @@ def ground_of(text: str) -> Ground:
         if kind == "slope" and 1 <= len(numbers) <= 2:
             return Ground(0.0, numbers[0], *numbers[1:], friction=friction)
         if kind == "steps" and 1 <= len(numbers) <= 5:
-            return Ground(0.0, friction=friction, steps=Steps(*numbers))
+            return Ground(0.0, friction=friction, steps=Steps.of(numbers))
     raise ArgumentError(
         f"{text!r} is no ground. Say flat, flat:0.02 (height in m), slope:10 or slope:10:90 (degrees), steps:0.1 (a kerb) or "
         "steps:0.1:0.4:3 (rise, tread, how many; where they begin and a heading may follow), then ,friction=0.6."

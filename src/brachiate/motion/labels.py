@@ -133,5 +133,5 @@ def _ground(words: list[str]) -> Ground:
     """Ground by its words, such as height=0.02."""
     given = dict(word.split("=") for word in words)
     x, y = given.pop("belt", "0,0").split(",")
-    steps = Steps(*map(float, given.pop("steps").split(":"))) if "steps" in given else None
+    steps = Steps.of([float(x) for x in given.pop("steps").split(":")]) if "steps" in given else None
     return Ground(**{key: float(value) for key, value in given.items()}, belt=(float(x), float(y)), steps=steps)
