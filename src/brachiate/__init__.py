@@ -32,7 +32,7 @@ from brachiate.model.joints import (
 from brachiate.model.material import Material
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Hull, Mesh, Plane, Shape, Sphere
-from brachiate.motion.ground import Ground
+from brachiate.motion.ground import Ground, Steps
 from brachiate.motion.labels import Label, Labels, load_labels
 from brachiate.motion.motion import Motion
 from brachiate.motion.read import read_motion
@@ -48,7 +48,7 @@ __all__ = [
     "Box", "BrachiateError", "Capsule", "Compound", "Connection", "Cylinder", "Cylindrical", "Data", "DynamicsFilter", "Ellipsoid",
     "FilterSettings", "Filtered", "Fixed", "Free", "Ground", "HeightField", "Hull", "Joint", "Label", "Labels", "Material", "Mesh",
     "Model", "ModelBuilder", "Moment", "Motion", "Planar", "Plane", "Prismatic", "Recording", "Report", "Revolute", "Shape", "Shove",
-    "Simulation", "Soft", "Sphere", "Spherical", "Tuned", "Universal", "World", "check", "clean", "cone", "dynamics", "figures",
+    "Simulation", "Soft", "Sphere", "Spherical", "Steps", "Tuned", "Universal", "World", "check", "clean", "cone", "dynamics", "figures",
     "filter_motion", "kinematics", "load_labels", "load_pushes", "load_settings", "manifold", "moves", "read_model", "read_motion",
     "retarget", "scenes", "tune",
 ]  # fmt: skip

@@ -325,6 +325,11 @@ def test_steps_stay_within_reach_and_late_ones_where_they_are():
     O.landing_time[0] = 0.5 * planner.settings.freeze
     assert planner.solve(c, pushed(v, (0, -0.6, 0))).landing[0] == pytest.approx((0.02, -0.03), abs=2e-3)
     O.landing_time[0], O.reach_slack[0] = 0.3, np.inf
+    O.landing_way[0], O.landing_least[0], O.landing_most[0] = (0.0, 1.0), -0.01, 0.02
+    narrow = planner.solve(c, pushed(v, (0, -0.6, 0)))
+    assert far[1] < -0.03
+    assert narrow.landing[0, 1] == pytest.approx(-0.01, abs=2e-3)
+    O.landing_least[0], O.landing_most[0] = -np.inf, np.inf
     huge = planner.solve(c, pushed(v, (0, -3.0, 0)))
     assert np.abs(huge.landing[:2]).max() < 0.35 / np.cos(np.pi / 8) + 1e-2
 

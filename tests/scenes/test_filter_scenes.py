@@ -55,6 +55,12 @@ def test_the_slope_goes_down(tmp_path):
     assert moved[0] > 1.5
 
 
+def test_steps_are_gone_up(tmp_path):
+    scene, run = played("filter-steps", tmp_path, seconds=2.4, count=2)
+    assert scene.clip.follower.blame is None
+    assert run.q[-1, 2] - run.q[0, 2] == pytest.approx(0.24, abs=0.04)
+
+
 def test_two_walks_make_a_turn(tmp_path):
     walk = motion_of(moves.make("walk"))
     turned = with_a_turn(walk, 30.0, 2.0, 0.4)

@@ -57,7 +57,7 @@ COUNTS = {
     "scissor-lift": (13, 1, 4), "fall": (34, 34, 0), "stairs-tumble": (34, 34, 0), "stand": (34, 34, 0), "catch-bar": (34, 34, 0),
     "dominoes": (72, 72, 0), "box-slope": (30, 30, 0), "rocking-block": (6, 6, 0), "stack": (72, 72, 0), "spinning-top": (6, 6, 0),
     "filter-arm": (2, 2, 0), "filter-walk": (42, 42, 0), "filter-kick": (41, 41, 0), "filter-slope": (42, 42, 0),
-    "filter-turn": (42, 42, 0), "filter-push": (40, 40, 0),
+    "filter-steps": (42, 42, 0), "filter-turn": (42, 42, 0), "filter-push": (40, 40, 0),
 }  # fmt: skip
 
 

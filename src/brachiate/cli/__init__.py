@@ -185,7 +185,9 @@ def convert(
 def check(
     path: Annotated[Path, typer.Argument(help="A motion file: BVH, AMC, DeepMimic's JSON, NPZ (AMASS's or ours), CSV, MOT or STO.")],
     figure: Annotated[str | None, typer.Option(help=WHOSE)] = None,
-    ground: Annotated[str | None, typer.Option(help="flat, flat:HEIGHT, slope:ANGLE or slope:ANGLE:HEADING, then ,friction=MU.")] = None,
+    ground: Annotated[
+        str | None, typer.Option(help="flat:HEIGHT, slope:ANGLE:HEADING or steps:RISE:TREAD:COUNT:START, then ,friction=MU.")
+    ] = None,
     contacts: Annotated[Path | None, typer.Option(help="What touches when: a file as --save-contacts writes it.")] = None,
     supports: Annotated[bool | None, typer.Option(help="Whether steps, seats and bars are looked for beside the ground.")] = None,
     cutoff: Annotated[float | None, typer.Option(help="Frequency above which motion is noise [Hz]; 0: none is.")] = None,
@@ -263,7 +265,11 @@ def filter_(
     settings: Annotated[Path | None, typer.Option(help="A file of settings, as 'brachiate tune' writes it.")] = None,
     figure: Annotated[str | None, typer.Option(help=WHOSE)] = None,
     ground: Annotated[
-        str | None, typer.Option(help="To do it on: flat, slope:DEGREES or slope:DEGREES:HEADING, then ,friction=MU.")
+        str | None,
+        typer.Option(
+            help="To do it on: flat, slope:DEGREES:HEADING, or steps:RISE:TREAD:COUNT:START:HEADING [m], such as slope:10, steps:0.1 "
+            "(a kerb) or steps:-0.1:0.4:3 (down), in the way of the motion unless it is said where they start; then ,friction=MU."
+        ),
     ] = None,
     made_on: Annotated[str | None, typer.Option(help="That it was made on, likewise; by default level, and found.")] = None,
     contacts: Annotated[Path | None, typer.Option(help="What touches when: a file as check --save-contacts writes it.")] = None,

@@ -11,7 +11,7 @@ from brachiate.errors import ArgumentError
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Free, Revolute, Spherical
 from brachiate.model.model import Model
-from brachiate.model.shapes import Box, Capsule, Cylinder, HeightField, Plane, frame_along
+from brachiate.model.shapes import Box, Capsule, Cylinder, HeightField, Plane, Shape, frame_along
 
 BAR_HEIGHT = 2.6  # [m], the gymnasts' 2.8 m less their mat of 0.2 m
 
@@ -138,6 +138,32 @@ def steps(count: int = 5, rise: float = 0.17, tread: float = 0.29, width: float 
     b = ModelBuilder("steps")
     b.link("steps", shapes=boxes)
     b.site("top", "steps", ((count - 0.5) * tread, 0, heights[-1]))
+    return b.build()
+
+
+def stepped_ground(rise: float = 0.1, tread: float = 0.4, count: int = 3, size: float = 20.0) -> Model:
+    """Level ground at z = 0 up to x = 0, from where steps go up or down along x: the fixed link ``ground``.
+
+    The lower of what is level has no end; steps and what is higher are solid boxes.
+
+    Args:
+        rise: Of one step [m]; negative for steps that go down.
+        tread: Depth of one [m].
+        count: How many there are.
+        size: How far what is higher goes on beyond the steps, and to either side [m].
+    """
+    rise = doors.number(rise, "rise of the steps")
+    tread, size = doors.number(tread, "tread of the steps", above=0.0), doors.number(size, "size of the ground", above=0.0)
+    count = doors.whole(count, "count of the steps", least=1)
+    low = min(count * rise, 0.0)
+    shapes: list[Shape] = [Plane(size=2.0 * size, position=np.array((0.0, 0.0, low)), color=FLOOR)]
+    for k in range(count if rise else 0):
+        # Each goes on below those that are higher, so that between them there is no seam
+        first, last, top = (k * tread, (count - 1) * tread + size, (k + 1) * rise) if rise > 0.0 else (-size, k * tread, k * rise)
+        middle = np.array((0.5 * (first + last), 0.0, 0.5 * (low + top)))
+        shapes.append(Box(size=np.array((last - first, 2.0 * size, top - low)), position=middle, color=PALE))
+    b = ModelBuilder("ground")
+    b.link("ground", shapes=shapes)
     return b.build()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from brachiate.compiled import Floats, IntRows2, Ints, Rows3, Rows33, kernel, opener
+from brachiate.plan.outlook import Rows2
 
 # Places of Footing.gain.
 FOOTING_GAINS = (
@@ -40,6 +41,7 @@ class Ahead(NamedTuple):
     frames: Ints  # (1,) how many are known
     step: Floats  # (1,) [s] from one to the next
     gradient: Floats  # (2,) of the ground
+    way: Floats  # (2,) along which steps go, if there are any
     leg: Ints  # (m,) whose a sole is
     leads: Ints  # (m,) whether it is the one that is led through the air
     corners: Ints  # (m,) how many it has
@@ -55,6 +57,7 @@ class Ahead(NamedTuple):
     share: Floats  # (f l,) how much of the body it carries
     spans: IntRows2  # (l s, 2) first frame and the one after the last of every stance
     span_count: Ints  # (l,)
+    room: Rows2  # (l s, 2) [m] that a stance may be moved along the way, from and to; -inf and inf where no step ends
     changes: Ints  # (c,) frames in which the body leaves the ground or comes down
     long_flight: Ints  # (f,)
     slack: Floats  # (f,) [m] how much higher the body could be

@@ -13,6 +13,7 @@ from os import PathLike
 from typing import NamedTuple
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 from brachiate import doors
 from brachiate.clip.clip import Guess
@@ -26,7 +27,9 @@ from brachiate.filter.outcome import kept, labels_of, moved_by, stances_of
 from brachiate.filter.posture import posture
 from brachiate.filter.reference import Reference
 from brachiate.filter.stances import Sole, Standing, obey_gravity, stand_all, without_brief
-from brachiate.filter.steps import steps_of
+from brachiate.filter.stature import stature
+from brachiate.filter.steps import Over, steps_of
+from brachiate.filter.treads import carried_by, put_on
 from brachiate.model.model import Model
 from brachiate.motion.course import Course
 from brachiate.motion.ground import Ground, ground_of
@@ -41,6 +44,7 @@ from brachiate.transfer.many import Many, Poses
 SEEN = 0.012  # [s] most smoothing of what is looked at: contacts begin and end faster than what people do otherwise
 HUMAN = 400.0  # [rad/s²] joints that are accelerated more are at their limits, or badly recorded: what is left out there is not missed
 NOISE = 2.0  # accelerations of what shakes are so many times those of the same smoothed
+CLEAR = 0.02  # of a body's height: what feet in the air are above the edges of steps
 KERB = 0.08  # [m] what is lower is the ground, on which captured feet are often centimetres apart
 LEVEL = 0.04  # [m] by which things differ in height that are seen to
 LASTING = 0.3  # [s] for which something beside the ground carries at least, if nobody said so
@@ -83,7 +87,8 @@ def clean(
         ground: A :class:`Ground`, or its words (``"flat:0.02"``); by default level, where the motion stands on it. A motion whose floor is
             found is moved to have it at height 0.
         contacts: What touches, and on which ground: labels or a file of them; by default what the motion has, else it is found.
-        onto: The ground that it is to be done on, if that is another one: ``"slope:10"``. Feet stand, step and roll on it as they did.
+        onto: The ground that it is to be done on, if that is another one: ``"slope:10"``, ``"steps:0.1:0.4:3"``. Feet stand, step
+            and roll on it as they did; on steps each time on one tread.
         dt: Between frames of the reference [s].
         smooth: Width of the smoothing, its standard deviation [s]; by default 12 ms, or 25 ms for a motion that shakes.
         hold: The motion is slowed down to a stop at its end, which takes half a second, and its last posture held for so long [s].
@@ -111,6 +116,7 @@ def clean(
 
     level = Level(figure, labels.ground, 0.0 if ground.height is None else ground.height, _other(onto))
     q, watched = level.there(q, grid.knots), many.poses(level.there(seen, grid.knots))
+    level.lay_steps(q)
     poses, feet, spots = many.poses(q), feet_of(marks), spots_of(figure)
     bodies = {body for foot in feet for body in foot.bodies}
     stays, wander = stays_of(labels, spots, bodies, watched, grid.knots)
@@ -119,25 +125,30 @@ def clean(
     soles = [Sole(foot, poses, grid.knots) for foot in feet]
     for sole, on in zip(soles, stood.on, strict=True):
         sole.settle(on, way.dead)
+    put, stepped = stood.stances, level.ground.steps is not None or labels.ground.steps is not None
+    if stepped:
+        put = put_on(level.ground, labels.ground, feet, put)
+        level.carried = CubicSpline(grid.knots, carried_by(stood.stances, put, grid.knots))
+    over = None if level.ground.steps is None else Over(level.ground.steps, CLEAR * stature(figure))
     steps = [
-        steps_of(sole, stances, poses, np.where(lies, 0.0, way.clear))
-        for sole, stances, lies in zip(soles, stood.stances, stood.lies, strict=True)
+        steps_of(sole, stances, poses, np.where(lies, 0.0, way.clear), over)
+        for sole, stances, lies in zip(soles, put, stood.lies, strict=True)
     ]
-    if onto is not None:
-        if stays:
-            held = ", ".join(dict.fromkeys(stay.label.part for stay in stays))
-            raise ArgumentError(f"What is held stays where it is when the ground changes, and so does what lies on it: {held}.")
-        q = level.moved(q)
+    if onto is not None and stays:
+        held = ", ".join(dict.fromkeys(stay.label.part for stay in stays))
+        raise ArgumentError(f"What is held stays where it is when the ground changes, and so does what lies on it: {held}.")
+    if onto is not None or stepped:
+        q = level.moved(q, grid.knots)
         poses = many.poses(q)
     q = posture(marks, grid.knots, q, poses, feet, steps, [stay.pin for stay in stays])
     stays, lost = kept(stays, many.poses(q))
 
-    moved = moved_by(figure, many, level.moved(level.there(own, grid.knots)), q, grid.knots)
+    moved = moved_by(figure, many, level.moved(level.there(own, grid.knots), grid.knots), q, grid.knots)
     moments = Course(figure, grid.knots, level.back(steady(figure, q))).at(grid.times)
-    shifted = level.back(level.moved(level.there(raw.at(grid.own(grid.times)).q, grid.times)))
+    shifted = level.back(level.moved(level.there(raw.at(grid.own(grid.times)).q, grid.times), grid.times))
     original = Motion(figure, grid.times, shifted, motion.name, motion.guesses, captured=motion.captured)
     lies = {body: lies for foot, lies in zip(feet, stood.lies, strict=True) for body in foot.bodies}
-    stances = stances_of(figure, feet, stood.stances, steps, stays, grid, level)
+    stances = stances_of(figure, feet, put, steps, stays, grid, level)
     flags = {link: np.zeros(len(grid.times), bool) for link in dict.fromkeys(stance.link for stance in stances)}
     for stance in stances:
         flags[stance.link][stance.start : stance.end] = True
@@ -277,12 +288,13 @@ def _standing(sole: Sole, labels: Labels, spots: Spots, way: Style, found: bool)
     ``found``: whether labels were found rather than given; then what is little higher than the ground is on it.
     """
     level = np.full(len(sole.times), np.inf)
-    floor = labels.ground.height or 0.0
+    floor, steps = labels.ground.height or 0.0, labels.ground.steps
+    under = np.zeros(len(level)) if steps is None else steps.level(0.5 * (sole.heel + sole.toe))
     for label in labels.contacts:
         if _body(spots, label.part) in sole.foot.bodies:
             mine = (sole.times >= label.start - 1e-9) & (sole.times <= label.end + 1e-9)
-            high = 0.0 if label.height is None else label.height - floor
+            high = under[mine] if label.height is None else np.full(mine.sum(), label.height - floor)
             # The lowest part stands; a heel above it is only raised
-            level[mine] = np.minimum(level[mine], 0.0 if found and high < KERB else high)
+            level[mine] = np.minimum(level[mine], np.where(found & (high - under[mine] < KERB), under[mine], high))
     touches = np.isfinite(level)
     return touches & sole.faces_down & (sole.slower < way.fastest), touches & ~sole.faces_down, np.where(touches, level, 0.0)

@@ -86,6 +86,7 @@ GAINS = (
 
 HOVERS = 3.0  # times as far above the ground as what touches bears still, if it should: it comes down within a step
 SINKS = 0.04  # [s] in which it does
+UPRIGHT = 0.5  # cosine: what faces farther from up or down is a wall, which no sole is to stand on
 SOLE = 0.1  # [m] by which turning counts as moving, of what stands
 FREE, MAY, SHOULD = range(3)  # what a corner of a sole does about the ground
 LOOSE, REACHES, HOLDS = range(3)  # what a point does about that which it is to hold
@@ -368,6 +369,7 @@ def stand(T, W, K, P, Gm, A, S, a):
     limb = K.limb_of[mine]
     R, point, n = rotation(A.R, a), vec3(A.P, a), A.corners[a]
     dt = K.gain[STEP]
+    wall = abs(R.z.z) < UPRIGHT
     bearing = 0
     mask = 0
     above = 0.0
@@ -380,7 +382,7 @@ def stand(T, W, K, P, Gm, A, S, a):
         v1, _, _, _ = moves(T, W, first, p)
         if limb >= 0:
             K.height[limb] = min(K.height[limb], gap)
-        what = MAY if limb < 0 else duty(T, W, K, limb, p)
+        what = MAY if limb < 0 else FREE if wall else duty(T, W, K, limb, p)
         if gap + dt * (R.z @ (v2 - v1)) < K.gain[NEAR] * (HOVERS if what == SHOULD else 1.0):
             if limb >= 0:
                 K.touched[limb] += 1
@@ -419,7 +421,7 @@ def approach(T, W, K, P, first, second, limb, p, normal, gap):
     v2, a2, _, _ = moves(T, W, second, p)
     v1, a1, _, _ = moves(T, W, first, p)
     speed, drift = normal @ (v2 - v1), normal @ (a2 - a1)
-    if limb >= 0 and duty(T, W, K, limb, p) == SHOULD:
+    if limb >= 0 and abs(normal.z) >= UPRIGHT and duty(T, W, K, limb, p) == SHOULD:
         soon = K.gain[CLOSING]
         wish = (-min(gap / soon, K.gain[TOUCHDOWN]) - speed) / soon
         relative_point(T, W, P, EQUAL, first, second, p, normal, wish - drift, 1.0 / K.gain[CLOSING_WEIGHT])

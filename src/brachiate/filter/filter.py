@@ -37,6 +37,7 @@ from brachiate.filter.reference import Moved, Reference
 from brachiate.filter.schedule import Schedule
 from brachiate.filter.settings import FilterSettings
 from brachiate.filter.stature import stature
+from brachiate.filter.treads import stairs_under
 from brachiate.motion.course import Course
 from brachiate.motion.ground import Ground
 from brachiate.motion.labels import Labels
@@ -69,7 +70,7 @@ def filter_motion(
 
     Args:
         motion: Any, or a reference already cleaned up.
-        ground: To do it on, a :class:`Ground` or words such as ``"slope:10"``; by default that it was made on.
+        ground: To do it on, a :class:`Ground` or words such as ``"slope:10"`` or ``"steps:0.1:0.4:3"``; by default that it was made on.
         made_on: That it was made on: see :func:`brachiate.check`; by default level, and found.
         contacts: What touches, if that is known.
         friction: Of feet and ground; by default that of the ground.
@@ -221,7 +222,11 @@ def world_of(reference: Reference, friction: float | None = None, strength: floa
     """A world with the ground of a reference, ledges where it stands above that, and its figure, which touch."""
     g, strength = reference.ground, doors.number(strength, "strength", above=0.0, most=np.inf)
     world = World()
-    world.add(figures.ground(), name=FLOOR, at=(0.0, 0.0, g.height or 0.0), rotation=turns.matrix(g.tilt))
+    if g.steps is None:
+        world.add(figures.ground(), name=FLOOR, at=(0.0, 0.0, g.height or 0.0), rotation=turns.matrix(g.tilt))
+    else:
+        floor, at, R = stairs_under(g, reference.q[:, :2])
+        world.add(floor, name=FLOOR, at=at, rotation=R)
     world.add(reference.figure if strength == 1.0 else reference.figure.stronger(strength), name=FIGURE)
     world.touch(friction=g.friction if friction is None else doors.number(friction, "friction", above=0.0))
     put_ledges(world, FIGURE, reference)

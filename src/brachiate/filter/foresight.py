@@ -183,9 +183,18 @@ def lay_landings(S, G, O, k, N, feet):
             elif G.aimed[leg * many + n]:
                 goal = vec3(G.aims, leg * many + n)
             O.landing_heading[count, 0], O.landing_heading[count, 1] = goal.x, goal.y
+            put_room(S, O, count, leg * many + n, max(start, 0) * l + leg)
             G.key[count, 0], G.key[count, 1] = leg, n
             count += 1
     return count
+
+
+@kernel
+def put_room(S, O, row, stance, at):
+    """How much room a landing has on its tread: what a plan of the whole has moved it by is gone."""
+    moved = S.way[0] * S.moved[at, 0] + S.way[1] * S.moved[at, 1]
+    O.landing_way[row, 0], O.landing_way[row, 1] = S.way[0], S.way[1]
+    O.landing_least[row], O.landing_most[row] = S.room[stance, 0] - moved, S.room[stance, 1] - moved
 
 
 @kernel

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 from scipy.ndimage import gaussian_filter1d
 
 from brachiate.clip import turns
@@ -63,6 +64,7 @@ class Level:
         self.ground = replace(onto or found, height=height, belt=(0.0, 0.0))
         self.tilted = self.ground.tilt
         self.up = np.array((0.0, 0.0, height))
+        self.carried: CubicSpline | None = None  #: by how much the body is moved with feet that stand elsewhere [m], over time
         self.guesses = (
             [Guess("treadmill", "taken away", "the reference is as seen from the belt: forces are the same")] if any(found.belt) else []
         )
@@ -75,14 +77,19 @@ class Level:
         q[:, self.root] = np.concatenate((turns.turned(back, place), turns.product(back, q[:, self.root][:, 3:])), axis=1)
         return q
 
-    def moved(self, q: Array) -> Array:
+    def lay_steps(self, q: Array) -> None:
+        """Let steps that nobody said the place of be in the way of the motion: configurations in this frame."""
+        if self.ground.steps is not None:
+            self.ground = replace(self.ground, steps=self.ground.steps.in_the_way(q[:, self.root][:, :2]))
+
+    def moved(self, q: Array, times: Array) -> Array:
         """Configurations over the ground it is to be done on: the root as upright as it was, as high above the same place."""
-        if np.array_equal(self.found.tilt, self.tilted):
+        if self.carried is None and np.array_equal(self.found.tilt, self.tilted):
             return q
         q = q.copy()
         place = q[:, self.root][:, :3]
         was, now = (turns.turned(turns.inverse(tilt), np.array((0.0, 0.0, 1.0))) for tilt in (self.found.tilt, self.tilted))
-        place = place + (place[:, 2:] / was[2]) * (now - was)
+        place = place + (place[:, 2:] / was[2]) * (now - was) + (0.0 if self.carried is None else self.carried(times))
         turn = turns.product(turns.inverse(self.tilted), self.found.tilt)
         q[:, self.root] = np.concatenate((place, turns.product(turn, q[:, self.root][:, 3:])), axis=1)
         return q

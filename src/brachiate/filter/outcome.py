@@ -16,6 +16,7 @@ from brachiate.filter.others import Stay
 from brachiate.filter.reference import Moved, Stance
 from brachiate.filter.stances import Standing
 from brachiate.filter.steps import Steps
+from brachiate.filter.treads import toes_of
 from brachiate.model.model import Model
 from brachiate.motion.labels import Label, Labels
 from brachiate.support.spots import Spots
@@ -56,8 +57,7 @@ def stances_of(
             parts = [(foot.link, foot.corners, stance.R, stance.x, path.bears)]
             if foot.toes is not None:
                 toes = foot.toes
-                R = stance.R @ foot.sole.axes @ toes.axes.T
-                x = stance.x + stance.R @ toes.joint - R @ toes.center
+                R, x = toes_of(foot, stance.R, stance.x)
                 parts.append((toes.link, toes.corners, R, x, np.repeat(path.toes_bear[:, None], len(toes.corners), axis=1)))
             span = slice(stance.start, stance.end)
             for link, corners, R, x, bears in parts:
@@ -117,7 +117,9 @@ def _borne(stance: Stance, part: str, grid: Grid, frame: Level) -> Iterator[Labe
     """When a part of a foot bears in a stance."""
     k = len(stance.corners)
     which = slice(0, k // 2) if part.endswith("heel") else slice(k // 2, k) if part.endswith(("toe", "ball")) else slice(0, k)
-    level = None if abs(stance.height - float(frame.up[2])) < 1e-9 else stance.height
+    steps = frame.ground.steps
+    floor = float(frame.up[2]) + (0.0 if steps is None else float(steps.level(stance.places.mean(axis=0))))
+    level = None if abs(stance.height - floor) < 1e-9 else stance.height
     for a, b in runs(np.asarray(np.any(stance.bears[:, which], axis=1))):
         first, last = grid.times[stance.start + a], grid.times[stance.start + b - 1]
         yield Label(part, float(first), float(last), "stands", level)

@@ -16,10 +16,12 @@ from brachiate.filter.book import CORNERS, NEVER, Ahead
 from brachiate.filter.lying import lying, wandering
 from brachiate.filter.reference import Reference, Stance
 from brachiate.filter.survey import Whole, survey
+from brachiate.filter.treads import room_on
 from brachiate.model.data import Data
 from brachiate.transfer.many import Many, Poses
 
 SHIFT = 0.04  # [s] over which the body's weight shifts from one leg to the other
+ASIDE = 0.005  # [m] from the edge of a step feet are planned to stand at least
 START = 5  # frames: what stands within the first so many stood from the start
 
 
@@ -100,6 +102,7 @@ class Schedule:
             "frames": [f],
             "step": [self.dt],
             "gradient": r.ground.gradient,
+            "way": [0.0, 0.0] if r.ground.steps is None else r.ground.steps.way,
             "leg": self.leg,
             "leads": [int(sole.leads) for sole in self.soles],
             "corners": [len(sole.corners) for sole in self.soles],
@@ -107,6 +110,7 @@ class Schedule:
             "places": places,
             "spans": spans,
             "span_count": [len(each) for each in self.spans],
+            "room": self._rooms(many),
         } | {name: getattr(r, name) for name in ("q", "v", "a")}
         return ahead_of({name: arrays[name] if name in arrays else getattr(self, name) for name in Ahead._fields})
 
@@ -114,6 +118,18 @@ class Schedule:
     def _carried(self) -> Array:
         """(f,) whether anything stands, holds or lies."""
         return self.on.any(axis=1) | self.held | (self.lie_count > 0)
+
+    def _rooms(self, many: int) -> Array:
+        """How far stances may be moved along the way of steps, from and to, so that each stays on its tread: (l, many, 2) [m]."""
+        rooms, steps = np.tile((-np.inf, np.inf), (self.legs, many, 1)), self.reference.ground.steps
+        if steps is not None:
+            leg = {sole.link: sole.leg for sole in self.soles}
+            for stance in self.reference.stances:
+                if stance.link in leg:
+                    room = rooms[leg[stance.link], self.stance[stance.start, leg[stance.link]]]
+                    least, most = room_on(steps, stance.places)
+                    room[:] = max(room[0], min(least + ASIDE, 0.0)), min(room[1], max(most - ASIDE, 0.0))
+        return rooms
 
     def _number_stances(self) -> None:
         """Which stance a leg is in, or was or will be in next; the halves of a swing belong to those before and after."""

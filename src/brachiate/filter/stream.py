@@ -79,8 +79,9 @@ class Stream:
         sizes |= {"spans": legs * STANCES, "span_count": legs, "changes": 0}
         fields = fields_of(Ahead)
         arrays: dict[str, ArrayLike] = {name: np.zeros((size, *fields[name].row)) for name, size in sizes.items()}
-        arrays |= {"frames": [0], "step": [self.dt], "gradient": [0.0, 0.0], "leg": [sole.leg for sole in self.soles]}
+        arrays |= {"frames": [0], "step": [self.dt], "gradient": [0.0, 0.0], "way": [0.0, 0.0], "leg": [sole.leg for sole in self.soles]}
         arrays |= {"leads": [sole.leads for sole in self.soles], "corners": [len(sole.corners) for sole in self.soles]}
+        arrays["room"] = np.tile((-np.inf, np.inf), (legs * STANCES, 1))
         return ahead_of(arrays)
 
     def _senses(self, legs: int, ground: float) -> Senses:

@@ -13,7 +13,7 @@ from brachiate.doors import Array
 from brachiate.figures.things import plate
 from brachiate.model.data import Data
 from brachiate.model.model import Model
-from brachiate.motion.ground import Ground
+from brachiate.motion.ground import Ground, Steps
 from brachiate.motion.motion import Motion
 from brachiate.show.marks import LONGEST, Marks, drawn
 from brachiate.show.page import Floor, Page, View
@@ -58,13 +58,14 @@ def draw_strips(
         rows: Motions with the same times, the last one on the ground that is drawn. All but the first may end before it does.
         path: Where to write the picture.
         poses: How many moments, first to last.
-        in_place: Leave all postures where they were.
+        in_place: Leave all postures where they were, as on steps they always are.
         home: Where things should be, and drift from; by default the first.
         weight: Length of an arrow [m] that is a force as large as the weight, for those forces that motions have; 0: none is drawn.
         view: From where.
     """
     motions = list(rows.values())
     first, ground = home or motions[0], _ground(motions[-1])
+    in_place = in_place or ground.steps is not None  # there only they are what they are
     at = np.unique(np.linspace(0, max(len(motion) for motion in motions[1:] or motions) - 1, poses).astype(int))
     strips = [_postures(motion, at) for motion in motions]
     along, wide = _spread(first, strips, at, ground, view, in_place)
@@ -77,7 +78,7 @@ def draw_strips(
     over = [_marks(motion, strip, along) for motion, strip in zip(motions, strips, strict=True)] if weight else []
     scale, longest = weight / (first.figure.mass * 9.81), LONGEST * weight
     shown = np.concatenate([m.corners.reshape(-1, 3) for m in moments] + [marks.ends(scale, longest)[0] for marks in over])
-    floor = Floor(shown.min(axis=0), shown.max(axis=0)) if in_place and not ground.slope else None
+    floor = Floor(shown.min(axis=0), shown.max(axis=0)) if in_place and not ground.slope and ground.steps is None else None
     page = Page(view, shown if floor is None else np.concatenate((shown, floor.corners)), int(INCHES * DOTS))
     arrows = [drawn(marks, page, scale, longest, 1.0) for marks in over]
     _compose(rows, strips, at, page, list(page.panels(moments, floor, arrows)), path)
@@ -112,7 +113,10 @@ def _lit(parts: dict[str, Triangles], data: Data, q: Array) -> Triangles:
 def _boards(ground: Ground, strips: list[list[Posture]], along: Array, wide: float, view: View) -> list[Triangles]:
     """What is under the feet: one board, or on a slope a piece of it for each moment."""
     if not wide:
-        return [_slope_under(ground, np.array([posture.q[:2] for strip in strips for posture in strip]))] if ground.slope else []
+        places = np.array([posture.q[:2] for strip in strips for posture in strip])
+        if ground.steps is not None:
+            return _stairs_under(ground.steps, places)
+        return [_slope_under(ground, places)] if ground.slope else []
     right = view.axes()[0]
     turn, middles = float(np.arctan2(right[1], right[0])), wide * np.arange(len(along))[:, None] * right
     if not ground.slope:
@@ -129,10 +133,27 @@ def _slope_under(ground: Ground, places: Array) -> Triangles:
     return _board((long, DEEP), ground, np.array((*middle, middle @ ground.gradient)), float(np.arctan2(up[1], up[0])))
 
 
+def _stairs_under(steps: Steps, places: Array) -> list[Triangles]:
+    """Steps under some places (n, 2) [m], every tread a solid box."""
+    s, across = steps.along(places), np.array((-steps.way[1], steps.way[0]))
+    first, last, aside = s.min() - DEEP, s.max() + DEEP, 0.5 * (np.min(places @ across) + np.max(places @ across))
+    turn, low = turns.about(2, np.array(np.arctan2(steps.way[1], steps.way[0]))), steps.levels.min() - THICK
+    boxes = []
+    for (begin, end), level in zip(np.clip(steps.bounds, first, last), steps.levels, strict=True):
+        if end > begin:
+            middle = np.array((*(0.5 * (begin + end) * steps.way + aside * across), low))
+            boxes.append(_solid((end - begin, DEEP, level - low), middle, turn))
+    return boxes
+
+
 def _board(size: tuple[float, float], ground: Ground, at: Array, turn: float) -> Triangles:
-    model: Model = plate((*size, THICK))
+    return _solid((*size, THICK), at - THICK * ground.normal, turns.product(ground.tilt, turns.about(2, np.array(turn))))
+
+
+def _solid(size: tuple[float, float, float], at: Array, turn: Array) -> Triangles:
+    model: Model = plate(size)  # whose origin is in the middle of its underside
     data = Data(model)
-    data.assign(q=np.concatenate((at - 0.5 * THICK * ground.normal, turns.product(ground.tilt, turns.about(2, np.array(turn))))))
+    data.assign(q=np.concatenate((at, turn)))
     return lit(parts_of(model), data)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -338,7 +338,13 @@ class Report:
             "effort": self.effort,
             "legacy": self.legacy,
             "bounds": {name: bound._asdict() for name, bound in BOUNDS.items()},
-            "ground": {"height_m": ground.height, "slope_deg": ground.slope, "heading_deg": ground.heading, "friction": ground.friction},
+            "ground": {
+                "height_m": ground.height,
+                "slope_deg": ground.slope,
+                "heading_deg": ground.heading,
+                "friction": ground.friction,
+                "steps": None if ground.steps is None else asdict(ground.steps),
+            },
             "contacts": [
                 {"part": c.part, "from_s": c.start, "to_s": c.end, "how": c.how, "height_m": c.height} for c in self.labels.contacts
             ],

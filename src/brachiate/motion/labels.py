@@ -14,7 +14,7 @@ from brachiate.doors import Array
 from brachiate.errors import ArgumentError, MotionFileError
 from brachiate.io.disk import write_text
 from brachiate.io.motion_text import read_text
-from brachiate.motion.ground import Ground
+from brachiate.motion.ground import Ground, Steps
 
 HOW = ("stands", "holds")
 HEAD = "brachiate contacts 1"
@@ -84,6 +84,9 @@ class Labels:
         wide = max((len(c.part) for c in self.contacts), default=4) + 2
         words = [f"height={g.height or 0.0:.4f}", f"slope={g.slope:g}", f"heading={g.heading:g}", f"friction={g.friction:g}"]
         words += [f"belt={g.belt[0]:.4f},{g.belt[1]:.4f}"] if any(g.belt) else []
+        if g.steps is not None:
+            t = g.steps
+            words.append(f"steps={t.rise:.9g}:{t.tread:.9g}:{t.count}" + ("" if t.start is None else f":{t.start:.9g}:{t.heading:.9g}"))
         rows = ["  ".join(("ground", *words))]
         rows.append(f"# {'part':{wide - 2}}{'from':>9}{'to':>9}  how     on")
         for c in sorted(self.contacts, key=lambda c: (c.start, c.part)):
@@ -130,4 +133,5 @@ def _ground(words: list[str]) -> Ground:
     """Ground by its words, such as height=0.02."""
     given = dict(word.split("=") for word in words)
     x, y = given.pop("belt", "0,0").split(",")
-    return Ground(**{key: float(value) for key, value in given.items()}, belt=(float(x), float(y)))
+    steps = Steps.of([float(x) for x in given.pop("steps").split(":")]) if "steps" in given else None
+    return Ground(**{key: float(value) for key, value in given.items()}, belt=(float(x), float(y)), steps=steps)

@@ -228,6 +228,7 @@ class Planner:
             array[...] = {"foot": -1, "friction": 0.8, "most": MOST * self.gravity, "slack": np.inf}.get(name, 0)
         O = self.outlook
         O.landing_foot[:], O.landing_time[:], O.reach_slack[:] = -1, np.inf, np.inf
+        O.landing_least[:], O.landing_most[:] = -np.inf, np.inf
         O.h[:] = DEFAULT_INTERVALS[0]
         n = min(self.intervals, len(DEFAULT_INTERVALS))
         if self.intervals <= len(DEFAULT_INTERVALS):
@@ -326,8 +327,8 @@ class Planner:
                 f"{self.settings.least_push * self.gravity:g} m/s²."
             ),
             lambda: (
-                f"outlook: landing {k} needs a foot from {feet}, finite heading and direction of reach, and must take over at an interval "
-                f"from 0 on and no later than it touches; got foot {O.landing_foot[k]}, "
+                f"outlook: landing {k} needs a foot from {feet}, finite heading and directions, room in order, and must take over "
+                f"at an interval from 0 on and no later than it touches; got foot {O.landing_foot[k]}, "
                 f"from {O.landing_from[k]}, touch {O.landing_touch[k]}."
             ),
             lambda: f"outlook: landing {k} takes over at the same interval as another of foot {O.landing_foot[k]}.",

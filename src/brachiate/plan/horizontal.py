@@ -33,7 +33,7 @@ from brachiate.plan.vertical import clear_step, near, new_row
 
 def sizes(feet: int) -> tuple[int, int, int]:
     """Numbers of states, controls and rows of a stage, at most."""
-    return OFFSET + 2 * feet, LANDS + 2 * feet, 36 + SIDES + 2 + 2 + 3 + 10 + 5 + feet * (2 + SIDES + 2 + 1)
+    return OFFSET + 2 * feet, LANDS + 2 * feet, 36 + SIDES + 2 + 2 + 3 + 10 + 5 + feet * (2 + SIDES + 2 + 1 + 2)
 
 
 @kernel
@@ -122,6 +122,18 @@ def lay_landing(W, O, P, S, k, f, mean_x, mean_y):
         dx, dy = math.cos(2.0 * math.pi * i / SIDES), math.sin(2.0 * math.pi * i / SIDES)
         S.row[at + place], S.row[at + place + 1] = dx / W.inside[0], dy / W.inside[0]
         S.row[at + one] = -(W.reach[0] + dx * mean_x + dy * mean_y) / W.inside[0]
+    lay_room(W, O, S, k, place, n, 1.0, O.landing_most[n])
+    lay_room(W, O, S, k, place, n, -1.0, -O.landing_least[n])
+
+
+@kernel
+def lay_room(W, O, S, k, place, n, side, most):
+    """The offset of landing n at ``place`` is no farther along its way, or against it, than there is room."""
+    if np.isfinite(most):
+        at = new_row(S, k, 1)
+        for i in range(2):
+            S.row[at + place + i] = side * O.landing_way[n, i] / W.inside[0]
+        S.row[at + S.size[1] + S.size[2]] = -most / W.inside[0]
 
 
 @kernel

@@ -17,7 +17,7 @@ from brachiate.scenes.blocks import box_slope, dominoes, rocking_block, stack
 from brachiate.scenes.catch import catch_bar
 from brachiate.scenes.circus import trapeze
 from brachiate.scenes.falls import fall, stairs_tumble
-from brachiate.scenes.filtering import filter_kick, filter_push, filter_slope, filter_turn, filter_walk
+from brachiate.scenes.filtering import filter_kick, filter_push, filter_slope, filter_steps, filter_turn, filter_walk
 from brachiate.scenes.flight import thrown
 from brachiate.scenes.gym import highbar
 from brachiate.scenes.machines import fivebar, scissor_lift, stewart
@@ -37,7 +37,7 @@ SCENES: Mapping[str, Callable[..., Scene]] = MappingProxyType({
     for f in (
         thrown, highbar, swing, monkey_swing, trapeze, chain_of_people, fourbar, bricard, andrews, fivebar, stewart,
         scissor_lift, fall, stairs_tumble, stand, catch_bar, dominoes, box_slope, rocking_block, stack, spinning_top,
-        filter_arm, filter_walk, filter_kick, filter_slope, filter_turn, filter_push,
+        filter_arm, filter_walk, filter_kick, filter_slope, filter_steps, filter_turn, filter_push,
     )
 })  # fmt: skip
 

@@ -22,6 +22,7 @@ from brachiate.filter.pushes import Shove
 from brachiate.filter.reference import Reference
 from brachiate.filter.strips import DOTS, INK, ORIGINAL, RESULT, draw_strips
 from brachiate.motion.edit import joined, moved
+from brachiate.motion.ground import Ground, Steps
 from brachiate.motion.motion import Motion, motion_of
 from brachiate.scenes.scene import Scene
 from brachiate.show.page import View
@@ -46,6 +47,9 @@ centre of mass has to go, the body is over the foot in time, and stays up."""
 SLOPE = """\
 [DF, Fig. 10] The same walk on other ground than it was made on: ten degrees downhill. Nobody has drawn that motion; feet stand on the
 slope, and the plan finds how to stay up."""
+STEPS = """\
+The same walk up three steps that nobody thought of when it was made: 12 cm each, 40 cm deep. Every foot stands on one tread, strides
+become as long as that takes, feet get over the edges, and the plan finds how to stay up."""
 TURN = """\
 [DF, Fig. 11] Two walks, joined: half-way the second half of a walk goes on in another direction, and for a moment one is blended into the
 other. Nobody leans into the curve in the drawn motion, and a foot turns on the ground."""
@@ -157,6 +161,22 @@ def filter_slope(seconds: float = 4.0, slope: float = -10.0, dt: float = 0.002) 
     reference = clean(level.original, contacts=level.labels, onto=f"slope:{doors.number(slope, 'slope')}", dt=dt)
     shown = {"in_place": True, "poses": 7, "view": SIDE, "weight": 0.5, "names": (PUBLISHED, RESULT)}
     return Filtering("filter-slope", "A walk down a slope, filtered", SLOPE, reference, _length(reference), **shown)
+
+
+def filter_steps(seconds: float = 4.0, rise: float = 0.12, tread: float = 0.4, count: int = 3, dt: float = 0.002) -> Scene:
+    """A walk on level ground becomes one up a flight of steps, or down.
+
+    Args:
+        seconds: How long it is worth watching [s].
+        rise: Of one step [m]; negative for steps that go down.
+        tread: Depth of one [m].
+        count: How many.
+        dt: Length of a step of the simulation [s].
+    """
+    level = clean(motion_of(moves.make("walk", seconds=seconds)), dt=dt)
+    reference = clean(level.original, contacts=level.labels, onto=Ground(0.0, steps=Steps(rise, tread, count)), dt=dt)
+    shown = {"poses": 9, "view": SIDE, "weight": 0.5, "names": (ORIGINAL, RESULT)}
+    return Filtering("filter-steps", "A walk up steps, filtered", STEPS, reference, _length(reference), **shown)
 
 
 def filter_turn(seconds: float = 5.0, angle: float = 30.0, cut: float = 2.47, blend: float = 0.6, dt: float = 0.002) -> Scene:
