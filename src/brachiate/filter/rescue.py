@@ -1,0 +1,296 @@
+"""Rescue: steps that the reference does not have, for a body that is bound for where nothing bears.
+
+Every plan says where the body will be bound for at its end. If that is farther from the reference than a sole is long, nothing that is known
+catches it: not ankles, not hips, not a step that comes anyway. Then a leg that stands makes a step of its own. It is written over what is
+known of the reference, for as long as it lasts; plan, contacts and footwork take it for one of the reference's.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from brachiate.compiled import Floats, Ints, Rows3, entry, kernel, opener
+from brachiate.filter.book import open_ahead, open_footing
+from brachiate.filter.controller import open_control
+from brachiate.filter.footwork import on_ground, place_of
+from brachiate.filter.foresight import GRAVITY, capture, first_node
+from brachiate.filter.senses import SHIFT
+from brachiate.model.rooms import OK, open_rooms
+from brachiate.plan.centroidal import open_plan
+from brachiate.spatial import Vec3, put_vec3, vec3
+
+NOBODY = -1
+AFTER = 0.15  # [s] for which legs have to stand after a step
+LEAST = 0.03  # [s] in which the path of a foot still takes on a new aim
+PREFERRED = 0.3  # how much it counts that a leg carries nothing, beside that it steps outward
+SHIFTS = 1.5  # times as long as a step takes the body to get off a leg, if it need not hurry
+APART = 0.5  # soles: feet that are farther apart or together than in the reference are brought back
+
+
+class Rescue(NamedTuple):
+    """A step of its own. Sizes: m soles."""
+
+    swing: Floats  # (1,) [s] for which a foot is in the air; 0: it never is
+    clearance: Floats  # (1,) [m] how high it is lifted
+    sole: Floats  # (1,) [m] length of a sole
+    leg: Ints  # (1,) whose step it is, NOBODY for none
+    span: Ints  # (2,) frames: the first in the air, and the one in which it lands
+    lifted: Ints  # (1,) whether it is or was in the air
+    astray: Ints  # (1,) whether feet are elsewhere by steps like this
+    bears: Ints  # (m,) which corners bore when it began
+    path: Rows3  # (3, 3) offset of the foot [m], its rate [m/s], and the rate of that
+    bound: Floats  # (2,) [m] where the last plan's end was bound for, from where the reference is
+
+
+open_rescue = opener(Rescue)
+
+
+@kernel
+def bound_for(G, O, P, R):
+    """R.bound ← where the plan's end is bound for, c + ċ/ω, from where the reference is with the feet as they are then. Returns how far."""
+    N, feet = G.planned[0], P.held.shape[0]
+    period = (max(P.centre[N, 2], 0.1) / GRAVITY) ** 0.5
+    for i in range(2):
+        x = P.centre[N, i] - O.centre[N, i] + period * (P.velocity[N, i] - O.velocity[N, i])
+        for leg in range(min(G.stands.shape[0], feet)):
+            offset = G.offset[leg, i]
+            for n in range(G.planned[1]):
+                if G.key[n, 0] == leg:
+                    offset = P.landing[n, i]
+            x -= O.weight[N, leg] * offset
+        R.bound[i] = x
+    return (R.bound[0] * R.bound[0] + R.bound[1] * R.bound[1]) ** 0.5
+
+
+@kernel
+def foot_of(T, W, K, S, leg):
+    """The middle of the sole that leads a leg, and which it is."""
+    for n in range(S.leg.shape[0]):
+        if S.leg[n] == leg and S.leads[n] == 1:
+            here = Vec3(0.0, 0.0, 0.0)
+            for j in range(S.corners[n]):
+                here = here + place_of(T, W, K, n, j)
+            return (1.0 / S.corners[n]) * here
+    return Vec3(0.0, 0.0, 0.0)
+
+
+@kernel
+def all_stand(S, G, k, until):
+    """Whether all legs stand, as far as is known, until a frame."""
+    l = G.stands.shape[0]
+    if l < 2:
+        return False
+    for leg in range(l):
+        if not G.stands[leg] or G.stance[leg] != S.coming[k * l + leg]:
+            return False
+        for i in range(k, min(until, S.frames[0] - 1) + 1):
+            if not S.on[i * l + leg]:
+                return False
+    return True
+
+
+@kernel
+def leg_to(T, W, K, S, G, x, y):
+    """The leg that gets that way without crossing another one; if any does, the one that carries less."""
+    l, best, found = G.stands.shape[0], -np.inf, NOBODY
+    size = (x * x + y * y) ** 0.5
+    for leg in range(l):
+        mine, others = foot_of(T, W, K, S, leg), Vec3(0.0, 0.0, 0.0)
+        for other in range(l):
+            if other != leg:
+                others = others + (1.0 / (l - 1)) * foot_of(T, W, K, S, other)
+        across = mine - others
+        far = max((across.x * across.x + across.y * across.y) ** 0.5, 1e-6)
+        outward = (x * across.x + y * across.y) / (size * far)
+        load = ((K.com[0] - others.x) * across.x + (K.com[1] - others.y) * across.y) / (far * far)
+        score = outward - PREFERRED * (2.0 * min(max(load, 0.0), 1.0) - 1.0)
+        if score > best:
+            best, found = score, leg
+    return found
+
+
+@kernel
+def begin_step(S, G, R, leg, start, k):
+    """Let a leg make a step. The stance it is in is the one it comes to; that it leaves is the one before, by number."""
+    m, many = S.leg.shape[0], S.spans.shape[0] // G.stands.shape[0]
+    R.leg[0], R.lifted[0], R.astray[0] = leg, 0, 1
+    R.span[0], R.span[1] = start, start + max(int(R.swing[0] / S.step[0]), 2)
+    for n in range(m):
+        R.bears[n] = S.bears[k * m + n]
+    G.aimed[leg * many + G.stance[leg]] = 0
+    G.stance[leg] -= 1
+    for i in range(3):
+        R.path[0, i], R.path[1, i], R.path[2, i] = G.offset[leg, i], 0.0, 0.0
+
+
+@kernel
+def end_step(G, R):
+    """The step is over, or was never made."""
+    leg = R.leg[0]
+    if G.stands[leg] and not R.lifted[0]:
+        G.stance[leg] += 1
+    R.leg[0] = NOBODY
+
+
+@kernel
+def share_of(R, i, dt):
+    """Which part of what it else carries the leg that steps does in frame i."""
+    inside = min(i - R.span[0], R.span[1] - i) * dt
+    return min(max(0.5 - 0.5 * inside / SHIFT, 0.0), 1.0)
+
+
+@kernel
+def write_frame(S, V, G, R, i):
+    """Frame i as it is with the step."""
+    m, l, dt, mine = S.leg.shape[0], G.stands.shape[0], S.step[0], R.leg[0]
+    start, end = R.span[0], R.span[1]
+    total = 0.0
+    for leg in range(l):
+        at = i * l + leg
+        V.on[at], V.stance[at], V.coming[at], V.until[at] = S.on[at], S.stance[at], S.coming[at], S.until[at]
+        V.share[at] = S.share[at]
+        if leg == mine and i < end:
+            left = G.stance[leg]
+            V.stance[at] = left if i < (start + end) // 2 else left + 1
+            V.coming[at] = left if i < start else left + 1
+            V.on[at], V.until[at] = 1 if i < start else 0, 0.0 if i < start else (end - i) * dt
+        elif leg != mine and start <= i < end and not S.on[at]:  # it stays until the other one has come
+            V.on[at], V.stance[at], V.coming[at], V.until[at] = 1, G.stance[leg], G.stance[leg], 0.0
+        if leg == mine:
+            V.share[at] *= share_of(R, i, dt)
+        total += V.share[at]
+    for leg in range(l):
+        V.share[i * l + leg] /= max(total, 1e-9)
+    for n in range(m):
+        at, leg = i * m + n, S.leg[n]
+        V.bears[at], V.soon[at] = S.bears[at], S.soon[at]
+        if leg == mine and start <= i < end:
+            V.bears[at], V.soon[at] = 0, (1 << S.corners[n]) - 1
+        elif V.on[i * l + leg] and not S.on[i * l + leg]:
+            V.bears[at] = V.soon[at] = R.bears[n]
+
+
+@entry
+def write(source, view, footing, rescue, k, horizon):
+    """Write the step over what is known from frame k on. Returns whether there still is one: the reference may have lifted the leg itself."""
+    (S,) = open_ahead(source)
+    (V,) = open_ahead(view)
+    (G,) = open_footing(footing)
+    (R,) = open_rescue(rescue)
+    l, leg = G.stands.shape[0], R.leg[0]
+    if not S.on[k * l + leg]:
+        end_step(G, R)
+        return 0
+    V.frames[0] = S.frames[0]
+    for i in range(max(k - 1, 0), min(k + horizon, S.frames[0])):
+        write_frame(S, V, G, R, i)
+    for n in range(S.spans.shape[0]):
+        V.spans[n, 0], V.spans[n, 1] = S.spans[n, 0], S.spans[n, 1]
+    at = leg * (S.spans.shape[0] // l) + G.stance[leg] + 1
+    V.spans[at, 0], V.spans[at, 1] = R.span[1], max(S.spans[at, 1], R.span[1] + 1)
+    if G.stance[leg] >= 0:
+        V.spans[at - 1, 1] = R.span[0]
+    return 1
+
+
+@entry
+def take_over(footing, plan, rescue, dt, k):
+    """Have the new place of the foot take over in the middle of its step."""
+    (G,) = open_footing(footing)
+    (R,) = open_rescue(rescue)
+    _, O, _, _, _ = open_plan(plan)
+    N = G.planned[0]
+    for n in range(G.planned[1]):
+        if G.key[n, 0] == R.leg[0] and G.key[n, 1] == G.stance[R.leg[0]] + 1:
+            middle = ((R.span[0] + R.span[1]) // 2 - k) * dt
+            O.landing_from[n] = min(first_node(G, N, middle) if middle > 0.0 else 0, O.landing_touch[n], N - 1)
+    return OK
+
+
+@entry
+def carry(control, ahead, footing, rescue, k):
+    """Lead the foot that steps: up and down again, and along a smooth curve to where it is to land."""
+    (K,) = open_control(control)
+    (S,) = open_ahead(ahead)
+    (G,) = open_footing(footing)
+    (R,) = open_rescue(rescue)
+    leg, dt, l = R.leg[0], S.step[0], G.stands.shape[0]
+    start, end = R.span[0], R.span[1]
+    if k < start or k >= end or G.stands[leg]:
+        return OK
+    R.lifted[0] = 1
+    left, x = max((end - k) * dt, LEAST), (k - start) / (end - start)
+    place, rate, change = vec3(R.path, 0), vec3(R.path, 1), vec3(R.path, 2)
+    jerk = (60.0 / left**3) * (vec3(G.aim, leg) - place) - (36.0 / left**2) * rate - (9.0 / left) * change
+    put_vec3(R.path, 0, place + dt * rate + (0.5 * dt * dt) * change)
+    put_vec3(R.path, 1, rate + dt * change + (0.5 * dt * dt) * jerk)
+    put_vec3(R.path, 2, change + dt * jerk)
+    put_vec3(G.path, leg, vec3(R.path, 0))
+    high, whole = 16.0 * R.clearance[0], (end - start) * dt
+    y = 1.0 - x
+    up = Vec3(0.0, 0.0, high * x * x * y * y)
+    climb = Vec3(0.0, 0.0, 2.0 * high * x * y * (y - x) / whole)
+    jolt = Vec3(0.0, 0.0, 2.0 * high * ((y - x) * (y - x) - 2.0 * x * y) / whole**2)
+    for n in range(S.leg.shape[0]):
+        if S.leg[n] == leg and S.leads[n] == 1:
+            at = k * l + leg
+            put_vec3(K.offset, n, on_ground(S, vec3(R.path, 0) + vec3(S.moved, at)) + up)
+            put_vec3(K.drift, n, on_ground(S, vec3(R.path, 1) + vec3(S.moved_rate, at)) + climb)
+            put_vec3(K.swerve, n, on_ground(S, vec3(R.path, 2)) + jolt)
+    return OK
+
+
+@kernel
+def apart(G):
+    """How much farther apart or together two feet are than in the reference, at most; and whose foot is farthest away."""
+    far, most, which = 0.0, -1.0, NOBODY
+    for leg in range(G.stands.shape[0]):
+        x = vec3(G.offset, leg)
+        size = (x.x * x.x + x.y * x.y) ** 0.5
+        if size > most:
+            most, which = size, leg
+        for other in range(leg):
+            d = x - vec3(G.offset, other)
+            far = max(far, (d.x * d.x + d.y * d.y) ** 0.5)
+    return far, which
+
+
+@entry
+def watch(key, control, ahead, footing, plan, rescue, k):
+    """See whether the last plan catches the body, and let a leg make a step if not. Returns whether it does."""
+    T, W = open_rooms(key)
+    (K,) = open_control(control)
+    (S,) = open_ahead(ahead)
+    (G,) = open_footing(footing)
+    (R,) = open_rescue(rescue)
+    _, O, P, _, _ = open_plan(plan)
+    dt = S.step[0]
+    lost = bound_for(G, O, P, R) > R.sole[0]
+    if R.leg[0] != NOBODY:
+        if not lost or R.span[0] <= k + 1:
+            return 0
+        end_step(G, R)  # there was no hurry, now there is
+    swing, after = int(R.swing[0] / dt), int(AFTER / dt)
+    if lost:
+        if not all_stand(S, G, k, k + swing + after):
+            return 0
+        leg = leg_to(T, W, K, S, G, R.bound[0], R.bound[1])
+        begin_step(S, G, R, leg, k + 1, k)
+        many = S.spans.shape[0] // G.stands.shape[0]
+        at = leg * many + G.stance[leg] + 1
+        x, y = capture(K, S, G, k)
+        G.aims[at, 0], G.aims[at, 1], G.aimed[at] = G.shift[0] + x, G.shift[1] + y, 1
+        return 1
+    if R.astray[0]:
+        far, leg = apart(G)
+        if far < APART * R.sole[0]:
+            R.astray[0] = 0
+            return 0
+        shift = int(SHIFTS * R.swing[0] / dt)
+        if not all_stand(S, G, k, k + shift + swing + after):
+            return 0
+        begin_step(S, G, R, leg, k + shift, k)
+        return 1
+    return 0
