@@ -11,12 +11,12 @@ from brachiate.compiled import Handle, fields_of
 from brachiate.filter.body import Body
 from brachiate.filter.book import CORNERS, Ahead
 from brachiate.filter.preview import Preview
-from brachiate.filter.rescue import NOBODY, Rescue, carry, take_over, watch, write
+from brachiate.filter.rescue import NOBODY, Rescue, amend, carry, watch, write
 from brachiate.filter.settings import FilterSettings
 from brachiate.plan.settings import STATURE
 
 CLEARANCE = 0.06  # [m] of a foot that steps, for a body of 1.7 m
-WRITTEN = ("frames", "bears", "soon", "on", "stance", "coming", "until", "share", "spans")  # what is other than in the reference
+WRITTEN = ("frames", "bears", "soon", "on", "stance", "coming", "until", "spans")  # what is other than in the reference
 
 
 class Step(NamedTuple):
@@ -81,14 +81,14 @@ class Catcher:
             carry(self.body.key, ahead.key, self.preview.feet.key, self._handle.key, k)
 
     def amend(self, k: int) -> None:
-        """Tell a plan when the foot is elsewhere."""
-        if self.steps_now:
-            take_over(self.preview.feet.key, self.preview.planner.key, self._handle.key, self.dt, k)
+        """Tell a plan what is other with steps of its own."""
+        if self.room.astray[0]:
+            amend(self.preview.feet.key, self.preview.planner.key, self._handle.key, self.dt, k)
 
-    def watch(self, ahead: Handle, k: int) -> bool:
+    def watch(self, k: int) -> bool:
         """See whether what is planned catches the body. Returns whether a step has to be made: what is known has changed then."""
         feet, plan = self.preview.feet, self.preview.planner
-        return bool(watch(self.body.world.data.key, self.body.key, ahead.key, feet.key, plan.key, self._handle.key, k))
+        return bool(watch(self.body.world.data.key, self.body.key, self.source.key, feet.key, plan.key, self._handle.key, k))
 
     def land(self, k: int) -> bool:
         """Go back to the reference when the foot has come down. Returns whether it has."""

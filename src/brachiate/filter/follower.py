@@ -79,7 +79,7 @@ class Follower:
         for again in (False, True):
             self.preview.ahead = ahead = catcher.ahead(k)
             self.preview.plan(k, 0.0 if again else since, lambda: catcher.amend(k))
-            if again or not catcher.watch(ahead, k):
+            if again or not catcher.watch(k):
                 break
         return ahead
 

@@ -12,20 +12,22 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate.compiled import Floats, Ints, Rows3, entry, kernel, opener
-from brachiate.filter.book import open_ahead, open_footing
+from brachiate.filter.book import CORNERS, open_ahead, open_footing
 from brachiate.filter.controller import open_control
 from brachiate.filter.footwork import on_ground, place_of
 from brachiate.filter.foresight import GRAVITY, capture, first_node
-from brachiate.filter.senses import SHIFT
 from brachiate.model.rooms import OK, open_rooms
 from brachiate.plan.centroidal import open_plan
-from brachiate.spatial import Vec3, put_vec3, vec3
+from brachiate.spatial import Vec3, norm, put_vec3, vec3
 
 NOBODY = -1
 AFTER = 0.15  # [s] for which legs have to stand after a step
 LEAST = 0.03  # [s] in which the path of a foot still takes on a new aim
-PREFERRED = 0.3  # how much it counts that a leg carries nothing, beside that it steps outward
+PREFERRED = 0.2  # how much it counts that a leg carries nothing, beside that it steps outward
 SHIFTS = 1.5  # times as long as a step takes the body to get off a leg, if it need not hurry
+BEYOND = 0.5  # soles: a body that is bound for farther away than this is not caught
+LEG = 0.9  # of the height of the centre of mass: about how long legs are
+CALM = 0.25  # soles: one that is no farther off is
 APART = 0.5  # soles: feet that are farther apart or together than in the reference are brought back
 
 
@@ -65,15 +67,17 @@ def bound_for(G, O, P, R):
 
 
 @kernel
-def foot_of(T, W, K, S, leg):
-    """The middle of the sole that leads a leg, and which it is."""
-    for n in range(S.leg.shape[0]):
+def foot_of(T, W, K, S, k, leg):
+    """Of the sole that leads a leg: where its middle is, where the reference has it, and the way it points, from heel to toes."""
+    m, here, there, way = S.leg.shape[0], Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
+    for n in range(m):
         if S.leg[n] == leg and S.leads[n] == 1:
-            here = Vec3(0.0, 0.0, 0.0)
+            part = 1.0 / S.corners[n]
             for j in range(S.corners[n]):
-                here = here + place_of(T, W, K, n, j)
-            return (1.0 / S.corners[n]) * here
-    return Vec3(0.0, 0.0, 0.0)
+                p = part * place_of(T, W, K, n, j)
+                here, there = here + p, there + part * vec3(S.places, CORNERS * (k * m + n) + j)
+                way = way + (p if 2 * j >= S.corners[n] else -1.0 * p)  # corners of the heel come first
+    return here, there, way
 
 
 @kernel
@@ -83,7 +87,7 @@ def all_stand(S, G, k, until):
     if l < 2:
         return False
     for leg in range(l):
-        if not G.stands[leg] or G.stance[leg] != S.coming[k * l + leg]:
+        if not G.stands[leg] or not G.settled[leg] or G.stance[leg] != S.coming[k * l + leg]:
             return False
         for i in range(k, min(until, S.frames[0] - 1) + 1):
             if not S.on[i * l + leg]:
@@ -92,19 +96,24 @@ def all_stand(S, G, k, until):
 
 
 @kernel
-def leg_to(T, W, K, S, G, x, y):
+def leg_to(T, W, K, S, G, k, x, y):
     """The leg that gets that way without crossing another one; if any does, the one that carries less."""
     l, best, found = G.stands.shape[0], -np.inf, NOBODY
-    size = (x * x + y * y) ** 0.5
+    period = (max(K.com[2], 0.1) / GRAVITY) ** 0.5
+    bound = Vec3(K.com[0] + period * K.com[3], K.com[1] + period * K.com[4], 0.0)
+    size = max((x * x + y * y) ** 0.5, 1e-9)
     for leg in range(l):
-        mine, others = foot_of(T, W, K, S, leg), Vec3(0.0, 0.0, 0.0)
+        here, there, way = foot_of(T, W, K, S, k, leg)
+        others, aside = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
         for other in range(l):
             if other != leg:
-                others = others + (1.0 / (l - 1)) * foot_of(T, W, K, S, other)
-        across = mine - others
-        far = max((across.x * across.x + across.y * across.y) ** 0.5, 1e-6)
-        outward = (x * across.x + y * across.y) / (size * far)
-        load = ((K.com[0] - others.x) * across.x + (K.com[1] - others.y) * across.y) / (far * far)
+                now, then, _ = foot_of(T, W, K, S, k, other)
+                others, aside = others + (1.0 / (l - 1)) * now, aside + (1.0 / (l - 1)) * (there - then)
+        across = Vec3(way.y, -way.x, 0.0)  # the side of the body that the leg is on
+        across = (1.0 if across @ aside > 0.0 else -1.0) / max(norm(across), 1e-9) * across
+        outward = (x * across.x + y * across.y) / size
+        apart = Vec3(here.x - others.x, here.y - others.y, 0.0)
+        load = (bound - Vec3(others.x, others.y, 0.0)) @ apart / max(apart @ apart, 1e-9)
         score = outward - PREFERRED * (2.0 * min(max(load, 0.0), 1.0) - 1.0)
         if score > best:
             best, found = score, leg
@@ -135,22 +144,13 @@ def end_step(G, R):
 
 
 @kernel
-def share_of(R, i, dt):
-    """Which part of what it else carries the leg that steps does in frame i."""
-    inside = min(i - R.span[0], R.span[1] - i) * dt
-    return min(max(0.5 - 0.5 * inside / SHIFT, 0.0), 1.0)
-
-
-@kernel
 def write_frame(S, V, G, R, i):
     """Frame i as it is with the step."""
     m, l, dt, mine = S.leg.shape[0], G.stands.shape[0], S.step[0], R.leg[0]
     start, end = R.span[0], R.span[1]
-    total = 0.0
     for leg in range(l):
         at = i * l + leg
         V.on[at], V.stance[at], V.coming[at], V.until[at] = S.on[at], S.stance[at], S.coming[at], S.until[at]
-        V.share[at] = S.share[at]
         if leg == mine and i < end:
             left = G.stance[leg]
             V.stance[at] = left if i < (start + end) // 2 else left + 1
@@ -158,11 +158,6 @@ def write_frame(S, V, G, R, i):
             V.on[at], V.until[at] = 1 if i < start else 0, 0.0 if i < start else (end - i) * dt
         elif leg != mine and start <= i < end and not S.on[at]:  # it stays until the other one has come
             V.on[at], V.stance[at], V.coming[at], V.until[at] = 1, G.stance[leg], G.stance[leg], 0.0
-        if leg == mine:
-            V.share[at] *= share_of(R, i, dt)
-        total += V.share[at]
-    for leg in range(l):
-        V.share[i * l + leg] /= max(total, 1e-9)
     for n in range(m):
         at, leg = i * m + n, S.leg[n]
         V.bears[at], V.soon[at] = S.bears[at], S.soon[at]
@@ -195,17 +190,36 @@ def write(source, view, footing, rescue, k, horizon):
     return 1
 
 
+@kernel
+def stretched(G, O, P, j, patch):
+    """By how much lower the body has to be at node j than over feet where the reference has them, for a leg to reach its patch."""
+    leg, x, y = O.foot[j, patch], P.centre[j, 0] - O.centre[j, 0], P.centre[j, 1] - O.centre[j, 1]
+    to_x, to_y = G.offset[leg, 0], G.offset[leg, 1]
+    for n in range(G.planned[1]):
+        if O.landing_foot[n] == leg and O.landing_from[n] <= j:
+            to_x, to_y = O.landing_heading[n, 0], O.landing_heading[n, 1]
+    long = LEG * (O.centre[j, 2] - O.patch[j, patch, 0, 2])
+    across = min((to_x - x) ** 2 + (to_y - y) ** 2, 0.25 * long * long)
+    return long - (long * long - across) ** 0.5
+
+
 @entry
-def take_over(footing, plan, rescue, dt, k):
-    """Have the new place of the foot take over in the middle of its step."""
+def amend(footing, plan, rescue, dt, k):
+    """Tell a plan what is other with steps of its own: when a foot is elsewhere, and how low the body has to be for legs to reach."""
     (G,) = open_footing(footing)
     (R,) = open_rescue(rescue)
-    _, O, _, _, _ = open_plan(plan)
+    _, O, P, _, _ = open_plan(plan)
     N = G.planned[0]
     for n in range(G.planned[1]):
-        if G.key[n, 0] == R.leg[0] and G.key[n, 1] == G.stance[R.leg[0]] + 1:
+        if R.leg[0] != NOBODY and G.key[n, 0] == R.leg[0] and G.key[n, 1] == G.stance[R.leg[0]] + 1:
             middle = ((R.span[0] + R.span[1]) // 2 - k) * dt
             O.landing_from[n] = min(first_node(G, N, middle) if middle > 0.0 else 0, O.landing_touch[n], N - 1)
+    for j in range(1, min(N, P.count[0])):
+        lower = 0.0
+        for patch in range(O.points.shape[1]):
+            if O.points[j, patch] > 0 and O.foot[j, patch] >= 0:
+                lower = max(lower, stretched(G, O, P, j, patch))
+        O.slack[j] -= lower
     return OK
 
 
@@ -267,7 +281,8 @@ def watch(key, control, ahead, footing, plan, rescue, k):
     (R,) = open_rescue(rescue)
     _, O, P, _, _ = open_plan(plan)
     dt = S.step[0]
-    lost = bound_for(G, O, P, R) > R.sole[0]
+    far = bound_for(G, O, P, R)
+    lost = far > BEYOND * R.sole[0]
     if R.leg[0] != NOBODY:
         if not lost or R.span[0] <= k + 1:
             return 0
@@ -276,16 +291,19 @@ def watch(key, control, ahead, footing, plan, rescue, k):
     if lost:
         if not all_stand(S, G, k, k + swing + after):
             return 0
-        leg = leg_to(T, W, K, S, G, R.bound[0], R.bound[1])
+        x, y = capture(K, S, G, k)
+        leg = leg_to(T, W, K, S, G, k, x, y)
         begin_step(S, G, R, leg, k + 1, k)
         many = S.spans.shape[0] // G.stands.shape[0]
         at = leg * many + G.stance[leg] + 1
-        x, y = capture(K, S, G, k)
         G.aims[at, 0], G.aims[at, 1], G.aimed[at] = G.shift[0] + x, G.shift[1] + y, 1
         return 1
     if R.astray[0]:
-        far, leg = apart(G)
-        if far < APART * R.sole[0]:
+        x, y = capture(K, S, G, k)
+        if max(far, (x * x + y * y) ** 0.5) > CALM * R.sole[0]:
+            return 0
+        wide, leg = apart(G)
+        if wide < APART * R.sole[0]:
             R.astray[0] = 0
             return 0
         shift = int(SHIFTS * R.swing[0] / dt)
