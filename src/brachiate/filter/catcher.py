@@ -16,6 +16,9 @@ from brachiate.filter.settings import FilterSettings
 from brachiate.plan.settings import STATURE
 
 CLEARANCE = 0.06  # [m] of a foot that steps, for a body of 1.7 m
+HURRY = {"reach": 1.6, "turn": 0.3, "spin": 0.3, "spin_change": 0.1}  # times what plans hold to: farther steps, and less bending at the hips
+WAYS = ("forward", "forward and to the left", "to the left", "backward and to the left", "backward", "backward and to the right",
+        "to the right", "forward and to the right")  # fmt: skip
 WRITTEN = ("frames", "bears", "soon", "on", "stance", "coming", "until", "spans")  # what is other than in the reference
 
 
@@ -23,11 +26,23 @@ class Step(NamedTuple):
     """A step that the reference does not have."""
 
     leg: int
+    link: str  # the foot
     start: float  # [s]
     end: float  # [s]
-    x: float  # [m] from where the foot stood
+    x: float  # [m] from where the foot was
     y: float  # [m]
-    caught: bool  # whether it was to catch the body; else it brings a foot back that had
+    way: str  # in words, seen from the foot
+    catches: bool  # whether it was to catch the body; else it brings a foot back that did
+
+    @property
+    def far(self) -> float:
+        """How long it was [m]."""
+        return math.hypot(self.x, self.y)
+
+    def __str__(self) -> str:
+        """Return one line."""
+        why = "to catch the body" if self.catches else "to come back"
+        return f"{self.link}: stepped {100 * self.far:.0f} cm {self.way}, {why} ({self.start:.2f}-{self.end:.2f} s)"
 
 
 class Catcher:
@@ -55,7 +70,7 @@ class Catcher:
         self._handle = Handle(self.room)
         self._horizon = math.ceil(settings.preview / dt) + 2
         self.steps: list[Step] = []  #: that were made
-        self._from = (0.0, 0.0, 0.0, False)
+        self._usual = {name: float(getattr(preview.planner.weights, name)[0]) for name in HURRY}
 
     def _lengths(self, known: Ahead) -> list[float]:
         """Of soles that lead [m]."""
@@ -82,6 +97,9 @@ class Catcher:
 
     def amend(self, k: int) -> None:
         """Tell a plan what is other with steps of its own."""
+        hurries = self.steps_now and k + 1 >= self.room.span[0]
+        for name, value in self._usual.items():
+            getattr(self.preview.planner.weights, name)[0] = value * (HURRY[name] if hurries else 1.0)
         if self.room.astray[0]:
             amend(self.preview.feet.key, self.preview.planner.key, self._handle.key, self.dt, k)
 
@@ -96,11 +114,21 @@ class Catcher:
         leg = int(R.leg[0])
         if leg == NOBODY or not R.lifted[0] or not G.stands[leg]:
             return False
-        now = float(self.body.world.time)
-        x, y, _ = G.offset[leg]
-        self.steps.append(Step(leg, now - (k - int(R.span[0])) * self.dt, now, float(x), float(y), True))
+        self.steps.append(self._step(leg, k))
         R.leg[0] = NOBODY
         return True
+
+    def _step(self, leg: int, k: int) -> Step:
+        """The step that has just been made."""
+        R, known, now = self.room, self.source.rooms[0], float(self.body.world.time)
+        assert isinstance(known, Ahead)
+        n = int(np.flatnonzero((known.leg == leg) & (known.leads == 1))[0])
+        corners = known.places[CORNERS * (k * len(known.leg) + n) :][: known.corners[n]]
+        heel, toes = corners[: len(corners) // 2].mean(axis=0), corners[len(corners) // 2 :].mean(axis=0)
+        x, y, _ = (self.preview.feet.room.offset[leg] - R.left[0]).tolist()
+        turn = math.atan2(y, x) - math.atan2(toes[1] - heel[1], toes[0] - heel[0])
+        way = WAYS[round(turn / (math.pi / 4)) % len(WAYS)]
+        return Step(leg, self.body.soles[n], now - (k - int(R.span[0])) * self.dt, now, x, y, way, bool(R.catches[0]))
 
     def forget(self, frames: int) -> None:
         """Count frames from another one on."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate.compiled import Floats, Ints, Rows3, entry, kernel, opener
-from brachiate.filter.book import CORNERS, open_ahead, open_footing
+from brachiate.filter.book import BLIND, CORNERS, open_ahead, open_footing
 from brachiate.filter.controller import open_control
 from brachiate.filter.footwork import on_ground, place_of
 from brachiate.filter.foresight import GRAVITY, capture, first_node
@@ -41,7 +41,9 @@ class Rescue(NamedTuple):
     span: Ints  # (2,) frames: the first in the air, and the one in which it lands
     lifted: Ints  # (1,) whether it is or was in the air
     astray: Ints  # (1,) whether feet are elsewhere by steps like this
+    catches: Ints  # (1,) whether it is to catch the body; else it brings a foot back that did
     bears: Ints  # (m,) which corners bore when it began
+    left: Rows3  # (1, 3) [m] offset of the foot before
     path: Rows3  # (3, 3) offset of the foot [m], its rate [m/s], and the rate of that
     bound: Floats  # (2,) [m] where the last plan's end was bound for, from where the reference is
 
@@ -121,17 +123,18 @@ def leg_to(T, W, K, S, G, k, x, y):
 
 
 @kernel
-def begin_step(S, G, R, leg, start, k):
+def begin_step(S, G, R, leg, start, k, catches):
     """Let a leg make a step. The stance it is in is the one it comes to; that it leaves is the one before, by number."""
     m, many = S.leg.shape[0], S.spans.shape[0] // G.stands.shape[0]
-    R.leg[0], R.lifted[0], R.astray[0] = leg, 0, 1
+    R.leg[0], R.lifted[0], R.astray[0], R.catches[0] = leg, 0, 1, catches
     R.span[0], R.span[1] = start, start + max(int(R.swing[0] / S.step[0]), 2)
     for n in range(m):
         R.bears[n] = S.bears[k * m + n]
     G.aimed[leg * many + G.stance[leg]] = 0
     G.stance[leg] -= 1
     for i in range(3):
-        R.path[0, i], R.path[1, i], R.path[2, i] = G.offset[leg, i], 0.0, 0.0
+        R.left[0, i] = R.path[0, i] = G.offset[leg, i]
+        R.path[1, i] = R.path[2, i] = 0.0
 
 
 @kernel
@@ -167,6 +170,32 @@ def write_frame(S, V, G, R, i):
             V.bears[at] = V.soon[at] = R.bears[n]
 
 
+@kernel
+def go_on(S, G, i):
+    """Frame i, of which nothing is known, like the one before: as if the reference went on as it does."""
+    m, l = S.leg.shape[0], G.stands.shape[0]
+    put_vec3(S.centre, i, vec3(S.centre, i - 1) + S.step[0] * vec3(S.speed, i - 1))
+    put_vec3(S.speed, i, vec3(S.speed, i - 1))
+    put_vec3(S.spin, i, vec3(S.spin, i - 1))
+    put_vec3(S.turn, i, vec3(S.turn, i - 1))
+    put_vec3(S.acceleration, i, Vec3(0.0, 0.0, 0.0))
+    put_vec3(S.turning, i, Vec3(0.0, 0.0, 0.0))
+    S.slack[i], S.long_flight[i] = S.slack[i - 1], S.long_flight[i - 1]
+    for x in range(3):
+        for y in range(3):
+            S.inertia[i, x, y] = S.inertia[i - 1, x, y]
+    for n in range(m):
+        S.bears[i * m + n], S.soon[i * m + n] = S.bears[(i - 1) * m + n], S.soon[(i - 1) * m + n]
+        for j in range(S.corners[n]):
+            put_vec3(S.places, CORNERS * (i * m + n) + j, vec3(S.places, CORNERS * ((i - 1) * m + n) + j))
+    for leg in range(l):
+        at, was = i * l + leg, (i - 1) * l + leg
+        S.on[at], S.stance[at], S.coming[at], S.until[at] = S.on[was], S.stance[was], S.coming[was], S.until[was]
+        S.share[at] = S.share[was]
+        put_vec3(S.moved, at, vec3(S.moved, was))
+        put_vec3(S.moved_rate, at, vec3(S.moved_rate, was))
+
+
 @entry
 def write(source, view, footing, rescue, k, horizon):
     """Write the step over what is known from frame k on. Returns whether there still is one: the reference may have lifted the leg itself."""
@@ -179,7 +208,11 @@ def write(source, view, footing, rescue, k, horizon):
         end_step(G, R)
         return 0
     V.frames[0] = S.frames[0]
-    for i in range(max(k - 1, 0), min(k + horizon, S.frames[0])):
+    if G.gain[BLIND] > 0.0:  # else what is known ends because the motion does
+        V.frames[0] = max(S.frames[0], min(R.span[1] + int(AFTER / S.step[0]), S.slack.shape[0]))
+    for i in range(S.frames[0], V.frames[0]):
+        go_on(S, G, i)
+    for i in range(max(k - 1, 0), min(k + horizon, V.frames[0])):
         write_frame(S, V, G, R, i)
     for n in range(S.spans.shape[0]):
         V.spans[n, 0], V.spans[n, 1] = S.spans[n, 0], S.spans[n, 1]
@@ -293,7 +326,7 @@ def watch(key, control, ahead, footing, plan, rescue, k):
             return 0
         x, y = capture(K, S, G, k)
         leg = leg_to(T, W, K, S, G, k, x, y)
-        begin_step(S, G, R, leg, k + 1, k)
+        begin_step(S, G, R, leg, k + 1, k, 1)
         many = S.spans.shape[0] // G.stands.shape[0]
         at = leg * many + G.stance[leg] + 1
         G.aims[at, 0], G.aims[at, 1], G.aimed[at] = G.shift[0] + x, G.shift[1] + y, 1
@@ -309,6 +342,6 @@ def watch(key, control, ahead, footing, plan, rescue, k):
         shift = int(SHIFTS * R.swing[0] / dt)
         if not all_stand(S, G, k, k + shift + swing + after):
             return 0
-        begin_step(S, G, R, leg, k + shift, k)
+        begin_step(S, G, R, leg, k + shift, k, 0)
         return 1
     return 0

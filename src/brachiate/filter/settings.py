@@ -128,7 +128,7 @@ class FilterSettings:
     steer: float = 0.008
     swerve: float = 3.0
     settle: float = 0.15
-    rescue: float = 0.3
+    rescue: float = 0.25
     sharp: float = 60.0
     listen: float = 0.1
     blind: float = 0.15
