@@ -3,46 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from brachiate.compiled import Handle, fields_of
 from brachiate.filter.body import Body
 from brachiate.filter.book import CORNERS, Ahead
+from brachiate.filter.own_steps import Step, way_of
 from brachiate.filter.preview import Preview
 from brachiate.filter.rescue import NOBODY, Rescue, amend, carry, watch, write
 from brachiate.filter.settings import FilterSettings
 from brachiate.plan.settings import STATURE
 
 CLEARANCE = 0.06  # [m] of a foot that steps, for a body of 1.7 m
-HURRY = {"reach": 1.6, "turn": 0.3, "spin": 0.3, "spin_change": 0.1}  # times what plans hold to: farther steps, and less bending at the hips
-WAYS = ("forward", "forward and to the left", "to the left", "backward and to the left", "backward", "backward and to the right",
-        "to the right", "forward and to the right")  # fmt: skip
+# Times what plans hold to, while it steps: feet go farther, and hips bend less, as a body that bends does not get its foot there.
+HURRY = {"reach": 1.6, "turn": 0.3, "spin": 0.3, "spin_change": 0.1}
 WRITTEN = ("frames", "bears", "soon", "on", "stance", "coming", "until", "spans")  # what is other than in the reference
-
-
-class Step(NamedTuple):
-    """A step that the reference does not have."""
-
-    leg: int
-    link: str  # the foot
-    start: float  # [s]
-    end: float  # [s]
-    x: float  # [m] from where the foot was
-    y: float  # [m]
-    way: str  # in words, seen from the foot
-    catches: bool  # whether it was to catch the body; else it brings a foot back that did
-
-    @property
-    def far(self) -> float:
-        """How long it was [m]."""
-        return math.hypot(self.x, self.y)
-
-    def __str__(self) -> str:
-        """Return one line."""
-        why = "to catch the body" if self.catches else "to come back"
-        return f"{self.link}: stepped {100 * self.far:.0f} cm {self.way}, {why} ({self.start:.2f}-{self.end:.2f} s)"
 
 
 class Catcher:
@@ -83,12 +59,23 @@ class Catcher:
         """Whether a step of its own is being made."""
         return bool(self.room.leg[0] != NOBODY)
 
+    @property
+    def stepping(self) -> str | None:
+        """Whose foot makes a step of its own."""
+        return self.body.soles[self._sole(int(self.room.leg[0]))] if self.steps_now else None
+
+    def _sole(self, leg: int) -> int:
+        """The sole that leads a leg."""
+        known = self.source.rooms[0]
+        assert isinstance(known, Ahead)
+        return int(np.flatnonzero((known.leg == leg) & (known.leads == 1))[0])
+
     def ahead(self, k: int) -> Handle:
         """What is known from frame k on: the reference, with the step that is being made."""
-        R = self.room
-        if R.leg[0] == NOBODY:
+        if not self.steps_now:
             return self.source
-        return self.view if write(self.source.key, self.view.key, self.preview.feet.key, self._handle.key, k, self._horizon) else self.source
+        steps = write(self.source.key, self.view.key, self.preview.feet.key, self._handle.key, k, self._horizon)
+        return self.view if steps else self.source
 
     def lead(self, ahead: Handle, k: int) -> None:
         """Lead the foot that steps."""
@@ -115,19 +102,18 @@ class Catcher:
         if leg == NOBODY or not R.lifted[0] or not G.stands[leg]:
             return False
         self.steps.append(self._step(leg, k))
-        R.leg[0] = NOBODY
+        R.leg[0], R.span[1] = NOBODY, k
         return True
 
     def _step(self, leg: int, k: int) -> Step:
         """The step that has just been made."""
         R, known, now = self.room, self.source.rooms[0], float(self.body.world.time)
         assert isinstance(known, Ahead)
-        n = int(np.flatnonzero((known.leg == leg) & (known.leads == 1))[0])
+        n = self._sole(leg)
         corners = known.places[CORNERS * (k * len(known.leg) + n) :][: known.corners[n]]
         heel, toes = corners[: len(corners) // 2].mean(axis=0), corners[len(corners) // 2 :].mean(axis=0)
         x, y, _ = (self.preview.feet.room.offset[leg] - R.left[0]).tolist()
-        turn = math.atan2(y, x) - math.atan2(toes[1] - heel[1], toes[0] - heel[0])
-        way = WAYS[round(turn / (math.pi / 4)) % len(WAYS)]
+        way = way_of((x, y), toes - heel)
         return Step(leg, self.body.soles[n], now - (k - int(R.span[0])) * self.dt, now, x, y, way, bool(R.catches[0]))
 
     def forget(self, frames: int) -> None:

@@ -11,6 +11,7 @@ from brachiate.filter.body import Body
 from brachiate.filter.catcher import Catcher
 from brachiate.filter.fallen import why_fallen
 from brachiate.filter.filtered import Blame
+from brachiate.filter.own_steps import Step
 from brachiate.filter.preview import Preview, intervals_for
 from brachiate.filter.settings import FilterSettings
 from brachiate.world.world import World
@@ -41,6 +42,16 @@ class Follower:
         self._planned, self._standing = -1, self.preview.feet.standing
         self.blame: Blame | None = None  #: why it gave up
         self.solves = 0  #: of the optimizer in the last step
+
+    @property
+    def own_steps(self) -> tuple[Step, ...]:
+        """Steps that the reference does not have, so far."""
+        return () if self.catcher is None else tuple(self.catcher.steps)
+
+    @property
+    def stepping(self) -> str | None:
+        """Whose foot makes such a step now."""
+        return None if self.catcher is None else self.catcher.stepping
 
     def control(self, k: int) -> None:
         """Set the torques of the next step, so that the body is where frame k has it."""

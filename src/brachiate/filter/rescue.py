@@ -1,8 +1,8 @@
 """Rescue: steps that the reference does not have, for a body that is bound for where nothing bears.
 
-Every plan says where the body will be bound for at its end. If that is farther from the reference than a sole is long, nothing that is known
-catches it: not ankles, not hips, not a step that comes anyway. Then a leg that stands makes a step of its own. It is written over what is
-known of the reference, for as long as it lasts; plan, contacts and footwork take it for one of the reference's.
+Every plan says where the body will be bound for at its end. If that is farther from the reference than a sole is long, nothing that is
+known catches it: not ankles, not hips, not a step that comes anyway. Then a leg that stands makes a step of its own. It is written over
+what is known of the reference, for as long as it lasts; plan, contacts and footwork take it for one of the reference's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ AFTER = 0.15  # [s] for which legs have to stand after a step
 LEAST = 0.03  # [s] in which the path of a foot still takes on a new aim
 PREFERRED = 0.2  # how much it counts that a leg carries nothing, beside that it steps outward
 SHIFTS = 1.5  # times as long as a step takes the body to get off a leg, if it need not hurry
-BEYOND = 0.5  # soles: a body that is bound for farther away than this is not caught
+BEYOND = 1.0  # soles: a body that is bound for farther away than this is not caught
+REST = 0.1  # [s] after a step before it is known what has come of it
 LEG = 0.9  # of the height of the centre of mass: about how long legs are
 CALM = 0.25  # soles: one that is no farther off is
 APART = 0.5  # soles: feet that are farther apart or together than in the reference are brought back
@@ -198,7 +199,7 @@ def go_on(S, G, i):
 
 @entry
 def write(source, view, footing, rescue, k, horizon):
-    """Write the step over what is known from frame k on. Returns whether there still is one: the reference may have lifted the leg itself."""
+    """Write the step over what is known from frame k on. Returns whether there is one: the reference may have lifted the leg itself."""
     (S,) = open_ahead(source)
     (V,) = open_ahead(view)
     (G,) = open_footing(footing)
@@ -321,6 +322,8 @@ def watch(key, control, ahead, footing, plan, rescue, k):
             return 0
         end_step(G, R)  # there was no hurry, now there is
     swing, after = int(R.swing[0] / dt), int(AFTER / dt)
+    if k < R.span[1] + int(REST / dt):
+        return 0
     if lost:
         if not all_stand(S, G, k, k + swing + after):
             return 0
