@@ -40,9 +40,7 @@ def shove(speed: float, way: float) -> br.Shove:
 @cache
 def pushed(way: float, speed: float = 0.6, mode: str = "preview", rescue: float = 0.25, seconds: float = 2.4) -> Filtered:
     settings = FilterSettings(rescue=rescue)
-    return filter_motion(
-        standing(seconds), mode=mode, settings=settings, strength=np.inf, pushes=[shove(speed, way)], progress=False
-    )
+    return filter_motion(standing(seconds), mode=mode, settings=settings, strength=np.inf, pushes=[shove(speed, way)], progress=False)
 
 
 @pytest.mark.parametrize(("way", "foot", "words"), [(LEFT, "left_foot", "to the left"), (RIGHT, "right_foot", "to the right")])
