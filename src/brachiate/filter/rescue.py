@@ -84,11 +84,15 @@ def foot_of(T, W, K, S, k, leg):
 
 
 @kernel
-def all_stand(S, G, k, until):
-    """Whether all legs stand, as far as is known, until a frame."""
+def all_stand(S, G, R, k, until):
+    """Whether all legs stand until a frame; where nothing is known of it, whether the reference goes nowhere."""
     l = G.stands.shape[0]
     if l < 2:
         return False
+    if until >= S.frames[0] and G.gain[BLIND] > 0.0:
+        away = (until - k) * S.step[0] * norm(vec3(S.speed, k))
+        if away > CALM * R.sole[0]:
+            return False
     for leg in range(l):
         if not G.stands[leg] or not G.settled[leg] or G.stance[leg] != S.coming[k * l + leg]:
             return False
@@ -325,7 +329,7 @@ def watch(key, control, ahead, footing, plan, rescue, k):
     if k < R.span[1] + int(REST / dt):
         return 0
     if lost:
-        if not all_stand(S, G, k, k + swing + after):
+        if not all_stand(S, G, R, k, k + swing + after):
             return 0
         x, y = capture(K, S, G, k)
         leg = leg_to(T, W, K, S, G, k, x, y)
@@ -343,7 +347,7 @@ def watch(key, control, ahead, footing, plan, rescue, k):
             R.astray[0] = 0
             return 0
         shift = int(SHIFTS * R.swing[0] / dt)
-        if not all_stand(S, G, k, k + shift + swing + after):
+        if not all_stand(S, G, R, k, k + shift + swing + after):
             return 0
         begin_step(S, G, R, leg, k + shift, k, 0)
         return 1
