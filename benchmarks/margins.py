@@ -1,8 +1,9 @@
-"""How far the dynamics filter is from falling: ``python benchmarks/margins.py settings|bodies|pushes [--json FILE]``.
+"""How far the dynamics filter is from falling: ``python benchmarks/margins.py settings|bodies|pushes|standing [--json FILE]``.
 
 ``settings``: every gain, weight and tolerance halved and doubled, one at a time, and which of them matter most. ``bodies``: other masses,
-grounds, steps and clean-ups. ``pushes``: a walk pushed in eight directions at four moments of a stride. Clips are DeepMimic's, with
-PyBullet's data (``pip install pybullet``); one set of settings for all, and motors without limits.
+grounds, steps and clean-ups. ``pushes``: a walk pushed in eight directions at four moments of a stride. ``standing``: human28 and
+DeepMimic's figure stand still and are pushed in eight directions, as they catch themselves by steps of their own and as they do without.
+Clips are DeepMimic's, with PyBullet's data (``pip install pybullet``); one set of settings for all, and motors without limits.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from brachiate.filter.reference import Reference
 from brachiate.filter.settings import FilterSettings
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box
+from brachiate.motion.motion import Motion, motion_of
 from clips import DEEPMIMIC, named
 
 SIX = ("walk", "run", "spinkick", "jump", "kick", "punch")
@@ -39,6 +41,9 @@ FOUR = ("walk", "jump", "kick", "spinkick")
 PUSHED, LASTING, STRIDE, FIRST = "spine1", 0.1, 1.25, 1.5  # link, [s], [s] of the walk, [s] of the first push
 AS_IS, MATTER = "as it is", 12  # settings, and how many of them are told
 SPEEDS = (0.2, 0.4)  # [m/s] that a push gives the whole body
+HARDER = (0.2, 0.4, 0.6, 0.8, 1.0)  # [m/s] and one who stands
+STANDS = {"human28": "spine2", "DeepMimic's": PUSHED}  # figures that stand still, and their chests
+STILL, PUSHED_AT = 4.0, 1.0  # [s] for which they do, and when they are pushed
 
 
 class Case(NamedTuple):
@@ -57,7 +62,18 @@ class Case(NamedTuple):
 
 
 @cache
+def standing(figure: str) -> Reference:
+    """Somebody who stands still."""
+    first = motion_of(br.moves.make("squat")) if figure == "human28" else named(DEEPMIMIC + "walk")[0]
+    pose = first.q[0] if figure == "human28" else first.figure.poses.get("stand", first.figure.neutral)
+    times = np.arange(0.0, STILL, 0.01)
+    return clean(Motion(first.figure, times, np.tile(pose, (len(times), 1)), "stand"))
+
+
+@cache
 def reference(clip: str, style: str, mass: float, feet: float, dt: float) -> Reference:
+    if clip in STANDS:
+        return standing(clip)
     motion, hold = named(DEEPMIMIC + clip)
     if mass != 1.0:
         motion, hold = named(DEEPMIMIC + clip, mass=mass * motion.figure.mass)
@@ -87,7 +103,7 @@ def tried(case: Case) -> dict[str, Any]:
         if case.push is not None:
             speed, way, at = case.push
             force = made.figure.mass * speed / LASTING
-            pushes = [Shove(PUSHED, (force * math.cos(way), force * math.sin(way), 0.0), at, LASTING)]
+            pushes = [Shove(STANDS.get(case.clip, PUSHED), (force * math.cos(way), force * math.sin(way), 0.0), at, LASTING)]
         done = filter_motion(
             made, settings=case.settings, friction=case.friction, strength=math.inf, pushes=pushes, mode=case.mode, progress=False
         )
@@ -129,7 +145,17 @@ def push_cases(mode: str) -> Iterator[Case]:
                 yield Case(f"{speed:g} m/s", "walk", push=push, mode=mode)
 
 
-STUDIES = {"settings": settings_cases, "bodies": body_cases, "pushes": push_cases}
+def standing_cases(mode: str) -> Iterator[Case]:
+    for figure in STANDS:
+        for name, settings in (("no steps", FilterSettings(rescue=0.0)), ("steps", FilterSettings())):
+            for speed in HARDER:
+                for way in range(8):
+                    yield Case(
+                        f"{figure}, {name}, {speed:g} m/s", figure, settings, push=(speed, math.radians(45 * way), PUSHED_AT), mode=mode
+                    )
+
+
+STUDIES = {"settings": settings_cases, "bodies": body_cases, "pushes": push_cases, "standing": standing_cases}
 
 
 def main() -> None:

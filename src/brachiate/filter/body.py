@@ -35,6 +35,7 @@ class Body:
         self.world, self.figure, self.dt = world, world.figure(figure), dt
         model, mine = world.model, self.figure.model
         self.reference = Data(model)
+        self.soles = tuple(sole.link for sole in soles)  #: links that stand at times
         self.root = self._root(figure)
         self.q_at, self.v_at = np.empty(mine.nq, np.int64), np.empty(mine.nv, np.int64)
         for name, joint in mine.joints.items():

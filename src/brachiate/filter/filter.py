@@ -114,8 +114,8 @@ def filter_motion(
     seconds = (len(reference) - 1) * reference.dt
     run = simulation.run(seconds, progress, until=lambda _: clip.follower.blame is not None)
     clip.grips.note(clip.frame)
-    held = clip.grips.forces(len(run.time))
-    return Filtered.of(clip.body, reference, run, clip.follower.blame, clip.forecast, source, held)
+    held, own_steps = clip.grips.forces(len(run.time)), clip.follower.own_steps
+    return Filtered.of(clip.body, reference, run, clip.follower.blame, clip.forecast, source, held, own_steps)
 
 
 def _ours(settings: FilterSettings | Settings | None, mode: str) -> FilterSettings | None:
@@ -215,7 +215,7 @@ def _filter_online(
     guesses = (*motion.guesses, *passing, Guess("floor", f"{floor:.3f} m", "where the lowest part of the feet came to rest"), listened)
     original = Motion(still.figure, times[k:], q, motion.name, guesses, captured=motion.captured)
     reference = replace(still, times=times[k:], q=q, v=moments.v[k:], a=moments.a[k:], original=original, guesses=guesses)
-    return Filtered.of(follower.body, reference, run, live.blame, None)
+    return Filtered.of(follower.body, reference, run, live.blame, None, own_steps=follower.own_steps)
 
 
 def world_of(reference: Reference, friction: float | None = None, strength: float = 1.0) -> World:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -17,6 +17,7 @@ from brachiate.errors import ArgumentError
 from brachiate.filter.body import Body
 from brachiate.filter.drawn import plot_both
 from brachiate.filter.forecast import Forecast
+from brachiate.filter.own_steps import Step
 from brachiate.filter.page import page_of
 from brachiate.filter.reasons import Reason, reasons_of
 from brachiate.filter.reference import Reference
@@ -68,6 +69,7 @@ class Filtered:
         forecast: How far the reference is from what the body as a whole can do, by a plan of the whole clip; if one was made.
         source: The original on the ground it was made on, if that was another one.
         whose: Name of the figure in the recording.
+        own_steps: That the reference does not have, made to catch the body, and to come back.
     """
 
     reference: Reference
@@ -78,6 +80,7 @@ class Filtered:
     forecast: Forecast | None
     source: Motion | None = None
     whose: str = "man"
+    own_steps: tuple[Step, ...] = ()
 
     @classmethod
     def of(
@@ -89,6 +92,7 @@ class Filtered:
         forecast: Forecast | None,
         source: Motion | None = None,
         held: Mapping[str, Array] | None = None,
+        own_steps: Sequence[Step] = (),
     ) -> Self:
         """Take what belongs to the figure out of a recording; ``held``: forces on links that hold, and where: (f, 6) each."""
         figure, name = reference.figure, body.figure.name
@@ -98,7 +102,7 @@ class Filtered:
         motion = Motion(figure, times, q, reference.original.name, reference.guesses, contacts=labels, forces=forces_on(run, name, held))
         torque = run.torque[:, body.v_at]
         torques = {name: torque[:, joint.v] for name, joint in figure.joints.items() if not np.all(torque[:, joint.v] == 0.0)}
-        return cls(reference, motion, torques, run, blame, forecast, source, body.figure.name)
+        return cls(reference, motion, torques, run, blame, forecast, source, body.figure.name, tuple(own_steps))
 
     @property
     def finished(self) -> bool:

@@ -8,8 +8,10 @@ from brachiate.compiled import Handle
 from brachiate.doors import Array
 from brachiate.errors import StateError
 from brachiate.filter.body import Body
+from brachiate.filter.catcher import Catcher
 from brachiate.filter.fallen import why_fallen
 from brachiate.filter.filtered import Blame
+from brachiate.filter.own_steps import Step
 from brachiate.filter.preview import Preview, intervals_for
 from brachiate.filter.settings import FilterSettings
 from brachiate.world.world import World
@@ -35,37 +37,70 @@ class Follower:
     ) -> None:  # fmt: skip
         self.body, self.ahead, self.settings, self.dt = body, ahead, settings, dt
         self.preview = Preview(ahead, body, settings, height, intervals_for(settings.preview), blind, k)
+        legs = len(self.preview.feet.room.stands)
+        self.catcher = Catcher(ahead, self.preview, body, settings, height, dt) if settings.rescue > 0.0 and legs > 1 else None
         self._recall = recall
         self._planned, self._standing = -1, self._carrying
         self.blame: Blame | None = None  #: why it gave up
         self.solves = 0  #: of the optimizer in the last step
 
+    @property
+    def own_steps(self) -> tuple[Step, ...]:
+        """Steps that the reference does not have, so far."""
+        return () if self.catcher is None else tuple(self.catcher.steps)
+
+    @property
+    def stepping(self) -> str | None:
+        """Whose foot makes such a step now."""
+        return None if self.catcher is None else self.catcher.stepping
+
     def control(self, k: int) -> None:
         """Set the torques of the next step, so that the body is where frame k has it."""
-        feet = self.preview.feet
-        self.body.look_and_lead(self.ahead, feet, k)
-        self._plan_at(k)
+        feet, catcher = self.preview.feet, self.catcher
+        ahead = self.ahead if catcher is None else catcher.ahead(k)
+        self.body.look_and_lead(ahead, feet, k)
+        if catcher is not None:
+            catcher.lead(ahead, k)
+        ahead = self._plan_at(k, ahead)
         try:
-            self.solves = self.body.decide(self.ahead, feet, k)
+            self.solves = self.body.decide(ahead, feet, k)
         except StateError as problem:
             self.blame = self.blame or Blame(float(self.body.world.time), str(problem))
             return
+        if catcher is not None:
+            catcher.land(k)
         self._look_whether_fallen()
 
-    def _plan_at(self, k: int) -> None:
-        """Make a new plan if what stands has changed, or after a while."""
+    def _plan_at(self, k: int, ahead: Handle) -> Handle:
+        """Make a new plan if what stands has changed, or after a while. Returns what is known by then."""
         since, standing = (k - self._planned) * self.dt, self._carrying
         first = self._planned < 0
         if first or since >= self.settings.replan - 1e-9 or standing != self._standing:
             if self._recall is not None:
                 self._recall()
-            self.preview.plan(k, -1.0 if first else since)
             self._planned, self._standing = k, standing
+            ahead = self._make_plan(k, -1.0 if first else since)
+        return ahead
+
+    def _make_plan(self, k: int, since: float) -> Handle:
+        """Make a plan, and another one if a step has to be made that the reference does not have."""
+        catcher = self.catcher
+        if catcher is None:
+            self.preview.plan(k, since)
+            return self.ahead
+        for again in (False, True):
+            self.preview.ahead = ahead = catcher.ahead(k)
+            self.preview.plan(k, 0.0 if again else since, lambda: catcher.amend(k))
+            if again or not catcher.watch(k):
+                break
+        return ahead
 
     def take_over(self, body: Body) -> None:
         """Go on with another room of the same body, in a world to which something has come."""
         body.control.stands[:] = self.body.control.stands
         self.body = self.preview.body = body
+        if self.catcher is not None:
+            self.catcher.body = body
 
     @property
     def _carrying(self) -> tuple[int, ...]:
@@ -75,6 +110,8 @@ class Follower:
     def forget(self, frames: int) -> None:
         """Count frames from another one on: so many before it are forgotten."""
         self._planned -= frames
+        if self.catcher is not None:
+            self.catcher.forget(frames)
 
     def _look_whether_fallen(self) -> None:
         why = why_fallen(*self.preview.feet.room.off.tolist())

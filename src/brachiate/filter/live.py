@@ -36,6 +36,7 @@ class Moment:
         torque: That brought it here (nv,) [N·m or N].
         off: Of the pelvis from where the reference has it [m], and by how much it is turned [rad]: (4,).
         standing: Links that stand, as the filter sees it.
+        steps: Whose foot makes a step that the reference does not have, None if none does.
         solves: Of the optimizer.
         blame: Why it has fallen, if it has.
     """
@@ -47,6 +48,7 @@ class Moment:
     torque: Array
     off: Array
     standing: tuple[str, ...]
+    steps: str | None
     solves: int
     blame: Blame | None
     _joints: Mapping[str, slice] = field(repr=False)
@@ -173,5 +175,6 @@ class DynamicsFilter:
         standing = tuple(sole.link for sole, count in zip(self.stream.soles, body.control.stands, strict=True) if count)
         return Moment(
             float(world.time), world.q[body.q_at], world.v[body.v_at], body.control.a[body.v_at], world.torque[body.v_at],
-            follower.preview.feet.room.off.copy(), standing, follower.solves, follower.blame, self._joints, self.simulation.touched,
+            follower.preview.feet.room.off.copy(), standing, follower.stepping, follower.solves, follower.blame, self._joints,
+            self.simulation.touched,
         )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
@@ -68,11 +70,19 @@ class Preview:
         if status:
             body.world.data.refuse(status)
 
-    def plan(self, k: int, elapsed: float) -> None:
-        """Plan from frame k on, and let the body and its feet go that way; ``elapsed``: since the last plan [s], negative to forget it."""
+    def plan(self, k: int, elapsed: float, amend: Callable[[], None] | None = None) -> None:
+        """Plan from frame k on, and let the body and its feet go that way.
+
+        Args:
+            k: Frame.
+            elapsed: Since the last plan [s], negative to forget it.
+            amend: Called when all that is known is laid out, to change it.
+        """
         body, feet, planner = self.body, self.feet, self.planner
         planner.outlook.friction[:] = body.world.surfaces.material.friction
         N = foresee(body.world.data.key, body.key, self.ahead.key, feet.key, planner.key, k, self.lengths, planner.feet)
+        if amend is not None:
+            amend()
         self.status = planner.find(N, elapsed)
         heed(body.key, self.ahead.key, feet.key, planner.key, k)
 

@@ -1,7 +1,8 @@
 """Reasons: why a filtered motion is not the original.
 
 Which motor or joint was at its limit, where pressure was at the edge, what slid, and which steps were taken elsewhere; when, and by how
-much the body was off then. All of it is read from what came out, so it says what is so, not what the filter meant.
+much the body was off then. But for the steps that it made of its own, all is read from what came out, so it says what is so, not what
+the filter meant.
 """
 
 from __future__ import annotations
@@ -40,12 +41,15 @@ class Reason(NamedTuple):
 
     def __str__(self) -> str:
         """Return one line."""
+        if self.what.startswith(OWN):
+            return f"{self.which}: {self.what} ({self.start:.2f}-{self.end:.2f} s)"
         whose = "it was" if self.unit == "deg" else "it is" if self.what == STEPPED else "joints were"
         return f"{self.which}: {self.what} ({self.start:.2f}-{self.end:.2f} s); {whose} up to {self.off:.1f} {self.unit} off"
 
 
 MOTOR, LIMIT, AT_EDGE, SLIDING = "its motor was at its limit", "at the limit of the joint", "pressure at the edge of what bears", "slid"
 STEPPED = "stood elsewhere"
+OWN = "stepped"  # where the reference does not; how far, which way and why comes after it
 
 
 def reasons_of(done: Filtered) -> list[Reason]:
@@ -55,7 +59,7 @@ def reasons_of(done: Filtered) -> list[Reason]:
     here, there = many.poses(done.motion.q), many.poses(done.reference.original.q[:n])
     apart = 100.0 * np.linalg.norm(here.x - there.x, axis=-1).mean(axis=0)
     angles = np.degrees(np.abs(many.between(done.reference.original.q[:n], done.motion.q)))
-    found = [*_motors(done, angles), *_limits(done, angles), *_grounds(done, apart), *_steps(done)]
+    found = [*_motors(done, angles), *_limits(done, angles), *_grounds(done, apart), *_steps(done), *_own_steps(done)]
     return sorted(found, key=lambda reason: (reason.start, reason.which))
 
 
@@ -145,3 +149,9 @@ def _steps(done: Filtered) -> Iterator[Reason]:
         off = float(np.linalg.norm((here - stance.places).mean(axis=0)[:2]))
         if off > ELSEWHERE:
             yield Reason(STEPPED, stance.link, float(times[stance.start]), float(times[stance.end - 1]), 100.0 * off, "cm")
+
+
+def _own_steps(done: Filtered) -> Iterator[Reason]:
+    """Steps that the reference does not have."""
+    for step in done.own_steps:
+        yield Reason(f"{OWN} {step.told}", step.link, step.start, step.end, 100.0 * step.far, "cm")

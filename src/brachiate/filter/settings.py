@@ -38,6 +38,7 @@ _POWERS = {
     "early": 0.5,
     "long_flight": 0.5,
     "swerve": 0.5,
+    "rescue": 0.5,
     "rise": 1.0,
     "sharp": -0.5,
     "listen": 0.5,
@@ -80,6 +81,8 @@ class FilterSettings:
         rise: [m] of the centre of mass from the reference, in such a flight, from which on feet go with it
         steer: [s] in which the path of a foot takes on a new aim; swerve: [m/s] no faster than this
         settle: [s] in which the reference follows feet that stand elsewhere
+        rescue: [s] for which a foot is in the air in a step that the reference does not have, made when nothing else catches the body;
+            0: it makes none
 
     On line, where nothing or little is known of what comes:
         sharp: [1/s] how fast the reference is followed as it comes in
@@ -125,6 +128,7 @@ class FilterSettings:
     steer: float = 0.008
     swerve: float = 3.0
     settle: float = 0.15
+    rescue: float = 0.25
     sharp: float = 60.0
     listen: float = 0.1
     blind: float = 0.15
@@ -136,7 +140,7 @@ class FilterSettings:
     def __post_init__(self) -> None:
         for one in fields(self):
             if one.name != "plan":
-                doors.number(getattr(self, one.name), one.name, above=0.0)
+                doors.number(getattr(self, one.name), one.name, **({"least": 0.0} if one.name == "rescue" else {"above": 0.0}))
         if not isinstance(self.plan, PlanSettings):
             raise ArgumentError(f"plan: expected PlanSettings, got {self.plan!r}.")
         if self.cone > 1.0:

@@ -217,8 +217,9 @@ class Planner:
         nx, nu, rows = sizes(self.feet)
         up, along = stages(self.intervals, STATES, CONTROLS, ROWS), stages(self.intervals, nx, nu, rows)
         self._up, self._along = Handle(up), Handle(along)
-        body = weights(self.settings, self.mass, self.gravity, self.feet)
-        self._handle = Handle(body, self.outlook, self.course, up, along)
+        #: Settings and the body, as compiled code has them.
+        self.weights = weights(self.settings, self.mass, self.gravity, self.feet)
+        self._handle = Handle(self.weights, self.outlook, self.course, up, along)
         self.key = self._handle.key
         self.clear()
 

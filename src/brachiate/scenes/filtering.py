@@ -100,7 +100,7 @@ class Filtering(Scene):
     def filtered(self, run: Recording) -> Filtered:
         """What ours has made of it."""
         clip = self.clip
-        return Filtered.of(clip.body, self.reference, run, clip.follower.blame, clip.forecast)
+        return Filtered.of(clip.body, self.reference, run, clip.follower.blame, clip.forecast, own_steps=clip.follower.own_steps)
 
     def rows(self, run: Recording) -> dict[str, Motion]:
         """Motions to be seen below each other, with forces that act on them."""
