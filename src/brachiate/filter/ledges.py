@@ -22,7 +22,7 @@ MARGIN = 0.05  # [m] by which a ledge is wider than what stands on it
 THICK = 0.02  # [m]
 AROUND = 0.1  # [s] before and after it is to stand on it a link may meet a ledge
 GRAZES = 0.002  # [m] below its surface what is lower comes from below
-COLOR = (0.72, 0.53, 0.34)
+COLOR = (0.72, 0.53, 0.34, 1.0)
 
 
 class Ledge(NamedTuple):

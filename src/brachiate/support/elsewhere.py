@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from brachiate import kinematics
+from brachiate.doors import Array
+from brachiate.model.data import Data
 from brachiate.motion.ground import Ground
 from brachiate.motion.labels import Label, Labels
 from brachiate.support.bearing import bearing, lacking
@@ -15,7 +18,6 @@ from brachiate.support.floor import NEAR, STILL
 from brachiate.support.parts import FEET, HANDS, SEAT, motion_of_part, parts_of, spells, with_hysteresis
 from brachiate.support.swing import pivot_of
 from brachiate.support.track import Track
-from brachiate.transfer.many import Many
 
 STAYING, FAST = 0.5, 1.0  # [m/s] what goes on to stay, and what may lean on the ground meanwhile
 PLACE = 0.1  # [m] and how far it wanders meanwhile
@@ -130,11 +132,10 @@ def _choices(track: Track, ground: Ground, stays: Sequence[_Stay], span: slice) 
 
 def _swinging(track: Track, ground: Ground, hands: Sequence[int], span: slice, lowest: float) -> Iterator[Label]:
     """Hands above some height that hold what swings: a point beyond them stays, for as long as it does."""
-    poses = Many(track.model).poses(track.moments.q)
     for part in hands:
         mine = np.flatnonzero(track.spots.part == part)
         body, at = int(track.spots.body[mine[0]]), track.spots.at[mine].mean(axis=0)
-        x, R = poses.x[body], poses.R[body]
+        x, R = _poses(track, body)
         pivot = pivot_of(x[span], R[span], at)
         if pivot is None or pivot.away.max() > PLACE or np.median(ground.above(x[span] + R[span] @ at)) < lowest:
             continue
@@ -142,6 +143,21 @@ def _swinging(track: Track, ground: Ground, hands: Sequence[int], span: slice, l
         stays[span] = True
         start, end = next((a, b) for a, b in spells(track.times, stays, 0.0) if a <= span.start <= b)
         yield Label(track.spots.parts[part], float(track.times[start]), float(track.times[end]), "holds")
+
+
+def _poses(track: Track, body: int) -> tuple[Array, Array]:
+    """Where a body is, and how it is turned: (f, 3), (f, 3, 3)."""
+    if ("poses", body) not in track.known:
+        data, place = Data(track.model), next(place for place in track.model.placements.values() if place.body == body)
+        found = []
+        for q in track.moments.q:
+            data.assign(q=q)
+            kinematics.update_poses(data)
+            pose = kinematics.pose(data, place)
+            R = pose.rotation @ place.rotation.T
+            found.append((pose.position - R @ place.position, R))
+        track.known["poses", body] = tuple(np.array(each) for each in zip(*found, strict=True))
+    return track.known["poses", body]
 
 
 def _apart(label: Label, found: Sequence[Label]) -> Iterator[Label]:
