@@ -80,7 +80,8 @@ def elsewhere(track: Track, ground: Ground, contacts: Sequence[Label], near: flo
             tried.add((start, end))
             span = slice(start, end + 1)
             here = [stay for stay in stays if stay.start <= end and stay.end >= start]
-            for choice in _choices(track, ground, here, span):
+            on = any(_shared(label, track.times[start], track.times[end]) > 0.5 for label in contacts)
+            for choice in _choices(track, ground, here, span, hangs=not on):
                 track.carry(*bearing(track, Labels((*contacts, *found, *choice), ground), span, loosely=True))
                 if np.median(lacking(track, span)) < min(LACKING, 0.5 * float(np.median(short[span]))):
                     found += [rest for label in choice for rest in _apart(label, found)]
@@ -92,15 +93,20 @@ def elsewhere(track: Track, ground: Ground, contacts: Sequence[Label], near: flo
     return found
 
 
-def _choices(track: Track, ground: Ground, stays: Sequence[_Stay], span: slice) -> Iterator[list[Label]]:
-    """What may carry a span of frames, likeliest first: parts of one kind that stay where they are."""
+def _shared(label: Label, start: float, end: float) -> float:
+    """For how much of a time something touches."""
+    return (min(label.end, end) - max(label.start, start)) / max(end - start, 1e-9)
+
+
+def _choices(track: Track, ground: Ground, stays: Sequence[_Stay], span: slice, *, hangs: bool) -> Iterator[list[Label]]:
+    """What may carry a span of frames, likeliest first: parts of one kind that stay where they are; hands that swing if it ``hangs``."""
     floor = ground.height or 0.0
     top = float(track.joint[span, :, 2].max()) - floor
     middle = float(np.median(ground.above(track.centre[span])))  # what is above it does not stand on anything
     hands, feet, seat = (set(parts_of(track, words)) for words in (HANDS, FEET, SEAT))
     others = set(range(len(track.spots.parts))) - hands - feet - seat
     held, stood = (hands, "holds", -np.inf, np.inf), (feet, "stands", -np.inf, np.inf)
-    swinging = list(_swinging(track, ground, sorted(hands), span, OVERHEAD * top))
+    swinging = list(_swinging(track, ground, sorted(hands), span, OVERHEAD * top)) if hangs else []
     through = any(stay.part in hands and stay.start <= span.start and stay.end >= span.stop - 1 for stay in stays)
     if swinging and not through and not any(stay.part in feet for stay in stays):
         yield swinging
