@@ -19,11 +19,13 @@ from brachiate.show.marks import LONGEST, Marks, drawn
 from brachiate.show.page import Floor, Page, View
 from brachiate.show.plots import pyplot, save
 from brachiate.show.surface import Triangles, joined, lit, parts_of
+from brachiate.support.spots import spots_of
 from brachiate.transfer.many import Many
 
 ORIGINAL, RESULT = "original", "filtered"
 POSES = 9  # in a row
 APART = 0.25  # [m] between postures
+RIM = 0.03  # [m] by which a ledge is drawn wider than what stands on it
 THICK, DEEP = 0.02, 1.0  # [m] of the board that is the ground
 PIECE = 0.75  # of the room for a posture is the piece of a slope under it
 VIEW = View()
@@ -74,7 +76,10 @@ def draw_strips(
             posture.q[:3] += along[posture.slot]
     parts, data = parts_of(first.figure), Data(first.figure)
     boards = _boards(ground, strips, along, wide, view)
-    moments = [joined([*boards, *(_lit(parts, data, posture.q) for posture in strip)]) for strip in strips]
+    moments = [
+        joined([*boards, *_ledges(motion, strip), *(_lit(parts, data, posture.q) for posture in strip)])
+        for motion, strip in zip(motions, strips, strict=True)
+    ]
     over = [_marks(motion, strip, along) for motion, strip in zip(motions, strips, strict=True)] if weight else []
     scale, longest = weight / (first.figure.mass * 9.81), LONGEST * weight
     shown = np.concatenate([m.corners.reshape(-1, 3) for m in moments] + [marks.ends(scale, longest)[0] for marks in over])
@@ -122,6 +127,28 @@ def _boards(ground: Ground, strips: list[list[Posture]], along: Array, wide: flo
     if not ground.slope:
         return [_board((wide * len(along), DEEP), ground, middles.mean(axis=0), turn)]
     return [_board((PIECE * wide, DEEP), ground, middle, turn) for middle in middles]
+
+
+def _ledges(motion: Motion, strip: list[Posture]) -> list[Triangles]:
+    """What parts stand on that are above a level ground, by their labels."""
+    if motion.contacts is None or motion.contacts.ground.steps is not None:
+        return []
+    spots, many, found = spots_of(motion.figure), Many(motion.figure), []
+    for posture in strip:
+        time, poses = motion.times[posture.frame], many.poses(posture.q[None])
+        down = posture.q[2] - motion.q[posture.frame, 2]
+        under: dict[tuple[str, float], list[Array]] = {}
+        for label in motion.contacts.contacts:
+            if label.height is not None and label.how == "stands" and label.start <= time <= label.end:
+                mine = np.flatnonzero(spots.part == spots.parts.index(label.part))
+                places = [poses.point(int(spots.body[k]), spots.at[k])[0] for k in mine]
+                under.setdefault((label.part.partition("_")[0], round(label.height, 2)), []).extend(places)
+        for (_, height), places in under.items():
+            low, high = np.min(places, axis=0)[:2] - RIM, np.max(places, axis=0)[:2] + RIM
+            found.append(
+                _solid((*(high - low), THICK), np.array((*(0.5 * (low + high)), height + down - THICK)), np.array((1.0, 0.0, 0.0, 0.0)))
+            )
+    return found
 
 
 def _slope_under(ground: Ground, places: Array) -> Triangles:
