@@ -2,8 +2,9 @@
 
 ``settings``: every gain, weight and tolerance halved and doubled, one at a time, and which of them matter most. ``bodies``: other masses,
 grounds, steps and clean-ups. ``pushes``: a walk pushed in eight directions at four moments of a stride. ``standing``: human28 and
-DeepMimic's figure stand still and are pushed in eight directions, as they catch themselves by steps of their own and as they do without.
-Clips are DeepMimic's, with PyBullet's data (``pip install pybullet``); one set of settings for all, and motors without limits.
+DeepMimic's figure stand still and are pushed in eight directions, as they catch themselves by steps of their own and as they do without,
+in all modes if none is given. Clips are DeepMimic's, with PyBullet's data (``pip install pybullet``); one set of settings for all, and
+motors without limits, but for those who stand, who are as strong as they are.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from rich.table import Table
 import brachiate as br
 from brachiate.errors import BrachiateError
 from brachiate.filter.clean import clean
-from brachiate.filter.filter import MODES, filter_motion
+from brachiate.filter.filter import MODES, OURS, filter_motion
 from brachiate.filter.pushes import Shove
 from brachiate.filter.reference import Reference
 from brachiate.filter.settings import FilterSettings
@@ -44,6 +45,7 @@ SPEEDS = (0.2, 0.4)  # [m/s] that a push gives the whole body
 HARDER = (0.2, 0.4, 0.6, 0.8, 1.0)  # [m/s] and one who stands
 STANDS = {"human28": "spine2", "DeepMimic's": PUSHED}  # figures that stand still, and their chests
 STILL, PUSHED_AT = 4.0, 1.0  # [s] for which they do, and when they are pushed
+STEPPING = {"with": FilterSettings(), "without": FilterSettings(rescue=0.0)}  # steps of their own
 
 
 class Case(NamedTuple):
@@ -59,6 +61,7 @@ class Case(NamedTuple):
     dt: float = 0.002
     push: tuple[float, float, float] | None = None  # speed [m/s], direction [rad], time [s]
     mode: str = "offline"
+    strength: float = math.inf  # times its own
 
 
 @cache
@@ -105,12 +108,12 @@ def tried(case: Case) -> dict[str, Any]:
             force = made.figure.mass * speed / LASTING
             pushes = [Shove(STANDS.get(case.clip, PUSHED), (force * math.cos(way), force * math.sin(way), 0.0), at, LASTING)]
         done = filter_motion(
-            made, settings=case.settings, friction=case.friction, strength=math.inf, pushes=pushes, mode=case.mode, progress=False
+            made, settings=case.settings, friction=case.friction, strength=case.strength, pushes=pushes, mode=case.mode, progress=False
         )
-        outcome = {"finished": done.finished, "why": str(done.blame or ""), **done.tracking}
+        outcome = {"finished": done.finished, "why": str(done.blame or ""), "own_steps": len(done.own_steps), **done.tracking}
     except BrachiateError as problem:
         outcome = {"finished": False, "why": str(problem), "mpjpe_global_cm": math.nan}
-    return {"change": case.change, "clip": case.clip, **outcome}
+    return {"change": case.change, "clip": case.clip, "mode": case.mode, "push": case.push, **outcome}
 
 
 def settings_cases(mode: str) -> Iterator[Case]:
@@ -145,14 +148,13 @@ def push_cases(mode: str) -> Iterator[Case]:
                 yield Case(f"{speed:g} m/s", "walk", push=push, mode=mode)
 
 
-def standing_cases(mode: str) -> Iterator[Case]:
+def standing_cases(mode: str | None) -> Iterator[Case]:
     for figure in STANDS:
-        for name, settings in (("no steps", FilterSettings(rescue=0.0)), ("steps", FilterSettings())):
-            for speed in HARDER:
-                for way in range(8):
-                    yield Case(
-                        f"{figure}, {name}, {speed:g} m/s", figure, settings, push=(speed, math.radians(45 * way), PUSHED_AT), mode=mode
-                    )
+        for each in (mode,) if mode else OURS:
+            for name, settings in STEPPING.items():
+                for speed in HARDER:
+                    pushes = [(speed, math.radians(45 * way), PUSHED_AT) for way in range(8)]
+                    yield from (Case(name, figure, settings, push=push, mode=each, strength=1.0) for push in pushes)
 
 
 STUDIES = {"settings": settings_cases, "bodies": body_cases, "pushes": push_cases, "standing": standing_cases}
@@ -161,17 +163,19 @@ STUDIES = {"settings": settings_cases, "bodies": body_cases, "pushes": push_case
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", choices=STUDIES)
-    parser.add_argument("--mode", choices=MODES, default="offline")
+    parser.add_argument("--mode", choices=MODES)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     if not br.moves.deepmimic_clips():
         raise SystemExit("DeepMimic's clips are not there: pip install pybullet.")
-    cases = sorted(STUDIES[given.study](given.mode), key=lambda case: (case.clip, case.style, case.mass, case.dt))
+    stand = given.study == "standing"
+    made = standing_cases(given.mode) if stand else STUDIES[given.study](given.mode or "offline")
+    cases = sorted(made, key=lambda case: (case.clip, case.style, case.mass, case.dt))
     console = Console()
     with ProcessPoolExecutor(given.jobs) as pool:
         rows = list(track(pool.map(tried, cases, chunksize=8), "running", len(cases), console=console))
-    show(rows, console)
+    (show_standing if stand else show)(rows, console)
     if given.json is not None:
         given.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
@@ -204,6 +208,16 @@ def show(rows: list[dict[str, Any]], console: Console) -> None:
         told = ", ".join(f"{name} {100 * by_name[name]:.0f} %" for name in most)
         console.print(f"Halved and doubled these change how near joints are most: {told}.", highlight=False)
     console.print(f"{kept} of {len(changes)} changes ({100 * kept / len(changes):.0f} %) keep all clips.", highlight=False)
+
+
+def show_standing(rows: list[dict[str, Any]], console: Console) -> None:
+    """Print how many pushes of eight were survived, by how fast they made the body."""
+    table = Table("figure", "mode", "steps of its own", *(f"{speed:g} m/s" for speed in HARDER), box=None)
+    for figure, mode, steps in dict.fromkeys((row["clip"], row["mode"], row["change"]) for row in rows):
+        mine = [row for row in rows if (row["clip"], row["mode"], row["change"]) == (figure, mode, steps)]
+        kept = [sum(row["finished"] for row in mine if row["push"][0] == speed) for speed in HARDER]
+        table.add_row(figure, mode, steps, *map(str, kept))
+    console.print(table)
 
 
 if __name__ == "__main__":

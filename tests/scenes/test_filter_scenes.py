@@ -77,8 +77,11 @@ def test_two_walks_make_a_turn(tmp_path):
 
 
 def test_who_is_pushed_stays_up(tmp_path):
-    scene, run = played("filter-push", tmp_path, seconds=1.5)
+    scene, run = played("filter-push", tmp_path, seconds=3.0, then=1.5)
     assert scene.clip.follower.blame is None
+    caught = scene.filtered(run).own_steps
+    assert [(step.way, step.catches) for step in caught[:1]] == [("backward", True)]
+    assert 1.5 < caught[0].start < 1.8
     forward = run.q[:, 0] - run.q[int(0.45 / 0.002), 0]
     assert np.abs(forward[run.time < 0.45]).max() < 0.01
     assert 0.03 < forward.max() < 0.2

@@ -55,7 +55,8 @@ TURN = """\
 other. Nobody leans into the curve in the drawn motion, and a foot turns on the ground."""
 PUSH = """\
 [DF, Fig. 12] Somebody stands and is pushed in the back. The reference only stands still: all that is seen is what the filter finds to stay
-near to it. As published it takes gentle pushes; with a plan it bends at the hips and takes harder ones."""
+near to it. As published it takes gentle pushes; with a plan it bends at the hips and takes harder ones. Then comes one from the front, too
+hard for that: it makes a step back that the reference does not have, and when it is calm again the foot comes back."""
 
 
 class Filtering(Scene):
@@ -205,22 +206,33 @@ def with_a_turn(walk: Motion, angle: float, cut: float, blend: float) -> Motion:
     return joined([walk.frames(slice(0, last + 1)), then], (last - first) / rate, align=False)
 
 
-def filter_push(seconds: float = 3.0, push: float = 200.0, at: float = 0.45, lasting: float = 0.15, dt: float = 0.002) -> Scene:
-    """Somebody stands by the dynamics filter, and is pushed.
+def filter_push(
+    seconds: float = 4.5,
+    push: float = 200.0,
+    at: float = 0.45,
+    back: float = 260.0,
+    then: float = 2.45,
+    lasting: float = 0.15,
+    dt: float = 0.002,
+) -> Scene:
+    """Somebody stands by the dynamics filter, is pushed, and pushed back harder.
 
     Args:
         seconds: How long it is worth watching [s].
         push: Force on the chest, from behind [N].
         at: When it is pushed [s].
-        lasting: For how long [s].
+        back: Force on the chest, from the front [N].
+        then: When it is pushed back [s].
+        lasting: For how long, each time [s].
         dt: Length of a step [s].
     """
     stands = motion_of(moves.make("squat"))
     times = np.arange(round(doors.number(seconds, "seconds", above=0.1, most=60.0) * RATE) + 1) / RATE
     reference = clean(Motion(stands.figure, times, np.repeat(stands.q[:1], len(times), axis=0), "stand"), dt=dt)
-    shove = Shove("spine2", (doors.number(push, "push"), 0.0, 0.0), at=at, lasting=lasting)
-    shown = {"poses": 7, "home": reference.original, "view": SIDE, "weight": 1.2, "names": (PUBLISHED, RESULT)}
-    return Filtering("filter-push", "Standing by the filter, and pushed", PUSH, reference, _length(reference), [shove], **shown)
+    shoves = [Shove("spine2", (doors.number(push, "push"), 0.0, 0.0), at, lasting)]
+    shoves.append(Shove("spine2", (-doors.number(back, "back"), 0.0, 0.0), then, lasting))
+    shown = {"poses": 10, "home": reference.original, "view": SIDE, "weight": 1.2, "names": (PUBLISHED, RESULT)}
+    return Filtering("filter-push", "Standing by the filter, and pushed", PUSH, reference, _length(reference), shoves, **shown)
 
 
 def _length(reference: Reference) -> float:
