@@ -11,6 +11,7 @@ import brachiate as br
 from brachiate import moves
 from brachiate.filter.clean import clean
 from brachiate.filter.exact import equations
+from brachiate.filter.fallen import RUNAWAY
 from brachiate.filter.filter import filter_motion, world_of
 from brachiate.filter.filtered import Filtered
 from brachiate.filter.live import DynamicsFilter
@@ -132,3 +133,10 @@ def test_ways_are_seen_from_the_foot():
     assert way_of((1.0, 0.1), (1.0, 0.0)) == "forward"
     assert way_of((1.0, 0.0), (0.0, 1.0)) == "to the right"
     assert way_of((-1.0, -1.0), (-1.0, 0.0)) == "forward and to the left"
+
+
+def test_limbs_that_run_away_end_it():
+    # Without limits motors throw limbs about as it falls, and contacts among them took minutes to find.
+    done = pushed(LEFT, mode="offline", rescue=0.0)
+    assert not done.finished
+    assert np.abs(done.run.v[:-2, 6:]).max() < RUNAWAY < np.abs(done.run.v[-2:, 6:]).max()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 LOW, ASTRAY, TURNED = 0.3, 0.6, math.radians(60.0)  # [m], [m], [rad] of the pelvis from where it should be: beyond, it has fallen
+RUNAWAY = 150.0  # [rad/s] of a joint: three times what people's do
 
 
 def why_fallen(x: float, y: float, z: float, turned: float) -> str | None:

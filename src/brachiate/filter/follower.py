@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from brachiate.compiled import Handle
 from brachiate.doors import Array
 from brachiate.errors import StateError
 from brachiate.filter.body import Body
 from brachiate.filter.catcher import Catcher
-from brachiate.filter.fallen import why_fallen
+from brachiate.filter.fallen import RUNAWAY, why_fallen
 from brachiate.filter.filtered import Blame
 from brachiate.filter.own_steps import Step
 from brachiate.filter.preview import Preview, intervals_for
@@ -115,6 +117,11 @@ class Follower:
 
     def _look_whether_fallen(self) -> None:
         why = why_fallen(*self.preview.feet.room.off.tolist())
+        speed = np.abs(self.body.world.v[self.body.v_at])
+        speed[:6] = 0.0
+        if speed.max() > RUNAWAY:  # motors without limits do that; contacts of limbs that are thrown about would take minutes to find
+            k = int(speed.argmax())
+            why = f"{self.body.figure.model.coordinates[k]} has run away: it moves at {speed[k]:.0f} rad/s"
         if why is not None and self.blame is None:
             self.blame = Blame(float(self.body.world.time), why)
 
