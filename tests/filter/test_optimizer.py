@@ -133,10 +133,27 @@ def walk(seconds: float):
     return retarget(motion_of(moves.make("walk", speed=1.0, step=0.6, seconds=seconds)), figures.human28(), progress=False)
 
 
+class Met(NamedTuple):
+    """A program, the solves it took, how many feet stood, and by how much motors are asked for more than they have and bounds give."""
+
+    problem: Problem
+    solves: int
+    feet: int
+    beyond: float
+
+
+def beyond(its) -> float:
+    """Torque beyond a motor's limit, in accelerations of its own inertia, less what a bound gives for the strongest pull [rad/s²]."""
+    P, K, n = its.program, its.control, len(its.program.weight)
+    A, rays = K.A.reshape(n, n), int(P.count[RAYS])
+    torque = A @ P.a + K.b - P.rho[:rays] @ K.F.reshape(-1, n)[:rays]
+    return float(((np.abs(torque) - K.effort) / np.diagonal(A))[K.passive == 0].max() - 1.1e-6 * P.y[: P.count[ROWS]].max())
+
+
 @pytest.fixture(scope="module")
 def met():
-    """Programs of a walk for which motors have to do what they can; with the solves that each took, and how many feet stood."""
-    taken: list[tuple[Problem, int, int]] = []
+    """Programs of a walk for which motors have to do what they can."""
+    taken: list[Met] = []
     with pytest.MonkeyPatch.context() as patched:
         inner, outer = body.decide, body.Body.decide
 
@@ -147,9 +164,9 @@ def met():
                 rows, forces, n = int(P.count[ROWS]), int(P.count[RAYS]), len(P.weight)
                 C = P.C.reshape(n, P.count[STRIDE])[:, :rows].T.copy()
                 D = np.where(P.pulls[:rows, None] == 1, P.D.reshape(-1, len(P.lives))[:rows, :forces], 0.0)
-                known = (P.weight, P.wish, C, D, P.kind[:rows], P.give[:rows], P.want[:rows])
-                problem = Problem(*(x.copy() for x in known), float(P.light[0]))
-                taken.append((problem, int(P.count[SOLVES]), int(np.count_nonzero(its.control.stands))))
+                kind, give, want = (x[:rows].copy() for x in (P.kind, P.give, P.want))
+                problem = Problem(P.weight.copy(), P.wish.copy(), C, D, kind, give, want, float(P.light[0]))
+                taken.append(Met(problem, int(P.count[SOLVES]), int(np.count_nonzero(its.control.stands)), beyond(its)))
                 return status
 
             patched.setattr(body, "decide", taking)
@@ -195,7 +212,7 @@ def torque_bounds(problem: Problem) -> int:
 
 @fast_only
 def test_conditions_hold_in_all_that_the_filter_meets(met):
-    for problem, _, _ in met:
+    for problem, *_ in met:
         check_least(problem, solved(problem))
 
 
@@ -203,23 +220,24 @@ def test_conditions_hold_in_all_that_the_filter_meets(met):
 def test_what_the_filter_meets_takes_few_solves(met):
     # Exchanging all that are wrong goes round in circles while motors are at their limits with both feet on the ground: some did so here,
     # and one at a time is then hundreds of solves, without an end for some.
-    hard = [problem for problem, solves, feet in met if solves > TRIES and feet == 2]
+    hard = [problem for problem, solves, feet, _ in met if solves > TRIES and feet == 2]
     assert sum(bool(torque_bounds(problem)) for problem in hard) > 2
     for problem in hard:
         P = solved(problem)
         assert P.count[SOLVES] < 120  # from nothing
         check_daqp_agrees(problem, P)
-    solves = np.array([solves for _, solves, _ in met])
+    solves = np.array([each.solves for each in met])
     assert solves.max() < 120
     assert solves.mean() < 6
 
 
 @fast_only
 def test_bounds_of_torques_are_made_when_they_act(met):
-    # Of 28 motors with two bounds each hardly any are at one: fails if bounds are made without need, or kept without.
-    made = [torque_bounds(problem) for problem, _, _ in met]
+    # Of 28 motors with two bounds each hardly any are at one: fails if bounds are made without need, or kept without, or left out.
+    made = [torque_bounds(each.problem) for each in met]
     assert 0 < max(made) < 14
     assert np.mean(made) < 3
+    assert max(each.beyond for each in met) < 1e-6
 
 
 @fast_only
