@@ -235,6 +235,18 @@ def test_every_stance_has_its_own_tilt(walking):
         assert stance.bears.all(axis=1).mean() > 0.2
 
 
+@pytest.mark.parametrize(("tilt", "flat"), [(-0.17, True), (-0.35, False)])
+def test_nobody_stands_still_on_his_heels(tilt, flat):
+    # Later stances of the left foot have their toes raised: by more than the foot usually has, or by more than ankles are recorded off.
+    walking = motion_of(moves.make("walk", seconds=4.0))
+    q, place = walking.q.copy(), walking.figure.joints["left_ankle"].q
+    more = 0.5 * tilt * (1.0 + np.tanh(12.0 * (walking.times - 2.6)))
+    q[:, place] = turns.product(q[:, place], turns.from_vector(more[:, None] * np.array((0.0, 1.0, 0.0))))
+    reference = clean(replace(walking, q=q, clip=None, links={}))
+    stances = [s for s in reference.stances if s.link == "left_foot" and (s.end - s.start) * reference.dt > 0.2]
+    assert (stances[-1].bears.all(axis=1).mean() > 0.2) == flat
+
+
 def test_another_style_is_another_reference(walking, walked):
     light = clean(walking, style="light")
     assert apart(light) < 1e-3

@@ -93,7 +93,8 @@ class Sole:
             # Ankles are recorded badly: a foot that stands a little tilted all the time lies flat, by a tilt of that stance
             spans = [slice(a, b) for a, b in runs(on)]
             usual = np.array([self._usual_tilt(span) for span in spans])
-            usual = np.where(np.abs(usual - self.rest[0]) < ASKEW, usual, self.rest[0])
+            # Who stands on his toes is farther from that; nobody stands still on his heels
+            usual = np.where((np.abs(usual - self.rest[0]) < ASKEW) | ((usual < self.rest[0]) & (usual > -TILT)), usual, self.rest[0])
             ends = np.array([(span.start, span.stop - 1) for span in spans]).ravel()
             self.rest = np.interp(np.arange(len(on)), ends, np.repeat(usual, 2))
         if len(self.foot.corners) < 4:  # without an ankle it rolls all the time
