@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 from brachiate.compiled import MODE
 from brachiate.errors import ArgumentError
 from brachiate.plan.centroidal import FLIGHT, HELD, STANDS, Planner, PlanSettings
+from brachiate.plan.horizontal import USUAL
 
 G, MASS, HEIGHT = 9.81, 65.0, 0.9
 INERTIA = np.array([[9.0, 0.3, -0.2], [0.3, 8.5, 0.1], [-0.2, 0.1, 1.4]])
@@ -332,6 +333,23 @@ def test_steps_stay_within_reach_and_late_ones_where_they_are():
     O.landing_least[0], O.landing_most[0] = -np.inf, np.inf
     huge = planner.solve(c, pushed(v, (0, -3.0, 0)))
     assert np.abs(huge.landing[:2]).max() < 0.35 / np.cos(np.pi / 8) + 1e-2
+
+
+@pytest.mark.skipif(MODE == "off", reason="many sweeps")
+def test_where_a_foot_stands_for_long_it_lands_nearer_to_its_place():
+    # Fails if all landings matter alike: then nothing would change.
+    walk, planner = Walk(), Planner(MASS)
+    t = 0.252
+    walk.fill(planner, t, {}, 26)
+    c, v = walk.state(t)
+    usual = np.abs(planner.solve(c, pushed(v, (0, -0.3, 0))).landing[:2, 1])
+    last = int(np.argmax(usual))
+    planner.outlook.landing_lasts[last] = 4.0 * USUAL
+    longer = np.abs(planner.solve(c, pushed(v, (0, -0.3, 0))).landing[:2, 1])
+    assert longer[last] < usual[last] - 0.01
+    planner.outlook.landing_lasts[last] = np.nan
+    with pytest.raises(ArgumentError, match=f"landing {last} needs"):
+        planner.solve(c, v)
 
 
 def test_where_hands_hold_any_acceleration_can_be_had():

@@ -176,7 +176,7 @@ def lay_landings(S, G, O, k, N, feet):
                 continue
             before = first
             O.landing_foot[count], O.landing_from[count], O.landing_touch[count] = leg, first, max(touch, first)
-            O.landing_time[count] = max(ahead, 0.0)
+            O.landing_time[count], O.landing_lasts[count] = max(ahead, 0.0), (end - start) * dt
             goal = vec3(G.offset, leg)
             if O.landing_time[count] < G.gain[FREEZE]:
                 goal = vec3(G.path, leg)

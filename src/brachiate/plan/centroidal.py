@@ -16,6 +16,7 @@ from brachiate.compiled import Handle, call_at, entry, kernel, opener
 from brachiate.doors import Array, number, numbers, whole
 from brachiate.errors import ArgumentError, StateError
 from brachiate.plan.horizontal import (
+    USUAL,
     lay_horizontal,
     read_horizontal,
     read_landings,
@@ -228,7 +229,7 @@ class Planner:
         for name, array in self.outlook._asdict().items():
             array[...] = {"foot": -1, "friction": 0.8, "most": MOST * self.gravity, "slack": np.inf}.get(name, 0)
         O = self.outlook
-        O.landing_foot[:], O.landing_time[:], O.reach_slack[:] = -1, np.inf, np.inf
+        O.landing_foot[:], O.landing_time[:], O.landing_lasts[:], O.reach_slack[:] = -1, np.inf, USUAL, np.inf
         O.landing_least[:], O.landing_most[:] = -np.inf, np.inf
         O.h[:] = DEFAULT_INTERVALS[0]
         n = min(self.intervals, len(DEFAULT_INTERVALS))
@@ -328,7 +329,7 @@ class Planner:
                 f"{self.settings.least_push * self.gravity:g} m/s²."
             ),
             lambda: (
-                f"outlook: landing {k} needs a foot from {feet}, finite heading and directions, room in order, and must take over "
+                f"outlook: landing {k} needs a foot from {feet}, finite heading and directions, times, room in order, and must take over "
                 f"at an interval from 0 on and no later than it touches; got foot {O.landing_foot[k]}, "
                 f"from {O.landing_from[k]}, touch {O.landing_touch[k]}."
             ),

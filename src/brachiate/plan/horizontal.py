@@ -30,6 +30,9 @@ from brachiate.plan.stance import (
 from brachiate.plan.support import collect, extent
 from brachiate.plan.vertical import clear_step, near, new_row
 
+USUAL = 0.6  # [s] for which somebody who walks stands on a foot
+LEAST, MOST = 1.0, 4.0  # times as long, as far as it matters
+
 
 def sizes(feet: int) -> tuple[int, int, int]:
     """Numbers of states, controls and rows of a stage, at most."""
@@ -108,11 +111,17 @@ def lay_held(W, O, S, at, k):
 
 
 @kernel
+def lasting(O, n):
+    """How much it matters where a landing is: by the root of how long it stands there, as squares add up over time."""
+    return math.sqrt(min(max(O.landing_lasts[n] / USUAL, LEAST), MOST))
+
+
+@kernel
 def lay_landing(W, O, P, S, k, f, mean_x, mean_y):
     """Where a foot shall land: near its place in the reference, within reach; where it is heading for if there is no time left."""
     place, one, n = LANDS + 2 * f, S.size[1] + S.size[2], P.taken[f]
-    near(S, k, place, 0.0, W.offset[0])
-    near(S, k, place + 1, 0.0, W.offset[0])
+    near(S, k, place, 0.0, W.offset[0] / lasting(O, n))
+    near(S, k, place + 1, 0.0, W.offset[0] / lasting(O, n))
     if O.landing_time[n] < W.freeze[0]:
         near(S, k, place, O.landing_heading[n, 0], W.inside[0])
         near(S, k, place + 1, O.landing_heading[n, 1], W.inside[0])

@@ -46,6 +46,7 @@ class Outlook(NamedTuple):
     landing_from: Ints  # (L,) interval at which its new offset takes over; N or later: beyond what is planned
     landing_touch: Ints  # (L,) interval at whose start it touches down
     landing_time: Floats  # (L,) [s] until then
+    landing_lasts: Floats  # (L,) [s] for which it stands there
     landing_heading: Rows2  # (L, 2) [m] offset that the foot is heading for: that of the last plan
     landing_way: Rows2  # (L, 2) a direction along the ground in which there is only so much room
     landing_least: Floats  # (L,) [m] the offset along it at least; -inf: no limit
@@ -138,7 +139,7 @@ def empty_outlook(N: int, landings: int) -> Outlook:
         integer(N, PATCHES),
     )
     limits = (real(N), real(N), real(N + 1), real(N + 1, FEET))
-    steps = (integer(landings), integer(landings), integer(landings), real(landings), real(landings, 2))
+    steps = (integer(landings), integer(landings), integer(landings), real(landings), real(landings), real(landings, 2))
     rooms = (real(landings, 2), real(landings), real(landings), real(landings, 2), real(landings))
     return Outlook(real(N), real(N + 1, 3), real(N + 1, 3), *per_interval, *limits, *steps, *rooms)
 
@@ -227,7 +228,8 @@ def landings_fault(W, O, P):
         P.fault[1] = n
         if O.landing_foot[n] >= 0:
             sound = np.isfinite(O.landing_heading[n, 0] + O.landing_heading[n, 1] + O.reach_direction[n, 0] + O.reach_direction[n, 1])
-            if not sound or np.isnan(O.landing_time[n]) or np.isnan(O.reach_slack[n]) or O.landing_foot[n] >= W.feet[0]:
+            sound = sound and O.landing_lasts[n] >= 0.0 and not (np.isnan(O.landing_time[n]) or np.isnan(O.reach_slack[n]))
+            if not sound or O.landing_foot[n] >= W.feet[0]:
                 return BAD_LANDING
             if not (O.landing_least[n] <= O.landing_most[n] and np.isfinite(O.landing_way[n, 0] + O.landing_way[n, 1])):
                 return BAD_LANDING
