@@ -14,6 +14,7 @@ from brachiate.filter.book import (
     FLAT_WEIGHT,
     FOOT_TURN_WEIGHT,
     FOOT_WEIGHT,
+    FREEZE,
     LATE,
     LYING,
     NEVER,
@@ -90,7 +91,7 @@ def lead(K, S, G, k):
             may = 0
         if fall or (on and G.relieved[leg] == 0) or (bears > 0 and G.settled[leg] == 0):
             may = every
-        if not on and S.long_flight[k] == 1 and S.until[at] <= G.gain[EARLY]:
+        if not on and S.until[at] <= (G.gain[EARLY] if S.long_flight[k] == 1 else G.gain[FREEZE]):  # what touches now has landed
             there = S.bears[min(k + int(S.until[at] / dt) + 1, S.frames[0] - 1) * m + n]
             may |= there if there > 0 else every
         for j in range(corners):
