@@ -6,19 +6,23 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 from brachiate import moves
 from brachiate.filter.body import Body
 from brachiate.filter.book import CORNERS, NEVER
 from brachiate.filter.clean import clean
+from brachiate.filter.controller import FREE, MAY, add_rays, along_ground
 from brachiate.filter.filter import FIGURE, world_of
-from brachiate.filter.footwork import begin, note
+from brachiate.filter.footwork import begin, lead, note
 from brachiate.filter.legs import Footwork
+from brachiate.filter.optimizer import RAYS
 from brachiate.filter.reference import Reference, Stance
 from brachiate.filter.schedule import Schedule
 from brachiate.filter.settings import FilterSettings
 from brachiate.kinematics import poses
 from brachiate.motion.motion import motion_of
+from brachiate.spatial import Quaternion, Vec3, rotation_of
 
 DT = 0.002
 LOOK = 0.1  # [s]
@@ -133,3 +137,42 @@ def test_a_foot_that_leaves_late_keeps_its_offset(steps):
         K.stands[:] = 4, 0
         note(T, W, K, S, G, k)
     assert np.abs(G.offset[0]).max() < 1e-9
+
+
+@pytest.mark.parametrize(("k", "may"), [(280, False), (296, True)])
+def test_what_touches_just_before_its_time_has_landed(steps, k, may):
+    # The left foot lands at frame 300. Fails if it has to wait: what hits the ground then bounces, and stands later still.
+    world = world_of(steps.reference)
+    settings = FilterSettings()
+    body = Body(world, FIGURE, steps.soles, settings, DT)
+    feet = Footwork(steps.room, settings, settings.plan.freeze, 4, 4)
+    K, G = body.control, feet.room
+    left = next(n for n, sole in enumerate(steps.soles) if sole.link == "left_foot")
+    K.stands[:] = 4
+    K.stands[left] = 0
+    G.stands[:] = G.settled[:] = 1
+    G.stands[steps.leg[left]] = G.settled[steps.leg[left]] = 0
+    lead(K, steps.room, G, k)
+    corners = K.may[CORNERS * left : CORNERS * left + 4].tolist()
+    assert corners == [MAY if may else FREE] * 2 + [FREE] * 2  # by its heels, as it will
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.2])
+def test_all_friction_can_be_used_the_way_it_is_to_push(steps, slope):
+    # Fails for a pyramid that stands any other way: where its sides are, it has 0.71 of the friction. One turned by d has 1 / (cos d + sin d),
+    # and d is at most SLIGHT times the root of 2 over the wish along the ground, 0.027.
+    world = world_of(steps.reference)
+    body = Body(world, FIGURE, steps.soles, FilterSettings(), DT)
+    T, W, K, P = world.model.tree, world.data.work, body.control, body.program
+    poses(T, W)
+    R, mu = rotation_of(Quaternion(np.cos(0.5 * slope), 0.0, np.sin(0.5 * slope), 0.0)), 0.6
+    for angle in np.linspace(0.0, 2.0 * np.pi, 13):
+        tangent = np.cos(angle) * np.array(R.x) + np.sin(angle) * np.array(R.y)
+        force = 9.0 * (np.array(R.z) + 0.97 * mu * tangent)
+        K.centre[:] = force + W.gravity
+        P.count[RAYS] = 0
+        add_rays(T, W, K, P, 0, -1, 0, Vec3(0.0, 0.0, 0.0), R, along_ground(W, K, R), mu)
+        edges = K.along[:4].copy()
+        assert nnls(edges.T, force)[1] < 1e-9
+        across = edges - np.outer(edges @ np.array(R.z), np.array(R.z))
+        assert np.linalg.norm(across, axis=1) == pytest.approx(mu)  # and no edge is outside of the cone

@@ -87,6 +87,7 @@ GAINS = (
 HOVERS = 3.0  # times as far above the ground as what touches bears still, if it should: it comes down within a step
 SINKS = 0.04  # [s] in which it does
 UPRIGHT = 0.5  # cosine: what faces farther from up or down is a wall, which no sole is to stand on
+SLIGHT = 0.1  # [m/s²] along the ground, by which a body at rest pushes somewhere rather than nowhere
 SOLE = 0.1  # [m] by which turning counts as moving, of what stands
 FREE, MAY, SHOULD = range(3)  # what a corner of a sole does about the ground
 LOOSE, REACHES, HOLDS = range(3)  # what a point does about that which it is to hold
@@ -350,13 +351,21 @@ def add_ray(T, W, K, P, a, first, second, p, u):
 
 
 @kernel
-def add_rays(T, W, K, P, a, first, second, p, R, friction):
-    """Four edges of the friction cone of a force at a point."""
-    s = friction * 0.7071067811865476
-    for c in range(4):
-        x = s if c < 2 else -s
-        y = s if c % 2 == 0 else -s
-        add_ray(T, W, K, P, a, first, second, p, R @ Vec3(x, y, 1.0))
+def along_ground(W, K, R):
+    """The way along a surface in which it is to push, by the wish for the centre of mass; any way if that is none."""
+    f = vec3_at(K.centre, 0) - Vec3(W.gravity[0], W.gravity[1], W.gravity[2])
+    d = f - (R.z @ f) * R.z + SLIGHT * (R.x + R.y)
+    return (1.0 / norm(d)) * d
+
+
+@kernel
+def add_rays(T, W, K, P, a, first, second, p, R, way, friction):
+    """Four edges of the friction cone of a force at a point, one of them along ``way``: there all friction can be used."""
+    u, v = friction * way, friction * cross(R.z, way)
+    add_ray(T, W, K, P, a, first, second, p, R.z + u)
+    add_ray(T, W, K, P, a, first, second, p, R.z + v)
+    add_ray(T, W, K, P, a, first, second, p, R.z - v)
+    add_ray(T, W, K, P, a, first, second, p, R.z - u)
 
 
 @kernel
@@ -395,7 +404,7 @@ def stand(T, W, K, P, Gm, A, S, a):
         middle = (1.0 / bearing) * middle
         if limb >= 0:
             K.stands[limb] += bearing
-        far, way = 0.0, R.x
+        far, way, push = 0.0, R.x, along_ground(W, K, R)
         for j in range(n):
             if mask & (1 << j):
                 p = point + A.V[a, j, 0] * R.x + A.V[a, j, 1] * R.y
@@ -404,7 +413,7 @@ def stand(T, W, K, P, Gm, A, S, a):
                 if size > far:
                     far, way = size, (1.0 / size) * d
                 inset = min(0.3, K.gain[INSET] / max(size, 1e-6))
-                add_rays(T, W, K, P, a, first, second, middle + (1.0 - inset) * d, R, K.gain[CONE] * S.friction[A.pair[a]])
+                add_rays(T, W, K, P, a, first, second, middle + (1.0 - inset) * d, R, push, K.gain[CONE] * S.friction[A.pair[a]])
         hold(T, W, K, P, first, second, middle, R, way, bearing if far > 0.005 else 1, above / bearing)
     if bearing < 3:
         for j in range(n):
