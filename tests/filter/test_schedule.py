@@ -159,8 +159,8 @@ def test_what_touches_just_before_its_time_has_landed(steps, k, may):
 
 @pytest.mark.parametrize("slope", [0.0, 0.2])
 def test_all_friction_can_be_used_the_way_it_is_to_push(steps, slope):
-    # Fails for a pyramid that stands any other way: where its sides are, it has 0.71 of the friction. One turned by d has 1 / (cos d + sin d),
-    # and d is at most SLIGHT times the root of 2 over the wish along the ground, 0.027.
+    # Fails for a pyramid that stands any other way: at its sides it has 0.71 of the friction. One turned by d has 1 / (cos d + sin d) of it
+    # along the wish, and d is at most SLIGHT times the root of 2, over the wish along the ground: 0.027.
     world = world_of(steps.reference)
     body = Body(world, FIGURE, steps.soles, FilterSettings(), DT)
     T, W, K, P = world.model.tree, world.data.work, body.control, body.program
