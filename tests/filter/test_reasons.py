@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,8 +14,9 @@ from brachiate.filter.clean import clean
 from brachiate.filter.filter import filter_motion
 from brachiate.filter.filtered import Filtered
 from brachiate.filter.forecast import HARD, Forecast
-from brachiate.filter.reasons import AT_EDGE, LIMIT, MOTOR, STEPPED, reasons_of
+from brachiate.filter.reasons import AT_EDGE, FASTEST, LIMIT, MOTOR, STEPPED, reasons_of
 from brachiate.filter.reference import Reference
+from brachiate.model.model import Model
 from brachiate.motion.motion import motion_of
 
 DT = 0.002
@@ -46,6 +50,27 @@ def test_motors_that_are_at_their_limit_are_named(weak):
         assert full[-1]
         assert full.mean() > 0.3  # short gaps are bridged
         assert reason.unit == "deg"
+
+
+@pytest.mark.parametrize("part", [0.7, 0.9])
+def test_motors_turn_no_faster_than_they_can(squat, part):
+    # Fails if speeds are not bounded: the squat has knees that are faster.
+    knees = [squat.figure.joints[f"{side}_knee"].v.start for side in ("left", "right")]
+    most = part * float(np.abs(squat.v[:, knees]).max())
+    links = []
+    for link in squat.figure.links.values():
+        joint = copy.copy(link.joint)
+        if link.joint_name.endswith("_knee"):
+            joint.speed = np.full(joint.nv, most)
+        links.append(replace(link, joint=joint))
+    figure = Model(squat.figure.name, links, *squat.figure._parts()[1:])
+    done = filter_motion(replace(squat, figure=figure, original=replace(squat.original, figure=figure)), strength=np.inf, progress=False)
+    assert done.finished
+    there = [done.run.model.joints[f"{done.whose}/{side}_knee"].v.start for side in ("left", "right")]
+    speed = np.abs(done.run.v[:, there]).max()
+    # A motor that is strong enough brakes in time: what is left is what the contacts of a step do otherwise than was decided
+    assert 0.97 * most < speed < 1.01 * most
+    assert {"left_knee", "right_knee"} <= {reason.which for reason in done.reasons if reason.what == FASTEST}
 
 
 def test_those_that_are_strong_enough_are_not(squat):

@@ -19,7 +19,7 @@ def joint(name, parent, child, kind="revolute", inside="", pose="0 0 0 0 0 0"):
     return f'<joint name="{name}" type="{kind}"><pose>{pose}</pose><parent>{parent}</parent><child>{child}</child>{inside}</joint>'
 
 
-AXIS = """<axis><xyz>0 1 0</xyz><limit><lower>-1</lower><upper>2</upper><effort>9</effort></limit>
+AXIS = """<axis><xyz>0 1 0</xyz><limit><lower>-1</lower><upper>2</upper><effort>9</effort><velocity>3</velocity></limit>
 <dynamics><damping>0.5</damping><friction>0.1</friction><spring_stiffness>3</spring_stiffness><spring_reference>0.2</spring_reference></dynamics></axis>"""
 LINKS = link("a", "0 0 1 0 0 0") + link(
     "b", "1 0 1 0 0 1.5707963267948966", '<visual name="v"><geometry><box><size>1 2 3</size></box></geometry></visual>'
@@ -32,7 +32,7 @@ def test_a_tree(sdf):
     (element,) = model.links["b"].joint.elements
     np.testing.assert_allclose(element.axis, (0, 1, 0))
     np.testing.assert_allclose(element.anchor, (0.5, 0, 0))
-    assert (model.limits[0][6], model.limits[1][6], model.effort[6]) == (-1, 2, 9)
+    assert (model.limits[0][6], model.limits[1][6], model.effort[6], model.speed[6]) == (-1, 2, 9, 3)
     tree = model.tree
     assert (tree.damping[6], tree.friction[6], tree.stiffness[6], tree.rest[7]) == (0.5, 0.1, 3, 0.2)
     np.testing.assert_allclose(model.links["b"].shapes[0].size, (1, 2, 3))

@@ -64,6 +64,17 @@ def test_a_link_without_inertial_has_no_mass_whatever_its_shape(urdf):
     assert dynamics.mass_matrix(Data(model), model.neutral).shape == (2, 2)
 
 
+@pytest.mark.parametrize(("text", "speed"), [("1.5", 1.5), ("0", np.inf), ("-1", np.inf), ("inf", np.inf)])
+def test_speeds_of_motors(urdf, text, speed):
+    model = urdf(link("base") + link("a") + joint("j", "base", "a", inside=f'<limit lower="-1" upper="2" effort="3" velocity="{text}"/>'))
+    assert model.speed.tolist() == [speed]
+
+
+def test_a_speed_that_is_no_number_is_refused(urdf):
+    with pytest.raises(ModelFileError, match="joint 'j': attribute 'velocity' of <limit> must be 1 finite number, got 'fast'"):
+        urdf(link("base") + link("a") + joint("j", "base", "a", inside='<limit lower="-1" upper="2" effort="3" velocity="fast"/>'))
+
+
 def test_floating(urdf):
     model = urdf(ARM, floating=True)
     assert model.nv == 8

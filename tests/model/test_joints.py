@@ -51,7 +51,7 @@ def test_sizes_and_names(joint, kinds, nq, nv, names):
     assert [e.kind for e in joint.elements] == kinds
     assert (joint.nq, joint.nv, len(joint.neutral)) == (nq, nv, nq)
     assert joint.coordinate_names("j") == names
-    for what in ("lower", "upper", "damping", "stiffness", "friction", "armature", "effort"):
+    for what in ("lower", "upper", "damping", "stiffness", "friction", "armature", "effort", "speed"):
         assert getattr(joint, what).shape == (nv,), what
     assert joint.rest.shape == (nq,)
 
@@ -132,10 +132,11 @@ def test_compound_goes_part_by_part_each_about_its_own_anchor():
 
 
 def test_parameters_are_one_for_all_or_one_for_each():
-    joint = Universal(damping=2.0, armature=(0.1, 0.2), limits=(-1, 1), effort=(5, 6))
+    joint = Universal(damping=2.0, armature=(0.1, 0.2), limits=(-1, 1), effort=(5, 6), speed=(7, 8))
     assert joint.damping.tolist() == [2, 2]
     assert joint.armature.tolist() == [0.1, 0.2]
     assert joint.effort.tolist() == [5, 6]
+    assert joint.speed.tolist() == [7, 8]
     assert (joint.lower.tolist(), joint.upper.tolist()) == ([-1, -1], [1, 1])
     joint = Universal(limits=((-1, 1), (-2, 3)))
     assert (joint.lower.tolist(), joint.upper.tolist()) == ([-1, -2], [1, 3])
@@ -145,9 +146,16 @@ def test_without_parameters_nothing_acts_and_nothing_is_limited():
     joint = Planar()
     assert not any(getattr(joint, what).any() for what in ("damping", "stiffness", "friction", "armature"))
     assert np.isinf(joint.effort).all()
+    assert np.isinf(joint.speed).all()
     assert (joint.lower == -np.inf).all()
     assert (joint.upper == np.inf).all()
     assert joint.rest.tolist() == joint.neutral.tolist()
+
+
+@pytest.mark.parametrize(("speed", "words"), [(0.0, "with 0 it never moves"), (-1.0, "speed of a revolute joint"), (np.nan, "speed")])
+def test_motors_without_speed_are_refused(speed, words):
+    with pytest.raises(ArgumentError, match=words):
+        Revolute(speed=speed)
 
 
 def test_parameters_are_copied():

@@ -75,7 +75,7 @@ class Body:
         for name, place in model.placements.items():
             if place.body >= 0 and name.startswith(f"{figure}/"):
                 K.members[place.body] = 1
-        K.effort[:] = model.effort
+        K.effort[:], K.speed[:] = model.effort, model.speed
         K.passive[self.root] = 1
         lower, upper = model.limits
         for name, place in model.scalar_coordinates.items():

@@ -86,6 +86,8 @@ GAINS = (
 
 HOVERS = 3.0  # times as far above the ground as what touches bears still, if it should: it comes down within a step
 SINKS = 0.04  # [s] in which it does
+FASTER = 2.0  # steps in which a motor may come to its largest speed
+BRISK = 2000.0  # [rad/s²] no joint speeds up more: what is slower by that for so many steps need not be looked at
 UPRIGHT = 0.5  # cosine: what faces farther from up or down is a wall, which no sole is to stand on
 SLIGHT = 0.1  # [m/s²] along the ground, by which a body at rest pushes somewhere rather than nowhere
 SOLE = 0.1  # [m] by which turning counts as moving, of what stands
@@ -101,6 +103,7 @@ class Control(NamedTuple):
     passive: Ints  # (nv,) 1 if there is no motor
     weight: Floats  # (nv,) of the reference's acceleration
     effort: Floats  # (nv,) [N·m or N] of motors at most; inf for no limit
+    speed: Floats  # (nv,) [rad/s or m/s] of motors at most; inf for no limit
     lower: Floats  # (nv,) limits of coordinates [rad or m]; -inf and inf for none
     upper: Floats  # (nv,)
     number: Ints  # (nv,) place in q of those
@@ -472,8 +475,12 @@ def physics(T, W, K, P):
             scale = 1.0 / K.A[index(k * n + k)]
             at = new_row(P, EQUAL, -K.b[k] * scale, 0.0, 1)
             put_balance(K, P, at, k, n, rays, scale)
-    ahead = K.gain[LIMIT_AHEAD]
+    ahead, soon = K.gain[LIMIT_AHEAD], FASTER * K.gain[STEP]
     for k in range(n):
+        for side in (1.0, -1.0):  # at most a part of what is left to the motor's speed is made use of in a step
+            if side * W.v[k] + soon * BRISK > K.speed[k]:
+                at = new_row(P, AT_LEAST, (side * W.v[k] - K.speed[k]) / soon, 1e-6, 0)
+                P.C[index(at + k * P.count[STRIDE])] = -side
         if K.number[k] >= 0:
             x = W.q[K.number[k]]
             later = x + ahead * W.v[k]

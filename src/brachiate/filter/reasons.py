@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from brachiate.filter.filtered import Filtered
 
 ALL = 0.999  # of what a motor has: then it is at its limit
+FULL = 0.98  # of its speed
 NEAR = 0.002  # [rad or m] a joint is at its limit
 EDGE = 0.006  # [m] pressure so near to the edge of what bears is at it: the filter itself keeps 4 mm
 SLIDES = 0.05  # [m/s]
@@ -47,7 +48,8 @@ class Reason(NamedTuple):
         return f"{self.which}: {self.what} ({self.start:.2f}-{self.end:.2f} s); {whose} up to {self.off:.1f} {self.unit} off"
 
 
-MOTOR, LIMIT, AT_EDGE, SLIDING = "its motor was at its limit", "at the limit of the joint", "pressure at the edge of what bears", "slid"
+MOTOR, LIMIT, FASTEST = "its motor was at its limit", "at the limit of the joint", "its motor was at its largest speed"
+AT_EDGE, SLIDING = "pressure at the edge of what bears", "slid"
 STEPPED = "stood elsewhere"
 OWN = "stepped"  # where the reference does not; how far, which way and why comes after it
 
@@ -59,7 +61,14 @@ def reasons_of(done: Filtered) -> list[Reason]:
     here, there = many.poses(done.motion.q), many.poses(done.reference.original.q[:n])
     apart = 100.0 * np.linalg.norm(here.x - there.x, axis=-1).mean(axis=0)
     angles = np.degrees(np.abs(many.between(done.reference.original.q[:n], done.motion.q)))
-    found = [*_motors(done, angles), *_limits(done, angles), *_grounds(done, apart), *_steps(done), *_own_steps(done)]
+    found = [
+        *_motors(done, angles),
+        *_speeds(done, angles),
+        *_limits(done, angles),
+        *_grounds(done, apart),
+        *_steps(done),
+        *_own_steps(done),
+    ]
     return sorted(found, key=lambda reason: (reason.start, reason.which))
 
 
@@ -82,6 +91,17 @@ def _motors(done: Filtered, angles: Array) -> Iterator[Reason]:
         for spell in _spells(full, times):
             off = float(angles[spell, which].max())
             yield Reason(MOTOR, name, float(times[spell.start]), float(times[spell.stop - 1]), off, "deg")
+
+
+def _speeds(done: Filtered, angles: Array) -> Iterator[Reason]:
+    times, figure, there = done.motion.times, done.motion.figure, done.run.model.joints
+    for name, joint in figure.joints.items():
+        most = figure.speed[joint.v]
+        if np.isfinite(most).any():
+            full = np.any(np.abs(done.run.v[: len(times), there[f"{done.whose}/{name}"].v]) >= FULL * most, axis=1)
+            for spell in _spells(full, times):
+                off = float(angles[spell, joint.v].max())
+                yield Reason(FASTEST, name, float(times[spell.start]), float(times[spell.stop - 1]), off, "deg")
 
 
 def _limits(done: Filtered, angles: Array) -> Iterator[Reason]:

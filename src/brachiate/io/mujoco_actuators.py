@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,11 +26,14 @@ class Motors:
     effort: Array  # (nv,) largest torque or force, infinite where nothing limits it
     armature: Array  # (nv,) their rotors
     damping: Array  # (nv,)
+    speed: Array  # (nv,) largest, infinite where nothing limits it
 
 
-def motors_of(m: Any, names: Names, notes: Notes) -> Motors:
-    """Collect all actuators."""
-    motors = Motors([], np.full(m.nv, np.inf), np.zeros(m.nv), np.zeros(m.nv))
+def motors_of(m: Any, names: Names, notes: Notes, speeds: Mapping[str, float]) -> Motors:
+    """Collect all actuators; ``speeds``: of motors at most, by joint, which MuJoCo does not know."""
+    motors = Motors([], np.full(m.nv, np.inf), np.zeros(m.nv), np.zeros(m.nv), np.full(m.nv, np.inf))
+    for j in range(m.njnt):
+        motors.speed[m.jnt_dofadr[j]] = speeds.get(m.joint(j).name, np.inf)
     strength: dict[int, float] = {}
     for i, name in enumerate(unique_names([m.actuator(i).name for i in range(m.nactuator)], "actuator")):
         axis = _axis(m, i, name, notes)

@@ -99,6 +99,7 @@ def _joint(m: Any, part: _Part, names: Names, motors: Motors, notes: Notes, *, a
         "friction": m.dof_frictionloss[v],
         "armature": m.dof_armature[v] + motors.armature[v],
         "effort": motors.effort[v],
+        "speed": motors.speed[v],
     }
     if part.type == FREE:
         if m.jnt_stiffness[j]:

@@ -34,7 +34,7 @@ def model_of(m: Any, source: Source, name: str) -> Model:
     notes = source.notes
     names = Names(m)
     builder = ModelBuilder(name)
-    motors = motors_of(m, names, notes)
+    motors = motors_of(m, names, notes, source.speeds)
     _ground(m, names, builder, notes)
     for b in range(1, m.nbody):
         _link(m, b, names, builder, motors, source)

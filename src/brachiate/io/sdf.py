@@ -60,7 +60,7 @@ def source(data: bytes, path: Path, assets: Mapping[str, bytes], notes: Notes, f
             at = poses[body.name].seen_from(poses.get(parent, _Pose(np.eye(3), np.zeros(3))))
             body.pos, body.quat = at.p, _quaternion(at.R)
             if carrier is not None:
-                _add_joint(body, carrier, poses[body.name], path)
+                _add_joint(body, carrier, poses[body.name], path, result.speeds)
             elif _text(model, "static", "0").lower() not in _TRUE:
                 body.add_freejoint(name="root")
     for joint in closers:
@@ -137,7 +137,7 @@ def _geometry(shape: Element) -> Element | None:
     return Element(solid.tag, values) if solid.tag in ("box", "cylinder", "sphere") else None
 
 
-def _add_joint(body: Any, joint: Element, link: _Pose, path: Path) -> None:
+def _add_joint(body: Any, joint: Element, link: _Pose, path: Path, speeds: dict[str, float]) -> None:
     type_ = _TYPES[joint.get("type", "")]
     if type_ is None:
         return
@@ -159,6 +159,8 @@ def _add_joint(body: Any, joint: Element, link: _Pose, path: Path) -> None:
             new |= {"range": (lower, upper), "limited": True}
         if 0 < effort < _ENDLESS:
             new |= {"actfrcrange": (-effort, effort), "actfrclimited": True}
+        if 0 < (speed := number("limit/velocity", -1.0)) < _ENDLESS:
+            speeds[joint.get("name", "")] = speed
     body.add_joint(**new)
 
 

@@ -37,6 +37,7 @@ class Source:
     name: str = ""
     inertials: dict[str, Inertial] | None = None  # by link, in place of MuJoCo's
     mimics: list[Mimic] = field(default_factory=list)
+    speeds: dict[str, float] = field(default_factory=dict)  # of motors, by joint [rad/s or m/s]
     loops: list[dict[str, Any]] = field(default_factory=list)  # as the builder takes them
     without_broken_meshes: Callable[[], None] | None = None  # takes out what the compiler could not use
 

@@ -24,6 +24,7 @@ from brachiate.io.source import TROUBLE, Mimic, Source, refused
 
 _KEPT = ("link", "joint", "material")
 _DUST = 1e-15  # [m²] inertia per mass that is left of zero by the program that wrote the file, as in iCub's
+_NO_LIMIT = ("inf", "+inf", "infinity", "")
 _SCALAR = ("revolute", "continuous", "prismatic")
 _JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
@@ -45,6 +46,7 @@ def prepared(robot: Element, path: Path, assets: Mapping[str, bytes], notes: Not
                 notes.add("inertias (no solid has them; the nearest that one has was taken)", link)
                 inertials[link] = better
     mimics = _take_mimics(robot, path, notes)
+    speeds = _speeds(robot, path)
     _take_empty_limits(robot, notes)
     meshes.rename()
     _simplify(robot)
@@ -58,7 +60,7 @@ def prepared(robot: Element, path: Path, assets: Mapping[str, bytes], notes: Not
             body.mass, body.inertia, body.ipos, body.iquat = 1.0, (1.0, 1.0, 1.0), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
             body.fullinertia = np.full(6, np.nan)
     spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
-    result = Source(path, spec, notes, robot.get("name", ""), inertials, mimics)
+    result = Source(path, spec, notes, robot.get("name", ""), inertials, mimics, speeds)
     result.without_broken_meshes = lambda: meshes.drop_broken(spec)
     return result
 
@@ -187,6 +189,18 @@ def _take_mimics(robot: Element, path: Path, notes: Notes) -> list[Mimic]:
         multiplier, offset = (float(numbers(mimic, k, d, 1, where)[0]) for k, d in (("multiplier", "1"), ("offset", "0")))
         mimics.append(Mimic(name, of if types[of] != "fixed" else None, multiplier, offset))
     return mimics
+
+
+def _speeds(robot: Element, path: Path) -> dict[str, float]:
+    """Of motors of joints that are one number; files have 0 where nobody filled it in."""
+    speeds = {}
+    for joint in robot.findall("joint"):
+        limit = joint.find("limit")
+        if limit is not None and joint.get("type") in _SCALAR and limit.get("velocity", "inf").strip().lower() not in _NO_LIMIT:
+            speed = float(numbers(limit, "velocity", "", 1, f"{path}: joint {_name(joint)!r}")[0])
+            if speed > 0.0:
+                speeds[_name(joint)] = speed
+    return speeds
 
 
 def _take_empty_limits(robot: Element, notes: Notes) -> None:

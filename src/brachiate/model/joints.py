@@ -88,7 +88,8 @@ class Joint:
         rest: Where the springs are slack, as joint coordinates; quaternions are taken at length one.
         friction: Dry friction [N·m or N].
         armature: Inertia of the rotor, reflected to the joint [kg·m² or kg].
-        effort: Largest torque or force of the motor [N·m or N]; it alone may be infinite.
+        effort: Largest torque or force of the motor [N·m or N]; it and ``speed`` alone may be infinite.
+        speed: At which the motor turns or slides at most [rad/s or m/s].
     """
 
     type: ClassVar[str] = "joint"
@@ -106,6 +107,7 @@ class Joint:
         friction: ArrayLike = 0.0,
         armature: ArrayLike = 0.0,
         effort: ArrayLike = np.inf,
+        speed: ArrayLike = np.inf,
     ) -> None:
         self.elements = tuple(elements)
         self.suffixes = tuple(suffixes)
@@ -122,6 +124,9 @@ class Joint:
         self.friction = self._each(friction, "friction")
         self.armature = self._each(armature, "armature")
         self.effort = self._each(effort, "effort", most=np.inf)
+        self.speed = self._each(speed, "speed", most=np.inf)
+        if not self.speed.all():
+            raise ArgumentError(f"speed of a {self.type} joint: with 0 it never moves. Give what its motor has, or make the joint Fixed().")
 
     def _each(self, value: ArrayLike, what: str, most: float = sys.float_info.max) -> Array:
         if type(value) is float and 0.0 <= value <= most:  # the usual case, and no time to lose
@@ -303,7 +308,7 @@ class Compound(Joint):
         self.parts = tuple(parts)
         self._joints = tuple(joints)
         super().__init__([e for j in joints for e in j.elements], ())
-        for what in ("lower", "upper", "damping", "stiffness", "rest", "friction", "armature", "effort"):
+        for what in ("lower", "upper", "damping", "stiffness", "rest", "friction", "armature", "effort", "speed"):
             setattr(self, what, np.concatenate([getattr(j, what) for j in joints]) if joints else np.zeros(0))
         self.limited = any(j.limited for j in joints)
 

@@ -127,6 +127,11 @@ class Model:
         """Largest torque or force of every coordinate's motor: (nv,) [N·m or N]."""
         return self._gather("effort")
 
+    @cached_property
+    def speed(self) -> Array:
+        """Largest speed of every coordinate's motor: (nv,) [rad/s or m/s]; infinite where there is no limit."""
+        return self._gather("speed")
+
     def _gather(self, what: str) -> Array:
         return doors.frozen(np.concatenate([getattr(link.joint, what) for link in self.links.values()] or [np.zeros(0)]))
 
