@@ -125,7 +125,7 @@ def feet_on_the_ground(done: Filtered) -> dict[str, LinkHistory]:
 
 
 def test_feet_do_not_rub_over_the_ground_as_they_come_down(walked):
-    # Soles that touch while they still move, toes that come down by an edge, or soles right under toe joints: each alone fails this
+    # Fails if soles touch while they still move, and toes come down by an edge: then it is 0.08 m/s
     rubs = [history.slip[history.force[:, 2] > 0.0] for history in feet_on_the_ground(walked).values()]
     assert np.percentile(np.concatenate(rubs), 99) < 0.001  # [m/s]
 
