@@ -13,7 +13,9 @@ from brachiate.clip import turns
 from brachiate.clip.skeleton import Skeleton
 from brachiate.errors import MotionError
 from brachiate.figures.skeletal import grow
+from brachiate.filter.feet import feet_of
 from brachiate.motion.motion import clip_of, motion_of
+from brachiate.transfer.landmarks import landmarks_of
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -159,3 +161,14 @@ def test_bones_of_no_length_are_told():
     (told,) = (guess for guess in motion.guesses if guess.what == "trunk")
     assert told.value == f"short: the body stands {crown(motion):.2f} m tall"
     assert told.why == "its bones say so, and none leads up to Neck; masses are those of a body of 1.80 m"
+
+
+def test_heels_rise_without_soles_that_rub():
+    # About the joint of toes that lie flat; fails if a sole goes as far as that joint: right under it, it stays on the ground and slides
+    model = motion_of(br.moves.make("walk", seconds=1.2)).figure
+    for foot in feet_of(landmarks_of(model)):
+        assert foot.toes is not None
+        up, joint = foot.sole.axes[:, 2], foot.toes.joint
+        raised = turns.matrix(turns.from_vector(np.radians(5.0) * foot.toes.hinge))
+        low = ((foot.sole.hull - joint) @ raised.T @ up).min() - (foot.sole.toe - joint) @ up
+        assert low > 0.0004

@@ -23,6 +23,7 @@ from brachiate.motion.labels import Label, Labels
 from brachiate.motion.motion import Motion, motion_of
 from brachiate.scenes import Scene
 from brachiate.transfer.many import Many
+from brachiate.world.history import LinkHistory
 
 G = 9.81
 ROUND_OFF = 1e-9  # relative, as for all that touches: see tests/scenes/test_contact_laws.py
@@ -115,6 +116,28 @@ def test_nothing_is_in_the_ground(squatted, walked):
     # Measured: 0.01 mm while nobody falls
     assert squatted.run.contacts.depth.max() < 0.002
     assert walked.run.contacts.depth.max() < 0.002
+
+
+def feet_on_the_ground(done: Filtered) -> dict[str, LinkHistory]:
+    """What touched the ground, by link."""
+    touched = done.run.contacts
+    return {pair.partition(" on ")[0].removeprefix("man/"): touched[pair] for pair in touched.pairs if " on floor/" in pair}
+
+
+def test_feet_do_not_rub_over_the_ground_as_they_come_down(walked):
+    # Fails if soles touch while they still move, and toes come down by an edge: then it is 0.08 m/s
+    rubs = [history.slip[history.force[:, 2] > 0.0] for history in feet_on_the_ground(walked).values()]
+    assert np.percentile(np.concatenate(rubs), 99) < 0.001  # [m/s]
+
+
+def test_feet_come_down_in_time(walk, walked):
+    on_ground, late = feet_on_the_ground(walked), []
+    for stance in walk.stances:
+        if stance.link.endswith("foot") and stance.start > 30:
+            bears = on_ground[stance.link].force[stance.start - 30 : stance.start + 30, 2] > 20.0
+            late.append(walk.dt * (int(np.argmax(bears)) - 30))
+    assert len(late) > 2
+    assert np.abs(late).max() < 0.008
 
 
 def test_the_same_comes_out_again(squat, squatted):

@@ -12,7 +12,7 @@ from brachiate import moves
 from brachiate.filter.body import Body
 from brachiate.filter.book import CORNERS, NEVER
 from brachiate.filter.clean import clean
-from brachiate.filter.controller import FREE, MAY, add_rays, along_ground
+from brachiate.filter.controller import FREE, SHOULD, add_rays, along_ground
 from brachiate.filter.filter import FIGURE, world_of
 from brachiate.filter.footwork import begin, lead, note
 from brachiate.filter.legs import Footwork
@@ -139,8 +139,8 @@ def test_a_foot_that_leaves_late_keeps_its_offset(steps):
     assert np.abs(G.offset[0]).max() < 1e-9
 
 
-@pytest.mark.parametrize(("k", "may"), [(280, False), (296, True)])
-def test_what_touches_just_before_its_time_has_landed(steps, k, may):
+@pytest.mark.parametrize(("k", "down"), [(280, False), (297, True)])
+def test_a_foot_comes_down_just_before_its_time(steps, k, down):
     # The left foot lands at frame 300. Fails if it has to wait: what hits the ground then bounces, and stands later still.
     world = world_of(steps.reference)
     settings = FilterSettings()
@@ -154,7 +154,7 @@ def test_what_touches_just_before_its_time_has_landed(steps, k, may):
     G.stands[steps.leg[left]] = G.settled[steps.leg[left]] = 0
     lead(K, steps.room, G, k)
     corners = K.may[CORNERS * left : CORNERS * left + 4].tolist()
-    assert corners == [MAY if may else FREE] * 2 + [FREE] * 2  # by its heels, as it will
+    assert corners == [SHOULD if down else FREE] * 2 + [FREE] * 2  # by its heels, as it will
 
 
 @pytest.mark.parametrize("slope", [0.0, 0.2])

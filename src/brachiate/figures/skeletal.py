@@ -43,6 +43,7 @@ LINKS: Mapping[str, str] = {
     "wrist": "hand",
 }  # fmt: skip
 HINGED = ("knee", "elbow", "toe", "wrist")
+BEHIND = 0.006  # of the body's size: soles end so far behind toe joints; right under these they would rub over the ground as heels rise
 TOE_DAMPING = 0.2  # [N·m·s/rad] flesh: without it toes, which weigh next to nothing, spin when a foot slaps down
 RADII: Mapping[str, float] = {"hip": 0.055, "knee": 0.038, "shoulder": 0.038, "elbow": 0.029, "wrist": 0.022, "clavicle": 0.04}  # [m]
 
@@ -373,7 +374,7 @@ class _Plant:
         segment = b.segment("foot")
         apart = toe is not None and toe in self.names and not isinstance(self.joints[toe], Fixed)
         thick, wide = 0.018 * b.size, 0.082 * b.size
-        ends = (-b.heel, ball if apart else length - b.heel)
+        ends = (-b.heel, ball - BEHIND * b.size if apart else length - b.heel)
         box = Box(
             size=np.array((ends[1] - ends[0], wide, thick)),
             position=frame @ (0.5 * (ends[0] + ends[1]), 0.0, thick / 2 - depth),

@@ -88,6 +88,8 @@ HOVERS = 3.0  # times as far above the ground as what touches bears still, if it
 SINKS = 0.04  # [s] in which it does
 FASTER = 2.0  # steps in which a motor may come to its largest speed
 BRISK = 2000.0  # [rad/s²] no joint speeds up more: what is slower by that for so many steps need not be looked at
+FIRM = 0.2  # of the fastest a corner comes down at least: so it touches firmly
+GENTLY, NEVER = 2.0, 4.0  # by which what comes near brakes: evenly, until it is there; damped critically, so that it does not get there
 UPRIGHT = 0.5  # cosine: what faces farther from up or down is a wall, which no sole is to stand on
 SLIGHT = 0.1  # [m/s²] along the ground, by which a body at rest pushes somewhere rather than nowhere
 SOLE = 0.1  # [m] by which turning counts as moving, of what stands
@@ -419,28 +421,52 @@ def stand(T, W, K, P, Gm, A, S, a):
                 add_rays(T, W, K, P, a, first, second, middle + (1.0 - inset) * d, R, push, K.gain[CONE] * S.friction[A.pair[a]])
         hold(T, W, K, P, first, second, middle, R, way, bearing if far > 0.005 else 1, above / bearing)
     if bearing < 3:
+        coming, middle, soon = 0, Vec3(0.0, 0.0, 0.0), K.gain[CLOSING]
         for j in range(n):
             if not mask & (1 << j):
                 x, y = A.V[a, j, 0], A.V[a, j, 1]
                 p = point + x * R.x + y * R.y
                 gap = A.gap[a, 0] + A.gap[a, 1] * x + A.gap[a, 2] * y
-                approach(T, W, K, P, first, second, limb, p, R.z, gap)
+                left = approach(T, W, K, P, first, second, limb, p, R.z, gap, bearing)
+                if left < K.gain[CLOSING]:
+                    coming, middle, soon = coming + 1, middle + p, min(soon, left)
+        if coming > 0:
+            come_to_rest(T, W, K, P, first, second, (1.0 / coming) * middle, R, soon)
 
 
 @kernel
-def approach(T, W, K, P, first, second, limb, p, normal, gap):
-    """A row for a corner that is not on the ground: it must not run into it, and comes down where it should bear."""
+def approach(T, W, K, P, first, second, limb, p, normal, gap, bearing):
+    """A row for a corner that is not on the ground: it comes down where it should bear, and else does not run into it.
+
+    A sole of which nothing bears keeps off the ground until it should: it would rub over it. Returns how long a corner that
+    should bear takes to touch [s].
+    """
     v2, a2, _, _ = moves(T, W, second, p)
     v1, a1, _, _ = moves(T, W, first, p)
     speed, drift = normal @ (v2 - v1), normal @ (a2 - a1)
-    if limb >= 0 and abs(normal.z) >= UPRIGHT and duty(T, W, K, limb, p) == SHOULD:
-        soon = K.gain[CLOSING]
-        wish = (-min(gap / soon, K.gain[TOUCHDOWN]) - speed) / soon
+    what = MAY if limb < 0 else FREE if abs(normal.z) < UPRIGHT else duty(T, W, K, limb, p)
+    if what == SHOULD:
+        soon, most = K.gain[CLOSING], K.gain[TOUCHDOWN]
+        wish = (-min(max(gap / soon, FIRM * most), most) - speed) / soon
         relative_point(T, W, P, EQUAL, first, second, p, normal, wish - drift, 1.0 / K.gain[CLOSING_WEIGHT])
-    else:
-        ahead = K.gain[AHEAD]
-        least = min(-2.0 * (gap + ahead * speed) / (ahead * ahead), 200.0)
-        relative_point(T, W, P, AT_LEAST, first, second, p, normal, least - drift, 1e-6)
+        return gap / max(-speed, 1e-9)
+    ahead = K.gain[AHEAD]
+    stiff = NEVER if what == FREE or (limb >= 0 and bearing == 0) else GENTLY
+    least = min(-stiff * (gap + ahead * speed) / (ahead * ahead), 200.0)
+    relative_point(T, W, P, AT_LEAST, first, second, p, normal, least - drift, 1e-6)
+    return 1e300
+
+
+@kernel
+def come_to_rest(T, W, K, P, first, second, p, R, soon):
+    """Rows for what is about to touch, at p: by then it does not move along the ground, as what hardly bears has hardly any friction."""
+    v2, a2, w2, alpha2 = moves(T, W, second, p)
+    v1, a1, w1, alpha1 = moves(T, W, first, p)
+    rate, give = 1.0 / max(soon, 0.5 * K.gain[CLOSING]), 1.0 / K.gain[CLOSING_WEIGHT]
+    wish, turn = -rate * (v2 - v1) - (a2 - a1), -rate * (w2 - w1) - (alpha2 - alpha1)
+    relative_point(T, W, P, EQUAL, first, second, p, R.x, R.x @ wish, give)
+    relative_point(T, W, P, EQUAL, first, second, p, R.y, R.y @ wish, give)
+    relative_turn(T, W, P, first, second, R.z, R.z @ turn, give / (SOLE * SOLE))
 
 
 @kernel
@@ -651,7 +677,8 @@ def lead_limb(T, W, Wr, K, P, m):
         d = R @ logarithm(quaternion_of(compose(transpose(R), Rr)))
         turn = motion(Wr.A, i).w + kd * (motion(Wr.V, i).w - motion(W.V, i).w) + kp * d - at_zero(W, i).w
         give = 1.0 / K.turn[m]
-        for c in range(3):
-            u = axis(c)
+        hangs = T.parent[i] >= 0 and K.limb_of[T.parent[i]] >= 0  # toes turn about their joint alone: all else is the foot's
+        for c in range(T.dof[i + 1] - T.dof[i] if hangs else 3):
+            u = motion(W.S, T.dof[i] + c).w if hangs else axis(c)
             at = new_row(P, EQUAL, u @ turn, give, 0)
             add_turn(T, W, P.C, at, P.count[STRIDE], i, u, 1.0)

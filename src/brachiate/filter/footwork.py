@@ -14,7 +14,6 @@ from brachiate.filter.book import (
     FLAT_WEIGHT,
     FOOT_TURN_WEIGHT,
     FOOT_WEIGHT,
-    FREEZE,
     LATE,
     LYING,
     NEVER,
@@ -25,7 +24,7 @@ from brachiate.filter.book import (
     SWERVE,
     set_bits,
 )
-from brachiate.filter.controller import FREE, MAY, SHOULD
+from brachiate.filter.controller import CLOSING, FREE, MAY, SHOULD
 from brachiate.filter.optimizer import RAYS
 from brachiate.kinematics import origin_of
 from brachiate.spatial import Vec3, put_vec3, rotation, vec3, vec3_at
@@ -91,15 +90,19 @@ def lead(K, S, G, k):
             may = 0
         if fall or (on and G.relieved[leg] == 0) or (bears > 0 and G.settled[leg] == 0):
             may = every
-        if not on and S.until[at] <= (G.gain[EARLY] if S.long_flight[k] == 1 else G.gain[FREEZE]):  # what touches now has landed
+        if not on and S.long_flight[k] == 1 and S.until[at] <= G.gain[EARLY]:
             there = S.bears[min(k + int(S.until[at] / dt) + 1, S.frames[0] - 1) * m + n]
             may |= there if there > 0 else every
+        if not on and S.until[at] <= K.gain[CLOSING]:  # so that it is down in time
+            bears |= S.bears[min(k + int(S.until[at] / dt + 0.5), S.frames[0] - 1) * m + n]
         for j in range(corners):
             K.may[CORNERS * n + j] = SHOULD if (bears >> j) & 1 else MAY if (may >> j) & 1 else FREE
         K.lead[n] = K.turn[n] = 0.0
         for i in range(3):
             K.offset[n, i] = K.drift[n, i] = K.swerve[n, i] = 0.0
         if S.leads[n] == 0:
+            # Toes come down flat: their joint is above the sole, so what touches by an edge would have to slide to lie down
+            K.turn[n] = G.gain[FOOT_TURN_WEIGHT] if K.stands[n] <= EDGE else 0.0
             continue
         if G.stands[leg]:
             put_vec3(K.offset, n, on_ground(S, vec3(G.offset, leg) + vec3(S.moved, at)))

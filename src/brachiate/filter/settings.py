@@ -74,7 +74,8 @@ class FilterSettings:
         margin: [m] from so far on the ground is seen
 
     When feet come and go:
-        closing: [s] in which a corner that should bear comes down; touchdown: [m/s] at most
+        closing: [s] in which a corner that should bear comes down, from so long before its time on, and comes to rest along the ground;
+            touchdown: [m/s] at most
         look: [s] a corner that touches bears if it will have to within this time
         late: [m/s] a foot that should stand and does not goes down faster by this
         early: [s] before its time a foot may stand after a flight longer than long_flight [s]
