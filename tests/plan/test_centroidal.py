@@ -524,3 +524,14 @@ def test_refuses_planners_that_make_no_sense():
         PlanSettings(centre=0.0)
     with pytest.raises(ArgumentError, match="friction_share must be at most 1"):
         PlanSettings(friction_share=1.5)
+
+
+def test_what_carries_is_as_high_as_what_is_under_the_body():
+    # A seat under the centre of mass, and feet far ahead on the ground. Fails if all heights count alike: 0.3 m.
+    planner = standing()
+    seat, O = foot_points(0.0, 0.0) + np.array((0.0, 0.0, 0.6)), planner.outlook
+    for k in range(len(O.h)):
+        put_patch(O, k, 0, seat)
+        put_patch(O, k, 1, foot_points(0.6, 0.0))
+    plan = planner.solve([0.04, 0.0, HEIGHT], [0.0, 0.0, 0.0])
+    assert plan.pressure[:, 2] == pytest.approx(0.6, abs=0.05)

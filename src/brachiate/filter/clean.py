@@ -119,7 +119,7 @@ def clean(
     level.lay_steps(q)
     poses, feet, spots = many.poses(q), feet_of(marks), spots_of(figure)
     bodies = {body for foot in feet for body in foot.bodies}
-    stays, wander = stays_of(labels, spots, bodies, watched, grid.knots)
+    stays, wander = stays_of(figure, labels, spots, bodies, watched, grid.knots)
     rise = np.gradient(level.point(_centre(figure, watched))[:, 2], grid.knots)
     stood = _stood(feet, labels, spots, bodies, watched, grid, rise, way, given is None)
     soles = [Sole(foot, poses, grid.knots) for foot in feet]
@@ -140,8 +140,8 @@ def clean(
     if onto is not None or stepped:
         q = level.moved(q, grid.knots)
         poses = many.poses(q)
-    q = posture(marks, grid.knots, q, poses, feet, steps, [stay.pin for stay in stays])
-    stays, lost = kept(stays, many.poses(q))
+    q = posture(marks, grid.knots, q, poses, feet, steps, [pin for stay in stays for pin in stay.pins])
+    stays, lost = kept(stays, many.poses(q), grid.knots)
 
     moved = moved_by(figure, many, level.moved(level.there(own, grid.knots), grid.knots), q, grid.knots)
     moments = Course(figure, grid.knots, level.back(steady(figure, q))).at(grid.times)

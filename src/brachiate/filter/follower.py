@@ -40,7 +40,8 @@ class Follower:
         self.body, self.ahead, self.settings, self.dt = body, ahead, settings, dt
         self.preview = Preview(ahead, body, settings, height, intervals_for(settings.preview), blind, k)
         legs = len(self.preview.feet.room.stands)
-        self.catcher = Catcher(ahead, self.preview, body, settings, height, dt) if settings.rescue > 0.0 and legs > 1 else None
+        steps = legs > 1 and legs == self.preview.legs  # who sits at times does not step elsewhere with that
+        self.catcher = Catcher(ahead, self.preview, body, settings, height, dt) if settings.rescue > 0.0 and steps else None
         self._recall = recall
         self._planned, self._standing = -1, self._carrying
         self.blame: Blame | None = None  #: why it gave up

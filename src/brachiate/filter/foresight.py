@@ -9,7 +9,7 @@ from brachiate.filter.book import BEARING, BLIND, CORNERS, FREEZE, HOME, LYING, 
 from brachiate.filter.controller import is_held
 from brachiate.filter.footwork import on_ground, place_of
 from brachiate.plan.outlook import FLIGHT, HELD, PATCHES, POINTS, STANDS
-from brachiate.spatial import put_vec3, vec3, vec3_at
+from brachiate.spatial import Vec3, put_vec3, vec3, vec3_at
 
 DOWN = 0.04  # [s] it takes a foot that stands to come down with the rest of its sole
 FEWEST = 3  # intervals of a plan, at the end of a reference
@@ -65,6 +65,9 @@ def lay_out(T, W, K, S, G, O, k, N, feet):
         O.slack[j] = S.slack[i]
         for leg in range(feet):
             O.weight[j, leg] = S.share[i * l + leg]
+        for leg in range(feet, l):  # what cannot step stays where it has come to stand
+            if G.stands[leg] and S.stance[i * l + leg] <= G.stance[leg]:
+                put_vec3(O.centre, j, vec3(O.centre, j) + S.share[i * l + leg] * vec3(G.offset, leg))
     for j in range(N):
         O.h[j] = G.nodes[j + 1] - G.nodes[j]
         i = frame_at(S, k, G.nodes[j + 1] - 0.5 * O.h[j])
@@ -94,6 +97,7 @@ def lay_patches(T, W, K, S, G, O, k, i, j, feet):
         if p >= PATCHES:
             continue
         at = k * l + leg
+        off = vec3(G.offset, leg) if foot >= 0 else Vec3(0.0, 0.0, 0.0)
         # If nobody knows when it will land, it may have
         lands = i < k + S.until[at] / S.step[0] if S.until[at] < NEVER else S.soon[k * m + n] > 0
         stays = G.stands[leg] and not S.on[at] and lands
@@ -102,14 +106,14 @@ def lay_patches(T, W, K, S, G, O, k, i, j, feet):
         if j == 0 or (bears == 0 and stays) or coming:
             if K.stands[n]:
                 for c in range(min(G.bearing_count[n], POINTS - before)):
-                    put_point(O, j, p, count, vec3(G.bearing, BEARING * n + c) - vec3(G.offset, leg))
+                    put_point(O, j, p, count, vec3(G.bearing, BEARING * n + c) - off)
                     count += 1
         elif bears > 0:
             here = S.stance[i * l + leg] <= G.stance[leg] and G.stands[leg]
             for c in range(S.corners[n]):
                 if (bears >> c) & 1 and count < POINTS:
                     if here:
-                        put_point(O, j, p, count, place_of(T, W, K, n, c) - vec3(G.offset, leg))
+                        put_point(O, j, p, count, place_of(T, W, K, n, c) - off)
                     else:
                         put_point(O, j, p, count, vec3(S.places, CORNERS * (i * m + n) + c) + vec3(S.moved, i * l + leg))
                     count += 1

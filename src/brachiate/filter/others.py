@@ -1,49 +1,40 @@
-"""What stays in its place beside feet: hands that hold or lean, knees, the seat; each by one point.
+"""What stays in its place beside feet: hands that hold or lean, and knees, each by one point; and what sits, by an area.
 
 A hand that wanders though it holds, as on a rope, does so by a point beyond it that stays: see :mod:`brachiate.support.swing`.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from brachiate.clip.clip import Guess
 from brachiate.doors import Array
 from brachiate.filter.posture import Pin
+from brachiate.filter.seats import grouped, is_seat, seat_of
+from brachiate.filter.stays import SHORTEST, STILL, Stay
+from brachiate.model.model import Model
 from brachiate.motion.labels import Label, Labels
-from brachiate.support.parts import HANDS, SEAT
+from brachiate.support.parts import HANDS
 from brachiate.support.spots import Spots
 from brachiate.support.swing import pivot_of
 from brachiate.transfer.landmarks import Point
 from brachiate.transfer.many import Poses
 
-LIMBS = (*HANDS, *SEAT, "forearm", "elbow", "shank", "shin", "knee")  # trunk and head lie rather than stand
+LIMBS = (*HANDS, "forearm", "elbow", "shank", "shin", "knee")  # trunk and head lie rather than stand
 STRAYS = {"stands": 0.06, "holds": 0.12}  # [m] what wanders farther from its place does not stay
-SHORTEST = 0.1  # [s] for which it stays at least
-STILL = 0.02  # [m/s] what is slower than this is still
 
 
-class Stay(NamedTuple):
-    """A label that is kept in one place."""
-
-    label: Label
-    link: str
-    start: int
-    end: int
-    pin: Pin
-    R: Array  # (3, 3) of the body then, about
-
-
-def stays_of(labels: Labels, spots: Spots, feet: set[int], poses: Poses, times: Array) -> tuple[list[Stay], list[Guess]]:
+def stays_of(model: Model, labels: Labels, spots: Spots, feet: set[int], poses: Poses, times: Array) -> tuple[list[Stay], list[Guess]]:
     """What of the labels stays in its place, beside the bodies of feet; and what does not. In poses their ground is at z = 0."""
     floor = labels.ground.height or 0.0
-    stays, wander = [], []
+    stays, wander, sits = [], [], []
     for label in labels.contacts:
         part = spots.parts.index(label.part)
         mine = np.flatnonzero(spots.part == part)
         if int(spots.body[mine[0]]) in feet:
+            continue
+        if label.how == "stands" and is_seat(label.part, spots.links[part]):
+            sits.append(label)
             continue
         limb = any(word in f"{label.part} {spots.links[part]}".lower() for word in LIMBS)
         start, end = (int(k) for k in np.searchsorted(times, (label.start - 1e-9, label.end + 1e-9)))
@@ -52,6 +43,10 @@ def stays_of(labels: Labels, spots: Spots, feet: set[int], poses: Poses, times: 
             wander.append(label)
         else:
             stays.append(stay)
+    for group in grouped(sits):
+        seat = seat_of(model, group, spots, poses, times, floor)
+        stays += seat
+        wander += [label for label in group if label not in [stay.label for stay in seat]]
     parts = dict.fromkeys(label.part for label in wander)
     why = "they touch for too short a time, or wander: kept as labels, with no place of their own"
     return stays, [Guess("no stance", ", ".join(parts), why, "contacts")] if parts else []
@@ -83,8 +78,10 @@ def _stay(
         at, place, strays = pivot.at, pivot.place, pivot.away.max() > STRAYS["holds"]
     if times[end - 1] - times[start] < SHORTEST or strays:
         return None
-    on = np.zeros(len(times), bool)
-    on[frames] = True
+    bears = np.zeros((len(times), 1), bool)
+    bears[frames] = True
     middle = R[int(np.argmax(weight))]
     # A ball bears by its lowest point, which is another one as it rolls: the one of when it is most at rest stays
-    return Stay(label, link, start, end, Pin(Point(body, at - up * middle[2]), on, place - (0.0, 0.0, up)), middle)
+    corner, place = at - up * middle[2], place - (0.0, 0.0, up)
+    pin = Pin(Point(body, corner), bears[:, 0], place)
+    return Stay(label, link, body, start, end, corner[None], bears, middle, place - middle @ corner, (pin,))

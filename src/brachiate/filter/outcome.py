@@ -12,9 +12,10 @@ from brachiate.clip.clip import Guess
 from brachiate.doors import Array
 from brachiate.filter.feet import Foot, in_link
 from brachiate.filter.frames import Grid, Level
-from brachiate.filter.others import Stay
 from brachiate.filter.reference import Moved, Stance
+from brachiate.filter.seats import settled
 from brachiate.filter.stances import Standing
+from brachiate.filter.stays import Stay
 from brachiate.filter.steps import Steps
 from brachiate.filter.treads import toes_of
 from brachiate.model.model import Model
@@ -27,11 +28,12 @@ LOOSE = 0.002  # [m] a point that is kept in its place is no farther from it
 BRIEF = 0.05  # [s] for which a part of a foot bears at least
 
 
-def kept(stays: list[Stay], poses: Poses) -> tuple[list[Stay], list[Guess]]:
+def kept(stays: list[Stay], poses: Poses, times: Array) -> tuple[list[Stay], list[Guess]]:
     """What could be kept in its place, and what could not: arms and trunk cannot follow everything that lies on the ground."""
     kept, lost = [], []
     for stay in stays:
-        away = np.linalg.norm(poses.point(*stay.pin.point) - stay.pin.place, axis=1)[stay.pin.on].max()
+        off = [np.linalg.norm(poses.point(*pin.point) - pin.place, axis=1)[pin.on].max(initial=0.0) for pin in stay.pins]
+        away, stay = max(off, default=0.0), stay if stay.seat is None else settled(stay, stay.seat, poses, times)
         (kept if away < LOOSE else lost).append(stay)
     parts = ", ".join(f"{stay.label.part} ({stay.label.start:.2f}-{stay.label.end:.2f} s)" for stay in lost)
     return kept, [
@@ -69,12 +71,9 @@ def stances_of(
                     frames = stance.start + a, stance.start + b
                     found.append(_stance(model, grid, frame, link, frames, corners, bears, R, x, "stands", stance.level))
     for stay in stays:
-        at = stay.pin.point.at
-        x = stay.pin.place - stay.R @ at
-        bears = np.ones((len(grid.knots), 1), bool)
-        span = stay.start, stay.end
-        level = float(stay.pin.place[2])
-        found.append(_stance(model, grid, frame, stay.link, span, at[None], bears, stay.R, x, stay.label.how, level))
+        level = float((stay.x + stay.corners @ stay.R.T)[:, 2].mean())
+        for a, b in runs(np.asarray(stay.bears.any(axis=1))):
+            found.append(_stance(model, grid, frame, stay.link, (a, b), stay.corners, stay.bears, stay.R, stay.x, stay.label.how, level))
     return tuple(sorted(found, key=lambda stance: (stance.start, stance.link)))
 
 

@@ -56,10 +56,11 @@ class Preview:
         room = ahead.rooms[0]
         assert isinstance(room, Ahead)
         gravity, mass = -float(body.world.gravity[2]), body.figure.model.mass
+        self.legs = len(np.unique(room.leg[room.leads == 1]))  #: that are led: all others land where they do
         self.planner = Planner(
             mass,
             height=height,
-            feet=min(len(room.span_count), FEET),
+            feet=min(self.legs, FEET),
             intervals=len(lengths),
             gravity=gravity,
             settings=settings.plan,

@@ -15,6 +15,7 @@ from brachiate.doors import Array
 from brachiate.filter.book import CORNERS, NEVER, Ahead
 from brachiate.filter.lying import lying, wandering
 from brachiate.filter.reference import Reference, Stance
+from brachiate.filter.seats import is_seat
 from brachiate.filter.survey import Whole, survey
 from brachiate.filter.treads import room_on
 from brachiate.model.data import Data
@@ -230,10 +231,19 @@ def ahead_of(arrays: Mapping[str, ArrayLike]) -> Ahead:
 
 
 def _soles(reference: Reference, stances: tuple[Stance, ...]) -> tuple[Sole, ...]:
-    corners = {stance.link: stance.corners for stance in sorted(stances, key=lambda s: -len(s.corners))}  # feet first, then single points
+    """Feet first, then single points, and what sits last: all of that is one leg, which nobody leads, as hips are where the body is."""
+    order = sorted(stances, key=lambda s: (is_seat("", s.link), -len(s.corners)))
+    corners = {stance.link: stance.corners for stance in order}
     parent = {link: str(reference.figure.links[link].parent) for link in corners}
     legs: dict[str, int] = {}
+    sits = [link for link in corners if is_seat("", link)]
     for link in corners:
-        if len(corners.get(parent[link], ())) < 2:  # toes are of their foot, but a foot is not of the shank that kneels at times
+        # Toes are of their foot, but a foot is not of the shank that kneels at times, nor that of the thigh
+        if link in sits[:1] or (link not in sits and (parent[link] in sits or len(corners.get(parent[link], ())) < 2)):
             legs[link] = len(legs)
-    return tuple(Sole(link, legs[link if link in legs else parent[link]], points, link in legs) for link, points in corners.items())
+    if sits:
+        legs |= dict.fromkeys(sits, legs[sits[0]])
+    return tuple(
+        Sole(link, legs[link if link in legs else parent[link]], points, link in legs and link not in sits)
+        for link, points in corners.items()
+    )

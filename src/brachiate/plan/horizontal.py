@@ -224,7 +224,7 @@ def lay_interval(W, O, P, S, k):
     if O.how[k] == HELD:
         lay_held(W, O, S, at, k)
     else:
-        count, ground = collect(O, P, k)
+        count, ground = collect(O, P, k, W.least_height[0])
         over = height_over(W, P, k, h, ground)
         f = max(P.up[k] + W.gravity[0], 0.02 * W.gravity[0])
         P.s[k] = f / over

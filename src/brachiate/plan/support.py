@@ -8,22 +8,38 @@ from brachiate.compiled import kernel
 from brachiate.plan.outlook import PATCHES
 
 SAME = 1e-9  # [m] points this close are one
+SHARP = 4e-4  # [m²] points that are no farther apart than the root of this say nothing of slopes
 
 
 @kernel
-def collect(O, P, k):
-    """List the points that bear in an interval, at the offsets assumed. Returns how many, and the mean of their heights."""
-    count, height = 0, 0.0
+def collect(O, P, k, alike):
+    """List the points that bear in an interval, at the offsets assumed. Returns how many, and how high what carries the body is.
+
+    That is the mean of their heights, if these are ``alike`` [m]. Of a seat that is high and feet that are low that carries more which is
+    nearer to being under the body: it is then the height, under the centre of mass, of the plane that comes nearest to all of them.
+    """
+    count, mean, least, most = 0, 0.0, math.inf, -math.inf
     for j in range(PATCHES):
         f = O.foot[k, j]
         for i in range(O.points[k, j]):
-            x, y = O.patch[k, j, i, 0], O.patch[k, j, i, 1]
+            x, y, z = O.patch[k, j, i, 0], O.patch[k, j, i, 1], O.patch[k, j, i, 2]
             if f >= 0:
                 x, y = x + P.held[f, 0], y + P.held[f, 1]
             P.x[count], P.y[count], P.owner[count] = x, y, f
-            height += O.patch[k, j, i, 2]
+            mean, least, most = mean + z, min(least, z), max(most, z)
             count += 1
-    return count, height / count
+    mean /= count
+    if most - least < alike:
+        return count, mean
+    mx, my = middle(P, count)
+    xx, xy, yy, xz, yz, n = count * SHARP, 0.0, count * SHARP, 0.0, 0.0, 0
+    for j in range(PATCHES):
+        for i in range(O.points[k, j]):
+            x, y, z = P.x[n] - mx, P.y[n] - my, O.patch[k, j, i, 2] - mean
+            xx, xy, yy, xz, yz, n = xx + x * x, xy + x * y, yy + y * y, xz + x * z, yz + y * z, n + 1
+    x, y = 0.5 * (O.centre[k, 0] + O.centre[k + 1, 0]) - mx, 0.5 * (O.centre[k, 1] + O.centre[k + 1, 1]) - my
+    height = mean + ((yy * xz - xy * yz) * x + (xx * yz - xy * xz) * y) / (xx * yy - xy * xy)
+    return count, min(max(height, least), most)
 
 
 @kernel

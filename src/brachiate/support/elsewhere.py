@@ -29,6 +29,8 @@ LACKING = 0.2  # of the weight: what is lacking if something else must carry
 LASTING = 0.25  # [s] and for how long
 AWHILE = 0.15  # [s] what stays at least as long
 SWAYS = 0.05  # [m] how far the point wanders that something swings about, before it does and after
+RESTS = 0.03  # [m] how far above or below its place something is that is sat by
+RAISED = 0.77  # cosine: thighs that are farther from straight down than this are those of somebody who sits
 
 
 class _Stay(NamedTuple):
@@ -43,6 +45,7 @@ class _Stay(NamedTuple):
 def stays_of(track: Track, ground: Ground) -> list[_Stay]:
     """Everything that stays in its place for a while, on the ground or not."""
     found = []
+    seat = parts_of(track, SEAT)
     for p in range(len(track.spots.parts)):
         mine = np.flatnonzero(track.spots.part == p)
         speed = np.linalg.norm(track.speed[:, mine], axis=2).min(axis=1)
@@ -53,6 +56,8 @@ def stays_of(track: Track, ground: Ground) -> list[_Stay]:
         for first, last in spells(track.times, still, AWHILE):
             span = slice(first, last + 1)
             near = np.linalg.norm(place[span] - np.median(place[span], axis=0), axis=1) < np.where(height[span] < LOW, 3.0, 1.0) * PLACE
+            if p in seat:  # who is about to sit is slow, too
+                near &= np.abs(height[span] - np.median(height[span])) < RESTS
             for start, end in spells(track.times[span], near, AWHILE):
                 level = float(np.median(height[first + start : first + end + 1]))
                 found.append(_Stay(p, first + start, first + end, level))
@@ -106,16 +111,18 @@ def _choices(track: Track, ground: Ground, stays: Sequence[_Stay], span: slice, 
     hands, feet, seat = (set(parts_of(track, words)) for words in (HANDS, FEET, SEAT))
     others = set(range(len(track.spots.parts))) - hands - feet - seat
     held, stood = (hands, "holds", -np.inf, np.inf), (feet, "stands", -np.inf, np.inf)
+    # What can only push says more than what could pull as well: who sits need not hold
+    sat = [[(seat, "stands", -np.inf, np.inf)]] if _sits(track, sorted(seat), span) else []
     swinging = list(_swinging(track, ground, sorted(hands), span, OVERHEAD * top)) if hangs else []
     through = any(stay.part in hands and stay.start <= span.start and stay.end >= span.stop - 1 for stay in stays)
     if swinging and not through and not any(stay.part in feet for stay in stays):
         yield swinging
     for kinds in (
         [(hands, "holds", OVERHEAD * top, np.inf)],
+        *sat,
         [stood],
         [held, stood],
         [(hands | others, "stands", -np.inf, LOW)],
-        [(seat, "stands", -np.inf, np.inf)],
         [(hands, "stands", -np.inf, np.inf)],
         [held],
         [(others, "stands", -np.inf, middle)],
@@ -134,6 +141,26 @@ def _choices(track: Track, ground: Ground, stays: Sequence[_Stay], span: slice, 
             ]
     if swinging:
         yield swinging
+
+
+def _sits(track: Track, seat: Sequence[int], span: slice) -> bool:
+    """Whether thighs are raised, all of them, for most of a span of frames."""
+    bodies = dict.fromkeys(int(track.spots.body[track.spots.part == part][0]) for part in seat)
+    parent = track.model.tree.parent
+    thighs = [body for body in bodies if any(above in bodies for above in _ancestors(parent, body))]
+    if not thighs:
+        return False
+    down = []
+    for body in thighs:
+        for knee in np.flatnonzero(parent == body):
+            way = track.joint[span, knee] - track.joint[span, body]
+            down.append(-way[:, 2] / np.maximum(np.linalg.norm(way, axis=1), 1e-9))
+    return bool(down) and bool(np.median(down, axis=1).max() < RAISED)
+
+
+def _ancestors(parent: Array, body: int) -> Iterator[int]:
+    while (body := int(parent[body])) >= 0:
+        yield body
 
 
 def _swinging(track: Track, ground: Ground, hands: Sequence[int], span: slice, lowest: float) -> Iterator[Label]:
