@@ -93,7 +93,7 @@ GENTLY, NEVER = 2.0, 4.0  # by which what comes near brakes: evenly, until it is
 UPRIGHT = 0.5  # cosine: what faces farther from up or down is a wall, which no sole is to stand on
 SLIGHT = 0.1  # [m/s²] along the ground, by which a body at rest pushes somewhere rather than nowhere
 SOLE = 0.1  # [m] by which turning counts as moving, of what stands
-FREE, MAY, SHOULD = range(3)  # what a corner of a sole does about the ground
+FREE, LATER, MAY, SHOULD = range(4)  # what a corner of a sole does about the ground; LATER: it keeps off, but bears if it touches
 LOOSE, REACHES, HOLDS = range(3)  # what a point does about that which it is to hold
 
 
@@ -119,7 +119,7 @@ class Control(NamedTuple):
     drift: Rows3  # (m, 3) [m/s] rate of that
     swerve: Rows3  # (m, 3) [m/s²] more acceleration than the reference's
     corner: Rows3  # (8 m, 3) [m] of its sole, body axes
-    may: Ints  # (8 m,) FREE, MAY or SHOULD; -1 behind the last one
+    may: Ints  # (8 m,) FREE, LATER, MAY or SHOULD; -1 behind the last one
     limb_of: Ints  # (nb,) which limb a body is, -1 for none
     grip: Ints  # (g,) LOOSE, REACHES for its place, or HOLDS: it is connected there
     grip_body: Ints  # (g,) whose
@@ -326,7 +326,7 @@ def relative_turn(T, W, P, first, second, axis, want, give):
 
 @kernel
 def duty(T, W, K, limb, p):
-    """What is wished of a limb at a point of the world, as of the corner of its sole that is nearest: FREE, MAY bear, or SHOULD."""
+    """What is wished of a limb at a point of the world, as of the corner of its sole that is nearest: FREE, LATER, MAY bear, or SHOULD."""
     i = K.limb[limb]
     x = unrotate(rotation(W.R, i), p - origin_of(T, W, i) - vec3(W.x, i))
     best, found = 1e300, FREE
@@ -427,7 +427,7 @@ def stand(T, W, K, P, Gm, A, S, a):
                 x, y = A.V[a, j, 0], A.V[a, j, 1]
                 p = point + x * R.x + y * R.y
                 gap = A.gap[a, 0] + A.gap[a, 1] * x + A.gap[a, 2] * y
-                left = approach(T, W, K, P, first, second, limb, p, R.z, gap, bearing)
+                left = approach(T, W, K, P, first, second, limb, p, R.z, gap)
                 if left < K.gain[CLOSING]:
                     coming, middle, soon = coming + 1, middle + p, min(soon, left)
         if coming > 0:
@@ -435,11 +435,10 @@ def stand(T, W, K, P, Gm, A, S, a):
 
 
 @kernel
-def approach(T, W, K, P, first, second, limb, p, normal, gap, bearing):
+def approach(T, W, K, P, first, second, limb, p, normal, gap):
     """A row for a corner that is not on the ground: it comes down where it should bear, and else does not run into it.
 
-    A sole of which nothing bears keeps off the ground until it should: it would rub over it. Returns how long a corner that
-    should bear takes to touch [s].
+    What is to come down later keeps off the ground: it would rub over it. Returns how long a corner that should bear takes to touch [s].
     """
     v2, a2, _, _ = moves(T, W, second, p)
     v1, a1, _, _ = moves(T, W, first, p)
@@ -451,7 +450,7 @@ def approach(T, W, K, P, first, second, limb, p, normal, gap, bearing):
         relative_point(T, W, P, EQUAL, first, second, p, normal, wish - drift, 1.0 / K.gain[CLOSING_WEIGHT])
         return gap / max(-speed, 1e-9)
     ahead = K.gain[AHEAD]
-    stiff = NEVER if what == FREE or (limb >= 0 and bearing == 0) else GENTLY
+    stiff = NEVER if what <= LATER else GENTLY
     least = min(-stiff * (gap + ahead * speed) / (ahead * ahead), 200.0)
     relative_point(T, W, P, AT_LEAST, first, second, p, normal, least - drift, 1e-6)
     return 1e300

@@ -24,7 +24,7 @@ from brachiate.filter.book import (
     SWERVE,
     set_bits,
 )
-from brachiate.filter.controller import CLOSING, FREE, MAY, SHOULD
+from brachiate.filter.controller import CLOSING, FREE, LATER, MAY, SHOULD
 from brachiate.filter.optimizer import RAYS
 from brachiate.kinematics import origin_of
 from brachiate.spatial import Vec3, put_vec3, rotation, vec3, vec3_at
@@ -90,13 +90,15 @@ def lead(K, S, G, k):
             may = 0
         if fall or (on and G.relieved[leg] == 0) or (bears > 0 and G.settled[leg] == 0):
             may = every
+        early = 0
         if not on and S.long_flight[k] == 1 and S.until[at] <= G.gain[EARLY]:
-            there = S.bears[min(k + int(S.until[at] / dt) + 1, S.frames[0] - 1) * m + n]
-            may |= there if there > 0 else every
+            early = S.bears[min(k + int(S.until[at] / dt) + 1, S.frames[0] - 1) * m + n]
+            early = early if early > 0 else every
         if not on and S.until[at] <= K.gain[CLOSING]:  # so that it is down in time
             bears |= S.bears[min(k + int(S.until[at] / dt + 0.5), S.frames[0] - 1) * m + n]
         for j in range(corners):
-            K.may[CORNERS * n + j] = SHOULD if (bears >> j) & 1 else MAY if (may >> j) & 1 else FREE
+            other = MAY if (may >> j) & 1 else LATER if (early >> j) & 1 else FREE
+            K.may[CORNERS * n + j] = SHOULD if (bears >> j) & 1 else other
         K.lead[n] = K.turn[n] = 0.0
         for i in range(3):
             K.offset[n, i] = K.drift[n, i] = K.swerve[n, i] = 0.0
