@@ -12,11 +12,12 @@ import brachiate as br
 from brachiate import dynamics, kinematics
 from brachiate.clip import turns
 from brachiate.filter.clean import clean
-from brachiate.filter.controller import HOLDS, REACHES
+from brachiate.filter.controller import HARDEST, HOLDS, REACHES
 from brachiate.filter.exact import CONTACT, HELD, equations
 from brachiate.filter.filter import Clip, filter_motion, world_of
 from brachiate.filter.filtered import Filtered
 from brachiate.filter.lying import circumstances, lying, wandering
+from brachiate.filter.optimizer import RAYS
 from brachiate.filter.reference import Reference
 from brachiate.filter.schedule import Schedule
 from brachiate.model.data import Data
@@ -176,6 +177,19 @@ def test_plans_know_what_holds(swinging, swing):
     how = intervals(clip)
     assert how == sorted(how, reverse=True)
     assert set(how) == {outlook.HELD, outlook.FLIGHT}
+
+
+def test_hands_pull_no_more_than_a_body_can_whatever_motors_bring(swing):
+    # Fails without a bound: where nothing limits motors, a wish for forty times the weight came true.
+    clip = Clip(world_of(swing, strength=np.inf), "man", swing, whole=False)
+    clip.control()
+    K, P, feet = clip.body.control, clip.body.program, clip.follower.preview.feet
+    feet.room.centre[:], feet.room.cmp[:] = (0.0, 0.0, 40.0 * G), 0.0
+    clip.body.decide(clip.schedule.handle, feet, 0)
+    hands = P.rho[: P.count[RAYS]].reshape(2, 6)
+    most = HARDEST * swing.figure.mass * G
+    assert (K.ray_area[: P.count[RAYS]] == -1).all()
+    assert hands.sum(axis=1) == pytest.approx([most, most], rel=1e-3)
 
 
 def test_a_hand_reaches_for_what_it_will_hold(swinging):

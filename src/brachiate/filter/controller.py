@@ -91,6 +91,7 @@ BRISK = 2000.0  # [rad/s²] no joint speeds up more: what is slower by that for 
 FIRM = 0.2  # of the fastest a corner comes down at least: so it touches firmly
 GENTLY, NEVER = 2.0, 4.0  # by which what comes near brakes: evenly, until it is there; damped critically, so that it does not get there
 UPRIGHT = 0.5  # cosine: what faces farther from up or down is a wall, which no sole is to stand on
+HARDEST = 5.0  # times its weight a body hangs by one hand at most: who swings around a bar has four, by both
 SLIGHT = 0.1  # [m/s²] along the ground, by which a body at rest pushes somewhere rather than nowhere
 SOLE = 0.1  # [m] by which turning counts as moving, of what stands
 FREE, LATER, MAY, SHOULD = range(4)  # what a corner of a sole does about the ground; LATER: it keeps off, but bears if it touches
@@ -653,6 +654,20 @@ def grasp(T, W, Wr, K, P, g):
     elif K.grip[g] == REACHES:
         still = Vec3(0.0, 0.0, 0.0)
         lead_point(T, W, Wr, K, P, i, vec3(K.grip_point, g), still, still, still, K.grip_lead[0])
+
+
+@kernel
+def spare_hands(W, K, P):
+    """Rows that keep what holds from pulling more than a body can: motors without limits would clamp it between hands and feet."""
+    g = (W.gravity[0] ** 2 + W.gravity[1] ** 2 + W.gravity[2] ** 2) ** 0.5
+    rays, j = P.lives.shape[0], 0
+    while j < P.count[RAYS] and K.ray_area[j] >= 0:
+        j += 1
+    while j < P.count[RAYS]:
+        at = new_row(P, AT_LEAST, -HARDEST * g, 1e-6, 1)
+        for c in range(6):
+            P.D[index(at * rays + j + c)] = -1.0 / K.mass[0]
+        j += 6
 
 
 @kernel

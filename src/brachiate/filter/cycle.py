@@ -25,6 +25,7 @@ from brachiate.filter.controller import (
     open_control,
     physics,
     solve3,
+    spare_hands,
     stand,
     torque,
     turned_as_a_whole,
@@ -172,6 +173,7 @@ def decide(key, reference, touch, program, control, footing):
         if P.count[RAYS] + 6 > P.lives.shape[0]:
             return CROWDED
         grasp(T, W, Wr, K, P, g)
+    spare_hands(W, K, P)
     centre_rows(K, P, W)
     physics(T, W, K, P)
     for m in range(K.limb.shape[0]):
