@@ -71,13 +71,23 @@ def lay_out(T, W, K, S, G, O, k, N, feet):
     for j in range(N):
         O.h[j] = G.nodes[j + 1] - G.nodes[j]
         i = frame_at(S, k, G.nodes[j + 1] - 0.5 * O.h[j])
-        put_vec3(O.acceleration, j, vec3(S.acceleration, i))
-        put_vec3(O.turning, j, vec3(S.turning, i))
+        lay_rates(S, O, k, j, G.nodes[j], G.nodes[j + 1])
         for x in range(3):
             for y in range(3):
                 O.inertia[j, x, y] = S.inertia[i, x, y]
         lay_patches(T, W, K, S, G, O, k, i, j, feet)
     return lay_landings(S, G, O, k, N, feet)
+
+
+@kernel
+def lay_rates(S, O, k, j, begin, end):
+    """Mean rates of interval j: what the reference gains in it, where a single frame of a motion that swings would mislead."""
+    first, last = frame_at(S, k, begin), frame_at(S, k, end)
+    push, turning, count = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0), 0
+    for i in range(first, max(last, first + 1)):
+        push, turning, count = push + vec3(S.acceleration, i), turning + vec3(S.turning, i), count + 1
+    put_vec3(O.acceleration, j, (1.0 / count) * push)
+    put_vec3(O.turning, j, (1.0 / count) * turning)
 
 
 @kernel

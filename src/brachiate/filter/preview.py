@@ -114,13 +114,16 @@ def _take_on(S: Schedule, plan: Plan, nodes: Array, feet: Footwork) -> None:
     times = np.minimum(S.dt * np.arange(len(S)), nodes[-1])
     path = CubicHermiteSpline(nodes, plan.centre, plan.velocity)
     S.centre[:], S.speed[:] = path(times), path(times, 1)
-    now = np.clip(np.searchsorted(nodes, times, side="right") - 1, 0, len(plan.cmp) - 1)
+    now = np.clip(np.searchsorted(nodes, times + 1e-9, side="right") - 1, 0, len(plan.cmp) - 1)
     s = plan.s[now][:, None]
     S.acceleration[:] = plan.acceleration[now]
     S.acceleration[:, :2] = np.where(s != 0.0, s * (S.centre[:, :2] - plan.cmp[now]), S.acceleration[:, :2])
     S.turn[:] = np.stack([np.interp(times, nodes, x) for x in plan.turn.T], axis=1)
-    S.spin += np.einsum("fij,fj->fi", S.inertia, np.stack([np.interp(times, nodes, x) for x in plan.spin.T], axis=1))
-    S.turning[:] = plan.turning[now]
+    # Between nodes angular momentum goes straight on, as in flight it has to: that of the reference swings
+    at = np.minimum(np.rint(nodes / S.dt).astype(int), len(S) - 1)
+    spin = S.spin[at] + np.einsum("nij,nj->ni", S.inertia[at], plan.spin)
+    S.spin[:] = np.stack([np.interp(times, nodes, x) for x in spin.T], axis=1)
+    S.turning[:] = (np.diff(spin, axis=0) / np.diff(nodes)[:, None])[now]
     for leg, spans in enumerate(S.spans):
         before, end = np.zeros(2), 0
         for n, (begin, stop) in enumerate(spans):
