@@ -58,6 +58,7 @@ class Case(NamedTuple):
     mass: float = 1.0  # times its own
     friction: float | None = None
     feet: float = 1.0  # times as long and as wide
+    slope: float = 0.0  # [deg]
     dt: float = 0.002
     push: tuple[float, float, float] | None = None  # speed [m/s], direction [rad], time [s]
     mode: str = "offline"
@@ -107,8 +108,16 @@ def tried(case: Case) -> dict[str, Any]:
             speed, way, at = case.push
             force = made.figure.mass * speed / LASTING
             pushes = [Shove(STANDS.get(case.clip, PUSHED), (force * math.cos(way), force * math.sin(way), 0.0), at, LASTING)]
+        ground = f"slope:{case.slope:g}" if case.slope else None
         done = filter_motion(
-            made, settings=case.settings, friction=case.friction, strength=case.strength, pushes=pushes, mode=case.mode, progress=False
+            made,
+            ground=ground,
+            settings=case.settings,
+            friction=case.friction,
+            strength=case.strength,
+            pushes=pushes,
+            mode=case.mode,
+            progress=False,
         )
         outcome = {"finished": done.finished, "why": str(done.blame or ""), "own_steps": len(done.own_steps), **done.tracking}
     except BrachiateError as problem:
@@ -137,6 +146,7 @@ def body_cases(mode: str) -> Iterator[Case]:
         yield from (Case(f"feet x{f:g}", clip, feet=f, mode=mode) for f in (0.85, 1.15))
         yield from (Case(f"friction {mu:g}", clip, friction=mu, mode=mode) for mu in (0.5, 0.65, 1.0))
         yield from (Case(f"step {1000 * dt:g} ms", clip, dt=dt, mode=mode) for dt in (0.001, 0.003, 0.004))
+        yield from (Case(f"slope of {slope:g} degrees", clip, slope=slope, mode=mode) for slope in (-5.0, 5.0))
         yield from (Case(f"clean-up {style}", clip, style=style, mode=mode) for style in ("default", "light"))
 
 
