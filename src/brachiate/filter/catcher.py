@@ -87,6 +87,8 @@ class Catcher:
         hurries = self.steps_now and k + 1 >= self.room.span[0]
         for name, value in self._usual.items():
             getattr(self.preview.planner.weights, name)[0] = value * (HURRY[name] if hurries else 1.0)
+        if hurries:  # it lands where it has to, however long it will stand there
+            self.preview.planner.outlook.landing_lasts[:] = 0.0
         if self.room.astray[0]:
             amend(self.preview.feet.key, self.preview.planner.key, self._handle.key, self.dt, k)
 

@@ -26,6 +26,7 @@ LEAST = 0.03  # [s] in which the path of a foot still takes on a new aim
 PREFERRED = 0.2  # how much it counts that a leg carries nothing, beside that it steps outward
 SHIFTS = 1.5  # times as long as a step takes the body to get off a leg, if it need not hurry
 BEYOND = 1.0  # soles: a body that is bound for farther away than this is not caught
+BENT = 0.9  # [rad] nor one that would have to turn so far, as who bends over by that steps rather
 REST = 0.1  # [s] after a step before it is known what has come of it
 LEG = 0.9  # of the height of the centre of mass: about how long legs are
 CALM = 0.25  # soles: one that is no farther off is
@@ -67,6 +68,15 @@ def bound_for(G, O, P, R):
             x -= O.weight[N, leg] * offset
         R.bound[i] = x
     return (R.bound[0] * R.bound[0] + R.bound[1] * R.bound[1]) ** 0.5
+
+
+@kernel
+def bends(G, P):
+    """How far the body is to turn from the reference along the plan [rad]."""
+    most = 0.0
+    for j in range(G.planned[0] + 1):
+        most = max(most, norm(vec3(P.turn, j)))
+    return most
 
 
 @kernel
@@ -322,7 +332,7 @@ def watch(key, control, ahead, footing, plan, rescue, k):
     if is_held(K, k, True):  # hands catch it
         return 0
     far = bound_for(G, O, P, R)
-    lost = far > BEYOND * R.sole[0]
+    lost = far > BEYOND * R.sole[0] or bends(G, P) > BENT
     if R.leg[0] != NOBODY:
         if not lost or R.span[0] <= k + 1:
             return 0
