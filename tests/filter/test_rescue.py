@@ -137,6 +137,6 @@ def test_ways_are_seen_from_the_foot():
 
 def test_limbs_that_run_away_end_it():
     # Without limits motors throw limbs about as it falls, and contacts among them took minutes to find.
-    done = pushed(LEFT, mode="offline", rescue=0.0)
+    done = pushed(LEFT, speed=1.0, mode="offline", rescue=0.0)
     assert not done.finished
     assert np.abs(done.run.v[:-2, 6:]).max() < RUNAWAY < np.abs(done.run.v[-2:, 6:]).max()

@@ -51,8 +51,8 @@ NOTHING, STANDS, HOLDS = range(3)
 
 LEAN = 0.5  # of the slope from a spot to the centre of mass: half of what a strut has
 STIFF = 1e6  # of spots, as a multiple of the mass: what they share is left undone to its inverse
-SOFTER = (1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)  # of that, in turn, where the frame before does not lead to this one
-STEPS, HALVINGS = 60, 20
+SOFTER = (1e-5, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)  # of that, in turn, where the frame before does not lead to this one
+STEPS, HALVINGS = 60, 30
 CLOSE = 1e-9  # of the force that is wanted: what may be left of the balance
 ENOUGH = 1e-4  # of the decrease that the slope promises
 

@@ -83,11 +83,12 @@ def lay_out(T, W, K, S, G, O, k, N, feet):
 def lay_rates(S, O, k, j, begin, end):
     """Mean rates of interval j: what the reference gains in it, where a single frame of a motion that swings would mislead."""
     first, last = frame_at(S, k, begin), frame_at(S, k, end)
-    push, turning, count = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0), 0
-    for i in range(first, max(last, first + 1)):
-        push, turning, count = push + vec3(S.acceleration, i), turning + vec3(S.turning, i), count + 1
-    put_vec3(O.acceleration, j, (1.0 / count) * push)
-    put_vec3(O.turning, j, (1.0 / count) * turning)
+    push, turning, total = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0), 0.0
+    for i in range(first, last + 1):
+        part = 1.0 if first < i < last or first == last else 0.5  # ends are of two intervals
+        push, turning, total = push + part * vec3(S.acceleration, i), turning + part * vec3(S.turning, i), total + part
+    put_vec3(O.acceleration, j, (1.0 / total) * push)
+    put_vec3(O.turning, j, (1.0 / total) * turning)
 
 
 @kernel
