@@ -11,9 +11,10 @@ import pytest
 import brachiate as br
 from brachiate import moves
 from brachiate.filter.clean import clean
-from brachiate.filter.filter import filter_motion
+from brachiate.filter.filter import Clip, filter_motion, world_of
 from brachiate.filter.filtered import Filtered
 from brachiate.filter.forecast import HARD, Forecast
+from brachiate.filter.optimizer import ROWS
 from brachiate.filter.reasons import AT_EDGE, FASTEST, LIMIT, MOTOR, STEPPED, reasons_of
 from brachiate.filter.reference import Reference
 from brachiate.model.model import Model
@@ -71,6 +72,25 @@ def test_motors_turn_no_faster_than_they_can(squat, part):
     # A motor that is strong enough brakes in time: what is left is what the contacts of a step do otherwise than was decided
     assert 0.97 * most < speed < 1.01 * most
     assert {"left_knee", "right_knee"} <= {reason.which for reason in done.reasons if reason.what == FASTEST}
+
+
+def test_there_is_room_for_all_limits_at_once(squat):
+    # All motors are slow, weak, and at the ends of their ways: fails if rows are written that nobody has room for.
+    links = []
+    for link in squat.figure.links.values():
+        joint = copy.copy(link.joint)
+        if link.parent is not None:
+            joint.speed = np.full(joint.nv, 0.1)
+        links.append(replace(link, joint=joint))
+    figure = Model(squat.figure.name, links, *squat.figure._parts()[1:])
+    slow = replace(squat, figure=figure, original=replace(squat.original, figure=figure))
+    clip = Clip(world_of(slow, strength=0.01), "man", slow, whole=False)
+    clip.control()
+    P, n = clip.body.program, figure.nv
+    limited = 2 * (n - 6)  # rows of speeds: both sides of every motor
+    assert limited < P.count[ROWS] <= len(P.kind)
+    # Beside what touches there is room for all of them together: the root, the body as a whole, and six limits of each coordinate
+    assert len(P.kind) // 2 >= 12 + 6 * n + 6 * len(clip.body.soles)
 
 
 def test_those_that_are_strong_enough_are_not(squat):

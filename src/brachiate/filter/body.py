@@ -41,8 +41,10 @@ class Body:
         for name, joint in mine.joints.items():
             there = model.joints[f"{figure}/{name}"]
             self.q_at[joint.q], self.v_at[joint.v] = np.arange(there.q.start, there.q.stop), np.arange(there.v.start, there.v.stop)
-        # Half for what touches; the other for the body as a whole, the root, limits of joints and motors, limbs that are led and what holds
-        self.program = program_for(model.nv, 2 * max(ROWS, 12 + 5 * model.nv + 6 * len(soles) + 3 * len(grips)), FORCES)
+        # Half for what touches; the other for the body as a whole and the root, two limits each of a joint, its motor's torque and its
+        # speed, limbs that are led and what holds: nobody checks whether there is room when these rows are made
+        rest = 12 + 6 * model.nv + 6 * len(soles) + 4 * len(grips)
+        self.program = program_for(model.nv, 2 * max(ROWS, rest), FORCES)
         self.control = self._room(model.nv, len(model.tree.parent), len(soles), len(grips))
         self._program_handle, self._control_handle = Handle(self.program), Handle(self.control)
         self.key = self._control_handle.key
