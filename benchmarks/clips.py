@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 import brachiate as br
-from brachiate.errors import BrachiateError
+from brachiate.errors import BrachiateError, UnknownName
 from brachiate.filter.clean import clean
 from brachiate.filter.filter import MODES, filter_motion
 from brachiate.filter.filtered import Filtered
@@ -30,13 +30,17 @@ MOVING_AT_THE_END = ("walk", "turn")  # the others are brought to a stop, and he
 HOLD = 0.6  # [s]
 STANDING = ("walk", "turn", "jump", "kick", "squat")
 DEEPMIMIC = "deepmimic:"
+NO_DATA = "what is installed here (pip install pybullet brings them)"
 
 
 def named(name: str, mass: float | None = None) -> tuple[Motion, float]:
     """A motion of a body of that mass [kg], and for how long its last posture is to be held [s]."""
     if name.startswith(DEEPMIMIC):
         short = name.removeprefix(DEEPMIMIC)
-        motion = br.read_motion(br.moves.deepmimic_clips()[short], mass=mass, quiet=True)
+        there = br.moves.deepmimic_clips()
+        if short not in there:
+            raise UnknownName("clip of DeepMimic", short, list(there), "PyBullet's data" if there else NO_DATA)
+        motion = br.read_motion(there[short], mass=mass, quiet=True)
         return (looped(motion, CYCLES[short]), 0.0) if short in CYCLES else (motion, HOLD)
     if Path(name).exists():
         return br.read_motion(name, mass=mass, quiet=True), 0.0

@@ -15,6 +15,7 @@ from brachiate.filter.settings import FilterSettings
 from brachiate.filter.stream import Stream
 from brachiate.motion.course import Course
 from brachiate.motion.motion import Motion, motion_of
+from brachiate.plan.outlook import MOTORS
 
 DT = 0.002
 
@@ -140,6 +141,12 @@ def test_what_is_recalled_is_turned_to_where_one_goes(walk, frames):
     assert other.room.centre[k:end] == pytest.approx(there, abs=1e-6)
     R = np.array(((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0)))
     assert other.room.inertia[k:end] == pytest.approx(R @ one.room.inertia[k:end] @ R.T, abs=1e-6)
+    for leg in np.flatnonzero(np.isfinite(one.room.most[2 * k : 2 * end])) + 2 * k:  # what motors can bring
+        motors = slice(MOTORS * leg, MOTORS * leg + 7)  # with toes there is one more, when it stands on these alone
+        assert other.room.most[leg] == pytest.approx(one.room.most[leg], rel=1e-6)
+        assert other.room.spot[leg] == pytest.approx(R[:2, :2] @ one.room.spot[leg] + (1.0, -2.0), abs=1e-6)
+        assert other.room.motor[motors, :3] == pytest.approx(one.room.motor[motors, :3] @ R.T, abs=1e-6)
+        assert other.room.motor[motors, 3:5] == pytest.approx(one.room.motor[motors, 3:5] @ R[:2, :2].T, abs=1e-6)
 
 
 def test_what_was_never_seen_is_not_recalled(walk, frames):

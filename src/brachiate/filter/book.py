@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from brachiate.compiled import Floats, IntRows2, Ints, Rows3, Rows33, kernel, opener
+from brachiate.compiled import Floats, IntRows2, Ints, Rows3, Rows6, Rows33, kernel, opener
 from brachiate.plan.outlook import Rows2
 
 # Places of Footing.gain.
@@ -55,6 +55,9 @@ class Ahead(NamedTuple):
     coming: Ints  # (f l,) the one it is in, or comes to next
     until: Floats  # (f l,) [s] until a leg that does not stand lands
     share: Floats  # (f l,) how much of the body it carries
+    most: Floats  # (f l,) [N] force upward that its motors can bring; may be empty, as the next two: then there is no limit
+    spot: Rows2  # (f l, 2) [m] the middle of what of it bears
+    motor: Rows6  # (f l 8, 6) moments of unit forces there, axes and limits of its motors: see Outlook
     spans: IntRows2  # (l s, 2) first frame and the one after the last of every stance
     span_count: Ints  # (l,)
     room: Rows2  # (l s, 2) [m] that a stance may be moved along the way, from and to; -inf and inf where no step ends

@@ -95,7 +95,7 @@ def clean(
         style: ``"default"``, or ``"light"``: less smoothing, stricter stances, smaller dead band; to see what depends on the clean-up.
         roles: Names of links by role, where names and places say the wrong thing: see :data:`brachiate.transfer.landmarks.MAPPED`.
     """
-    way = STYLES[doors.one_of(style, tuple(STYLES), "style")]
+    way, made = STYLES[doors.one_of(style, tuple(STYLES), "style")], {"smooth": smooth, "style": style, "roles": roles}
     dt, hold = doors.number(dt, "dt", least=1e-4, most=0.02), doors.number(hold, "hold", least=0.0, most=1e3)
     if not isinstance(motion, Motion):
         raise ArgumentError(f"motion: expected a Motion, as br.read_motion(path) gives, got {doors.shown(motion)}.")
@@ -155,7 +155,7 @@ def clean(
     return Reference(
         figure, level.ground, moments.times, moments.q, moments.v, moments.a, original, stances,
         labels_of(stances, labels, spots, lies, grid, level), flags, moved,
-        (*motion.guesses, *doubts, *guesses, *found, *level.guesses, *wander, *lost, *stood.guesses),
+        (*motion.guesses, *doubts, *guesses, *found, *level.guesses, *wander, *lost, *stood.guesses), made,
     )  # fmt: skip
 
 

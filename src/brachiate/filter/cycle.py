@@ -127,11 +127,11 @@ def heed(control, ahead, footing, plan, k):
     (K,) = open_control(control)
     (S,) = open_ahead(ahead)
     (G,) = open_footing(footing)
-    _, _, P, _, _ = open_plan(plan)
+    Wp, _, P, _, _ = open_plan(plan)
     put_vec3_at(G.centre, 0, Vec3(P.along[0, 0], P.along[0, 1], P.up[0]))
     put_vec3_at(G.cmp, 0, Vec3(P.cmp[0, 0], P.cmp[0, 1], P.s[0]))
     put_vec3_at(G.turning, 0, vec3(P.turning, 0))
-    aim_at(K, S, G, k, P.landing, G.planned[1])
+    aim_at(K, S, G, k, P.landing, G.planned[1], Wp.gravity[0])
     return OK
 
 

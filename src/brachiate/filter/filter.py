@@ -97,7 +97,7 @@ def filter_motion(
     source = None
     if ground is not None:
         source = reference.original
-        reference = clean(source, contacts=reference.labels, onto=ground, dt=reference.dt)
+        reference = clean(source, contacts=reference.labels, onto=ground, dt=reference.dt, **reference.made)
     if load:
         source, reference = source or reference.original, carrying(reference, load)
     check_pushes(pushes, reference)
@@ -142,7 +142,7 @@ class Clip:
         self.reference = reference
         height = stature(world.figure(figure).model)
         settings = (settings or FilterSettings()).scaled(height)
-        self.schedule = Schedule(reference, settings.look)
+        self.schedule = Schedule(reference, settings.look, world.figure(figure).model.effort)
         self.schedule.mark_long_flights(settings.long_flight)
         self.body = Body(world, figure, self.schedule.soles, settings, reference.dt, self.schedule.grips)
         self.grips = Grips(self.body, self.schedule.grips)

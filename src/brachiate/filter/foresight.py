@@ -8,13 +8,12 @@ from brachiate.compiled import kernel
 from brachiate.filter.book import BEARING, BLIND, CORNERS, FREEZE, HOME, LYING, NEVER, REACH, set_bits
 from brachiate.filter.controller import is_held
 from brachiate.filter.footwork import on_ground, place_of
-from brachiate.plan.outlook import FLIGHT, HELD, PATCHES, POINTS, STANDS
+from brachiate.plan.outlook import FLIGHT, HELD, MOST, MOTORS, PATCHES, POINTS, STANDS
 from brachiate.spatial import Vec3, put_vec3, vec3, vec3_at
 
 DOWN = 0.04  # [s] it takes a foot that stands to come down with the rest of its sole
 FEWEST = 3  # intervals of a plan, at the end of a reference
 SHORTEST = 0.004  # [s] of an interval
-GRAVITY = 9.81  # [m/s²]
 
 
 @kernel
@@ -76,6 +75,7 @@ def lay_out(T, W, K, S, G, O, k, N, feet):
             for y in range(3):
                 O.inertia[j, x, y] = S.inertia[i, x, y]
         lay_patches(T, W, K, S, G, O, k, i, j, feet)
+        lay_strength(W, K, S, G, O, i, j, feet)
     return lay_landings(S, G, O, k, N, feet)
 
 
@@ -133,6 +133,39 @@ def lay_patches(T, W, K, S, G, O, k, i, j, feet):
             patch = max(patch, p + 1)
     patch = lay_lying(S, G, O, i, j, patch)
     O.how[j] = HELD if is_held(K, i, j == 0) else STANDS if patch > 0 else FLIGHT
+
+
+@kernel
+def lay_strength(W, K, S, G, O, i, j, feet):
+    """What the motors of legs that stand can bring in interval j, whose middle is frame i."""
+    if S.most.shape[0] == 0:
+        return
+    l, total, legs, one = G.stands.shape[0], 0.0, 0, -1
+    for leg in range(l):
+        if G.stands[leg] if j == 0 else S.on[i * l + leg]:
+            total, legs, one = total + S.most[i * l + leg], legs + 1, leg
+    lies = S.lie_count.shape[0] > 0 and S.lie_count[i] > 0
+    if O.how[j] != STANDS or lies or legs == 0:
+        total, legs = np.inf, 0
+    g = -W.gravity[2]
+    # In another posture it could bring more: it can always stand
+    O.most[j] = max(min(total / K.mass[0] - g, MOST * g), 0.0)
+    O.motors[j] = 0
+    if legs == 1 and total < np.inf:
+        lay_motors(S, O, i * l + one, j, one if one < feet else -1)
+
+
+@kernel
+def lay_motors(S, O, at, j, foot):
+    """Motors of the only leg that stands in interval j."""
+    O.motor_foot[j] = foot
+    for x in range(2):
+        O.motor_at[j, x] = S.spot[at, x] + S.moved[at, x]
+    for n in range(MOTORS * at, MOTORS * (at + 1)):
+        if S.motor[n, 5] < np.inf:
+            for x in range(6):
+                O.motor[j, O.motors[j], x] = S.motor[n, x]
+            O.motors[j] += 1
 
 
 @kernel
@@ -213,9 +246,9 @@ def put_room(S, O, row, stance, at):
 
 
 @kernel
-def capture(K, S, G, k):
+def capture(K, S, G, k, gravity):
     """How far the body is bound for from where the reference is: c + ċ/ω of the one against the other."""
-    period = (max(S.centre[k, 2], 0.1) / GRAVITY) ** 0.5
+    period = (max(S.centre[k, 2], 0.1) / gravity) ** 0.5
     x = K.com[0] - S.centre[k, 0] - G.shift[0] + period * (K.com[3] - S.speed[k, 0])
     y = K.com[1] - S.centre[k, 1] - G.shift[1] + period * (K.com[4] - S.speed[k, 1])
     far = (x * x + y * y) ** 0.5
@@ -224,7 +257,7 @@ def capture(K, S, G, k):
 
 
 @kernel
-def aim_at(K, S, G, k, landing, count):
+def aim_at(K, S, G, k, landing, count, gravity):
     """Let feet in the air go where the plan has them land; if it knows of no landing, to where the body can be caught."""
     l = G.stands.shape[0]
     many = S.spans.shape[0] // max(l, 1)
@@ -237,5 +270,5 @@ def aim_at(K, S, G, k, landing, count):
         if stance > G.stance[leg] and stance < many and G.aimed[at]:
             G.aim[leg, 0], G.aim[leg, 1] = G.aims[at, 0], G.aims[at, 1]
         elif G.gain[BLIND] > 0.0 and not G.stands[leg]:
-            x, y = capture(K, S, G, k)
+            x, y = capture(K, S, G, k, gravity)
             G.aim[leg, 0], G.aim[leg, 1] = G.gain[HOME] * G.shift[0] + x, G.gain[HOME] * G.shift[1] + y

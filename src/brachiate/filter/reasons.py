@@ -120,7 +120,7 @@ def _limits(done: Filtered, angles: Array) -> Iterator[Reason]:
 def _grounds(done: Filtered, apart: Array) -> Iterator[Reason]:
     """Where pressure was at the edge, and what slid."""
     times, history, figure = done.motion.times, done.run.contacts, done.whose
-    weight = LOAD * done.motion.figure.mass * 9.81
+    weight = LOAD * done.motion.figure.mass * float(np.linalg.norm(done.run.gravity))
     if figure not in history:
         return
     of_all = history[figure]

@@ -11,6 +11,7 @@ import numpy as np
 from brachiate.compiled import entry, index, kernel
 from brachiate.filter.book import CORNERS, NEVER, open_ahead
 from brachiate.filter.senses import count_stances, open_senses
+from brachiate.filter.strength import repeat
 from brachiate.spatial import Vec3, conjugate, put_vec3, quaternion_at, vec3
 
 ALIKE = 0.09  # root mean square of what differs: more, and nothing is recalled
@@ -67,6 +68,8 @@ def imagine(S, X, p, k, i):
         for j in range(S.corners[n]):
             to, of = CORNERS * (here * m + n) + j, CORNERS * (there * m + n) + j
             put_vec3(S.places, to, now + turned(c, s, vec3(S.places, of) - was))
+    if S.most.shape[0] > 0:
+        repeat(S, l, here, there, now - turned(c, s, was), c, s)
     for leg in range(l):
         S.on[here * l + leg] = S.on[there * l + leg]
         put_vec3(S.moved, here * l + leg, turned(c, s, vec3(S.moved, there * l + leg)))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -82,6 +83,7 @@ class Reference:
         on: Whether a link is in a stance: (f,) for each that ever is.
         moved: How far joints were moved.
         guesses: What was assumed.
+        made: How it was made: what :func:`brachiate.filter.clean.clean` was told beside ground and contacts.
     """
 
     figure: Model
@@ -96,6 +98,7 @@ class Reference:
     on: dict[str, Array] = field(repr=False)
     moved: Moved
     guesses: tuple[Guess, ...] = field(default=(), repr=False)
+    made: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.times)

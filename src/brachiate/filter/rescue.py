@@ -15,7 +15,8 @@ from brachiate.compiled import Floats, Ints, Rows3, entry, kernel, opener
 from brachiate.filter.book import BLIND, CORNERS, open_ahead, open_footing
 from brachiate.filter.controller import is_held, open_control
 from brachiate.filter.footwork import on_ground, place_of
-from brachiate.filter.foresight import GRAVITY, capture, first_node
+from brachiate.filter.foresight import capture, first_node
+from brachiate.filter.strength import repeat
 from brachiate.model.rooms import OK, open_rooms
 from brachiate.plan.centroidal import open_plan
 from brachiate.spatial import Vec3, norm, put_vec3, vec3
@@ -54,10 +55,10 @@ open_rescue = opener(Rescue)
 
 
 @kernel
-def bound_for(G, O, P, R):
+def bound_for(G, O, P, R, gravity):
     """R.bound ← where the plan's end is bound for, c + ċ/ω, from where the reference is with the feet as they are then. Returns how far."""
     N, feet = G.planned[0], P.held.shape[0]
-    period = (max(P.centre[N, 2], 0.1) / GRAVITY) ** 0.5
+    period = (max(P.centre[N, 2], 0.1) / gravity) ** 0.5
     for i in range(2):
         x = P.centre[N, i] - O.centre[N, i] + period * (P.velocity[N, i] - O.velocity[N, i])
         for leg in range(min(G.stands.shape[0], feet)):
@@ -116,7 +117,7 @@ def all_stand(S, G, R, k, until):
 def leg_to(T, W, K, S, G, k, x, y):
     """The leg that gets that way without crossing another one; if any does, the one that carries less."""
     l, best, found = G.stands.shape[0], -np.inf, NOBODY
-    period = (max(K.com[2], 0.1) / GRAVITY) ** 0.5
+    period = (max(K.com[2], 0.1) / -W.gravity[2]) ** 0.5
     bound = Vec3(K.com[0] + period * K.com[3], K.com[1] + period * K.com[4], 0.0)
     size = max((x * x + y * y) ** 0.5, 1e-9)
     for leg in range(l):
@@ -203,6 +204,8 @@ def go_on(S, G, i):
         S.bears[i * m + n], S.soon[i * m + n] = S.bears[(i - 1) * m + n], S.soon[(i - 1) * m + n]
         for j in range(S.corners[n]):
             put_vec3(S.places, CORNERS * (i * m + n) + j, vec3(S.places, CORNERS * ((i - 1) * m + n) + j))
+    if S.most.shape[0] > 0:
+        repeat(S, l, i, i - 1, Vec3(0.0, 0.0, 0.0), 1.0, 0.0)
     for leg in range(l):
         at, was = i * l + leg, (i - 1) * l + leg
         S.on[at], S.stance[at], S.coming[at], S.until[at] = S.on[was], S.stance[was], S.coming[was], S.until[was]
@@ -328,10 +331,10 @@ def watch(key, control, ahead, footing, plan, rescue, k):
     (G,) = open_footing(footing)
     (R,) = open_rescue(rescue)
     _, O, P, _, _ = open_plan(plan)
-    dt = S.step[0]
+    dt, gravity = S.step[0], -W.gravity[2]
     if is_held(K, k, True):  # hands catch it
         return 0
-    far = bound_for(G, O, P, R)
+    far = bound_for(G, O, P, R, gravity)
     lost = far > BEYOND * R.sole[0] or bends(G, P) > BENT
     if R.leg[0] != NOBODY:
         if not lost or R.span[0] <= k + 1:
@@ -343,7 +346,7 @@ def watch(key, control, ahead, footing, plan, rescue, k):
     if lost:
         if not all_stand(S, G, R, k, k + swing + after):
             return 0
-        x, y = capture(K, S, G, k)
+        x, y = capture(K, S, G, k, gravity)
         leg = leg_to(T, W, K, S, G, k, x, y)
         begin_step(S, G, R, leg, k + 1, k, 1)
         many = S.spans.shape[0] // G.stands.shape[0]
@@ -351,7 +354,7 @@ def watch(key, control, ahead, footing, plan, rescue, k):
         G.aims[at, 0], G.aims[at, 1], G.aimed[at] = G.shift[0] + x, G.shift[1] + y, 1
         return 1
     if R.astray[0]:
-        x, y = capture(K, S, G, k)
+        x, y = capture(K, S, G, k, gravity)
         if max(far, (x * x + y * y) ** 0.5) > CALM * R.sole[0]:
             return 0
         wide, leg = apart(G)

@@ -16,9 +16,11 @@ from brachiate.filter.book import CORNERS, NEVER, Ahead
 from brachiate.filter.lying import lying, wandering
 from brachiate.filter.reference import Reference, Stance
 from brachiate.filter.seats import is_seat
+from brachiate.filter.strength import gauge, limited, motors_of
 from brachiate.filter.survey import Whole, survey
 from brachiate.filter.treads import room_on
 from brachiate.model.data import Data
+from brachiate.plan.outlook import MOTORS
 from brachiate.transfer.many import Many, Poses
 
 SHIFT = 0.04  # [s] over which the body's weight shifts from one leg to the other
@@ -46,9 +48,15 @@ class Grip(NamedTuple):
 
 
 class Schedule:
-    """Sizes: f frames, m soles, l legs. Corners of a sole that bear are bits of a number."""
+    """What stands when. Sizes: f frames, m soles, l legs. Corners of a sole that bear are bits of a number.
 
-    def __init__(self, reference: Reference, look: float) -> None:
+    Args:
+        reference: Made by :func:`brachiate.filter.clean.clean`.
+        look: [s] for which what will bear is known ahead.
+        effort: (nv,) [N·m or N] of the figure's motors at most; by default there is no limit.
+    """
+
+    def __init__(self, reference: Reference, look: float, effort: Array | None = None) -> None:
         self.reference, self.dt = reference, reference.dt
         strays = wandering(reference)
         stands = tuple(s for s in reference.stances if s.how == "stands" and s.link not in strays)
@@ -88,8 +96,13 @@ class Schedule:
         self.long_flight = np.zeros(f, np.int64)
         self._place_corners()
         self._survey()
+        many = f * self.legs if effort is not None and limited(effort) else 0
+        #: (f l,) [N], (f l, 2) [m], (f l 8, 6): what legs can bring; empty if there is no limit
+        self.most, self.spot, self.motor = np.zeros(many), np.zeros((many, 2)), np.zeros((many * MOTORS, 6))
         self.room = self._room()
         self.handle = Handle(self.room)
+        if many and effort is not None:
+            self._gauge(effort)
 
     def _room(self) -> Ahead:
         """The same as compiled code has it: most arrays are these."""
@@ -211,6 +224,13 @@ class Schedule:
         #: (f, l, 3) [m], [m/s] by which feet are to be elsewhere than in the reference
         self.moved: Array = np.zeros((f, self.legs, 3))
         self.moved_rate: Array = np.zeros((f, self.legs, 3))
+
+    def _gauge(self, effort: Array) -> None:
+        """What legs can bring."""
+        data, motors = Data(self.reference.figure), Handle(motors_of(self.reference.figure, self.soles, effort))
+        status = gauge(data.key, self.handle.key, motors.key)
+        if status:
+            data.refuse(status)
 
     def mark_long_flights(self, longest: float) -> None:
         """Note flights that are longer than so many seconds."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from brachiate.compiled import Floats, Ints, Rows3, entry, kernel, opener
 from brachiate.filter.book import CORNERS, NEVER, open_ahead
+from brachiate.filter.strength import gauge_frame, open_motors
 from brachiate.filter.survey import centre_of, momentum_of, put_locked
 from brachiate.kinematics import body_inertias, finite, origin_of, poses, sound, velocities
 from brachiate.manifold import difference, integrate, normalize
@@ -339,11 +340,12 @@ def stretch(T, W, S, X, f):
 
 
 @entry
-def sense(key, ahead, senses, look):
+def sense(key, ahead, senses, motors, look):
     """Take in a frame; it is the last one that is known then."""
     T, W = open_rooms(key)
     (S,) = open_ahead(ahead)
     (X,) = open_senses(senses)
+    (M,) = open_motors(motors)
     f, dt = X.known[0], S.step[0]
     nq, nv = X.q.shape[0], X.v.shape[0]
     first = f == 0
@@ -380,6 +382,8 @@ def sense(key, ahead, senses, look):
     count_stances(S, X, f, dt, look)
     stretch(T, W, S, X, f)
     l = X.since.shape[0]
+    if S.most.shape[0] > 0:
+        gauge_frame(T, W, M, S, f, l, c)
     for leg in range(l):
         anchor(T, W, S, X, f, leg, dt)
         age, on = X.since[leg], S.on[f * l + leg]

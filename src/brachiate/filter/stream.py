@@ -17,9 +17,11 @@ from brachiate.filter.recall import recall
 from brachiate.filter.schedule import Sole, ahead_of
 from brachiate.filter.senses import Senses, sense
 from brachiate.filter.settings import FilterSettings
+from brachiate.filter.strength import limited, motors_of
 from brachiate.model.data import Data
 from brachiate.model.joints import BALL
 from brachiate.model.model import Model
+from brachiate.plan.outlook import MOTORS
 from brachiate.transfer.landmarks import landmarks_of
 from brachiate.transfer.many import Many
 
@@ -28,6 +30,7 @@ LONGEST = 40_000  # frames that may wait
 STANCES = 256  # of a leg, that are remembered
 PER_FRAME = {"q": "nq", "v": "nv", "a": "nv", "bears": "soles", "soon": "soles", "places": "corners"}
 PER_FRAME |= dict.fromkeys(("on", "stance", "coming", "until", "share", "moved", "moved_rate"), "legs")
+PER_FRAME |= {"most": "limited", "spot": "limited", "motor": "motors"}
 PER_FRAME |= dict.fromkeys(("long_flight", "slack", "centre", "speed", "acceleration", "spin", "turning", "turn", "inertia"), "one")
 
 
@@ -66,6 +69,9 @@ class Stream:
         legs = 1 + max(sole.leg for sole in self.soles)
         self._width = {"nq": model.nq, "nv": model.nv, "soles": len(self.soles), "legs": legs, "one": 1}
         self._width["corners"] = CORNERS * len(self.soles)
+        self._motors = Handle(motors_of(model, self.soles, model.effort))
+        self._width["limited"] = legs if limited(model.effort) else 0
+        self._width["motors"] = MOTORS * self._width["limited"]
         self.room = self._ahead(legs)
         self.handle = Handle(self.room)
         self._data = Data(model)
@@ -150,7 +156,7 @@ class Stream:
         if len(self) >= self.capacity:
             raise StateError(f"There is no room for more than {self.capacity} frames: forget some first.")
         self.senses.raw[:] = raw
-        status = sense(self._data.key, self.handle.key, self._senses_handle.key, int(self.settings.look / self.dt))
+        status = sense(self._data.key, self.handle.key, self._senses_handle.key, self._motors.key, int(self.settings.look / self.dt))
         if status:
             self._data.refuse(status)
         k = int(self.senses.jumps[0])

@@ -26,6 +26,8 @@ from brachiate.plan.outlook import (
     FEET,
     FLIGHT,
     HELD,
+    MOST,
+    MOTORS,
     NO_FAULT,
     POINTS,
     STANDS,
@@ -47,7 +49,6 @@ __all__ = ["FLIGHT", "HELD", "STANDS", "Outlook", "Plan", "PlanSettings", "Plann
 
 MOVED = 0.002  # [m] steps this far from where they were assumed: what bears is laid out anew
 LAYOUTS = 3  # at most
-MOST = 3.5  # [g] acceleration upward, if nothing else is said
 DEFAULT_INTERVALS = (0.024,) * 12 + (0.06,) * 14  # [s]
 
 open_plan = opener(Weights, Outlook, Course, Stages, Stages)
@@ -334,5 +335,9 @@ class Planner:
                 f"from {O.landing_from[k]}, touch {O.landing_touch[k]}."
             ),
             lambda: f"outlook: landing {k} takes over at the same interval as another of foot {O.landing_foot[k]}.",
+            lambda: (
+                f"outlook: interval {k} needs 0 to {MOTORS} motors of a foot from {feet}, with finite numbers and limits above 0; got "
+                f"{O.motors[k]} of foot {O.motor_foot[k]}."
+            ),
         )
         return words[what]()

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from brachiate.compiled import kernel
-from brachiate.plan.outlook import FEET, FLIGHT, HELD, STANDS
+from brachiate.plan.outlook import FEET, FLIGHT, HELD, MOTORS, STANDS
 from brachiate.plan.stance import (
     ALPHA,
     LANDS,
@@ -23,6 +23,7 @@ from brachiate.plan.stance import (
     C,
     V,
     lay_friction,
+    lay_motors,
     lay_pressure,
     lay_stance,
     offset_place,
@@ -36,7 +37,7 @@ LEAST, MOST = 1.0, 4.0  # times as long, as far as it matters
 
 def sizes(feet: int) -> tuple[int, int, int]:
     """Numbers of states, controls and rows of a stage, at most."""
-    return OFFSET + 2 * feet, LANDS + 2 * feet, 36 + SIDES + 2 + 2 + 3 + 10 + 5 + feet * (2 + SIDES + 2 + 1 + 2)
+    return OFFSET + 2 * feet, LANDS + 2 * feet, 36 + SIDES + 2 + 2 + 3 + 10 + 5 + 2 * MOTORS + feet * (2 + SIDES + 2 + 1 + 2)
 
 
 @kernel
@@ -231,6 +232,7 @@ def lay_interval(W, O, P, S, k):
         lay_stance(W, O, P, S, at, k, f)
         lay_pressure(W, O, P, S, k, count)
         lay_friction(W, O, P, S, k, f, extent(O, P, k, count))
+        lay_motors(W, O, P, S, k, f)
     lay_alpha(S, at, h)
     spread = math.sqrt(h / W.unit[0])
     for i in range(3):

@@ -13,11 +13,16 @@ from brachiate.plan.settings import PlanSettings
 FLIGHT, STANDS, HELD = range(3)
 
 PATCHES, POINTS, FEET = 4, 8, 4  # at most: patches of an interval, points of a patch, feet that can step elsewhere
+MOTORS = 8  # of a leg, at most
+MOST = 3.5  # [g] acceleration upward, if nothing else is said
 
 Rows2 = Annotated[NDArray[np.float64], Field("float64", (2,))]
 Rows4 = Annotated[NDArray[np.float64], Field("float64", (FEET,))]
 IntRows4 = Annotated[NDArray[np.int64], Field("int64", (PATCHES,))]
 RowsOfPatches = Annotated[NDArray[np.float64], Field("float64", (PATCHES, POINTS, 3))]
+
+
+RowsOfMotors = Annotated[NDArray[np.float64], Field("float64", (MOTORS, 6))]
 
 
 class Outlook(NamedTuple):
@@ -40,6 +45,10 @@ class Outlook(NamedTuple):
     foot: IntRows4  # (N, 4) whose patch it is; -1: it is where it is
     friction: Floats  # (N,) coefficient
     most: Floats  # (N,) [m/s²] acceleration upward at most
+    motors: Ints  # (N,) how many motors of the only leg that stands have limits; 0: none, or more legs stand
+    motor: RowsOfMotors  # (N, 8, 6) [m] moments of unit forces along x, y, z at motor_at; its axis along x, y; [N·m] its limit
+    motor_at: Rows2  # (N, 2) [m] a point under that leg, in the reference
+    motor_foot: Ints  # (N,) whose leg it is; -1: it is where it is
     slack: Floats  # (N + 1,) [m] how far above the reference the centre of mass may be; inf: no limit
     weight: Rows4  # (N + 1, 4) how much of each foot's offset the reference of the centre of mass takes on
     landing_foot: Ints  # (L,) which foot lands; -1: no landing
@@ -118,6 +127,7 @@ class Weights(NamedTuple):
     lever: Floats
     bound: Floats
     stretch: Floats
+    strain: Floats
 
 
 def empty_outlook(N: int, landings: int) -> Outlook:
@@ -138,7 +148,8 @@ def empty_outlook(N: int, landings: int) -> Outlook:
         integer(N, PATCHES),
         integer(N, PATCHES),
     )
-    limits = (real(N), real(N), real(N + 1), real(N + 1, FEET))
+    motors = (integer(N), real(N, MOTORS, 6), real(N, 2), integer(N))
+    limits = (real(N), real(N), *motors, real(N + 1), real(N + 1, FEET))
     steps = (integer(landings), integer(landings), integer(landings), real(landings), real(landings), real(landings, 2))
     rooms = (real(landings, 2), real(landings), real(landings), real(landings, 2), real(landings))
     return Outlook(real(N), real(N + 1, 3), real(N + 1, 3), *per_interval, *limits, *steps, *rooms)
@@ -160,7 +171,7 @@ def weights(settings: PlanSettings, mass: float, gravity: float, feet: int) -> W
     )
 
 
-NO_FAULT, BAD_LENGTH, BAD_REFERENCE, BAD_INERTIA, BAD_PATCH, NOTHING_BEARS, BAD_LIMIT, BAD_LANDING, TWO_LANDINGS = range(9)
+NO_FAULT, BAD_LENGTH, BAD_REFERENCE, BAD_INERTIA, BAD_PATCH, NOTHING_BEARS, BAD_LIMIT, BAD_LANDING, TWO_LANDINGS, BAD_MOTOR = range(10)
 
 
 @kernel
@@ -184,6 +195,22 @@ def patches_fault(W, O, k):
     if O.how[k] == STANDS and total == 0:
         return NOTHING_BEARS
     return NO_FAULT
+
+
+@kernel
+def sound_motors(W, O, k):
+    """Whether all is well with the motors of an interval."""
+    if O.motors[k] == 0:
+        return True
+    if O.motors[k] < 0 or O.motors[k] > MOTORS or O.motor_foot[k] < -1 or O.motor_foot[k] >= W.feet[0]:
+        return False
+    total = O.motor_at[k, 0] + O.motor_at[k, 1]
+    for n in range(O.motors[k]):
+        if not O.motor[k, n, 5] > 0.0:
+            return False
+        for i in range(6):
+            total += O.motor[k, n, i]
+    return np.isfinite(total)
 
 
 @kernel
@@ -216,6 +243,8 @@ def fault(W, O, P, N):
             return wrong
         if O.how[k] < FLIGHT or O.how[k] > HELD:
             return BAD_PATCH
+        if not sound_motors(W, O, k):
+            return BAD_MOTOR
         if not (0.0 <= O.friction[k] < 1e3 and W.least_push[0] * W.gravity[0] < O.most[k] < 1e6):
             return BAD_LIMIT
     return landings_fault(W, O, P)

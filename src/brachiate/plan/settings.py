@@ -39,6 +39,7 @@ _UNITS = {
     "lever": "m",
     "bound": "m/s²",
     "stretch": "m",
+    "strain": "m",
 }
 
 
@@ -77,6 +78,7 @@ class PlanSettings:
         lever: [m] of moments about the vertical, over the force upward
         bound: [m/s²] of accelerations upward
         stretch: [m] of legs, upward
+        strain: [m] of moments of motors, over the force upward: soft, as plans know nothing of what legs weigh
     """
 
     centre: float = 0.03
@@ -105,6 +107,7 @@ class PlanSettings:
     lever: float = 2e-4
     bound: float = 0.02
     stretch: float = 0.001
+    strain: float = 0.01
 
     def __post_init__(self) -> None:
         may_be_zero = ("margin", "ahead", "freeze", "reach", "twist")

@@ -5,7 +5,8 @@ What stands gets a force m (c̈, f), f = z̈ + g, at p, and a moment about the v
     L̇_x = m (f (p_y - c_y) + H c̈_y),    L̇_y = -m (f (p_x - c_x) + H c̈_x),    or    c̈ = s (c - cmp),
     cmp = (p_x + L̇_y / (m f), p_y - L̇_x / (m f)),    s = f / H,    L̇ = L̇_ref + I α.
 
-With cmp and s constant over an interval, this is solved exactly: by cosh and sinh, or by cos and sin under a support.
+With cmp and s constant over an interval, this is solved exactly: by cosh and sinh, or by cos and sin under a support. A motor of axis u,
+which unit forces at p₀ turn by t (3), is turned by m (t · (c̈, f) + f (u_x (p - p₀)_y - u_y (p - p₀)_x)).
 """
 
 from __future__ import annotations
@@ -117,3 +118,25 @@ def lay_friction(W, O, P, S, k, f, size):
         for j in range(3):
             S.row[at + ALPHA + j] = sign * scale * O.inertia[k, 2, j]
         S.row[at + one] = sign * scale * O.turning[k, 2] - W.twist[0] * O.friction[k] * size / W.lever[0]
+
+
+@kernel
+def lay_motors(W, O, P, S, k, f):
+    """Moments that the force m (c̈, f) at p has about the motors of a leg that stands alone, within what they hold."""
+    x, one, ratio, foot = S.size[2], S.size[1] + S.size[2], P.s[k] / f, O.motor_foot[k]
+    (bx, ax), (by, ay) = cmp_of(W, O, k, f, 0), cmp_of(W, O, k, f, 1)
+    at_x, at_y = O.motor_at[k, 0] - P.present[0], O.motor_at[k, 1] - P.present[1]
+    for n in range(O.motors[k]):
+        ux, uy, limit = O.motor[k, n, 3], O.motor[k, n, 4], O.motor[k, n, 5] / (W.mass[0] * f)
+        tx, ty = ratio * O.motor[k, n, 0], ratio * O.motor[k, n, 1]
+        rest = O.motor[k, n, 2] - ux * at_y + uy * at_x - tx * bx - ty * by
+        for sign in (-1.0, 1.0):
+            at, scale = new_row(S, k, 1), sign / W.strain[0]
+            S.row[at + x + C], S.row[at + x + C + 1] = scale * tx, scale * ty
+            S.row[at + P_], S.row[at + P_ + 1] = -scale * (tx + uy), -scale * (ty - ux)
+            for j in range(3):
+                S.row[at + ALPHA + j] = -scale * (tx * ax[j] + ty * ay[j])
+            if foot >= 0:
+                place = at + offset_place(S, P, foot)
+                S.row[place], S.row[place + 1] = scale * uy, -scale * ux
+            S.row[at + one] = scale * rest - limit / W.strain[0]
