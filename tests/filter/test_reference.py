@@ -13,6 +13,7 @@ from brachiate.clip import turns
 from brachiate.errors import ArgumentError, MotionError, UnknownName
 from brachiate.filter.clean import clean
 from brachiate.filter.feet import feet_of
+from brachiate.filter.filter import filter_motion
 from brachiate.filter.posture import knees_of
 from brachiate.filter.reference import Reference
 from brachiate.motion.motion import Motion, motion_of
@@ -301,3 +302,9 @@ def test_what_never_touches_is_refused(walking):
     t = walking.times - walking.times[0]
     with pytest.raises(MotionError, match=r"Nothing of .* ever touches"):
         clean(with_root(walking, z=30.0 * t + 3.0 * np.sin(40.0 * t)))
+
+
+def test_on_another_ground_it_is_cleaned_as_it_was(walking):
+    # Fails if what was said of style and smoothing is forgotten there.
+    done = filter_motion(clean(walking, style="light", smooth=0.03), ground="slope:2", strength=np.inf, progress=False)
+    assert done.reference.made == {"smooth": 0.03, "style": "light", "roles": None}
