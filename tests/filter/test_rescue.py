@@ -74,6 +74,13 @@ def test_gentle_pushes_take_no_step():
     assert done.own_steps == ()
 
 
+def test_who_is_on_his_way_back_takes_no_step():
+    # Bent over by 50 degrees he has caught himself. Fails if he steps for that alone: he falls then.
+    done = filter_motion(standing(), strength=1.0, pushes=[shove(0.4, BACK)], progress=False)
+    assert done.finished
+    assert not done.own_steps
+
+
 @pytest.mark.parametrize("mode", ["offline", "online"])
 def test_other_modes_catch_themselves_too(mode):
     done = pushed(BACK, mode=mode)

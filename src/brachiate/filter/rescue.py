@@ -334,8 +334,10 @@ def watch(key, control, ahead, footing, plan, rescue, k):
     dt, gravity = S.step[0], -W.gravity[2]
     if is_held(K, k, True):  # hands catch it
         return 0
-    far = bound_for(G, O, P, R, gravity)
-    lost = far > BEYOND * R.sole[0] or bends(G, P) > BENT
+    far, (x, y) = bound_for(G, O, P, R, gravity), capture(K, S, G, k, gravity)
+    away = (x * x + y * y) ** 0.5 > CALM * R.sole[0]
+    # Who is on his way back already need not step, however far he bends over
+    lost = far > BEYOND * R.sole[0] or (x * R.bound[0] + y * R.bound[1] > 0.0 and bends(G, P) > BENT)
     if R.leg[0] != NOBODY:
         if not lost or R.span[0] <= k + 1:
             return 0
@@ -346,7 +348,6 @@ def watch(key, control, ahead, footing, plan, rescue, k):
     if lost:
         if not all_stand(S, G, R, k, k + swing + after):
             return 0
-        x, y = capture(K, S, G, k, gravity)
         leg = leg_to(T, W, K, S, G, k, x, y)
         begin_step(S, G, R, leg, k + 1, k, 1)
         many = S.spans.shape[0] // G.stands.shape[0]
@@ -354,8 +355,7 @@ def watch(key, control, ahead, footing, plan, rescue, k):
         G.aims[at, 0], G.aims[at, 1], G.aimed[at] = G.shift[0] + x, G.shift[1] + y, 1
         return 1
     if R.astray[0]:
-        x, y = capture(K, S, G, k, gravity)
-        if max(far, (x * x + y * y) ** 0.5) > CALM * R.sole[0]:
+        if away or far > CALM * R.sole[0]:
             return 0
         wide, leg = apart(G)
         if wide < APART * R.sole[0]:
