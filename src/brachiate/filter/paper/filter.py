@@ -178,7 +178,7 @@ class PaperFilter:
         self.solution: Solution = solution_for(self._model.nv, self._free, pairs)
         friction = -1.0 if s.friction is None else s.friction
         self.solution.gain[:] = (
-            s.stiffness, s.damping, s.point_stiffness, s.point_damping, s.robust, *s.costs, s.step, s.pull, friction,
+            s.stiffness, s.damping, s.point_stiffness, s.point_damping, s.robust, *s.costs, s.step, s.pull, friction, s.give,
         )  # fmt: skip
         self.solution.weight[:], self.solution.share[:] = self._weights
         self.solution.count[EDGES] = int(s.edges)

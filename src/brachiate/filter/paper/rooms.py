@@ -11,7 +11,7 @@ from brachiate.filter.controller import JOINT_DAMPING, JOINT_STIFFNESS
 
 # Places of Solution.gain. The first two are those that the local feedback asks for.
 assert (JOINT_STIFFNESS, JOINT_DAMPING) == (0, 1)
-POINT_STIFFNESS, POINT_DAMPING, ROBUST, COST_A, COST_F, COST_T, STEP, PULL, FRICTION = range(2, 11)
+POINT_STIFFNESS, POINT_DAMPING, ROBUST, COST_A, COST_F, COST_T, STEP, PULL, FRICTION, GIVE = range(2, 12)
 
 # Places of Solution.count.
 SOLVES, HITS, WIDTH, EDGES = range(4)
@@ -23,7 +23,7 @@ class Solution(NamedTuple):
     Rows of A, Q, H and ``along`` have ``width`` numbers: n rounded up to fours, zero behind the last.
     """
 
-    gain: Floats  # (11,) see above; friction is -1 for that of what touches
+    gain: Floats  # (12,) see above; friction is -1 for that of what touches
     count: Ints  # (4,) solves of this step, solves of its collision, width, whether contacts turn about edges
     free: Ints  # (p,) coordinates without motors
     motor: Floats  # (n,) 1 with a motor, 0 without
@@ -81,7 +81,7 @@ def solution_for(n: int, free: np.ndarray, pairs: int) -> Solution:
     length |= dict.fromkeys(("area", "body", "side", "point", "axes", "gap", "sinking"), pairs)
     length |= dict.fromkeys(("drift", "speed", "pull", "impulse"), rows) | dict.fromkeys(("bare", "y"), width)
     length |= dict.fromkeys(("x", "order"), unknowns) | {"M": unknowns**2, "answer": width * unknowns, "along": unknowns * width}
-    length |= {"gain": 11, "count": 4, "free": len(free), "place": 1, "residual": 1, "at": 3, "J": 6 * n, "hand": 36}
+    length |= {"gain": 12, "count": 4, "free": len(free), "place": 1, "residual": 1, "at": 3, "J": 6 * n, "hand": 36}
     length |= dict.fromkeys(("open", "hand_order", "hand_factor"), 6)
     length |= {"H": rows * width, "force": rows * width, "A": n * width, "Q": width * width}
     room = Solution(**{name: np.zeros((length[name], *field.row), field.dtype) for name, field in fields_of(Solution).items()})

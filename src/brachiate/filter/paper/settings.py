@@ -32,6 +32,9 @@ class Settings:
         without_motor: Joints and coordinates that have none; by default free roots, and those with an effort of zero.
         friction: Of all contacts; by default that of what touches.
         edges: Whether contacts whose centre of pressure leaves over an edge turn about that edge; else about one spot, as printed.
+        give: The part of their size by which contact rows give, so that two may say the same, or nearly contradict each other, as those
+            of a foot and its toes do at times. The paper's pseudoinverse lets the equations of motion give, too. With less than 1e-8 such
+            rows throw the body into the air at times.
         pull: Rate [1/s] at which what is held where it touches comes back to its place and to rest. The paper only says that it could.
     """
 
@@ -49,6 +52,7 @@ class Settings:
     without_motor: tuple[str, ...] | None = None
     friction: float | None = None
     edges: bool = False
+    give: float = 1e-6
     pull: float = 25.0
 
     def __post_init__(self) -> None:
@@ -56,6 +60,7 @@ class Settings:
             doors.number(getattr(self, name), name, least=0.0)
         doors.number(self.step, "step", above=0.0)
         doors.number(self.robust, "robust", above=0.0)
+        doors.number(self.give, "give", above=0.0, most=1e-3)
         if self.friction is not None:
             doors.number(self.friction, "friction", least=0.0)
         doors.vector(self.at, "at")

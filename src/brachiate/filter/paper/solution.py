@@ -21,12 +21,8 @@ from brachiate.contact.factor import factor, factor_pivoted, solve_pivoted, solv
 from brachiate.contact.paper import begin, change
 from brachiate.contact.rooms import PAIRS, ROWS
 from brachiate.contact.trial import HELD
-from brachiate.filter.paper.rooms import COST_A, COST_F, COST_T, EDGES, ROBUST, SOLVES, STEP, WIDTH
+from brachiate.filter.paper.rooms import COST_A, COST_F, COST_T, EDGES, GIVE, ROBUST, SOLVES, STEP, WIDTH
 from brachiate.filter.paper.touching import lowest_speed, put_motion
-
-# Contact rows give by this part of their size, so that two may say the same. The paper's pseudoinverse would let the equations of motion
-# give as well, where rows contradict each other.
-STIFF = 1e-12
 
 
 @kernel
@@ -134,7 +130,7 @@ def put_matrix(X, F, full, stride):
                 for s in range(full):
                     F.M[index(r * stride + s)] -= x * F.answer[index(k * stride + s)]
         if r >= held + p:
-            F.M[index(r * stride + r)] *= 1.0 + STIFF
+            F.M[index(r * stride + r)] *= 1.0 + F.gain[GIVE]
     put_forces(F, held, stride)
 
 
