@@ -12,7 +12,8 @@ import brachiate as br
 from brachiate import dynamics, kinematics
 from brachiate.clip import turns
 from brachiate.filter.clean import clean
-from brachiate.filter.controller import HARDEST, HOLDS, REACHES
+from brachiate.filter.control import HOLDS, REACHES
+from brachiate.filter.controller import HARDEST
 from brachiate.filter.exact import CONTACT, HELD, equations
 from brachiate.filter.filter import Clip, filter_motion, world_of
 from brachiate.filter.filtered import Filtered

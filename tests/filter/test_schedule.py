@@ -9,10 +9,11 @@ import pytest
 from scipy.optimize import nnls
 
 from brachiate import moves
+from brachiate.filter.bearing import add_rays, along_ground
 from brachiate.filter.body import Body
 from brachiate.filter.book import CORNERS, NEVER
 from brachiate.filter.clean import clean
-from brachiate.filter.controller import FREE, SHOULD, add_rays, along_ground
+from brachiate.filter.control import FREE, SHOULD
 from brachiate.filter.filter import FIGURE, Clip, world_of
 from brachiate.filter.footwork import begin, lead, note
 from brachiate.filter.legs import Footwork

@@ -8,8 +8,8 @@ import numpy as np
 
 from brachiate.compiled import Handle, fields_of
 from brachiate.errors import ArgumentError, StateError
-from brachiate.filter import controller as c
-from brachiate.filter.controller import Control
+from brachiate.filter import control as c
+from brachiate.filter.control import Control
 from brachiate.filter.cycle import carry_out, decide, look_and_lead
 from brachiate.filter.legs import Footwork
 from brachiate.filter.optimizer import SOLVES, program_for

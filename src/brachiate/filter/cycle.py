@@ -9,29 +9,13 @@ import numpy as np
 
 from brachiate.compiled import call_at, entry, kernel
 from brachiate.contact.touch import open_touch
+from brachiate.filter.bearing import stand
 from brachiate.filter.book import open_ahead, open_footing
-from brachiate.filter.controller import (
-    CROWDED,
-    MARGIN,
-    centre_rows,
-    dynamics,
-    follow,
-    forget_limits,
-    grasp,
-    lead_limb,
-    limit_more,
-    limit_motors,
-    measure,
-    open_control,
-    physics,
-    solve3,
-    spare_hands,
-    stand,
-    torque,
-    turned_as_a_whole,
-)
+from brachiate.filter.control import CROWDED, MARGIN, open_control
+from brachiate.filter.controller import centre_rows, forget_limits, grasp, lead_limb, limit_more, limit_motors, physics, spare_hands, torque
 from brachiate.filter.footwork import begin, follow_plan, lead, note, note_bearing, where_it_should_be
 from brachiate.filter.foresight import aim_at, lay_out, place_nodes
+from brachiate.filter.look import dynamics, follow, measure, solve3, turned_as_a_whole
 from brachiate.filter.optimizer import RAYS, ROWS, first_guess, open_program, optimize
 from brachiate.kinematics import accelerations, body_inertias, finite, poses, sound, velocities
 from brachiate.model.rooms import NOT_FINITE, OK, open_rooms

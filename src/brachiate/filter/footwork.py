@@ -24,7 +24,7 @@ from brachiate.filter.book import (
     SWERVE,
     set_bits,
 )
-from brachiate.filter.controller import CLOSING, FREE, LATER, MAY, SHOULD
+from brachiate.filter.control import CLOSING, FREE, LATER, MAY, SHOULD
 from brachiate.filter.optimizer import RAYS
 from brachiate.kinematics import origin_of
 from brachiate.spatial import Vec3, put_vec3, rotation, vec3, vec3_at

@@ -12,7 +12,7 @@ import numpy as np
 
 from brachiate.doors import Array
 from brachiate.filter.body import Body
-from brachiate.filter.controller import HOLDS, LOOSE, REACHES
+from brachiate.filter.control import HOLDS, LOOSE, REACHES
 from brachiate.filter.schedule import Grip
 from brachiate.model.joints import Compound, Joint, Prismatic, Spherical
 from brachiate.world.bonds import Connection

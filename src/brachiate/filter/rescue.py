@@ -13,7 +13,8 @@ import numpy as np
 
 from brachiate.compiled import Floats, Ints, Rows3, entry, kernel, opener
 from brachiate.filter.book import BLIND, CORNERS, open_ahead, open_footing
-from brachiate.filter.controller import is_held, open_control
+from brachiate.filter.control import open_control
+from brachiate.filter.controller import is_held
 from brachiate.filter.footwork import on_ground, place_of
 from brachiate.filter.foresight import capture, first_node
 from brachiate.filter.strength import repeat

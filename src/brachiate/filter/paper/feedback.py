@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from brachiate.compiled import kernel
 from brachiate.contact.least import smallest
-from brachiate.filter.controller import at_zero, point_acceleration
+from brachiate.filter.look import at_zero, point_acceleration
 from brachiate.filter.paper.rooms import POINT_DAMPING, POINT_STIFFNESS
 from brachiate.kinematics import origin_of
 from brachiate.spatial import (

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate.compiled import Floats, Ints, Rows3, Rows33, fields_of, opener
-from brachiate.filter.controller import JOINT_DAMPING, JOINT_STIFFNESS
+from brachiate.filter.control import JOINT_DAMPING, JOINT_STIFFNESS
 
 # Places of Solution.gain. The first two are those that the local feedback asks for.
 assert (JOINT_STIFFNESS, JOINT_DAMPING) == (0, 1)

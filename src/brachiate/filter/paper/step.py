@@ -9,7 +9,7 @@ from brachiate.contact.touch import open_touch
 from brachiate.contact.trial import open_trial
 from brachiate.dynamics.inverse import bias_forces, passive_forces
 from brachiate.dynamics.mass import mass_matrix
-from brachiate.filter.controller import follow
+from brachiate.filter.look import follow
 from brachiate.filter.paper.feedback import lead_point
 from brachiate.filter.paper.rooms import HITS, STEP, WIDTH, open_solution
 from brachiate.filter.paper.solution import optimize

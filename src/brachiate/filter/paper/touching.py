@@ -14,7 +14,7 @@ from brachiate.contact.rooms import PAIRS, ROWS, STRIDE
 from brachiate.contact.step import CROWDED, fastest
 from brachiate.contact.touch import normal_speed, rows_of
 from brachiate.dynamics.mass import factored, solve
-from brachiate.filter.controller import at_zero, point_acceleration
+from brachiate.filter.look import at_zero, point_acceleration
 from brachiate.filter.paper.rooms import EDGES, FRICTION, HITS, PULL, STEP, WIDTH
 from brachiate.kinematics import origin_of
 from brachiate.model.rooms import OK
