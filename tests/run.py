@@ -10,6 +10,7 @@ ROOT = Path(__file__).parent.parent
 CHECKED = [
     "tests/contact", "tests/laws", "tests/world", "tests/simulate", "tests/test_manifold.py", "tests/test_spatial.py", "tests/plan",
     "tests/filter/test_optimizer.py", "tests/filter/test_schedule.py", "tests/filter/test_stream.py", "tests/filter/test_pushes.py",
+    "tests/filter/test_strength.py",
 ]  # fmt: skip
 #: What runs again uncompiled: the same sources as plain Python.
 UNCOMPILED = [
