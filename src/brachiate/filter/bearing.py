@@ -227,7 +227,9 @@ def approach(T, W, K, P, first, second, limb, p, normal, gap):
     ahead = K.gain[AHEAD]
     stiff = NEVER if what <= LATER else GENTLY
     least = min(-stiff * (gap + ahead * speed) / (ahead * ahead), 200.0)
-    relative_point(T, W, P, AT_LEAST, first, second, p, normal, least - drift, 1e-6)
+    # A foot beside toes that stand hardly can: an edge so near to their joint
+    give = 1.0 / K.gain[CLOSING_WEIGHT] if what <= LATER else 1e-6
+    relative_point(T, W, P, AT_LEAST, first, second, p, normal, least - drift, give)
     return 1e300
 
 
