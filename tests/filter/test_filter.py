@@ -13,15 +13,18 @@ import brachiate as br
 from brachiate import moves
 from brachiate.errors import ArgumentError
 from brachiate.filter.clean import clean
+from brachiate.filter.control import STANCE_WEIGHT
 from brachiate.filter.exact import equations
 from brachiate.filter.filter import Clip, filter_motion, world_of
 from brachiate.filter.filtered import Filtered
+from brachiate.filter.optimizer import AT_LEAST, ROWS
 from brachiate.filter.reference import Reference
 from brachiate.filter.settings import FilterSettings
 from brachiate.io.bvh import read_bvh
 from brachiate.motion.labels import Label, Labels
 from brachiate.motion.motion import Motion, motion_of
 from brachiate.scenes import Scene
+from brachiate.simulate.simulation import Simulation
 from brachiate.transfer.many import Many
 from brachiate.world.history import LinkHistory
 
@@ -128,6 +131,26 @@ def test_feet_do_not_rub_over_the_ground_as_they_come_down(walked):
     # Fails if soles touch while they still move, and toes come down by an edge: then it is 0.08 m/s
     rubs = [history.slip[history.force[:, 2] > 0.0] for history in feet_on_the_ground(walked).values()]
     assert np.percentile(np.concatenate(rubs), 99) < 0.001  # [m/s]
+
+
+def test_toes_that_stand_are_not_moved_to_keep_their_foot_off_the_ground(walk):
+    """An edge of the foot is so near to the joint of its toes that it cannot get off the ground fast: what stands comes first."""
+    world = world_of(walk, strength=np.inf)
+    clip, met = Clip(world, "man", walk, whole=False), 0
+    run = Simulation(world, dt=walk.dt, settle=False)
+    foot, toes = ([n for n, link in enumerate(clip.body.soles) if link.endswith(end)] for end in ("foot", "toes"))
+    stance = 1.0 / clip.body.control.gain[STANCE_WEIGHT]
+    for _ in range(450):
+        clip.control()
+        P, stands = clip.body.program, clip.body.control.stands
+        if stands[foot].sum() == 0 and stands[toes].sum() > 0:
+            rows = int(P.count[ROWS])
+            upward = P.C.reshape(len(P.weight), -1)[2, :rows] > 0.9  # of the root: of what is above the ground
+            bounds = upward & (P.kind[:rows] == AT_LEAST)
+            assert (P.give[:rows][bounds] > stance).all()
+            met += int(bounds.sum())
+        run.step()
+    assert met > 50
 
 
 def test_feet_come_down_in_time(walk, walked):
