@@ -262,6 +262,10 @@ def filter_(
     ] = None,
     pushes: Annotated[Path | None, typer.Option(help="A table of pushes (.csv, .json): link,x,y,z,at and lasting, px,py,pz.")] = None,
     load: Annotated[list[str] | None, typer.Option(help="link:mass [kg], such as right_hand:5, that is carried; any number.")] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="link:weight, such as right_hand:100, to keep where the original has it (a joint counts 1); any number."),
+    ] = None,
     settings: Annotated[Path | None, typer.Option(help="A file of settings, as 'brachiate tune' writes it.")] = None,
     figure: Annotated[str | None, typer.Option(help=WHOSE)] = None,
     ground: Annotated[
@@ -290,7 +294,15 @@ def filter_(
     from brachiate.cli.filter import run  # noqa: PLC0415
 
     reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton}
-    filtering = {"ground": ground, "mode": mode, "strength": strength, "friction": friction, "push": push or [], "load": load or []}
+    filtering = {
+        "ground": ground,
+        "mode": mode,
+        "strength": strength,
+        "friction": friction,
+        "push": push or [],
+        "load": load or [],
+        "keep": keep or [],
+    }
     filtering |= {"pushes": pushes, "settings": settings}
     given = {"ground": made_on, "contacts": contacts}
     code = run(motion, reading, _body(mass, height, sex, roles), figure, given, filtering, out, console, show=show)

@@ -20,6 +20,6 @@ def run(out: Path, console: Console) -> int:
         style="dim",
     )
     filtering = {"ground": None, "friction": None, "strength": "1", "mode": "offline", "push": []}
-    filtering |= {"pushes": None, "load": [], "settings": None}
+    filtering |= {"pushes": None, "load": [], "keep": [], "settings": None}
     body = {"mass": None, "height": None, "sex": "male", "roles": None}
     return command.run(MOTION, {}, body, None, {"ground": None, "contacts": None}, filtering, out, console)

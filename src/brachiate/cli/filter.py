@@ -15,12 +15,12 @@ from rich.markup import escape
 from brachiate import moves
 from brachiate.cli.convert import figure_of
 from brachiate.cli.describe import table_of, tell_guesses
-from brachiate.errors import ArgumentError, UnknownName
+from brachiate.errors import ArgumentError, StateError, UnknownName
 from brachiate.filter.clean import clean
 from brachiate.filter.exact import equations
 from brachiate.filter.filter import filter_motion
 from brachiate.filter.filtered import Filtered
-from brachiate.filter.loads import load_of
+from brachiate.filter.loads import keep_of, load_of
 from brachiate.filter.pushes import load_pushes, shove_of
 from brachiate.filter.settings import load_settings
 from brachiate.judge.check import check
@@ -63,7 +63,7 @@ def run(
     """
     out = Path(f"{Path(name).stem}-filtered") if show and out is None else out
     pushes, table, settings = [shove_of(text) for text in filtering.pop("push")], filtering.pop("pushes"), filtering["settings"]
-    filtering |= {"strength": strength_of(filtering["strength"]), "load": load_of(filtering["load"])}
+    filtering |= {"strength": strength_of(filtering["strength"]), "load": load_of(filtering["load"]), "keep": keep_of(filtering["keep"])}
     filtering["settings"] = None if settings is None else load_settings(settings)
     motion = motion_called(name, reading, body, figure, console)
     pushes += [] if table is None else load_pushes(table, motion.figure.links)
@@ -173,5 +173,8 @@ def exactness(filtered: Filtered) -> str:
     """What is left of the equations of its own steps, in words."""
     if filtered.remark:
         return filtered.remark
-    force, moment = equations(filtered).nobody_brings()
+    try:
+        force, moment = equations(filtered).nobody_brings()
+    except StateError as problem:
+        return f"The equations of its own steps could not be looked at: {problem}"
     return f"In the steps of the simulation themselves nobody would have to bring more than {force:.0e} N and {moment:.0e} N·m."

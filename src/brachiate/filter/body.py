@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from brachiate import doors
 from brachiate.compiled import Handle, fields_of
-from brachiate.errors import ArgumentError, StateError
+from brachiate.errors import ArgumentError, StateError, UnknownName
 from brachiate.filter import control as c
 from brachiate.filter.control import Control
 from brachiate.filter.cycle import carry_out, decide, look_and_lead
@@ -30,8 +31,9 @@ class Body:
     """Compiled rooms of the controller, by name."""
 
     def __init__(
-        self, world: World, figure: str, soles: Sequence[Sole], settings: FilterSettings, dt: float, grips: Sequence[Grip] = ()
-    ) -> None:
+        self, world: World, figure: str, soles: Sequence[Sole], settings: FilterSettings, dt: float, grips: Sequence[Grip] = (),
+        keep: Mapping[str, float] | None = None,
+    ) -> None:  # fmt: skip
         self.world, self.figure, self.dt = world, world.figure(figure), dt
         model, mine = world.model, self.figure.model
         self.reference = Data(model)
@@ -42,14 +44,16 @@ class Body:
             there = model.joints[f"{figure}/{name}"]
             self.q_at[joint.q], self.v_at[joint.v] = np.arange(there.q.start, there.q.stop), np.arange(there.v.start, there.v.stop)
         # Half for what touches; the other for the body as a whole and the root, two limits each of a joint, its motor's torque and its
-        # speed, limbs that are led and what holds: nobody checks whether there is room when these rows are made
-        rest = 12 + 6 * model.nv + 6 * len(soles) + 4 * len(grips)
+        # speed, limbs that are led, what holds and what is kept: nobody checks whether there is room when these rows are made
+        keep = doors.table({} if keep is None else keep, "keep", "weights by the names of links")
+        rest = 12 + 6 * model.nv + 6 * len(soles) + 4 * len(grips) + 6 * len(keep)
         self.program = program_for(model.nv, 2 * max(ROWS, rest), FORCES)
-        self.control = self._room(model.nv, len(model.tree.parent), len(soles), len(grips))
+        self.control = self._room(model.nv, len(model.tree.parent), len(soles), len(grips), len(keep))
         self._program_handle, self._control_handle = Handle(self.program), Handle(self.control)
         self.key = self._control_handle.key
         self._describe(figure, soles)
         self._describe_grips(figure, grips)
+        self._describe_kept(figure, keep)
         self.tune(settings)
 
     def _root(self, figure: str) -> slice:
@@ -59,12 +63,13 @@ class Body:
             raise ArgumentError(f"The filter needs a figure that moves about: the root of {figure!r} does not hang by a free joint.")
         return self.world.model.joints[f"{figure}/{free[0]}"].v
 
-    def _room(self, nv: int, bodies: int, soles: int, grips: int) -> Control:
+    def _room(self, nv: int, bodies: int, soles: int, grips: int, kept: int) -> Control:
         length = dict.fromkeys(("limb", "point", "lead", "turn", "offset", "drift", "swerve", "stands", "touched", "height"), soles)
         length |= {"corner": 8 * soles, "may": 8 * soles, "gain": len(c.GAINS), "members": bodies, "limb_of": bodies}
         length |= dict.fromkeys(("centre", "spin", "momentum", "lean", "aimed_spin"), 3) | dict.fromkeys(("com", "got", "aimed"), 6)
         length |= {"q_at": len(self.q_at), "v_at": len(self.v_at), "mass": 1, "locked": 1, "A": nv * nv, "F": FORCES * nv}
         length |= dict.fromkeys(("ray_area", "at", "along"), FORCES)
+        length |= dict.fromkeys(("kept", "kept_point", "kept_weight"), kept) | {"kept_offset": 3}
         length |= dict.fromkeys(("grip", "grip_body", "grip_point", "grip_span"), grips) | {"grip_lead": 1}
         return Control(**{name: np.zeros((length.get(name, nv), *kind.row), kind.dtype) for name, kind in fields_of(Control).items()})
 
@@ -99,6 +104,15 @@ class Body:
             place = self.world.model.placements[f"{figure}/{grip.link}"]
             self.control.grip_body[n], self.control.grip_span[n] = place.body, (grip.start, grip.end)
             self.control.grip_point[n] = place.position + place.rotation @ grip.point
+
+    def _describe_kept(self, figure: str, keep: Mapping[str, float]) -> None:
+        """Links whose place and orientation are kept as well, and how much that counts."""
+        for n, (link, weight) in enumerate(keep.items()):
+            if link not in self.figure.model.links:
+                raise UnknownName("link", link, self.figure.model.links, repr(figure))
+            place = self.world.model.placements[f"{figure}/{link}"]
+            self.control.kept[n], self.control.kept_point[n] = place.body, place.position
+            self.control.kept_weight[n] = doors.number(weight, f"keep: weight of {link!r}", above=0.0, most=1e6)
 
     def tune(self, settings: FilterSettings) -> None:
         """Take on settings."""

@@ -55,7 +55,7 @@ LOOSE, REACHES, HOLDS = range(3)  # what a point does about that which it is to 
 
 
 class Control(NamedTuple):
-    """Sizes: nv velocities, m limbs, of k corners each, g grips, K rays, na areas."""
+    """Sizes: nv velocities, m limbs, of k corners each, g grips, p points that are kept, K rays, na areas."""
 
     gain: Floats  # (18,) see above
     members: Ints  # (nb,) bodies of the figure
@@ -83,6 +83,10 @@ class Control(NamedTuple):
     grip_point: Rows3  # (g, 3) [m] that holds, body axes
     grip_span: IntRows2  # (g, 2) first frame in which it should, and the one after the last
     grip_lead: Floats  # (1,) weight of its path while it reaches
+    kept: Ints  # (p,) bodies of points whose place and orientation are kept as well
+    kept_point: Rows3  # (p, 3) [m] body axes
+    kept_weight: Floats  # (p,)
+    kept_offset: Floats  # (3,) [m] of the whole reference
     q_at: Ints  # (nq of the figure,) where its configuration is in the world's; the root's comes first
     v_at: Ints  # (nv of the figure,) and its velocity
     # what comes out

@@ -12,8 +12,19 @@ from brachiate.contact.touch import open_touch
 from brachiate.filter.bearing import stand
 from brachiate.filter.book import open_ahead, open_footing
 from brachiate.filter.control import CROWDED, MARGIN, open_control
-from brachiate.filter.controller import centre_rows, forget_limits, grasp, lead_limb, limit_more, limit_motors, physics, spare_hands, torque
-from brachiate.filter.footwork import begin, follow_plan, lead, note, note_bearing, where_it_should_be
+from brachiate.filter.controller import (
+    centre_rows,
+    forget_limits,
+    grasp,
+    keep_point,
+    lead_limb,
+    limit_more,
+    limit_motors,
+    physics,
+    spare_hands,
+    torque,
+)
+from brachiate.filter.footwork import begin, follow_plan, lead, note, note_bearing, on_ground, where_it_should_be
 from brachiate.filter.foresight import aim_at, lay_out, place_nodes
 from brachiate.filter.look import dynamics, follow, measure, solve3, turned_as_a_whole
 from brachiate.filter.optimizer import RAYS, ROWS, first_guess, open_program, optimize
@@ -82,6 +93,7 @@ def look_and_lead(key, reference, control, ahead, footing, k):
     status = look(T, W, Wr, K)
     if status == OK:
         lead(K, S, G, k)
+        put_vec3_at(K.kept_offset, 0, on_ground(S, vec3_at(G.shift, 0)))
     return status
 
 
@@ -162,6 +174,8 @@ def decide(key, reference, touch, program, control, footing):
     physics(T, W, K, P)
     for m in range(K.limb.shape[0]):
         lead_limb(T, W, Wr, K, P, m)
+    for n in range(K.kept.shape[0]):
+        keep_point(T, W, Wr, K, P, n)
     for k in range(W.v.shape[0]):
         P.weight[k], P.wish[k] = K.weight[k], K.wanted[k]
     first_guess(P)

@@ -61,6 +61,7 @@ def filter_motion(
     strength: float = 1.0,
     pushes: Sequence[Shove] = (),
     load: Mapping[str, float] | None = None,
+    keep: Mapping[str, float] | None = None,
     mode: str = "offline",
     settings: FilterSettings | Settings | None = None,
     dt: float = 0.002,
@@ -77,6 +78,8 @@ def filter_motion(
         strength: Of the figure's motors, times what they have; infinite for no limit.
         pushes: Forces from outside, of which the filter knows nothing until they act.
         load: What the figure carries, by link [kg]: ``{"right_hand": 5.0}``.
+        keep: Links whose place and orientation are to be those of the reference beside all joints, as the point P of [DF] eq. 40, and how
+            much that counts beside 1 for a joint: ``{"right_hand": 100.0}``.
         mode: ``"offline"``: a plan of the whole clip comes first. ``"preview"``: plans know the reference for a while ahead. ``"online"``:
             frames come in one by one, as they are, and nothing is known of the next, see :class:`DynamicsFilter`. ``"paper"``: the filter
             as [DF] prints it, which knows no limits of motors and joints.
@@ -92,7 +95,7 @@ def filter_motion(
             raise ArgumentError(
                 "On line nothing is known of the motion beforehand, and the ground is level: no ground, made_on or contacts."
             )
-        return _filter_online(motion, friction, strength, load, pushes, _ours(settings, mode), dt, progress)
+        return _filter_online(motion, friction, strength, load, keep, pushes, _ours(settings, mode), dt, progress)
     reference = motion if isinstance(motion, Reference) else clean(motion, ground=made_on, contacts=contacts, dt=dt)
     source = None
     if ground is not None:
@@ -105,8 +108,10 @@ def filter_motion(
     check_given(world, FIGURE, reference, None)
     reference = replace(reference, guesses=(*reference.guesses, *told(reference), *let_pass(world, FIGURE, reference.q, reference.dt)))
     if mode == PAPER:
+        if keep:
+            raise ArgumentError(f"keep: mode={PAPER!r} keeps one point, by its settings: brachiate.filter.paper.Settings(point=...).")
         return filter_clip(world, FIGURE, reference, settings, pushes, source, progress)
-    clip = Clip(world, FIGURE, reference, _ours(settings, mode), whole=mode == "offline")
+    clip = Clip(world, FIGURE, reference, _ours(settings, mode), whole=mode == "offline", keep=keep)
     simulation = Simulation(world, dt=reference.dt, settle=False)
     simulation.control(clip.control)
     for shove in pushes:
@@ -133,9 +138,13 @@ class Clip:
         reference: Made by :func:`brachiate.filter.clean.clean`.
         settings: By default one set for all motions, scaled by the body's height.
         whole: Whether a plan of the whole clip comes first; else plans know the reference for a while ahead.
+        keep: Links whose place and orientation are kept, too, and how much that counts.
     """
 
-    def __init__(self, world: World, figure: str, reference: Reference, settings: FilterSettings | None = None, *, whole: bool) -> None:
+    def __init__(
+        self, world: World, figure: str, reference: Reference, settings: FilterSettings | None = None, *, whole: bool,
+        keep: Mapping[str, float] | None = None,
+    ) -> None:  # fmt: skip
         check_given(world, figure, reference, settings)
         if not reference.stances:
             raise ArgumentError("The reference never stands on anything, and holds nothing, so no force could carry it.")
@@ -144,7 +153,7 @@ class Clip:
         settings = (settings or FilterSettings()).scaled(height)
         self.schedule = Schedule(reference, settings.look, world.figure(figure).model.effort)
         self.schedule.mark_long_flights(settings.long_flight)
-        self.body = Body(world, figure, self.schedule.soles, settings, reference.dt, self.schedule.grips)
+        self.body = Body(world, figure, self.schedule.soles, settings, reference.dt, self.schedule.grips, keep)
         self.grips = Grips(self.body, self.schedule.grips)
         place(world, self.body, reference.q[0], reference.v[0])
         self.grips.at(0)
@@ -169,8 +178,8 @@ class Clip:
 
 
 def _filter_online(
-    motion: Motion | Reference, friction: float | None, strength: float, load: Mapping[str, float] | None, pushes: Sequence[Shove],
-    settings: FilterSettings | None, dt: float, progress: bool,
+    motion: Motion | Reference, friction: float | None, strength: float, load: Mapping[str, float] | None,
+    keep: Mapping[str, float] | None, pushes: Sequence[Shove], settings: FilterSettings | None, dt: float, progress: bool,
 ) -> Filtered:  # fmt: skip
     """Let the frames of a motion come in one by one; between those of a slower one, along a curve through them."""
     if isinstance(motion, Reference):
@@ -187,7 +196,7 @@ def _filter_online(
     check_pushes(pushes, still)
     world = world_of(still, friction, strength)
     passing = let_pass(world, FIGURE, moments.q[: round(HEARD / dt)], dt)
-    live = DynamicsFilter(world, FIGURE, settings, dt=dt)
+    live = DynamicsFilter(world, FIGURE, settings, dt=dt, keep=keep)
     k = 0
     while not live.take(moments.q[k]):
         k += 1

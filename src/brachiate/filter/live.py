@@ -78,6 +78,7 @@ class DynamicsFilter:
         preview: [s] by which the body is behind the frames that come in: what is known ahead. It can be 0.
         dt: From one frame to the next, and length of a step [s].
         ground: Height of what it is to stand on [m]; the reference's floor is brought there.
+        keep: Links whose place and orientation are kept, too, and how much that counts: see :func:`filter_motion`.
     """
 
     def __init__(
@@ -89,10 +90,11 @@ class DynamicsFilter:
         preview: float = 0.0,
         dt: float = 0.002,
         ground: float = 0.0,
+        keep: Mapping[str, float] | None = None,
     ) -> None:
         model = world.figure(figure).model
         check_world(world, figure, settings)
-        self.world, self.figure = world, figure
+        self.world, self.figure, self.keep = world, figure, dict(keep or {})
         self.height = stature(model)
         self.settings = (settings or FilterSettings()).scaled(self.height)
         self.dt = doors.number(dt, "dt", least=1e-4, most=0.02)
@@ -166,7 +168,7 @@ class DynamicsFilter:
         self.follower = Follower(body, stream.handle, self.settings, self.height, self.dt, self.settings.blind, k, self.stream.recall)
 
     def _body(self) -> Body:
-        return Body(self.world, self.figure, self.stream.soles, self.settings, self.dt)
+        return Body(self.world, self.figure, self.stream.soles, self.settings, self.dt, keep=self.keep)
 
     def _moment(self) -> Moment:
         follower, world = self.follower, self.world

@@ -1,4 +1,4 @@
-"""A load that is carried: a reference whose figure has it, and loads by words."""
+"""A load that is carried: a reference whose figure has it; loads, and what is kept in its place, by words."""
 
 from __future__ import annotations
 
@@ -18,11 +18,21 @@ def carrying(reference: Reference, load: Mapping[str, float]) -> Reference:
 
 def load_of(texts: Iterable[str]) -> dict[str, float]:
     """Loads by words: ``right_hand:5`` is 5 kg in the right hand."""
-    load: dict[str, float] = {}
+    return _by_link(texts, "is no load. Write link:mass, such as right_hand:5 (kg).")
+
+
+def keep_of(texts: Iterable[str]) -> dict[str, float]:
+    """What is kept in its place, by words: ``right_hand:100`` counts a hundred times as much as a joint."""
+    return _by_link(texts, "says nothing of what to keep. Write link:weight, such as right_hand:100 (a joint counts 1).")
+
+
+def _by_link(texts: Iterable[str], wrong: str) -> dict[str, float]:
+    """Numbers by link, added up."""
+    found: dict[str, float] = {}
     for text in texts:
-        link, _, mass = text.rpartition(":")
+        link, _, number = text.rpartition(":")
         try:
-            load[link.strip()] = load.get(link.strip(), 0.0) + float(mass)
+            found[link.strip()] = found.get(link.strip(), 0.0) + float(number)
         except ValueError:
-            raise ArgumentError(f"{text!r} is no load. Write link:mass, such as right_hand:5 (kg).") from None
-    return load
+            raise ArgumentError(f"{text!r} {wrong}") from None
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,10 +16,11 @@ from brachiate.filter.book import CORNERS, NEVER, Ahead
 from brachiate.filter.lying import lying, wandering
 from brachiate.filter.reference import Reference, Stance
 from brachiate.filter.seats import is_seat
-from brachiate.filter.strength import gauge, limited, motors_of
+from brachiate.filter.strength import Motors, gauge
 from brachiate.filter.survey import Whole, survey
 from brachiate.filter.treads import room_on
 from brachiate.model.data import Data
+from brachiate.model.model import Model
 from brachiate.plan.outlook import MOTORS
 from brachiate.transfer.many import Many, Poses
 
@@ -240,6 +241,21 @@ class Schedule:
 
     def __len__(self) -> int:
         return len(self.reference)
+
+
+def limited(effort: Array) -> bool:
+    """Whether any motor has a limit."""
+    return bool(((effort > 0.0) & np.isfinite(effort)).any())
+
+
+def motors_of(model: Model, soles: Iterable[Sole], effort: Array) -> Motors:
+    """What is to be known of a figure with such motors."""
+    soles = tuple(soles)
+    limb, corner = np.zeros(len(soles), np.int64), np.zeros((CORNERS * len(soles), 3))
+    for n, sole in enumerate(soles):
+        place = model.placements[sole.link]
+        limb[n], corner[CORNERS * n :][: len(sole.corners)] = place.body, place.position + sole.corners @ place.rotation.T
+    return Motors(np.array(effort, float), limb, corner, np.zeros_like(corner), np.zeros(len(corner), np.int64))
 
 
 def ahead_of(arrays: Mapping[str, ArrayLike]) -> Ahead:

@@ -14,10 +14,9 @@ from brachiate.errors import ArgumentError, StateError
 from brachiate.filter.book import CORNERS, Ahead, Footing
 from brachiate.filter.feet import feet_of, in_link
 from brachiate.filter.recall import recall
-from brachiate.filter.schedule import Sole, ahead_of
+from brachiate.filter.schedule import Sole, ahead_of, limited, motors_of
 from brachiate.filter.senses import Senses, sense
 from brachiate.filter.settings import FilterSettings
-from brachiate.filter.strength import limited, motors_of
 from brachiate.model.data import Data
 from brachiate.model.joints import BALL
 from brachiate.model.model import Model

@@ -7,22 +7,16 @@ allows, with p where on its soles that is most.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from brachiate.compiled import Floats, Ints, Rows3, entry, kernel, opener
-from brachiate.doors import Array
 from brachiate.filter.book import CORNERS, open_ahead
 from brachiate.kinematics import ball_motions, origin_of, poses, sound
-from brachiate.model.model import Model
 from brachiate.model.rooms import NOT_FINITE, OK, open_rooms
 from brachiate.plan.outlook import MOTORS
 from brachiate.spatial import Vec3, motion, put_vec3, rotation, vec3, velocity_at
-
-if TYPE_CHECKING:
-    from brachiate.filter.schedule import Sole
 
 PARTS = 4  # of the way from one corner to another: there pressure is tried
 STEEP = 0.8  # along the ground over upward: no force slopes more
@@ -39,21 +33,6 @@ class Motors(NamedTuple):
 
 
 open_motors = opener(Motors)
-
-
-def limited(effort: Array) -> bool:
-    """Whether any motor has a limit."""
-    return bool(((effort > 0.0) & np.isfinite(effort)).any())
-
-
-def motors_of(model: Model, soles: Iterable[Sole], effort: Array) -> Motors:
-    """What is to be known of a figure with such motors."""
-    soles = tuple(soles)
-    limb, corner = np.zeros(len(soles), np.int64), np.zeros((CORNERS * len(soles), 3))
-    for n, sole in enumerate(soles):
-        place = model.placements[sole.link]
-        limb[n], corner[CORNERS * n :][: len(sole.corners)] = place.body, place.position + sole.corners @ place.rotation.T
-    return Motors(np.array(effort, float), limb, corner, np.zeros_like(corner), np.zeros(len(corner), np.int64))
 
 
 @kernel

@@ -246,6 +246,7 @@ class Simulation:
         while True:
             self._fire_due()
             stop = min([end, *(e.at for e in self._events if e.function is None and not e.happened and e.at > world.time)])
+            stop = end if self._is_none(end - stop) else stop  # one at the end of a step is there, whatever round-off says
             if stop > world.time:
                 self._advance_watching(stop)
             if world.time >= end:
@@ -282,9 +283,13 @@ class Simulation:
         for event in happening:
             self._fire(event)
 
+    def _is_none(self, span: float) -> bool:
+        """Whether a time is what round-off leaves of a step."""
+        return span <= max(_NO_TIME * self.dt, 4.0 * float(np.spacing(self.world.time)))
+
     def _go(self, stop: float) -> None:
         span = stop - self.world.time
-        if span > _NO_TIME * self.dt:  # what events leave of a step by round-off is none
+        if not self._is_none(span):
             self._saturate()
             self._ready().advance(span, time=self.world.time)
         self.world.time = stop
