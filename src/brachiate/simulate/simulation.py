@@ -85,6 +85,7 @@ class Simulation:
         self._integrator = self._new_integrator()
         self._held: State | None = None  # what held when last looked at
         self._events: list[Event] = []
+        self._end = -np.inf  # [s] of the step that is being made
         self._controllers: list[Callable[[World], Any]] = []
 
     def at(self, time: float, action: Callable[[], Any]) -> Event:
@@ -237,7 +238,7 @@ class Simulation:
 
     def _through(self, end: float) -> None:
         """Advance to a time, stopping at every event on the way."""
-        world = self.world
+        world, self._end = self.world, end
         for controller in self._controllers:
             controller(world)
         if not self._events:
@@ -246,7 +247,6 @@ class Simulation:
         while True:
             self._fire_due()
             stop = min([end, *(e.at for e in self._events if e.function is None and not e.happened and e.at > world.time)])
-            stop = end if self._is_none(end - stop) else stop  # one at the end of a step is there, whatever round-off says
             if stop > world.time:
                 self._advance_watching(stop)
             if world.time >= end:
@@ -288,7 +288,8 @@ class Simulation:
         return span <= max(_NO_TIME * self.dt, 4.0 * float(np.spacing(self.world.time)))
 
     def _go(self, stop: float) -> None:
-        span = stop - self.world.time
+        # What stops at the end of a step is as long as that, whatever round-off says
+        span = (self._end if self._is_none(abs(self._end - stop)) else stop) - self.world.time
         if not self._is_none(span):
             self._saturate()
             self._ready().advance(span, time=self.world.time)
