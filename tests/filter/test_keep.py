@@ -13,7 +13,7 @@ from brachiate.clip import turns
 from brachiate.errors import ArgumentError, UnknownName
 from brachiate.filter.clean import clean
 from brachiate.filter.exact import equations
-from brachiate.filter.filter import filter_motion
+from brachiate.filter.filter import filter_motion, world_of
 from brachiate.filter.filtered import Filtered
 from brachiate.filter.loads import keep_of
 from brachiate.filter.reference import Reference
@@ -48,20 +48,21 @@ def off(done: Filtered, link: str) -> tuple[float, float]:
 
 @pytest.mark.parametrize("mode", ["offline", "preview"])
 def test_what_is_kept_is_nearer_to_its_place(mode):
-    (away, turned), (kept, kept_turned) = off(walked(0.0, mode), HAND), off(walked(200.0, mode), HAND)
-    assert walked(200.0, mode).finished
-    assert kept < 0.6 * away
-    assert kept_turned < 0.6 * turned
+    (away, turned), (kept, kept_turned) = off(walked(0.0, mode), HAND), off(walked(100.0, mode), HAND)
+    assert walked(100.0, mode).finished
+    assert kept < 0.7 * away  # 14 mm and 30, 17 and 33 with a preview: what is left is how far the push moved all of it
+    assert kept_turned < 0.7 * turned  # 2.0 degrees and 3.8, 2.6 and 4.3
 
 
 def test_the_equations_hold():
-    done = walked(200.0)
+    done = walked(100.0)
     assert max(equations(done).nobody_brings()) < 1e-12 * 9.81 * done.motion.figure.mass
 
 
 def test_frames_that_come_in_one_by_one_are_kept_too():
-    done = filter_motion(motion_of(moves.make("squat", seconds=2.0)), keep={HAND: 50.0}, mode="online", progress=False)
-    assert done.finished
+    squat, shove = motion_of(moves.make("squat", seconds=2.0)), br.Shove("spine2", (60.0, 0.0, 0.0), at=0.5, lasting=0.1)
+    far = [off(filter_motion(squat, keep=keep, mode="online", pushes=[shove], progress=False), HAND)[0] for keep in (None, {HAND: 100.0})]
+    assert far[1] < 0.7 * far[0]
 
 
 def test_words():
@@ -78,5 +79,7 @@ def test_what_cannot_be_kept_is_refused():
             filter_motion(walk(), keep={HAND: weight}, progress=False)
     with pytest.raises(ArgumentError, match="keep"):
         filter_motion(walk(), keep=[HAND], progress=False)  # type: ignore[arg-type]
+    with pytest.raises(UnknownName, match="'tail' is not a link"):
+        br.DynamicsFilter(world_of(walk()), "man", keep={"tail": 1.0})
     with pytest.raises(ArgumentError, match="keeps one point, by its settings"):
         filter_motion(walk(), keep={HAND: 1.0}, mode="paper", progress=False)

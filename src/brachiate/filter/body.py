@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from brachiate import doors
 from brachiate.compiled import Handle, fields_of
-from brachiate.errors import ArgumentError, StateError, UnknownName
+from brachiate.errors import ArgumentError, StateError
 from brachiate.filter import control as c
 from brachiate.filter.control import Control
 from brachiate.filter.cycle import carry_out, decide, look_and_lead
+from brachiate.filter.doubts import kept_of
 from brachiate.filter.legs import Footwork
 from brachiate.filter.optimizer import SOLVES, program_for
 from brachiate.filter.schedule import Grip, Sole
@@ -45,7 +45,7 @@ class Body:
             self.q_at[joint.q], self.v_at[joint.v] = np.arange(there.q.start, there.q.stop), np.arange(there.v.start, there.v.stop)
         # Half for what touches; the other for the body as a whole and the root, two limits each of a joint, its motor's torque and its
         # speed, limbs that are led, what holds and what is kept: nobody checks whether there is room when these rows are made
-        keep = doors.table({} if keep is None else keep, "keep", "weights by the names of links")
+        keep = kept_of(mine, figure, keep)
         rest = 12 + 6 * model.nv + 6 * len(soles) + 4 * len(grips) + 6 * len(keep)
         self.program = program_for(model.nv, 2 * max(ROWS, rest), FORCES)
         self.control = self._room(model.nv, len(model.tree.parent), len(soles), len(grips), len(keep))
@@ -108,11 +108,8 @@ class Body:
     def _describe_kept(self, figure: str, keep: Mapping[str, float]) -> None:
         """Links whose place and orientation are kept as well, and how much that counts."""
         for n, (link, weight) in enumerate(keep.items()):
-            if link not in self.figure.model.links:
-                raise UnknownName("link", link, self.figure.model.links, repr(figure))
             place = self.world.model.placements[f"{figure}/{link}"]
-            self.control.kept[n], self.control.kept_point[n] = place.body, place.position
-            self.control.kept_weight[n] = doors.number(weight, f"keep: weight of {link!r}", above=0.0, most=1e6)
+            self.control.kept[n], self.control.kept_point[n], self.control.kept_weight[n] = place.body, place.position, weight
 
     def tune(self, settings: FilterSettings) -> None:
         """Take on settings."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -153,6 +153,14 @@ def check_world(world: World, figure: str, settings: FilterSettings | None) -> N
         raise ArgumentError(f"There is nothing that {figure!r} could stand on: world.add(br.figures.ground(), name='floor').")
     if not surfaces.material.friction > 0.0:
         raise ArgumentError(f"friction must be more than 0, got {surfaces.material.friction:g}: without any nobody can walk.")
+
+
+def kept_of(model: Model, figure: str, keep: Mapping[str, float] | None) -> dict[str, float]:
+    """Return weights of links that are to be kept in their places, if all of them can be."""
+    given = doors.table({} if keep is None else keep, "keep", "weights by the names of links")
+    for link in given:
+        doors.named(model.links, link, "link", repr(figure))
+    return {link: doors.number(weight, f"keep: weight of {link!r}", above=0.0, most=1e6) for link, weight in given.items()}
 
 
 def _check_figure(theirs: Model, ours: Model, figure: str) -> None:

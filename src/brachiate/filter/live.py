@@ -12,7 +12,7 @@ from brachiate import doors
 from brachiate.doors import Array
 from brachiate.errors import StateError
 from brachiate.filter.body import Body
-from brachiate.filter.doubts import check_world
+from brachiate.filter.doubts import check_world, kept_of
 from brachiate.filter.filtered import Blame
 from brachiate.filter.follower import Follower, place
 from brachiate.filter.settings import FilterSettings
@@ -94,7 +94,7 @@ class DynamicsFilter:
     ) -> None:
         model = world.figure(figure).model
         check_world(world, figure, settings)
-        self.world, self.figure, self.keep = world, figure, dict(keep or {})
+        self.world, self.figure, self.keep = world, figure, kept_of(model, figure, keep)
         self.height = stature(model)
         self.settings = (settings or FilterSettings()).scaled(self.height)
         self.dt = doors.number(dt, "dt", least=1e-4, most=0.02)

@@ -20,8 +20,6 @@ Rows2 = Annotated[NDArray[np.float64], Field("float64", (2,))]
 Rows4 = Annotated[NDArray[np.float64], Field("float64", (FEET,))]
 IntRows4 = Annotated[NDArray[np.int64], Field("int64", (PATCHES,))]
 RowsOfPatches = Annotated[NDArray[np.float64], Field("float64", (PATCHES, POINTS, 3))]
-
-
 RowsOfMotors = Annotated[NDArray[np.float64], Field("float64", (MOTORS, 6))]
 
 

@@ -85,7 +85,7 @@ class Simulation:
         self._integrator = self._new_integrator()
         self._held: State | None = None  # what held when last looked at
         self._events: list[Event] = []
-        self._end = -np.inf  # [s] of the step that is being made
+        self._edges = (-np.inf, np.inf)  # [s] beginning and end of the step that is being made
         self._controllers: list[Callable[[World], Any]] = []
 
     def at(self, time: float, action: Callable[[], Any]) -> Event:
@@ -238,7 +238,8 @@ class Simulation:
 
     def _through(self, end: float) -> None:
         """Advance to a time, stopping at every event on the way."""
-        world, self._end = self.world, end
+        world = self.world
+        self._edges = (world.time, end)
         for controller in self._controllers:
             controller(world)
         if not self._events:
@@ -287,9 +288,12 @@ class Simulation:
         """Whether a time is what round-off leaves of a step."""
         return span <= max(_NO_TIME * self.dt, 4.0 * float(np.spacing(self.world.time)))
 
+    def _on_edge(self, time: float) -> float:
+        """The beginning or the end of the step, if a time is that but for round-off: events there do not make steps shorter."""
+        return next((edge for edge in self._edges if self._is_none(abs(edge - time))), time)
+
     def _go(self, stop: float) -> None:
-        # What stops at the end of a step is as long as that, whatever round-off says
-        span = (self._end if self._is_none(abs(self._end - stop)) else stop) - self.world.time
+        span = self._on_edge(stop) - self._on_edge(self.world.time)
         if not self._is_none(span):
             self._saturate()
             self._ready().advance(span, time=self.world.time)
