@@ -350,6 +350,7 @@ def test_an_event_between_two_steps_makes_none_of_them_shorter(start, side):
     for many in (0, 1):
         world = br.World()
         world.add(br.figures.arm2(), "arm")
+        world.v[:] = (3.0, -2.0)
         world.time = start
         simulation = br.Simulation(world, dt=0.002)
         simulation.when(lambda w: 1.0, lambda: None)  # so that both are made step by step
