@@ -10,7 +10,6 @@ from brachiate.plan.outlook import Rows2
 # Places of Footing.gain.
 FOOTING_GAINS = (
     "STEER",
-    "SWERVE",
     "LATE",
     "EARLY",
     "RISE",
@@ -24,7 +23,7 @@ FOOTING_GAINS = (
     "HOME",
     "REACH",
 )
-STEER, SWERVE, LATE, EARLY, RISE, SETTLE, FOOT_WEIGHT, FOOT_TURN_WEIGHT, ROLL_WEIGHT, FLAT_WEIGHT, FREEZE, BLIND, HOME, REACH = range(14)
+STEER, LATE, EARLY, RISE, SETTLE, FOOT_WEIGHT, FOOT_TURN_WEIGHT, ROLL_WEIGHT, FLAT_WEIGHT, FREEZE, BLIND, HOME, REACH = range(13)
 
 NEVER = 1e3  # [s]
 CORNERS = 8  # of a sole, at most
@@ -81,12 +80,14 @@ class Ahead(NamedTuple):
 class Footing(NamedTuple):
     """Where feet stand and where they are going, against where the reference has them. Sizes as above."""
 
-    gain: Floats  # (14,) see above
+    gain: Floats  # (13,) see above
     stands: Ints  # (l,) whether a leg stands
     stance: Ints  # (l,) which stance it stands or stood in last
     settled: Ints  # (l,) whether it has come down as it should
     offset: Rows3  # (l, 3) [m] of where it stands or stood last
     path: Rows3  # (l, 3) [m] of its path through the air at present
+    path_rate: Rows3  # (l, 3) [m/s]
+    path_change: Rows3  # (l, 3) [m/s²]
     aim: Rows3  # (l, 3) [m] of where it is to land
     shift: Floats  # (3,) [m] of the whole reference, as it follows the feet
     aims: Rows3  # (l s, 3) [m] offsets of stances as planned

@@ -38,7 +38,7 @@ class Catcher:
         assert isinstance(known, Ahead)
         self.source, self.preview, self.body, self.dt = ahead, preview, body, dt
         self.view = Handle(known._replace(**{name: getattr(known, name).copy() for name in WRITTEN}))
-        length = {"span": 2, "bears": len(known.leg), "path": 3, "bound": 2}
+        length = {"span": 2, "bears": len(known.leg), "bound": 2}
         self.room = Rescue(**{name: np.zeros((length.get(name, 1), *kind.row), kind.dtype) for name, kind in fields_of(Rescue).items()})
         self.room.swing[0], self.room.clearance[0] = settings.rescue, CLEARANCE * height / STATURE
         self.room.sole[0] = min(self._lengths(known))

@@ -21,7 +21,6 @@ from brachiate.filter.book import (
     ROLL_WEIGHT,
     SETTLE,
     STEER,
-    SWERVE,
     set_bits,
 )
 from brachiate.filter.control import CLOSING, FREE, LATER, MAY, SHOULD
@@ -31,6 +30,7 @@ from brachiate.spatial import Vec3, put_vec3, rotation, vec3, vec3_at
 
 EDGE = 2  # corners of an edge
 SOON = 0.06  # [s] before it is expected to, a foot may come to stand
+UNKNOWN = 0.1  # [s] until a foot lands of which nobody knows when
 LIFT = 0.3  # [m] feet follow the centre of mass in a long flight by this much at most
 
 
@@ -121,15 +121,25 @@ def held_within(x, most):
 
 
 @kernel
+def bend(G, leg, left, dt):
+    """Let a foot's path go on towards its aim, by the curve of the fifth order that comes to rest there when the foot lands."""
+    T = max(left, G.gain[STEER])
+    place, rate, change = vec3(G.path, leg), vec3(G.path_rate, leg), vec3(G.path_change, leg)
+    jerk = (60.0 / T**3) * (vec3(G.aim, leg) - place) - (36.0 / T**2) * rate - (9.0 / T) * change
+    put_vec3(G.path, leg, place + dt * rate + (0.5 * dt * dt) * change)
+    put_vec3(G.path_rate, leg, rate + dt * change + (0.5 * dt * dt) * jerk)
+    put_vec3(G.path_change, leg, change + dt * jerk)
+
+
+@kernel
 def swing(K, S, G, k, n, leg):
     """Lead a foot through the air, along the reference's path moved to where it is to land."""
-    l, dt = G.stands.shape[0], S.step[0]
-    at, most = k * l + leg, G.gain[SWERVE]
-    step = min(1.0, dt / G.gain[STEER]) * (vec3(G.aim, leg) - vec3(G.path, leg))
-    put_vec3(G.path, leg, vec3(G.path, leg) + step)
-    rate = Vec3(held_within(step.x / dt, most), held_within(step.y / dt, most), held_within(step.z / dt, most))
+    l = G.stands.shape[0]
+    at = k * l + leg
+    bend(G, leg, UNKNOWN if S.until[at] >= NEVER else S.until[at], S.step[0])
     put_vec3(K.offset, n, on_ground(S, vec3(G.path, leg) + vec3(S.moved, at)))
-    put_vec3(K.drift, n, on_ground(S, rate + vec3(S.moved_rate, at)))
+    put_vec3(K.drift, n, on_ground(S, vec3(G.path_rate, leg) + vec3(S.moved_rate, at)))
+    put_vec3(K.swerve, n, on_ground(S, vec3(G.path_change, leg)))
     K.lead[n], K.turn[n] = G.gain[FOOT_WEIGHT], G.gain[FOOT_TURN_WEIGHT]
     standing = 0
     for other in range(l):
@@ -188,6 +198,8 @@ def note(T, W, K, S, G, k):
                 here = (1.0 / S.corners[down]) * here - vec3(S.moved, then * l + leg)
                 put_vec3(G.offset, leg, Vec3(here.x, here.y, 0.0))
             put_vec3(G.path, leg, vec3(G.offset, leg))
+            put_vec3(G.path_rate, leg, Vec3(0.0, 0.0, 0.0))
+            put_vec3(G.path_change, leg, Vec3(0.0, 0.0, 0.0))
             put_vec3(G.aim, leg, vec3(G.offset, leg))
             if S.on[at] and bearing >= min(EDGE, max(wanted, 1)):
                 G.settled[leg] = 1

@@ -15,7 +15,7 @@ from brachiate.compiled import Floats, Ints, Rows3, entry, kernel, opener
 from brachiate.filter.book import BLIND, CORNERS, open_ahead, open_footing
 from brachiate.filter.control import open_control
 from brachiate.filter.controller import is_held
-from brachiate.filter.footwork import on_ground, place_of
+from brachiate.filter.footwork import place_of
 from brachiate.filter.foresight import capture, first_node
 from brachiate.filter.strength import repeat
 from brachiate.model.rooms import OK, open_rooms
@@ -24,7 +24,6 @@ from brachiate.spatial import Vec3, norm, put_vec3, vec3
 
 NOBODY = -1
 AFTER = 0.15  # [s] for which legs have to stand after a step
-LEAST = 0.03  # [s] in which the path of a foot still takes on a new aim
 PREFERRED = 0.2  # how much it counts that a leg carries nothing, beside that it steps outward
 SHIFTS = 1.5  # times as long as a step takes the body to get off a leg, if it need not hurry
 BEYOND = 1.0  # soles: a body that is bound for farther away than this is not caught
@@ -48,7 +47,6 @@ class Rescue(NamedTuple):
     catches: Ints  # (1,) whether it is to catch the body; else it brings a foot back that did
     bears: Ints  # (m,) which corners bore when it began
     left: Rows3  # (1, 3) [m] offset of the foot before
-    path: Rows3  # (3, 3) offset of the foot [m], its rate [m/s], and the rate of that
     bound: Floats  # (2,) [m] where the last plan's end was bound for, from where the reference is
 
 
@@ -150,8 +148,7 @@ def begin_step(S, G, R, leg, start, k, catches):
     G.aimed[leg * many + G.stance[leg]] = 0
     G.stance[leg] -= 1
     for i in range(3):
-        R.left[0, i] = R.path[0, i] = G.offset[leg, i]
-        R.path[1, i] = R.path[2, i] = 0.0
+        R.left[0, i] = G.offset[leg, i]
 
 
 @kernel
@@ -277,23 +274,17 @@ def amend(footing, plan, rescue, dt, k):
 
 @entry
 def carry(control, ahead, footing, rescue, k):
-    """Lead the foot that steps: up and down again, and along a smooth curve to where it is to land."""
+    """Lift the foot that steps, and bring it down again."""
     (K,) = open_control(control)
     (S,) = open_ahead(ahead)
     (G,) = open_footing(footing)
     (R,) = open_rescue(rescue)
-    leg, dt, l = R.leg[0], S.step[0], G.stands.shape[0]
+    leg, dt = R.leg[0], S.step[0]
     start, end = R.span[0], R.span[1]
     if k < start or k >= end or G.stands[leg]:
         return OK
     R.lifted[0] = 1
-    left, x = max((end - k) * dt, LEAST), (k - start) / (end - start)
-    place, rate, change = vec3(R.path, 0), vec3(R.path, 1), vec3(R.path, 2)
-    jerk = (60.0 / left**3) * (vec3(G.aim, leg) - place) - (36.0 / left**2) * rate - (9.0 / left) * change
-    put_vec3(R.path, 0, place + dt * rate + (0.5 * dt * dt) * change)
-    put_vec3(R.path, 1, rate + dt * change + (0.5 * dt * dt) * jerk)
-    put_vec3(R.path, 2, change + dt * jerk)
-    put_vec3(G.path, leg, vec3(R.path, 0))
+    x = (k - start) / (end - start)
     high, whole = 16.0 * R.clearance[0], (end - start) * dt
     y = 1.0 - x
     up = Vec3(0.0, 0.0, high * x * x * y * y)
@@ -301,10 +292,9 @@ def carry(control, ahead, footing, rescue, k):
     jolt = Vec3(0.0, 0.0, 2.0 * high * ((y - x) * (y - x) - 2.0 * x * y) / whole**2)
     for n in range(S.leg.shape[0]):
         if S.leg[n] == leg and S.leads[n] == 1:
-            at = k * l + leg
-            put_vec3(K.offset, n, on_ground(S, vec3(R.path, 0) + vec3(S.moved, at)) + up)
-            put_vec3(K.drift, n, on_ground(S, vec3(R.path, 1) + vec3(S.moved_rate, at)) + climb)
-            put_vec3(K.swerve, n, on_ground(S, vec3(R.path, 2)) + jolt)
+            put_vec3(K.offset, n, vec3(K.offset, n) + up)
+            put_vec3(K.drift, n, vec3(K.drift, n) + climb)
+            put_vec3(K.swerve, n, vec3(K.swerve, n) + jolt)
     return OK
 
 

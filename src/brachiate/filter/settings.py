@@ -37,7 +37,6 @@ _POWERS = {
     "late": 0.5,
     "early": 0.5,
     "long_flight": 0.5,
-    "swerve": 0.5,
     "rescue": 0.5,
     "rise": 1.0,
     "sharp": -0.5,
@@ -80,7 +79,7 @@ class FilterSettings:
         late: [m/s] a foot that should stand and does not goes down faster by this
         early: [s] before its time a foot may stand after a flight longer than long_flight [s]
         rise: [m] of the centre of mass from the reference, in such a flight, from which on feet go with it
-        steer: [s] in which the path of a foot takes on a new aim; swerve: [m/s] no faster than this
+        steer: [s] in which the path of a foot takes on a new aim, at least; else it has until it lands
         settle: [s] in which the reference follows feet that stand elsewhere
         rescue: [s] for which a foot is in the air in a step that the reference does not have, made when nothing else catches the body;
             0: it makes none
@@ -126,8 +125,7 @@ class FilterSettings:
     early: float = 0.15
     long_flight: float = 0.3
     rise: float = 0.06
-    steer: float = 0.008
-    swerve: float = 3.0
+    steer: float = 0.04
     settle: float = 0.15
     rescue: float = 0.25
     sharp: float = 60.0

@@ -99,7 +99,7 @@ class PlanSettings:
     friction_share: float = 0.7
     twist: float = 0.9
     reach: float = 0.35
-    freeze: float = 0.01
+    freeze: float = 0.02
     least_push: float = -0.95
     least_height: float = 0.1
     inside: float = 1e-4
