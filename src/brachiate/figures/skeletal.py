@@ -43,7 +43,9 @@ LINKS: Mapping[str, str] = {
     "wrist": "hand",
 }  # fmt: skip
 HINGED = ("knee", "elbow", "toe", "wrist")
-BEHIND = 0.006  # of the body's size: soles end so far behind toe joints; right under these they would rub over the ground as heels rise
+# Of the body's size: so far from toe joints soles of feet end, and those of toes begin. Right under them the one would rub over the ground
+# as the heel rises, and the other hold raised toes up.
+CLEAR = 0.006
 TOE_DAMPING = 0.2  # [N·m·s/rad] flesh: without it toes, which weigh next to nothing, spin when a foot slaps down
 RADII: Mapping[str, float] = {"hip": 0.055, "knee": 0.038, "shoulder": 0.038, "elbow": 0.029, "wrist": 0.022, "clavicle": 0.04}  # [m]
 
@@ -374,7 +376,7 @@ class _Plant:
         segment = b.segment("foot")
         apart = toe is not None and toe in self.names and not isinstance(self.joints[toe], Fixed)
         thick, wide = 0.018 * b.size, 0.082 * b.size
-        ends = (-b.heel, ball - BEHIND * b.size if apart else length - b.heel)
+        ends = (-b.heel, ball - CLEAR * b.size if apart else length - b.heel)
         box = Box(
             size=np.array((ends[1] - ends[0], wide, thick)),
             position=frame @ (0.5 * (ends[0] + ends[1]), 0.0, thick / 2 - depth),
@@ -395,9 +397,9 @@ class _Plant:
                 self.parts[toe].append(MassProperties(piece.mass, toes @ (local[0], 0.0, 0.3 * local[2]), turn @ piece.inertia @ turn.T))
             drop = depth + float((self.rest[toe] - self.rest[ankle]) @ frame[:, 2])
             rest = length - b.heel - ball
-            self.shapes[toe].append(
-                Box(size=np.array((rest, wide, thick)), position=toes @ (rest / 2, 0.0, thick / 2 - drop), rotation=toes, color=looks.SOLE)
-            )
+            begin = CLEAR * b.size + _before_hinge(self.joints[toe], toes, 0.5 * wide, 0.3 * rest)
+            middle = toes @ (0.5 * (begin + rest), 0.0, thick / 2 - drop)
+            self.shapes[toe].append(Box(size=np.array((rest - begin, wide, thick)), position=middle, rotation=toes, color=looks.SOLE))
 
     def _ball(self, side: str, frame: Array) -> float:
         """How far in front of the ankle toes begin."""
@@ -455,6 +457,17 @@ class _Plant:
         foot = self.names[self.anatomy[f"{side}_ankle"]]
         for name, x in (("heel", -b.heel), ("sole", b.length("foot") / 2 - b.heel), ("toe", b.length("foot") - b.heel)):
             builder.site(f"{side}_{name}", foot, frame @ (x, 0.0, -self.depths[side]))
+
+
+def _before_hinge(joint: Joint, axes: Array, half: float, most: float) -> float:
+    """How far in front of their joint toes begin for no corner to be behind a hinge that is askew.
+
+    It would have to go through the ground for raised toes to lie down.
+    """
+    if not isinstance(joint, Revolute):
+        return 0.0
+    along, across, _ = np.abs(axes.T @ joint.elements[0].axis)
+    return float(min(half * along / max(across, 1e-9), most))
 
 
 def _mean_up(q: Array) -> Array:

@@ -17,6 +17,7 @@ from brachiate.spatial import Vec3, compose, cross, logarithm, motion, quaternio
 
 FASTER = 2.0  # steps in which a motor may come to its largest speed
 BRISK = 2000.0  # [rad/s²] no joint speeds up more: what is slower by that for so many steps need not be looked at
+TOES = 3.0  # times as fast as feet turn what hangs on them: it weighs little, and is to be flat when it comes down
 HAND = 0.1  # [m] by which turning counts as moving, of a point that is kept: about the size of a hand
 HARDEST = 5.0  # times its weight a body hangs by one hand at most: who swings around a bar has four, by both
 
@@ -209,12 +210,12 @@ def is_held(K, i, now):
 
 
 @kernel
-def turn_wish(W, Wr, K, i):
+def turn_wish(W, Wr, K, i, quick):
     """The angular acceleration that brings a body to the reference's orientation, but for what it has without any joint's."""
     R, Rr = rotation(W.R, i), rotation(Wr.R, i)
     d = R @ logarithm(quaternion_of(compose(transpose(R), Rr)))
     slow = motion(Wr.V, i).w - motion(W.V, i).w
-    return motion(Wr.A, i).w + K.gain[LIMB_DAMPING] * slow + K.gain[LIMB_STIFFNESS] * d - at_zero(W, i).w
+    return motion(Wr.A, i).w + quick * K.gain[LIMB_DAMPING] * slow + quick * quick * K.gain[LIMB_STIFFNESS] * d - at_zero(W, i).w
 
 
 @kernel
@@ -224,8 +225,8 @@ def lead_limb(T, W, Wr, K, P, m):
     if K.lead[m] > 0.0:
         lead_point(T, W, Wr, K, P, i, vec3(K.point, m), vec3(K.offset, m), vec3(K.drift, m), vec3(K.swerve, m), K.lead[m])
     if K.turn[m] > 0.0:
-        turn, give = turn_wish(W, Wr, K, i), 1.0 / K.turn[m]
         hangs = T.parent[i] >= 0 and K.limb_of[T.parent[i]] >= 0  # toes turn about their joint alone: all else is the foot's
+        turn, give = turn_wish(W, Wr, K, i, TOES if hangs else 1.0), 1.0 / K.turn[m]
         for c in range(T.dof[i + 1] - T.dof[i] if hangs else 3):
             u = motion(W.S, T.dof[i] + c).w if hangs else axis(c)
             at = new_row(P, EQUAL, u @ turn, give, 0)
@@ -237,7 +238,7 @@ def keep_point(T, W, Wr, K, P, n):
     """Rows of a point whose place and orientation are fed back beside those of joints, as P of [DF] eq. 40."""
     i, still = K.kept[n], Vec3(0.0, 0.0, 0.0)
     lead_point(T, W, Wr, K, P, i, vec3(K.kept_point, n), vec3_at(K.kept_offset, 0), still, still, K.kept_weight[n])
-    turn, give = turn_wish(W, Wr, K, i), 1.0 / (K.kept_weight[n] * HAND * HAND)
+    turn, give = turn_wish(W, Wr, K, i, 1.0), 1.0 / (K.kept_weight[n] * HAND * HAND)
     for c in range(3):
         at = new_row(P, EQUAL, axis(c) @ turn, give, 0)
         add_turn(T, W, P.C, at, P.count[STRIDE], i, axis(c), 1.0)

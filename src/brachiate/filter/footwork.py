@@ -104,7 +104,7 @@ def lead(K, S, G, k):
             K.offset[n, i] = K.drift[n, i] = K.swerve[n, i] = 0.0
         if S.leads[n] == 0:
             # Toes come down flat: their joint is above the sole, so what touches by an edge would have to slide to lie down
-            K.turn[n] = G.gain[FOOT_TURN_WEIGHT] if K.stands[n] <= EDGE else 0.0
+            K.turn[n] = 0.0 if K.stands[n] > EDGE else G.gain[FLAT_WEIGHT] if G.stands[leg] else G.gain[FOOT_TURN_WEIGHT]
             continue
         if G.stands[leg]:
             put_vec3(K.offset, n, on_ground(S, vec3(G.offset, leg) + vec3(S.moved, at)))
