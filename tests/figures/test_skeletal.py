@@ -15,7 +15,7 @@ from brachiate.errors import MotionError
 from brachiate.figures.skeletal import grow
 from brachiate.filter.feet import feet_of
 from brachiate.motion.motion import clip_of, motion_of
-from brachiate.transfer.landmarks import landmarks_of
+from brachiate.transfer.landmarks import landmarks_of, vertices_of
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -172,3 +172,24 @@ def test_heels_rise_without_soles_that_rub():
         raised = turns.matrix(turns.from_vector(np.radians(5.0) * foot.toes.hinge))
         low = ((foot.sole.hull - joint) @ raised.T @ up).min() - (foot.sole.toe - joint) @ up
         assert low > 0.0004
+
+
+@pytest.mark.parametrize("askew", [0.0, 6.0, -12.0])
+def test_raised_toes_can_lie_down(askew):
+    # Fails if a corner is behind a hinge that is askew: it goes through the ground on the way, and a body could not bring them down.
+    clip = br.moves.make("walk", seconds=1.2)
+    changed, about = clip.turns.copy(), turns.from_vector(np.array((0.0, 0.0, np.radians(askew))))
+    for side in ("Left", "Right"):
+        j = clip.skeleton.index(f"{side}ToeBase")
+        changed[:, j] = turns.from_vector(turns.turned(about, turns.to_vector(changed[:, j])))
+    model = motion_of(replace(clip, turns=changed)).figure
+    for foot in feet_of(landmarks_of(model)):
+        assert foot.toes is not None
+        up, center = foot.toes.axes[:, 2], foot.toes.center
+        hinge = model.tree.axis[model.tree.element[foot.toes.body]]
+        front = foot.toes.corners[-1] - center
+        hinge = hinge * np.sign(np.cross(hinge, front) @ up)  # so that it raises them
+        points = vertices_of(model, foot.toes.body) - center
+        for degrees in (1.0, 5.0, 15.0):
+            raised = turns.matrix(turns.from_vector(np.radians(degrees) * hinge))
+            assert (points @ raised.T @ up).min() > (points @ up).min()

@@ -9,6 +9,7 @@ import pytest
 
 import brachiate as br
 from brachiate import moves
+from brachiate.clip import turns
 from brachiate.filter.clean import clean
 from brachiate.filter.filter import filter_motion
 from brachiate.filter.overlaps import let_pass, overlapping
@@ -55,6 +56,26 @@ def test_arms_in_the_trunk_are_found_and_pass(world, squat):
     assert pairs[0][0] in guess.value
     assert overlapping(world, "man", [inside]) == []  # they touch no more
     assert overlapping(world, "man", [squat.q[0]]) == []
+
+
+def test_what_brushes_past_itself_passes(world, squat):
+    """Feet that come together between two frames that are looked at, and not quite: shapes are no truer than a centimetre."""
+    still, hip = squat.q[0], squat.figure.joints["left_hip"].q
+    apart = [along(still, hip, angle) for angle in np.linspace(0.0, -0.3, 200)]
+    touch = next(n for n, q in enumerate(apart) if overlapping(world, "man", [q]))
+    near = apart[touch - 1]
+    assert overlapping(world, "man", [near]) == []
+    frames = np.stack([still] * 12 + [near] * 5 + [still] * 12)
+    (guess,) = let_pass(world, "man", frames, 0.002)
+    assert "left_foot and right_foot" in guess.value
+    assert "within 10 mm" in guess.why
+
+
+def along(q: np.ndarray, joint: slice, angle: float) -> np.ndarray:
+    """A posture with a leg moved towards the other one."""
+    moved = q.copy()
+    moved[joint] = turns.product(q[joint], turns.from_vector(np.array((angle, 0.0, 0.0))))
+    return moved
 
 
 def test_the_filter_tells_of_it(squat):

@@ -136,11 +136,11 @@ def test_frames_that_come_in_bring_the_same(kick, schedule):
 
 @pytest.mark.skipif(MODE != "fast", reason="whole clips")
 def test_a_kick_by_somebody_weak_is_planned_so_that_he_can_do_it(kick):
-    """With half of a person's strength. If plans ask for more than motors can bring, it has to step forward, or falls at 2.2 s."""
-    done = filter_motion(clean(kick), strength=0.5, progress=False)
+    """With less than half of a person's strength. If plans ask for more than motors can bring, it falls at 2.2 s."""
+    done = filter_motion(clean(kick), strength=0.44, progress=False)
     assert done.finished, done.blame
     assert done.tracking["mpjpe_global_cm"] < 3.0
     assert not done.own_steps
     blind = FilterSettings(plan=PlanSettings(strain=1e3))
-    done = filter_motion(clean(kick), strength=0.5, settings=blind, progress=False)
-    assert done.own_steps or not done.finished
+    done = filter_motion(clean(kick), strength=0.44, settings=blind, progress=False)
+    assert not done.finished
