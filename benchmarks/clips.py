@@ -24,6 +24,7 @@ from brachiate.filter.filter import MODES, filter_motion
 from brachiate.filter.filtered import Filtered
 from brachiate.motion.edit import looped
 from brachiate.motion.motion import Motion, motion_of
+from brachiate.transfer.many import Many
 
 CYCLES = {"walk": 20, "run": 6, "spinkick": 2, "jump": 2}
 MOVING_AT_THE_END = ("walk", "turn")  # the others are brought to a stop, and held
@@ -61,6 +62,7 @@ def tried(name: str, mode: str, strength: float, ground: str | None, settings: b
         **result.tracking,
         "skate_p99_m_s": skate(result),
         "depth_max_mm": float(1000.0 * result.run.contacts.depth.max()),
+        "jerk_times_original": jerk(result, result.motion.q) / jerk(result, result.reference.q[: len(result.motion)]),
         "peak_torque_Nm": max(result.effort.values()),
         "times_real_time": float(result.motion.times[-1]) / took,
     }
@@ -72,6 +74,12 @@ def skate(result: Filtered) -> float:
     pairs = [history[pair] for pair in history.pairs if pair.startswith("man/") and " on floor/" in pair]
     slips = [pair.slip[pair.force[:, 2] > 0.0] for pair in pairs]
     return float(np.percentile(np.concatenate(slips), 99)) if slips else 0.0
+
+
+def jerk(result: Filtered, q: np.ndarray) -> float:
+    """Root mean square jerk of all bodies [m/s³], by differences from step to step: it tells of every jump of an acceleration."""
+    places = Many(result.motion.figure).poses(q).x
+    return float(np.sqrt(np.square(np.diff(places, 3, axis=1)).sum(axis=2).mean()) / result.reference.dt**3)
 
 
 def main() -> None:
@@ -86,7 +94,7 @@ def main() -> None:
     settings = None if given.settings is None else br.load_settings(given.settings)
     clips = given.clips or [*STANDING, *(DEEPMIMIC + name for name in br.moves.deepmimic_clips())]
     console = Console()
-    heads = "MPJPE [cm]", "from root", "drift [cm]", "skate [m/s]", "depth [mm]", "torque [N·m]", "x real time"
+    heads = "MPJPE [cm]", "from root", "drift [cm]", "skate [m/s]", "depth [mm]", "jerk, times", "torque [N·m]", "x real time"
     table = Table("clip", "length [s]", "outcome", *heads, box=None)
     rows = []
     for clip in clips:
@@ -95,7 +103,7 @@ def main() -> None:
         except BrachiateError as problem:
             row = {"clip": clip, "outcome": f"refused: {problem}"}
         rows.append(row)
-        numbers = ("mpjpe_global_cm", "mpjpe_root_aligned_cm", "drift_max_cm", "skate_p99_m_s", "depth_max_mm")
+        numbers = ("mpjpe_global_cm", "mpjpe_root_aligned_cm", "drift_max_cm", "skate_p99_m_s", "depth_max_mm", "jerk_times_original")
         shown = [f"{row[n]:.4g}" if n in row else "" for n in (*numbers, "peak_torque_Nm", "times_real_time")]
         outcome = str(row["outcome"]).partition(":")[0]
         table.add_row(str(row["clip"]).removeprefix(DEEPMIMIC), f"{row.get('seconds', 0.0):.1f}", outcome, *shown)

@@ -186,3 +186,22 @@ def test_what_is_forgotten_changes_nothing_else(walk, frames, heard):
     dropped = last - feet.room.stance
     assert (dropped > 0).all()
     assert (mine + dropped == theirs[700:]).all()
+
+
+def test_what_is_recalled_is_not_forgotten_with_what_was(walk, frames):
+    # Fails if feet in the air do not know any more when they land, until the next plan recalls it.
+    stream = stream_of(walk, frames[:1200])
+    feet = Footwork(stream.room, FilterSettings(), 0.01, 4, 4)
+    assert stream.recall()
+    S = stream.room
+    many, spans = int(S.frames[0]), S.span_count.copy()
+    assert many > 1300
+    feet.room.stance[:] = [int(S.stance[2 * 1199 + leg]) for leg in range(2)]
+    last = feet.room.stance.copy()
+    until, on, centre = S.until[: 2 * many].copy(), S.on[: 2 * many].copy(), S.centre[:many].copy()
+    stream.forget(700, feet.room)
+    assert (len(stream), int(S.frames[0])) == (500, many - 700)
+    assert (S.span_count == spans - (last - feet.room.stance)).all()
+    assert (S.until[: 2 * (many - 700)] == until[1400:]).all()
+    assert (S.on[: 2 * (many - 700)] == on[1400:]).all()
+    assert (S.centre[: many - 700] == centre[700:]).all()

@@ -88,6 +88,7 @@ class Footing(NamedTuple):
     path: Rows3  # (l, 3) [m] of its path through the air at present
     path_rate: Rows3  # (l, 3) [m/s]
     path_change: Rows3  # (l, 3) [m/s²]
+    left: Floats  # (l,) [s] until it lands, as far as is known
     aim: Rows3  # (l, 3) [m] of where it is to land
     shift: Floats  # (3,) [m] of the whole reference, as it follows the feet
     aims: Rows3  # (l s, 3) [m] offsets of stances as planned

@@ -30,7 +30,6 @@ from brachiate.spatial import Vec3, put_vec3, rotation, vec3, vec3_at
 
 EDGE = 2  # corners of an edge
 SOON = 0.06  # [s] before it is expected to, a foot may come to stand
-UNKNOWN = 0.1  # [s] until a foot lands of which nobody knows when
 LIFT = 0.3  # [m] feet follow the centre of mass in a long flight by this much at most
 
 
@@ -136,7 +135,8 @@ def swing(K, S, G, k, n, leg):
     """Lead a foot through the air, along the reference's path moved to where it is to land."""
     l = G.stands.shape[0]
     at = k * l + leg
-    bend(G, leg, UNKNOWN if S.until[at] >= NEVER else S.until[at], S.step[0])
+    G.left[leg] = S.until[at] if S.until[at] < NEVER else max(G.left[leg] - S.step[0], 0.0)  # what was known may be lost for a moment
+    bend(G, leg, G.left[leg], S.step[0])
     put_vec3(K.offset, n, on_ground(S, vec3(G.path, leg) + vec3(S.moved, at)))
     put_vec3(K.drift, n, on_ground(S, vec3(G.path_rate, leg) + vec3(S.moved_rate, at)))
     put_vec3(K.swerve, n, on_ground(S, vec3(G.path_change, leg)))
@@ -198,6 +198,7 @@ def note(T, W, K, S, G, k):
                 here = (1.0 / S.corners[down]) * here - vec3(S.moved, then * l + leg)
                 put_vec3(G.offset, leg, Vec3(here.x, here.y, 0.0))
             put_vec3(G.path, leg, vec3(G.offset, leg))
+            G.left[leg] = 0.0
             put_vec3(G.path_rate, leg, Vec3(0.0, 0.0, 0.0))
             put_vec3(G.path_change, leg, Vec3(0.0, 0.0, 0.0))
             put_vec3(G.aim, leg, vec3(G.offset, leg))

@@ -23,7 +23,8 @@ class Footwork:
 
     def __init__(self, ahead: Ahead, settings: FilterSettings, freeze: float, intervals: int, landings: int, blind: float = 0.0) -> None:
         soles, legs = len(ahead.leg), len(ahead.span_count)
-        length = dict.fromkeys(("stands", "stance", "settled", "offset", "path", "path_rate", "path_change", "aim", "relieved"), legs)
+        each = ("stands", "stance", "settled", "offset", "path", "path_rate", "path_change", "left", "aim", "relieved")
+        length = dict.fromkeys(each, legs)
         length |= dict.fromkeys(("aims", "aimed"), len(ahead.spans)) | {"bearing": BEARING * soles, "bearing_count": soles}
         length |= {"lying": LYING, "lying_count": 1}
         length |= {"gain": len(FOOTING_GAINS), "planned": 2, "nodes": intervals + 1, "free": intervals + 1, "key": landings, "off": 4}

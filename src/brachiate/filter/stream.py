@@ -168,16 +168,16 @@ class Stream:
     def forget(self, k: int, footing: Footing) -> None:
         """Drop frames before frame k, and stances that have ended before it."""
         S, f = self.room, len(self)
+        frames = int(S.frames[0])  # those that are recalled among them: feet in the air know by these when they land
         for name, kind in PER_FRAME.items():
             array, width = getattr(S, name), self._width[kind]
-            array[: (f - k) * width] = array[k * width : f * width].copy()
+            array[: (frames - k) * width] = array[k * width : frames * width].copy()
         X, size = self.senses, int(self.senses.feature_size[0])
         X.feature[: (f - k) * size] = X.feature[k * size : f * size].copy()
         soles = len(self.soles)
         X.seen[: (f - k) * soles] = X.seen[k * soles : f * soles].copy()
-        S.frames[0] = X.known[0] = f - k
+        S.frames[0], X.known[0] = frames - k, f - k
         X.first[0] = max(X.first[0] - k, 0)
-        S.span_count[:] = X.span_known
         legs = self._width["legs"]
         S.spans[:] -= k
         for leg in range(legs):
