@@ -29,6 +29,7 @@ from brachiate.transfer.many import Many
 CYCLES = {"walk": 20, "run": 6, "spinkick": 2, "jump": 2}
 MOVING_AT_THE_END = ("walk", "turn")  # the others are brought to a stop, and held
 HOLD = 0.6  # [s]
+STILL = 1.0  # [m/s³] who stands still has no jerk to compare with
 STANDING = ("walk", "turn", "jump", "kick", "squat")
 DEEPMIMIC = "deepmimic:"
 NO_DATA = "what is installed here (pip install pybullet brings them)"
@@ -62,7 +63,7 @@ def tried(name: str, mode: str, strength: float, ground: str | None, settings: b
         **result.tracking,
         "skate_p99_m_s": skate(result),
         "depth_max_mm": float(1000.0 * result.run.contacts.depth.max()),
-        "jerk_times_original": jerk(result, result.motion.q) / jerk(result, result.reference.q[: len(result.motion)]),
+        "jerk_times_original": jerk(result, result.motion.q) / max(jerk(result, result.reference.q[: len(result.motion)]), STILL),
         "peak_torque_Nm": max(result.effort.values()),
         "times_real_time": float(result.motion.times[-1]) / took,
     }

@@ -10,6 +10,7 @@ import pytest
 import brachiate as br
 from brachiate import moves
 from brachiate.compiled import MODE
+from brachiate.filter.book import STEER
 from brachiate.filter.clean import clean
 from brachiate.filter.filter import Clip, world_of
 from brachiate.filter.footwork import bend
@@ -65,6 +66,17 @@ def test_an_aim_that_jumps_does_not_make_the_foot_jump(feet):
     assert np.abs(np.diff(smooth[:, 1])).max() < DT * np.abs(smooth[:, 2]).max() * 1.1
     assert np.abs(smooth[:, 2]).max() < 1.5 * 10.0 / np.sqrt(3.0) * 0.1 / SWING**2  # hardly more than for one aim
     assert path[-1, 0] == pytest.approx(0.095, abs=0.005)
+
+
+@pytest.mark.parametrize("dt", [0.0005, 0.002, 0.02])
+def test_hasty_settings_and_long_steps_do_not_shake_it(feet, dt):
+    # Fails if a curve is to end within four steps: then it grows without end
+    room = feet.room
+    room.gain[STEER], room.aim[0, 0] = 1e-4, 0.1
+    for _ in range(100):
+        bend(room, 0, 0.0, dt)
+        assert abs(room.path[0, 0]) < 0.2
+    assert room.path[0, 0] == pytest.approx(0.1, abs=1e-9)
 
 
 @pytest.mark.skipif(MODE == "off", reason="many steps")

@@ -29,6 +29,7 @@ from brachiate.kinematics import origin_of
 from brachiate.spatial import Vec3, put_vec3, rotation, vec3, vec3_at
 
 EDGE = 2  # corners of an edge
+STEPS = 6.0  # in which a foot's path takes on a new aim, at least: in four its curve would grow without end
 SOON = 0.06  # [s] before it is expected to, a foot may come to stand
 LIFT = 0.3  # [m] feet follow the centre of mass in a long flight by this much at most
 
@@ -122,7 +123,7 @@ def held_within(x, most):
 @kernel
 def bend(G, leg, left, dt):
     """Let a foot's path go on towards its aim, by the curve of the fifth order that comes to rest there when the foot lands."""
-    T = max(left, G.gain[STEER])
+    T = max(left, G.gain[STEER], STEPS * dt)
     place, rate, change = vec3(G.path, leg), vec3(G.path_rate, leg), vec3(G.path_change, leg)
     jerk = (60.0 / T**3) * (vec3(G.aim, leg) - place) - (36.0 / T**2) * rate - (9.0 / T) * change
     put_vec3(G.path, leg, place + dt * rate + (0.5 * dt * dt) * change)
