@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 
 import convert
-from brachiate.doors import Array
 from brachiate.model.joints import Spherical
 from brachiate.model.model import Model
+from brachiate.validation import Array
 from brachiate.world.world import World
 from contestants import CALL
 from loop_peers import Judge, State, pinocchio_loop, start

@@ -19,12 +19,12 @@ from rich.table import Table
 
 import brachiate as br
 from brachiate.errors import BrachiateError, UnknownName
-from brachiate.filter.clean import clean
-from brachiate.filter.filter import MODES, filter_motion
-from brachiate.filter.filtered import Filtered
+from brachiate.filter.offline import MODES, filter_motion
+from brachiate.filter.reference.preprocess import clean
+from brachiate.filter.results.result import Filtered
+from brachiate.kinematics_batch import Many
 from brachiate.motion.edit import looped
 from brachiate.motion.motion import Motion, motion_of
-from brachiate.transfer.many import Many
 
 CYCLES = {"walk": 20, "run": 6, "spinkick": 2, "jump": 2}
 MOVING_AT_THE_END = ("walk", "turn")  # the others are brought to a stop, and held
@@ -39,14 +39,14 @@ def named(name: str, mass: float | None = None) -> tuple[Motion, float]:
     """A motion of a body of that mass [kg], and for how long its last posture is to be held [s]."""
     if name.startswith(DEEPMIMIC):
         short = name.removeprefix(DEEPMIMIC)
-        there = br.moves.deepmimic_clips()
+        there = br.procedural.deepmimic_clips()
         if short not in there:
             raise UnknownName("clip of DeepMimic", short, list(there), "PyBullet's data" if there else NO_DATA)
         motion = br.read_motion(there[short], mass=mass, quiet=True)
         return (looped(motion, CYCLES[short]), 0.0) if short in CYCLES else (motion, HOLD)
     if Path(name).exists():
         return br.read_motion(name, mass=mass, quiet=True), 0.0
-    return motion_of(br.moves.make(name), mass=mass), 0.0 if name in MOVING_AT_THE_END else HOLD
+    return motion_of(br.procedural.make(name), mass=mass), 0.0 if name in MOVING_AT_THE_END else HOLD
 
 
 def tried(name: str, mode: str, strength: float, ground: str | None, settings: br.FilterSettings | None = None) -> dict[str, object]:
@@ -93,7 +93,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     settings = None if given.settings is None else br.load_settings(given.settings)
-    clips = given.clips or [*STANDING, *(DEEPMIMIC + name for name in br.moves.deepmimic_clips())]
+    clips = given.clips or [*STANDING, *(DEEPMIMIC + name for name in br.procedural.deepmimic_clips())]
     console = Console()
     heads = "MPJPE [cm]", "from root", "drift [cm]", "skate [m/s]", "depth [mm]", "jerk, times", "torque [N·m]", "x real time"
     table = Table("clip", "length [s]", "outcome", *heads, box=None)

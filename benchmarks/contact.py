@@ -10,9 +10,9 @@ import numpy as np
 import convert
 import native
 from brachiate import figures
-from brachiate.contact.rooms import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
+from brachiate.contact.arrays import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
+from brachiate.simulate.contact_integrator import TouchingIntegrator
 from brachiate.simulate.simulation import Simulation
-from brachiate.simulate.touching import TouchingIntegrator
 from brachiate.world.world import World
 from contestants import LOOP, STEP, TASKS
 from loop_peers import State

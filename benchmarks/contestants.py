@@ -15,11 +15,11 @@ import numpy as np
 import convert
 import ours
 from brachiate import dynamics
-from brachiate.doors import Array
 from brachiate.manifold import integrated
 from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.simulate.integrators import METHODS, Integrator
+from brachiate.validation import Array
 from race import Runner, fresh, repeated, timed
 
 TASKS = ("inverse dynamics", "mass matrix", "forward dynamics", "free step")

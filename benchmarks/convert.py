@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from brachiate.doors import Array
 from brachiate.model.flatten import Placement
 from brachiate.model.joints import BALL, FLOAT, FREEDOMS, NUMBERS, SLIDE, TURN
 from brachiate.model.model import Model
+from brachiate.validation import Array
 
 GRAVITY = (0.0, 0.0, -9.81)
 

@@ -21,8 +21,8 @@ from rich.table import Table
 
 import convert
 from brachiate import Box, Capsule, Cylinder, Free, Model, ModelBuilder, Simulation, World, figures
-from brachiate.doors import Array
 from brachiate.model.shapes import Shape
+from brachiate.validation import Array
 from contact import FRICTION, touch_mujoco
 
 STEP, DROP = 0.001, 0.05  # [s], [m]

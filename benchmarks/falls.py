@@ -27,10 +27,10 @@ from rich.progress import track
 from rich.table import Table
 
 from brachiate import Capsule, Cylinder, Ellipsoid, Free, Model, ModelBuilder, Revolute, Simulation, Sphere, Spherical, World, figures
-from brachiate.contact.rooms import WAYS
-from brachiate.doors import Array
+from brachiate.contact.arrays import WAYS
 from brachiate.errors import StateError
 from brachiate.model.shapes import Box, Shape
+from brachiate.validation import Array
 
 DT = 0.002  # [s]
 LONGEST = 600.0  # [s] who has not come to rest by then does not; some sink against their dampers for minutes

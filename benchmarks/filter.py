@@ -24,14 +24,14 @@ import numpy as np
 from rich.console import Console
 
 import native
-from brachiate import figures, moves
-from brachiate.doors import Array
-from brachiate.filter.clean import clean
-from brachiate.filter.filter import OURS, filter_motion
-from brachiate.filter.reference import Reference
-from brachiate.motion.bar import Bar
+from brachiate import figures, procedural
+from brachiate.filter.offline import OURS, filter_motion
+from brachiate.filter.reference.preprocess import clean
+from brachiate.filter.reference.reference import Reference
 from brachiate.motion.motion import motion_of
-from brachiate.transfer.retarget import retarget
+from brachiate.progress import Bar
+from brachiate.retargeting.retarget import retarget
+from brachiate.validation import Array
 from placo_states import States
 from race import one_core
 from rows import Row, row
@@ -43,14 +43,14 @@ SAME = 1e-9  # of the largest load: by which two equations of motion may differ 
 
 # What is timed, and where it is. Nothing in them overlaps but that all are parts of a step, and the solution a part of the plan.
 PARTS = {
-    "control": "brachiate.filter.follower:Follower.control",
-    "plan": "brachiate.filter.preview:Preview.plan",
-    "recall": "brachiate.filter.stream:Stream.recall",
-    "solution": "brachiate.plan.centroidal:Planner.find",
-    "take": "brachiate.filter.stream:Stream.take",
-    "observe": "brachiate.filter.body:Body.look_and_lead",
-    "decide": "brachiate.filter.body:Body.decide",
-    "simulate": "brachiate.simulate.touching:TouchingIntegrator.advance",
+    "control": "brachiate.filter.tracking.tracker:Follower.control",
+    "plan": "brachiate.filter.tracking.centroidal_mpc:Preview.plan",
+    "recall": "brachiate.filter.online.reference_stream:Stream.recall",
+    "solution": "brachiate.centroidal.planner:Planner.find",
+    "take": "brachiate.filter.online.reference_stream:Stream.take",
+    "observe": "brachiate.filter.tracking.whole_body_controller:Body.look_and_lead",
+    "decide": "brachiate.filter.tracking.whole_body_controller:Body.decide",
+    "simulate": "brachiate.simulate.contact_integrator:TouchingIntegrator.advance",
 }
 SHOWN = {
     "step": "step without the plan",
@@ -87,7 +87,7 @@ def rows(quick: bool = False) -> list[Row]:
 
 def walk() -> Reference:
     """A ready-made walk, as human28 walks it."""
-    clip = moves.make("walk", speed=SPEED, step=STRIDE, seconds=SECONDS)
+    clip = procedural.make("walk", speed=SPEED, step=STRIDE, seconds=SECONDS)
     return clean(retarget(motion_of(clip), figures.human28()))
 
 

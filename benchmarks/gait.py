@@ -18,14 +18,14 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table as Shown
 
-from brachiate.doors import Array
+from brachiate.contact_estimation.motion_dynamics import Track
+from brachiate.evaluation.check import check
+from brachiate.evaluation.report import Report
 from brachiate.figures import gait23
 from brachiate.io.opensim import Plate, forces_of, read_table
-from brachiate.judge.check import check
-from brachiate.judge.report import Report
-from brachiate.motion.course import Course
-from brachiate.motion.gait import gait_motion, plate_along_ours
-from brachiate.support.track import Track
+from brachiate.motion.opensim_gait import gait_motion, plate_along_ours
+from brachiate.motion.spline import Course
+from brachiate.validation import Array
 
 MASS, HEIGHT = 72.6, 1.80  # [kg], [m] of the subject
 CUTOFF = 6.0  # [Hz] as is usual for gait [Winter 2009]

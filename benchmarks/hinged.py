@@ -14,10 +14,10 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import convert
-from brachiate.doors import Array
 from brachiate.model.flatten import Placement
 from brachiate.model.joints import BALL, FLOAT, TURN
 from brachiate.model.model import Model
+from brachiate.validation import Array
 
 FAST = 1e3  # [rad/s] no limit
 AROUND = 2.0 * np.pi  # [rad] likewise

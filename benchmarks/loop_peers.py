@@ -14,11 +14,11 @@ import numpy as np
 
 import convert
 from brachiate import dynamics
-from brachiate.doors import Array
 from brachiate.kinematics import frame_motion, jacobian, pose, update_poses
 from brachiate.model.data import Data
 from brachiate.model.flatten import Placement
 from brachiate.model.model import Model
+from brachiate.validation import Array
 from contestants import LOOP, MOST_PINOCCHIO_BYTES, STEP, TASKS
 from race import Runner, fresh, repeated, timed
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from brachiate.doors import Array
 from brachiate.errors import StateError
 from brachiate.simulate.integrators import Integrator
+from brachiate.validation import Array
 from brachiate.world.world import World
 from contestants import CALL, LOOP
 from loop_peers import Contestant, Judge, Problem, State, peers

@@ -27,11 +27,11 @@ from rich.table import Table
 
 import brachiate as br
 from brachiate.errors import BrachiateError
-from brachiate.filter.clean import clean
-from brachiate.filter.filter import MODES, OURS, filter_motion
-from brachiate.filter.pushes import Shove
-from brachiate.filter.reference import Reference
+from brachiate.filter.offline import MODES, OURS, filter_motion
+from brachiate.filter.reference.preprocess import clean
+from brachiate.filter.reference.reference import Reference
 from brachiate.filter.settings import FilterSettings
+from brachiate.filter.tracking.disturbances import Shove
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box
 from brachiate.motion.motion import Motion, motion_of
@@ -68,7 +68,7 @@ class Case(NamedTuple):
 @cache
 def standing(figure: str) -> Reference:
     """Somebody who stands still."""
-    first = motion_of(br.moves.make("squat")) if figure == "human28" else named(DEEPMIMIC + "walk")[0]
+    first = motion_of(br.procedural.make("squat")) if figure == "human28" else named(DEEPMIMIC + "walk")[0]
     pose = first.q[0] if figure == "human28" else first.figure.poses.get("stand", first.figure.neutral)
     times = np.arange(0.0, STILL, 0.01)
     return clean(Motion(first.figure, times, np.tile(pose, (len(times), 1)), "stand"))
@@ -177,7 +177,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    if not br.moves.deepmimic_clips():
+    if not br.procedural.deepmimic_clips():
         raise SystemExit("DeepMimic's clips are not there: pip install pybullet.")
     stand = given.study == "standing"
     made = standing_cases(given.mode) if stand else STUDIES[given.study](given.mode or "offline")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from brachiate import figures
-from brachiate.doors import Array
 from brachiate.kinematics import link_poses
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.data import Data
 from brachiate.model.joints import Spherical
 from brachiate.model.model import Model
 from brachiate.model.shapes import Capsule
+from brachiate.validation import Array
 
 ROPE, BAR = 1.5, 0.6  # [m]
 ROPE_MASS, BAR_MASS = 0.5, 2.0  # [kg]

@@ -9,12 +9,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from brachiate import figures, moves
+from brachiate import figures, procedural
+from brachiate.evaluation.check import check
 from brachiate.io.bvh import write_bvh
-from brachiate.judge.check import check
 from brachiate.motion.motion import Motion, motion_of
 from brachiate.motion.read import read_motion
-from brachiate.transfer.retarget import retarget
+from brachiate.retargeting.retarget import retarget
 from race import one_core, race, repeated
 from rows import Row, row
 
@@ -24,7 +24,7 @@ GOAL = 100.0
 
 def rows(quick: bool = False) -> list[Row]:
     one_core()
-    clip = moves.make("walk", seconds=SECONDS, rate=RATE)
+    clip = procedural.make("walk", seconds=SECONDS, rate=RATE)
     grown = motion_of(clip)
     human = retarget(grown, figures.human28(), progress=False)
     with tempfile.TemporaryDirectory() as folder:

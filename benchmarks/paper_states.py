@@ -20,12 +20,12 @@ from rich.table import Table
 
 import brachiate as br
 from brachiate.compiled import Handle
-from brachiate.contact.paper import solve_by_trial
-from brachiate.contact.problems import packed_problem
-from brachiate.contact.rooms import Problem
-from brachiate.contact.trial import trial_for
-from brachiate.doors import Array
+from brachiate.contact.arrays import Problem
+from brachiate.contact.published.trial import trial_for
+from brachiate.contact.published.trial_and_error import solve_by_trial
+from brachiate.contact.solver.dense_problem import packed_problem
 from brachiate.model.shapes import Box, Capsule, Shape
+from brachiate.validation import Array
 from brachiate.world.world import World
 
 PAIRS = (1, 2, 3, 4, 6, 10)

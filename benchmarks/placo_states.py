@@ -14,11 +14,11 @@ import numpy as np
 
 import hinged
 from brachiate import dynamics, kinematics
-from brachiate.doors import Array
-from brachiate.filter.book import BEARING
-from brachiate.filter.reference import Reference
+from brachiate.filter.reference.reference import Reference
+from brachiate.filter.schedule.arrays import BEARING
 from brachiate.model.data import Data
 from brachiate.model.flatten import Placement
+from brachiate.validation import Array
 
 AIR, FLAT, TOE, HEEL = range(4)  # as in placo_peer.py
 CORNERS = ("heel", "right"), ("heel", "left"), ("toe", "right"), ("toe", "left")  # in the order of a stance's

@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate import dynamics
-from brachiate.doors import Array
 from brachiate.kinematics import Pose
 from brachiate.model.joints import Joint, Revolute, Spherical
 from brachiate.simulate.integrators import Integrator
+from brachiate.validation import Array
 from brachiate.world.world import World
 from loop_peers import start
 from mechanisms import monkey_swing_model

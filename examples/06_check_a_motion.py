@@ -3,7 +3,7 @@
 import brachiate as br
 from brachiate.motion.motion import motion_of
 
-motion = motion_of(br.moves.make("jump", high=0.3))
+motion = motion_of(br.procedural.make("jump", high=0.3))
 report = br.check(motion)
 print(report)
 for moment in report.worst:

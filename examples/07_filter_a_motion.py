@@ -1,10 +1,10 @@
 """Make it possible: a jump as an animator might draw it, as near to that as a body can do it."""
 
 import brachiate as br
-from brachiate.filter.exact import equations
+from brachiate.filter.results.equations_of_motion import equations
 from brachiate.motion.motion import motion_of
 
-motion = motion_of(br.moves.make("jump", high=0.2))
+motion = motion_of(br.procedural.make("jump", high=0.2))
 done = br.filter_motion(br.clean(motion, hold=0.3), strength=float("inf"))
 print("done" if done.finished else f"given up: {done.blame}")
 print({name: round(value, 1) for name, value in done.tracking.items()})  # how far from the original

@@ -4,7 +4,7 @@ import brachiate as br
 from brachiate.motion.edit import resampled
 from brachiate.motion.motion import motion_of
 
-walk = motion_of(br.moves.make("walk", seconds=4.0))
+walk = motion_of(br.procedural.make("walk", seconds=4.0))
 world = br.World()
 world.add(br.figures.ground(), name="floor")
 world.add(walk.figure, name="man")

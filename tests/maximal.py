@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate import Model
-from brachiate.doors import Array
 from brachiate.model.joints import BALL, FLOAT, FREEDOMS, NUMBERS, SLIDE, TURN, Joint
+from brachiate.validation import Array
 
 CREEP = 1e-3  # [rad/s or m/s] dry friction is F v/√(v² + CREEP²)
 RANK = 1e-10  # singular values below this part of the largest one are zero

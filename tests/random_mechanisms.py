@@ -13,8 +13,8 @@ from tests.maximal import Connection
 from tests.random_models import KINDS, generator, random_joint, random_model, random_rotation, random_state
 
 from brachiate import Model
-from brachiate.doors import Array
 from brachiate.model.joints import BALL, NUMBERS, SLIDE, TURN, Joint
+from brachiate.validation import Array
 
 #: Joints that can close a loop.
 LOOP_KINDS = tuple(kind for kind in KINDS if kind != "free")

@@ -11,8 +11,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from brachiate import Compound, Cylindrical, Fixed, Free, Model, ModelBuilder, Planar, Prismatic, Revolute, Spherical, Universal
-from brachiate.doors import Array, rotation_matrix
 from brachiate.model.joints import BALL, FLOAT, SLIDE, Joint
+from brachiate.validation import Array, rotation_matrix
 
 KINDS = ("fixed", "revolute", "prismatic", "universal", "cylindrical", "planar", "spherical", "free", "compound")
 MOST_LINKS = 60

@@ -8,22 +8,22 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 #: What runs again with array bounds checked: everything that touches compiled code, on small models.
 CHECKED = [
-    "tests/contact", "tests/laws", "tests/world", "tests/simulate", "tests/test_manifold.py", "tests/test_spatial.py", "tests/plan",
-    "tests/filter/test_optimizer.py", "tests/filter/test_schedule.py", "tests/filter/test_stream.py", "tests/filter/test_pushes.py",
-    "tests/filter/test_strength.py",
+    "tests/contact", "tests/laws", "tests/world", "tests/simulate", "tests/test_manifold.py", "tests/test_spatial.py", "tests/centroidal",
+    "tests/filter/test_qp.py", "tests/filter/test_contact_schedule.py", "tests/filter/test_reference_stream.py",
+    "tests/filter/test_disturbances.py", "tests/filter/test_leg_force_limits.py",
 ]  # fmt: skip
 #: What runs again uncompiled: the same sources as plain Python.
 UNCOMPILED = [
     "tests/test_spatial.py",
     "tests/test_manifold.py",
     "tests/world/test_world.py",
-    "tests/contact/test_detect.py",
-    "tests/contact/test_law.py",
-    "tests/contact/test_paper.py",
-    "tests/contact/test_least.py",
-    "tests/contact/test_carry.py",
-    "tests/plan/test_stages.py",
-    "tests/filter/test_optimizer.py",
+    "tests/contact/test_narrow_phase.py",
+    "tests/contact/test_contact_law.py",
+    "tests/contact/test_trial_and_error.py",
+    "tests/linalg/test_min_norm.py",
+    "tests/contact_estimation/test_ground_reaction.py",
+    "tests/centroidal/test_staged_least_squares.py",
+    "tests/filter/test_qp.py",
 ]
 
 

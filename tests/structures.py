@@ -10,11 +10,11 @@ from tests.maximal import Connection, System
 from tests.random_mechanisms import Mechanism
 
 from brachiate import Data, Model, World
-from brachiate.constraints.held import Held
-from brachiate.constraints.rooms import REDUNDANT, REGULAR, ROWS
-from brachiate.doors import Array
+from brachiate.constraints.arrays import REDUNDANT, REGULAR, ROWS
+from brachiate.constraints.constraint_set import Held
 from brachiate.model.flatten import Placement
 from brachiate.model.joints import Joint
+from brachiate.validation import Array
 
 GRAVITY = np.array([0.4, 0.9, -9.3])  # not along an axis, so that no component can be forgotten
 

@@ -17,7 +17,7 @@ from tests.random_mechanisms import LOOP_KINDS, Mechanism, random_connection, ra
 from tests.random_models import moved, random_joint, random_model, random_state, seeded
 
 from brachiate import Data, Free, Model, ModelBuilder, Revolute, Spherical, dynamics
-from brachiate.doors import Array
+from brachiate.validation import Array
 
 GRAVITY = np.array([0.4, 0.9, -9.3])
 SEEDS = range(10)

@@ -1,7 +1,7 @@
 """Where everything is and how it moves: poses, velocities, accelerations, Jacobians, centre of mass.
 
 Kernels come first, the functions for people after them. All spatial vectors of a tree are along world axes about the
-tree's origin (see :mod:`brachiate.model.rooms`).
+tree's origin (see :mod:`brachiate.model.arrays`).
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate import doors
+from brachiate import validation
 from brachiate.compiled import entry, kernel, outlined
-from brachiate.doors import Array
 from brachiate.errors import ArgumentError
+from brachiate.model.arrays import NOT_FINITE, OK, open_rooms
 from brachiate.model.data import Data
 from brachiate.model.flatten import Placement
 from brachiate.model.joints import BALL, FLOAT, SLIDE, TURN
-from brachiate.model.rooms import NOT_FINITE, OK, open_rooms
 from brachiate.spatial import (
     Motion,
     Rotation,
@@ -43,6 +42,7 @@ from brachiate.spatial import (
     vec3_at,
     velocity_at,
 )
+from brachiate.validation import Array
 
 
 @kernel
@@ -361,7 +361,7 @@ def jacobian(data: Data, frame: Placement) -> Array:
     if not -1 <= frame.body < len(data.model.tree.parent):
         raise ArgumentError(f"frame: this model has no body {frame.body}. Take a placement from model.placements.")
     if frame.body >= 0:
-        status = _jacobian(data.key, frame.body, doors.vector(frame.position, "position of the frame"), J)
+        status = _jacobian(data.key, frame.body, validation.vector(frame.position, "position of the frame"), J)
         if status:
             data.refuse(status)
     return J

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate import doors
+from brachiate import validation
 from brachiate.compiled import entry, kernel
-from brachiate.doors import Array
 from brachiate.kinematics import finite, sound
+from brachiate.model.arrays import NOT_FINITE, OK, OVERFLOW, open_rooms
 from brachiate.model.data import Data
 from brachiate.model.joints import BALL, FLOAT
-from brachiate.model.rooms import NOT_FINITE, OK, OVERFLOW, open_rooms
 from brachiate.spatial import (
     Quaternion,
     exponential,
@@ -26,6 +25,7 @@ from brachiate.spatial import (
     unrotate,
     vec3_at,
 )
+from brachiate.validation import Array
 
 
 @kernel
@@ -142,7 +142,7 @@ def integrated(data: Data, q: ArrayLike, v: ArrayLike, dt: float = 1.0) -> Array
     """The configuration after moving from q with constant velocities v for a time dt [s]: a new (nq,)."""
     out = np.zeros(data.model.nq)
     q, v = data.given("q", q), data.given("v", v)
-    status = _integrate(data.key, q, v, doors.number(dt, "dt"), out)
+    status = _integrate(data.key, q, v, validation.number(dt, "dt"), out)
     if status:
         data.refuse(status, q=q, v=v)
     return out

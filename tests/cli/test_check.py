@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.support.jumps import jump
+from tests.contact_estimation.jumps import jump
 from typer.testing import CliRunner
 
 import brachiate as br
-from brachiate import moves
+from brachiate import procedural
 from brachiate.cli import app, console
 from brachiate.io.bvh import write_bvh
-from brachiate.motion.files import load_motion, save_motion
+from brachiate.motion.archive import load_motion, save_motion
 from brachiate.motion.motion import motion_of
 
 
 @pytest.fixture(scope="module")
 def squat(tmp_path_factory):
     path = tmp_path_factory.mktemp("clips") / "squat.bvh"
-    write_bvh(moves.make("squat", seconds=2.0), path)
+    write_bvh(procedural.make("squat", seconds=2.0), path)
     return path
 
 
@@ -66,9 +66,9 @@ def test_motions_of_a_figure(tmp_path):
 
 
 def test_contacts_and_forces_are_kept_with_a_motion(tmp_path):
-    from brachiate.judge.check import check  # noqa: PLC0415
+    from brachiate.evaluation.check import check  # noqa: PLC0415
 
-    report = check(motion_of(moves.make("squat", seconds=1.0)))
+    report = check(motion_of(procedural.make("squat", seconds=1.0)))
     annotated = report.annotated()
     total = sum(forces[:, 2] for forces in annotated.forces.values())
     assert total == pytest.approx(report.track.force[..., 2].sum(axis=1), abs=1e-9)

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import brachiate as br
-from brachiate import moves
+from brachiate import procedural
 from brachiate.cli import app
 from brachiate.io.bvh import write_bvh
 
@@ -16,7 +16,7 @@ from brachiate.io.bvh import write_bvh
 @pytest.fixture(scope="module")
 def squat(tmp_path_factory):
     path = tmp_path_factory.mktemp("clips") / "squat.bvh"
-    write_bvh(moves.make("squat", seconds=1.2), path)
+    write_bvh(procedural.make("squat", seconds=1.2), path)
     return path
 
 

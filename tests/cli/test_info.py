@@ -8,7 +8,7 @@ from tests.clip.people import stepping
 from typer.testing import CliRunner
 
 import brachiate as br
-from brachiate import moves
+from brachiate import procedural
 from brachiate.cli import app, main
 from brachiate.cli.motions import draw_strip
 from brachiate.clip.markers import Markers
@@ -45,7 +45,7 @@ def run(*words):
 def test_who_stays_in_one_place_is_drawn_side_by_side(tmp_path):
     pytest.importorskip("matplotlib")
     for name, beside in (("squat", True), ("walk", False)):
-        motion = motion_of(moves.make(name, seconds=8.0, rate=10.0))
+        motion = motion_of(procedural.make(name, seconds=8.0, rate=10.0))
         before = motion.q.copy()
         assert draw_strip(motion, tmp_path / "strip.png", 6) == (6, beside)
         assert (motion.q == before).all()
@@ -79,7 +79,7 @@ def test_plates_and_other_tables(tmp_path):
 
 
 def test_motions_of_a_figure_and_the_file_it_came_from(tmp_path):
-    clip = moves.make("squat", seconds=1.0)
+    clip = procedural.make("squat", seconds=1.0)
     write_bvh(clip, tmp_path / "squat.bvh")
     motion = br.read_motion(tmp_path / "squat.bvh", quiet=True)
     motion.save(tmp_path / "squat.npz")
@@ -92,7 +92,7 @@ def test_motions_of_a_figure_and_the_file_it_came_from(tmp_path):
 
 @pytest.mark.parametrize(("words", "count"), [(":20", 20), ("100:", 21), ("5:8", 3)])
 def test_some_of_the_frames(tmp_path, words, count):
-    write_bvh(moves.make("squat", seconds=1.0, rate=120.0), tmp_path / "squat.bvh")
+    write_bvh(procedural.make("squat", seconds=1.0, rate=120.0), tmp_path / "squat.bvh")
     assert f"BVH, {count} frames" in run(tmp_path / "squat.bvh", "--frames", words).output
     for wrong in ("7", "a:b", ":", "-3:5"):
         with pytest.raises(br.BrachiateError, match=r"expected FIRST:END"):
@@ -100,7 +100,7 @@ def test_some_of_the_frames(tmp_path, words, count):
 
 
 def test_messages_name_the_options(tmp_path, monkeypatch, capsys):
-    text = format_bvh(moves.make("squat", seconds=1.0)).replace("Head", "X1")
+    text = format_bvh(procedural.make("squat", seconds=1.0)).replace("Head", "X1")
     (tmp_path / "strange.bvh").write_text(text)
     monkeypatch.setattr("sys.argv", ["brachiate", "info", str(tmp_path / "strange.bvh")])
     with pytest.raises(SystemExit):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-from brachiate import moves
+from brachiate import procedural
 from brachiate.cli import app
 from brachiate.errors import ArgumentError, UnknownName
 from brachiate.io.clips import read_clip
@@ -19,9 +19,9 @@ def told(*arguments: str) -> str:
 
 
 def test_all_are_listed_with_options_and_how_to_get_more(monkeypatch):
-    monkeypatch.setattr("brachiate.moves.deepmimic.PACKAGE", "a_package_that_nobody_has")
+    monkeypatch.setattr("brachiate.procedural.deepmimic.PACKAGE", "a_package_that_nobody_has")
     text = told()
-    for name in (*moves.MOVES, "seconds", "speed 1.3", "angle 90 deg", "side right", "swing 25 deg", "pip install pybullet"):
+    for name in (*procedural.MOVES, "seconds", "speed 1.3", "angle 90 deg", "side right", "swing 25 deg", "pip install pybullet"):
         assert name in text, text
 
 
@@ -31,7 +31,7 @@ def test_recorded_clips_are_listed_where_there_are_some(monkeypatch, tmp_path):
     (tmp_path / "some_data" / "__init__.py").touch()
     (folder / "humanoid3d_spinkick.txt").write_text("{}")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr("brachiate.moves.deepmimic.PACKAGE", "some_data")
+    monkeypatch.setattr("brachiate.procedural.deepmimic.PACKAGE", "some_data")
     assert "spinkick" in told()
 
 

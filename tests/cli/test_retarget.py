@@ -11,10 +11,10 @@ from tests.clip.people import stepping
 from typer.testing import CliRunner
 
 import brachiate as br
-from brachiate import moves
+from brachiate import procedural
 from brachiate.cli import app, main
 from brachiate.io.bvh import format_bvh, write_bvh
-from brachiate.motion.files import load_motion
+from brachiate.motion.archive import load_motion
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_doors(walk, tmp_path, monkeypatch, capsys):
 
 
 def test_contacts_that_are_given_are_kept(tmp_path):
-    write_bvh(moves.make("hang", seconds=1.0, rate=30.0), tmp_path / "hang.bvh")
+    write_bvh(procedural.make("hang", seconds=1.0, rate=30.0), tmp_path / "hang.bvh")
     runner = CliRunner(env={"COLUMNS": "140"})
     contacts = tmp_path / "contacts.txt"
     assert runner.invoke(app, ["check", str(tmp_path / "hang.bvh"), "--save-contacts", str(contacts)]).exit_code == 0

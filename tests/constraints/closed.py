@@ -12,7 +12,7 @@ from tests.maximal import Connection, System, passive_forces
 from tests.random_mechanisms import Mechanism, random_mechanism
 
 from brachiate import Model, Revolute, figures
-from brachiate.doors import Array
+from brachiate.validation import Array
 
 GRAVITY = np.array([0.4, 0.9, -9.3])
 MOTORS_16 = np.arange(6, 22)  # of human16: all but its root

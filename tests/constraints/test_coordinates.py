@@ -20,8 +20,8 @@ from tests.random_models import moved
 
 from brachiate import Data, dynamics, figures
 from brachiate.constraints.coordinates import Coordinates, choose, unit_vector_accelerations
-from brachiate.doors import Array
 from brachiate.errors import ArgumentError, StateError
+from brachiate.validation import Array
 
 SEEDS = range(18)
 SIMPLE = ("revolute", "prismatic", "spherical")  # joints whose coordinates need no search

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate.compiled import Handle
-from brachiate.contact.law import NEW
-from brachiate.contact.rooms import FROZEN, PAIRS, ROWS, STRIDE, Problem
-from brachiate.contact.solve import new_problem, solve_problem
-from brachiate.doors import Array
+from brachiate.contact.arrays import FROZEN, PAIRS, ROWS, STRIDE, Problem
+from brachiate.contact.solver.contact_law import NEW
+from brachiate.contact.solver.solve import new_problem, solve_problem
+from brachiate.validation import Array
 
 #: Which of (f_x, f_y, f_z, n_x, n_y, n_z) a point, a segment and a polygon have.
 KEPT = {1: [0, 1, 2], 2: [0, 1, 2, 4, 5]}

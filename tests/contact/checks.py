@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import nnls
 from tests.contact.cases import Case, kept
 
-from brachiate.doors import Array
+from brachiate.validation import Array
 
 
 def mean_length(area: Array, c: Array, spin: float) -> float:

@@ -9,8 +9,8 @@ from tests.contact.cases import Case, Solver, case, kept
 
 import brachiate as br
 from brachiate import Box, Capsule
-from brachiate.contact.law import NEW
-from brachiate.doors import Array
+from brachiate.contact.solver.contact_law import NEW
+from brachiate.validation import Array
 
 DAMPING = 1.0  # [N m s] of joints
 MARGIN, FAR_END = 0.02, 0.05  # [m] gap up to which something is a pair, and up to which a segment has both its ends

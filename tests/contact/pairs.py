@@ -9,8 +9,8 @@ import mujoco
 import numpy as np
 
 import brachiate as br
-from brachiate.contact import detect
-from brachiate.contact.shapes import geometry, rooms
+from brachiate.contact.collision import narrow_phase
+from brachiate.contact.collision.collision_shapes import geometry, rooms
 from brachiate.kinematics import locate
 
 POINTS = np.array([
@@ -81,7 +81,7 @@ class Couple:
     def find(self, margin: float = 0.02) -> list[Area]:
         """Areas at the present places."""
         locate(self.data.key)
-        count = detect.find(self.data, self.handle, margin)
+        count = narrow_phase.find(self.data, self.handle, margin)
         return [area(self.handle, k) for k in range(count)]
 
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate.compiled import Handle
-from brachiate.contact.paper import solve_by_trial
-from brachiate.contact.problems import packed_problem, unpacked
-from brachiate.contact.rooms import Problem
-from brachiate.contact.trial import Trial, trial_for
-from brachiate.doors import Array
+from brachiate.contact.arrays import Problem
+from brachiate.contact.published.trial import Trial, trial_for
+from brachiate.contact.published.trial_and_error import solve_by_trial
+from brachiate.contact.solver.dense_problem import packed_problem, unpacked
+from brachiate.validation import Array
 
 SOLE = np.array([(-0.1, -0.05), (0.15, -0.05), (0.15, 0.05), (-0.1, 0.05)])  # P is not in its middle
 LINE = np.array([(-0.2, 0.0), (0.1, 0.0)])

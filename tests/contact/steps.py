@@ -11,16 +11,16 @@ from tests.contact.checks import mean_length
 
 from brachiate import dynamics, kinematics, manifold
 from brachiate.compiled import entry
-from brachiate.contact import detect
-from brachiate.contact.law import NO_LENGTH, residual
-from brachiate.contact.rooms import FROZEN, open_problem
-from brachiate.contact.shapes import geometry, rooms
-from brachiate.contact.touch import SLACK
-from brachiate.doors import Array
+from brachiate.contact.arrays import FROZEN, open_problem
+from brachiate.contact.collision import narrow_phase
+from brachiate.contact.collision.collision_shapes import geometry, rooms
+from brachiate.contact.solver.contact_law import NO_LENGTH, residual
+from brachiate.contact.stepping.contact_rows import SLACK
 from brachiate.model.data import Data
 from brachiate.model.joints import Free
 from brachiate.model.model import Model
 from brachiate.scenes import Scene
+from brachiate.validation import Array
 from brachiate.world.contacts import Contact, Contacts
 from brachiate.world.pushes import Push
 from brachiate.world.world import World
@@ -165,7 +165,7 @@ class Watched:
         kinematics.update_poses(self.data)
         shapes, areas, _ = self._finder.rooms
         shapes.pair_on[:] = touchable
-        n = detect.find(self.data, self._finder, 0.0)
+        n = narrow_phase.find(self.data, self._finder, 0.0)
         gaps = areas.gap[:n, :1] + areas.V[:n, :, 0] * areas.gap[:n, 1:2] + areas.V[:n, :, 1] * areas.gap[:n, 2:]
         there = np.arange(areas.V.shape[1]) < areas.corners[:n, None]
         return -float(np.where(there, gaps, np.inf).min(initial=0.0))

@@ -13,13 +13,13 @@ from tests.contact.test_motion import G, body, downhill, on_slope, place, tilted
 
 import brachiate as br
 from brachiate import compiled, figures
-from brachiate.contact.touch import CREEP_IN, PUSHED_OUT, PUSHING, SLACK
-from brachiate.doors import Array
+from brachiate.contact.stepping.contact_rows import CREEP_IN, PUSHED_OUT, PUSHING, SLACK
 from brachiate.figures import things
 from brachiate.figures.poses import turned
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Free, Revolute
 from brachiate.model.shapes import Box, Capsule, Cylinder, Sphere
+from brachiate.validation import Array
 
 FAST = compiled.MODE == "fast"
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import brachiate as br
-from brachiate.contact.rooms import BOX, CAPSULE, FIELD, HULL, PLANE
-from brachiate.contact.shapes import geometry, parts_of, rooms
+from brachiate.contact.arrays import BOX, CAPSULE, FIELD, HULL, PLANE
+from brachiate.contact.collision.collision_shapes import geometry, parts_of, rooms
 from brachiate.errors import ArgumentError
 
 

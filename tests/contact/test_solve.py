@@ -9,10 +9,10 @@ from tests.contact.checks import frictionless, worst
 from tests.contact.falls import Fall, Warm
 
 from brachiate.compiled import MODE, call_at, entry
-from brachiate.contact.law import residual, state_name
-from brachiate.contact.rooms import AS_FROZEN, CONVEX, DISSIPATE, FOLLOW, FOLLOWED, STATES, SWEEPS, UNSOLVED, WARM, open_problem
-from brachiate.contact.solve import solve_problem
-from brachiate.doors import Array
+from brachiate.contact.arrays import AS_FROZEN, CONVEX, DISSIPATE, FOLLOW, FOLLOWED, STATES, SWEEPS, UNSOLVED, WARM, open_problem
+from brachiate.contact.solver.contact_law import residual, state_name
+from brachiate.contact.solver.solve import solve_problem
+from brachiate.validation import Array
 
 FEW = {"fast": 60, "check": 12, "off": 3}[MODE]
 G, DT = 9.81, 0.002

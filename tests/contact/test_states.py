@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from brachiate.contact import states
-from brachiate.contact.states import ALLOWED, C0, C7, FACE, HOLDS, LINE, NEXT, POINT, TABLE_I, describe
+from brachiate.contact.published import states
+from brachiate.contact.published.states import ALLOWED, C0, C7, FACE, HOLDS, LINE, NEXT, POINT, TABLE_I, describe
 
 # [DF] Table I: v_x v_y v_z ω_x ω_y ω_z | face line point.
 PRINTED_I = [

@@ -9,13 +9,13 @@ import pytest
 from tests.clip.people import DIALECTS, stepping
 
 import brachiate as br
-from brachiate.clip import turns
+from brachiate import rotations
+from brachiate.anatomy.feet import feet_of
+from brachiate.anatomy.landmarks import landmarks_of, vertices_of
 from brachiate.clip.skeleton import Skeleton
 from brachiate.errors import MotionError
 from brachiate.figures.skeletal import grow
-from brachiate.filter.feet import feet_of
 from brachiate.motion.motion import clip_of, motion_of
-from brachiate.transfer.landmarks import landmarks_of, vertices_of
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -46,7 +46,7 @@ def test_collar_bones_that_turn_take_their_mass_from_the_trunk():
     clip = stepping()
     shrugged = clip.turns.copy()
     for name in ("LeftShoulder", "RightShoulder"):
-        shrugged[:, clip.skeleton.index(name)] = turns.about(0, 0.1 * np.sin(clip.times))
+        shrugged[:, clip.skeleton.index(name)] = rotations.about(0, 0.1 * np.sin(clip.times))
     model = grow(replace(clip, turns=shrugged), mass=80.0).model
     assert type(model.links["left_clavicle"].joint).__name__ == "Spherical"
     assert model.links["left_clavicle"].mass == pytest.approx(0.8)
@@ -96,9 +96,9 @@ def test_back_to_the_skeleton():
     clip = stepping()
     bent = clip.turns.copy()
     finger = clip.skeleton.names.index("LeftHandIndex1")
-    bent[:, finger] = turns.about(0, np.linspace(0, 1, len(clip)))
+    bent[:, finger] = rotations.about(0, np.linspace(0, 1, len(clip)))
     knee = clip.skeleton.index("LeftLeg")
-    bent[:, knee] = turns.product(bent[:, knee], turns.about(0, np.full(len(clip), np.radians(0.05))))  # nearly a hinge
+    bent[:, knee] = rotations.product(bent[:, knee], rotations.about(0, np.full(len(clip), np.radians(0.05))))  # nearly a hinge
     clip = replace(clip, turns=bent)
     back = clip_of(motion_of(clip))
     assert np.abs(np.einsum("...i,...i", back.turns, clip.turns)) == pytest.approx(1, abs=1e-14)
@@ -144,7 +144,7 @@ def with_offsets(clip, **offsets):
 
 
 def test_bodies_are_as_tall_as_people_with_their_legs():
-    clip = br.moves.make("squat", height=1.8)
+    clip = br.procedural.make("squat", height=1.8)
     motion = motion_of(clip)
     assert crown(motion) == pytest.approx(1.8, rel=0.01)
     assert "trunk" not in {guess.what for guess in motion.guesses}
@@ -156,7 +156,7 @@ def test_bodies_are_as_tall_as_people_with_their_legs():
 
 def test_bones_of_no_length_are_told():
     # As in the BVH files of CMU's motions that most people have: the neck begins where the chest does
-    clip = br.moves.make("squat", height=1.8)
+    clip = br.procedural.make("squat", height=1.8)
     motion = motion_of(with_offsets(clip, Neck=(0.0, 0.0, 0.0)))
     (told,) = (guess for guess in motion.guesses if guess.what == "trunk")
     assert told.value == f"short: the body stands {crown(motion):.2f} m tall"
@@ -165,11 +165,11 @@ def test_bones_of_no_length_are_told():
 
 def test_heels_rise_without_soles_that_rub():
     # About the joint of toes that lie flat; fails if a sole goes as far as that joint: right under it, it stays on the ground and slides
-    model = motion_of(br.moves.make("walk", seconds=1.2)).figure
+    model = motion_of(br.procedural.make("walk", seconds=1.2)).figure
     for foot in feet_of(landmarks_of(model)):
         assert foot.toes is not None
         up, joint = foot.sole.axes[:, 2], foot.toes.joint
-        raised = turns.matrix(turns.from_vector(np.radians(5.0) * foot.toes.hinge))
+        raised = rotations.matrix(rotations.from_vector(np.radians(5.0) * foot.toes.hinge))
         low = ((foot.sole.hull - joint) @ raised.T @ up).min() - (foot.sole.toe - joint) @ up
         assert low > 0.0004
 
@@ -177,11 +177,11 @@ def test_heels_rise_without_soles_that_rub():
 @pytest.mark.parametrize("askew", [0.0, 6.0, -12.0])
 def test_raised_toes_can_lie_down(askew):
     # Fails if a corner is behind a hinge that is askew: it goes through the ground on the way, and a body could not bring them down.
-    clip = br.moves.make("walk", seconds=1.2)
-    changed, about = clip.turns.copy(), turns.from_vector(np.array((0.0, 0.0, np.radians(askew))))
+    clip = br.procedural.make("walk", seconds=1.2)
+    changed, about = clip.turns.copy(), rotations.from_vector(np.array((0.0, 0.0, np.radians(askew))))
     for side in ("Left", "Right"):
         j = clip.skeleton.index(f"{side}ToeBase")
-        changed[:, j] = turns.from_vector(turns.turned(about, turns.to_vector(changed[:, j])))
+        changed[:, j] = rotations.from_vector(rotations.turned(about, rotations.to_vector(changed[:, j])))
     model = motion_of(replace(clip, turns=changed)).figure
     for foot in feet_of(landmarks_of(model)):
         assert foot.toes is not None
@@ -191,5 +191,5 @@ def test_raised_toes_can_lie_down(askew):
         hinge = hinge * np.sign(np.cross(hinge, front) @ up)  # so that it raises them
         points = vertices_of(model, foot.toes.body) - center
         for degrees in (1.0, 5.0, 15.0):
-            raised = turns.matrix(turns.from_vector(np.radians(degrees) * hinge))
+            raised = rotations.matrix(rotations.from_vector(np.radians(degrees) * hinge))
             assert (points @ raised.T @ up).min() > (points @ up).min()

@@ -8,22 +8,21 @@ import numpy as np
 import pytest
 
 import brachiate as br
-from brachiate import moves
-from brachiate.clip import turns
+from brachiate import procedural, rotations
+from brachiate.anatomy.feet import feet_of
+from brachiate.anatomy.landmarks import landmarks_of
 from brachiate.errors import ArgumentError, MotionError, UnknownName
-from brachiate.filter.clean import clean
-from brachiate.filter.feet import feet_of
-from brachiate.filter.filter import filter_motion
-from brachiate.filter.posture import knees_of
-from brachiate.filter.reference import Reference
+from brachiate.filter.offline import filter_motion
+from brachiate.filter.reference.posture_ik import knees_of
+from brachiate.filter.reference.preprocess import clean
+from brachiate.filter.reference.reference import Reference
+from brachiate.kinematics_batch import Many
 from brachiate.motion.motion import Motion, motion_of
-from brachiate.transfer.landmarks import landmarks_of
-from brachiate.transfer.many import Many
 
 
 @pytest.fixture(scope="module")
 def walking() -> Motion:
-    return motion_of(moves.make("walk", speed=1.2, step=0.65, seconds=2.6))
+    return motion_of(procedural.make("walk", speed=1.2, step=0.65, seconds=2.6))
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +32,7 @@ def walked(walking: Motion) -> Reference:
 
 @pytest.fixture(scope="module")
 def jumped() -> Reference:
-    return clean(motion_of(moves.make("jump")))
+    return clean(motion_of(procedural.make("jump")))
 
 
 def corners(reference: Reference, stance) -> np.ndarray:
@@ -131,7 +130,7 @@ def test_little_is_moved_and_said(walked):
 
 
 def test_what_is_clean_stays_as_it_is():
-    reference = clean(motion_of(moves.make("squat", seconds=2.0)), smooth=0.0)
+    reference = clean(motion_of(procedural.make("squat", seconds=2.0)), smooth=0.0)
     assert reference.moved.max < 0.1
     assert all(stance.bears.all() for stance in reference.stances)
 
@@ -167,17 +166,17 @@ def test_a_skating_walk_stands(walking):
 
 
 def test_a_tilted_foot_lies_flat():
-    motion = motion_of(moves.make("squat", seconds=2.0))
+    motion = motion_of(procedural.make("squat", seconds=2.0))
     q = motion.q.copy()
     place = motion.figure.joints["left_ankle"].q
-    q[:, place] = turns.product(q[:, place], turns.from_vector(np.array((0.1, 0.0, 0.0))))
+    q[:, place] = rotations.product(q[:, place], rotations.from_vector(np.array((0.1, 0.0, 0.0))))
     reference = clean(replace(motion, q=q, clip=None, links={}))
     assert apart(reference) < 1e-3
     assert next(stance for stance in reference.stances if stance.link == "left_foot").bears.all()
 
 
 def test_legs_that_cannot_reach_bring_the_pelvis_down():
-    motion = motion_of(moves.make("squat", seconds=2.0))
+    motion = motion_of(procedural.make("squat", seconds=2.0))
     labels = br.Labels(tuple(br.Label(part, 0.0, 2.0) for part in ("left_heel", "left_toe", "right_heel", "right_toe")), br.Ground(-0.05))
     reference = clean(motion, contacts=labels)
     assert apart(reference) < 1e-3
@@ -196,7 +195,7 @@ def test_a_slope_and_a_treadmill(walking):
 
 
 def test_hands_that_hold_stay():
-    reference = clean(motion_of(moves.make("hang", seconds=2.0)))
+    reference = clean(motion_of(procedural.make("hang", seconds=2.0)))
     assert {stance.link for stance in reference.stances if stance.how == "holds"} == {"left_hand", "right_hand"}
     assert apart(reference) < 1e-3
 
@@ -228,7 +227,7 @@ def test_every_stance_has_its_own_tilt(walking):
     # Fails if one tilt is taken off all stances: half of them would then be on their heels throughout.
     q, place = walking.q.copy(), walking.figure.joints["left_ankle"].q
     tilt = 0.05 * np.tanh(8.0 * (walking.times - walking.times.mean()))
-    q[:, place] = turns.product(q[:, place], turns.from_vector(tilt[:, None] * np.array((0.0, 1.0, 0.0))))
+    q[:, place] = rotations.product(q[:, place], rotations.from_vector(tilt[:, None] * np.array((0.0, 1.0, 0.0))))
     reference = clean(replace(walking, q=q, clip=None, links={}))
     stances = [s for s in reference.stances if s.link == "left_foot" and (s.end - s.start) * reference.dt > 0.3]
     assert len(stances) >= 2
@@ -239,10 +238,10 @@ def test_every_stance_has_its_own_tilt(walking):
 @pytest.mark.parametrize(("tilt", "flat"), [(-0.17, True), (-0.35, False)])
 def test_nobody_stands_still_on_his_heels(tilt, flat):
     # Later stances of the left foot have their toes raised: by more than the foot usually has, or by more than ankles are recorded off.
-    walking = motion_of(moves.make("walk", seconds=4.0))
+    walking = motion_of(procedural.make("walk", seconds=4.0))
     q, place = walking.q.copy(), walking.figure.joints["left_ankle"].q
     more = 0.5 * tilt * (1.0 + np.tanh(12.0 * (walking.times - 2.6)))
-    q[:, place] = turns.product(q[:, place], turns.from_vector(more[:, None] * np.array((0.0, 1.0, 0.0))))
+    q[:, place] = rotations.product(q[:, place], rotations.from_vector(more[:, None] * np.array((0.0, 1.0, 0.0))))
     reference = clean(replace(walking, q=q, clip=None, links={}))
     stances = [s for s in reference.stances if s.link == "left_foot" and (s.end - s.start) * reference.dt > 0.2]
     assert (stances[-1].bears.all(axis=1).mean() > 0.2) == flat

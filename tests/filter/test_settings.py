@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 import brachiate as br
+from brachiate.centroidal.settings import PlanSettings
 from brachiate.errors import ArgumentError, FileFormatError, UnknownName
 from brachiate.filter.settings import FORMAT, FilterSettings, load_settings
-from brachiate.plan.settings import PlanSettings
 
 CHANGED = FilterSettings(joint_stiffness=200.0, cone=0.8, plan=PlanSettings(centre=0.05, least_push=-0.5))
 

@@ -20,7 +20,7 @@ from tests.io.c3d_files import c3d_file
 import brachiate as br
 from brachiate.clip.clip import Clip
 from brachiate.clip.markers import Markers
-from brachiate.clip.settle import settle
+from brachiate.clip.units_and_axes import settle
 from brachiate.errors import BrachiateError, MotionError
 from brachiate.io.amass import parse_amass
 from brachiate.io.amc import parse_amc
@@ -31,10 +31,10 @@ from brachiate.io.deepmimic import parse_deepmimic
 from brachiate.io.motion_text import decoded
 from brachiate.io.opensim import Table, format_table, parse_table
 from brachiate.io.trc import format_trc, parse_trc
-from brachiate.motion.files import load_motion, read_csv, save_motion, write_csv
-from brachiate.motion.ground import Ground
-from brachiate.motion.labels import Label, Labels, labels_from
+from brachiate.motion.archive import load_motion, read_csv, save_motion, write_csv
+from brachiate.motion.contact_labels import Label, Labels, labels_from
 from brachiate.motion.motion import Motion
+from brachiate.motion.terrain import Ground
 
 CLIPS = ("BVH", "ASF", "AMC", "DeepMimic")
 FORMATS = (*CLIPS, "OpenSim", "TRC", "contacts", "AMASS", "table", "archive")

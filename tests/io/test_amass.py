@@ -14,14 +14,14 @@ import pytest
 from tests.io.mutations import WAYS
 
 import brachiate as br
-from brachiate.clip import turns
-from brachiate.clip.anatomy import anatomy_of
+from brachiate import rotations
+from brachiate.clip.joint_roles import anatomy_of
 from brachiate.errors import FileFormatError, MotionError, MotionFileError
 from brachiate.io.amass import parse_amass
 from brachiate.io.archive import arrays
 from brachiate.io.clips import format_of, read_clip
 from brachiate.io.smpl import BODY, LAYOUTS, skeleton_of, standard
-from brachiate.motion.files import save_motion
+from brachiate.motion.archive import save_motion
 
 PELVIS = 0.547  # height of the standard person's pelvis over stature
 LEVEL = 0.028  # [m] by which an average body's pelvis is above where the file says it is
@@ -70,8 +70,8 @@ def test_who_stands_stands():
 def test_a_turn_about_the_upright_axis_turns_the_person():
     # Fails if the root were turned in the axes of the body instead of those of the world.
     content = standing()
-    spin = turns.product(turns.about(2, np.array(np.pi / 2)), turns.from_vector(np.array(UPRIGHT)))
-    content["poses"][:, :3] = turns.to_vector(spin)
+    spin = rotations.product(rotations.about(2, np.array(np.pi / 2)), rotations.from_vector(np.array(UPRIGHT)))
+    content["poses"][:, :3] = rotations.to_vector(spin)
     was, at = places(parse(standing())), places(parse(content))
     assert at["head"][2] == pytest.approx(was["head"][2])
     ahead = at["left_foot"] - at["left_ankle"]
@@ -98,11 +98,11 @@ def test_rotations_are_those_of_the_file():
     names = list(BODY)
     R = {}
     for j, name in enumerate(names):
-        mine = turns.matrix(turns.from_vector(content["poses"][:, 3 * j : 3 * j + 3]))
+        mine = rotations.matrix(rotations.from_vector(content["poses"][:, 3 * j : 3 * j + 3]))
         R[name] = R[BODY[name]] @ mine if BODY[name] else mine
     P = np.eye(3)[[2, 0, 1]]  # our axes at rest from the file's
     for name in names:
-        found = turns.matrix(clip.orientations[:, clip.skeleton.index(name)])
+        found = rotations.matrix(clip.orientations[:, clip.skeleton.index(name)])
         assert found @ P == pytest.approx(R[name], abs=1e-12)
 
 

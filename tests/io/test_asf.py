@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from brachiate.clip import turns
-from brachiate.clip.anatomy import anatomy_of
+from brachiate import rotations
 from brachiate.clip.clip import Clip, Origin
-from brachiate.clip.settle import UNITS, settle
+from brachiate.clip.joint_roles import anatomy_of
+from brachiate.clip.units_and_axes import UNITS, settle
 from brachiate.errors import MotionError, MotionFileError
 from brachiate.io.amc import parse_amc, read_amc
 from brachiate.io.asf import AsfSkeleton, parse_asf
@@ -113,7 +113,7 @@ def check(clip, rows, bones, **more):
     for (f, name), (begin, end, R) in by_matrices(rows, bones, **more).items():
         j = clip.skeleton.index(name)
         assert clip.positions[f, j] == pytest.approx(begin, abs=1e-7)
-        assert turns.matrix(clip.orientations[f, j]) == pytest.approx(R, abs=1e-9)
+        assert rotations.matrix(clip.orientations[f, j]) == pytest.approx(R, abs=1e-9)
         for k, tip in enumerate(clip.skeleton.ends):
             if tip.joint == j:
                 assert clip.tips[f, k] == pytest.approx(end, abs=1e-7)
@@ -162,14 +162,14 @@ def test_the_root_in_another_order_and_place():
     clip = parse_amc(amc([row]), "x", parse_asf(asf(root=root), "s"))
     assert clip.places[0, 0] == pytest.approx([5, 7, 9])
     R = Rotation.from_euler("zyx", (30, 20, 10), degrees=True).as_matrix()
-    assert turns.matrix(clip.turns[0, 0]) == pytest.approx(R)
+    assert rotations.matrix(clip.turns[0, 0]) == pytest.approx(R)
     assert origin(clip).channels[0] == "zyxYXZ"
 
 
 def test_a_root_that_is_turned_is_told():
     root = "order TX TY TZ RX RY RZ\naxis XYZ\nposition 0 0 0\norientation 0 90 0"
     clip = parse_amc(amc([[0, 0, 0, 30, 0, 0, *numbers(1)[0, 6:]]]), "x", parse_asf(asf(root=root), "s"))
-    assert turns.matrix(clip.turns[0, 0]) == pytest.approx(Rotation.from_euler("z", -30, degrees=True).as_matrix())
+    assert rotations.matrix(clip.turns[0, 0]) == pytest.approx(Rotation.from_euler("z", -30, degrees=True).as_matrix())
     assert "orientation of the root" in {guess.what for guess in clip.guesses}
 
 
@@ -419,7 +419,7 @@ def test_two_formats_of_one_motion_agree():
     same = settle(parse_amc((DATA / "01_01.amc").read_text(), "x", without(skeleton, "thorax", "lwrist", "rwrist")))
     for bone, joint in corresponding():
         i, j = ours.skeleton.index(bone), bvh.skeleton.index(joint)
-        apart = np.degrees(turns.angle(turns.product(turns.inverse(ours.orientations[:, i]), bvh.orientations[:, j])))
+        apart = np.degrees(rotations.angle(rotations.product(rotations.inverse(ours.orientations[:, i]), bvh.orientations[:, j])))
         assert apart.max() < 1e-3
         assert np.linalg.norm(same.positions[:, i] - bvh.positions[:, j], axis=1).max() < 2e-5  # [m]
         above = [ours.skeleton.names[k] for k in ours.skeleton.chain(i)[:-1]]

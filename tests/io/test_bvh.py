@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from brachiate.clip import turns
+from brachiate import rotations
 from brachiate.clip.clip import Clip, Origin
-from brachiate.clip.settle import SMALLEST, TALLEST, UNITS, settle
 from brachiate.clip.skeleton import End, Skeleton
+from brachiate.clip.units_and_axes import SMALLEST, TALLEST, UNITS, settle
 from brachiate.errors import MotionError, MotionFileError
 from brachiate.io.bvh import format_bvh, parse_bvh, read_bvh, write_bvh
 
@@ -99,7 +99,7 @@ def test_every_order_of_channels(order):
     clip = parse_bvh(bvh([("a", "", (0, 0, 0)), ("b", "a", (1, 2, 3))], {"a": "XYZ" + order, "b": order}, rows), "x")
     for j, columns in ((0, slice(3, 6)), (1, slice(6, 9))):
         expected = Rotation.from_euler(order.upper(), rows[:, columns], degrees=True).as_matrix()  # capitals: axes turn along
-        assert turns.matrix(clip.turns[:, j]) == pytest.approx(expected, abs=1e-9)
+        assert rotations.matrix(clip.turns[:, j]) == pytest.approx(expected, abs=1e-9)
     assert clip.positions[:, 0] == pytest.approx(rows[:, :3], abs=1e-8)
     assert clip.positions[:, 1] == pytest.approx(
         rows[:, :3] + Rotation.from_euler(order.upper(), rows[:, 3:6], degrees=True).apply((1, 2, 3)), abs=1e-7
@@ -112,7 +112,9 @@ def test_few_channels_and_mixed_ones():
     clip = parse_bvh(bvh(joints, {"a": "yZxX", "b": "y", "c": "", "d": "xz"}, [(10, 3, 20, 1, 30, 40, 50)]), "x")
     assert clip.places[0, 0] == pytest.approx([1, 6, 3])  # no channel: the offset
     for j, order, angles in ((0, "YX", (10, 20)), (1, "Y", (30,)), (3, "XZ", (40, 50))):
-        assert turns.matrix(clip.turns[0, j]) == pytest.approx(Rotation.from_euler(order, angles, degrees=True).as_matrix().reshape(3, 3))
+        assert rotations.matrix(clip.turns[0, j]) == pytest.approx(
+            Rotation.from_euler(order, angles, degrees=True).as_matrix().reshape(3, 3)
+        )
     assert clip.turns[0, 2] == pytest.approx([1, 0, 0, 0])
     assert origin(clip).channels == ("yZxX", "y", "", "xz")
 
@@ -440,7 +442,7 @@ def test_no_frame_is_dropped_that_belongs_to_the_motion():
 
 def apart(a, b):
     """The largest rotation between two clips [deg]."""
-    return float(np.degrees(turns.angle(turns.product(turns.inverse(a.turns), b.turns))).max())
+    return float(np.degrees(rotations.angle(rotations.product(rotations.inverse(a.turns), b.turns))).max())
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -500,7 +502,7 @@ def test_what_few_channels_cannot_say_is_refused():
     clip = settle(parse_bvh(bvh(joints, {"a": "XYZzxy", "knee": "x"}, [(0, 0, 0, 0, 0, 0, 50)] * 3), "x"), unit="m", up="z")
     assert apart(parse_bvh(format_bvh(clip), "x"), clip) < 1e-6
     q = clip.turns.copy()
-    q[:, 1] = turns.about(1, np.full(3, 0.1))
+    q[:, 1] = rotations.about(1, np.full(3, 0.1))
     with pytest.raises(MotionError, match=r"Joint 'knee' has only the channels 'x' and turns by 5\.7 degrees about others"):
         format_bvh(Clip(clip.skeleton, clip.times, q, clip.places, origin=clip.origin))
 

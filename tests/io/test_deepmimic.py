@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from brachiate.clip import turns
-from brachiate.clip.anatomy import anatomy_of
+from brachiate import rotations
 from brachiate.clip.clip import Clip, Origin
-from brachiate.clip.settle import settle
+from brachiate.clip.joint_roles import anatomy_of
+from brachiate.clip.units_and_axes import settle
 from brachiate.errors import MotionFileError
 from brachiate.io.deepmimic import parse_deepmimic, read_deepmimic
 
@@ -85,7 +85,7 @@ def test_every_ball_turns_in_its_own_place(name):
     turn = Rotation.from_rotvec((0.4, -0.9, 0.7))
     clip = parse_deepmimic(text(row(**{name: turn})), "x")
     j = clip.skeleton.index(name)
-    assert turns.matrix(clip.turns[0, j]) == pytest.approx(AXES.T @ turn.as_matrix() @ AXES)
+    assert rotations.matrix(clip.turns[0, j]) == pytest.approx(AXES.T @ turn.as_matrix() @ AXES)
     others = [k for k in range(len(clip.skeleton)) if k != j]
     assert clip.turns[0, others] == pytest.approx(np.tile([1, 0, 0, 0], (len(others), 1)))
 
@@ -97,7 +97,7 @@ def test_the_root_goes_forwards_left_and_up():
 
 def test_a_turn_to_the_left_is_one_about_up():
     clip = parse_deepmimic(text(row(root=Rotation.from_rotvec((0, 0.5, 0)))), "x")  # about y, which is up there
-    ahead = turns.turned(clip.orientations[0, clip.skeleton.index("left_ankle")], np.array((1.0, 0, 0)))
+    ahead = rotations.turned(clip.orientations[0, clip.skeleton.index("left_ankle")], np.array((1.0, 0, 0)))
     assert ahead == pytest.approx([np.cos(0.5), np.sin(0.5), 0])
 
 
@@ -137,7 +137,7 @@ def test_quaternions_are_made_of_length_1_and_this_is_told():
     numbers = row(chest=turn)
     numbers[8:12] = [0.6 * x for x in numbers[8:12]]
     clip = parse_deepmimic(text(numbers), "x")
-    assert turns.matrix(clip.turns[0, 1]) == pytest.approx(AXES.T @ turn.as_matrix() @ AXES)
+    assert rotations.matrix(clip.turns[0, 1]) == pytest.approx(AXES.T @ turn.as_matrix() @ AXES)
     assert "quaternions: made of length 1 (some are off by up to 0.4)" in map(str, clip.guesses)
     assert "quaternions" not in {guess.what for guess in parse_deepmimic(text(row(chest=turn)), "x").guesses}
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import brachiate as br
-from brachiate.clip import turns
+from brachiate import rotations
 from brachiate.clip.clip import Clip
-from brachiate.clip.settle import settle
 from brachiate.clip.skeleton import End, Skeleton
+from brachiate.clip.units_and_axes import settle
 from brachiate.errors import ArgumentError, MotionError, UnknownName
 from brachiate.io.bvh import read_bvh
 from brachiate.io.gltf import bones, write_gltf
@@ -133,10 +133,10 @@ def random_clip(seed=0, n=9, f=25, moving=True):
     parents = (-1, *(int(random.integers(k)) for k in range(1, n)))
     offsets = random.normal(size=(n, 3)) * 0.3
     skeleton = Skeleton(tuple(f"joint {k}" for k in range(n)), parents, offsets, (End(n - 1, np.array([0.1, 0.0, 0.0])),))
-    steps = turns.from_vector(random.normal(size=(f, n, 3)) * 0.3)
-    q = [turns.from_vector(random.normal(size=(n, 3)))]
+    steps = rotations.from_vector(random.normal(size=(f, n, 3)) * 0.3)
+    q = [rotations.from_vector(random.normal(size=(n, 3)))]
     for step in steps[1:]:
-        q.append(turns.product(q[-1], step))
+        q.append(rotations.product(q[-1], step))
     q = np.array(q) * random.choice((-1, 1), size=(f, n, 1))  # signs are nobody's business
     places = np.broadcast_to(offsets, (f, n, 3)).copy()
     places[:, 0] = np.cumsum(random.normal(size=(f, 3)) * 0.02, axis=0) + np.array([0, 0, 1])
@@ -166,7 +166,7 @@ def test_joints_are_where_the_clip_has_them(written, seed, suffix):
     for k in range(len(clip)):
         world = scene.play(clip.times[k] - clip.times[0])[: len(clip.skeleton)]
         assert world[:, :3, 3] == pytest.approx(upright(clip.positions[k]), abs=1e-5)
-        R = turns.matrix(clip.orientations[k])
+        R = rotations.matrix(clip.orientations[k])
         for i, axis in enumerate(np.eye(3)):
             assert np.einsum("jab,b->ja", world[:, :3, :3], axis) == pytest.approx(upright(R[..., i]), abs=1e-5)
 
@@ -203,7 +203,7 @@ def test_the_skin_goes_along_with_the_joints(written):
         for name, shape in shapes:
             j = clip.skeleton.index(name)
             vertices, _ = shape.surface(6)
-            expected = upright(clip.positions[k, j] + turns.turned(clip.orientations[k, j], vertices))
+            expected = upright(clip.positions[k, j] + rotations.turned(clip.orientations[k, j], vertices))
             mine = bent[joints[:, 0] == j]
             away = np.linalg.norm(mine[:, None] - expected, axis=-1)
             assert away.min(axis=1).max() < 1e-5  # every vertex is one of the shape's

@@ -19,8 +19,8 @@ from tests.structures import GRAVITY, held_of, imbalance, largest, met, mobility
 
 import brachiate as br
 from brachiate import manifold
-from brachiate.doors import Array
 from brachiate.model.joints import Joint
+from brachiate.validation import Array
 
 SEEDS = [seed for seed in range(1, 30) if seed not in (7, 28)]  # those two have no freedom to lose
 TOLERANCE = 1e-9

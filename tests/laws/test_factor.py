@@ -15,7 +15,7 @@ from brachiate import dynamics
 from brachiate.compiled import entry
 from brachiate.dynamics.factor import down, factor, up
 from brachiate.kinematics import ball_motions, poses
-from brachiate.model.rooms import OK, SINGULAR, open_rooms
+from brachiate.model.arrays import OK, SINGULAR, open_rooms
 
 
 @entry

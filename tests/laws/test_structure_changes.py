@@ -21,7 +21,7 @@ import brachiate as br
 from brachiate import Free, Model
 from brachiate.errors import ArgumentError, OverconstrainedError
 from brachiate.model.joints import BALL
-from brachiate.world.bonds import Report
+from brachiate.world.connections import Report
 
 EVENTS = (*["connect"] * 4, "cut", "cut", "cut_joint", "lock", "prescribe", "release", "save", "save", "restore", "copy", "run")
 HINGED = ("revolute", "universal", "cylindrical", "planar", "spherical", "compound")

@@ -15,9 +15,9 @@ from scipy.spatial.transform import Rotation
 from tests.random_models import Seeded, State, models, moved, random_body, random_rotation, random_state, seeded
 
 from brachiate import Data, Free, Model, ModelBuilder, Revolute, Spherical, dynamics
-from brachiate.doors import Array
 from brachiate.kinematics import frame_motion, jacobian, link_poses, pose, update_motion, update_poses
 from brachiate.model.joints import BALL, FLOAT
+from brachiate.validation import Array
 
 EPS = float(np.finfo(float).eps)
 TIGHT = 1e-10

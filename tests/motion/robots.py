@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import brachiate as br
-from brachiate.clip import turns
+from brachiate import rotations
 from brachiate.motion.motion import Motion
 
 
@@ -36,7 +36,7 @@ def at_times(model: br.Model, t: np.ndarray) -> np.ndarray:
     for k, (name, width) in enumerate(balls):
         place = model.joints[name].q
         vector = np.stack([0.7 * np.sin((0.8 + 0.2 * k + 0.1 * c) * t + c) for c in range(3)], axis=1)
-        q[:, place.stop - 4 : place.stop] = turns.from_vector(vector)
+        q[:, place.stop - 4 : place.stop] = rotations.from_vector(vector)
         if width == 7:
             q[:, place.start : place.start + 3] = np.stack((0.5 * t, np.sin(t), 0.9 + 0.05 * np.cos(3 * t)), axis=1)
     return q

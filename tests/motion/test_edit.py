@@ -7,11 +7,11 @@ import pytest
 from tests.clip.people import stepping
 
 import brachiate as br
-from brachiate.clip import turns
+from brachiate import rotations
 from brachiate.errors import MotionError
 from brachiate.motion import edit
-from brachiate.motion.course import Course
 from brachiate.motion.motion import Motion, motion_of
+from brachiate.motion.spline import Course
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +57,9 @@ def test_another_pace(motion):
 def test_elsewhere_nothing_changes_but_the_place(motion):
     there = edit.moved(motion, (3, -2), turned=0.7, about=(1, 1))
     before, after = positions(motion), positions(there)
-    spin = turns.about(2, np.array(0.7))
+    spin = rotations.about(2, np.array(0.7))
     for name in before:
-        expected = turns.turned(spin, before[name] - (1, 1, 0)) + np.array((4, -1, 0))
+        expected = rotations.turned(spin, before[name] - (1, 1, 0)) + np.array((4, -1, 0))
         assert after[name] == pytest.approx(expected, abs=1e-12)
 
 

@@ -8,7 +8,7 @@ from tests.clip.people import stepping
 import brachiate as br
 from brachiate.errors import MotionFileError
 from brachiate.io.bvh import format_bvh
-from brachiate.motion.files import save_motion
+from brachiate.motion.archive import save_motion
 
 
 @pytest.fixture

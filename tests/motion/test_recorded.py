@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import brachiate as br
+from brachiate.contact_estimation.parts import FEET, motion_of_part, parts_of
 from brachiate.io.trc import read_trc
 from brachiate.motion.motion import Motion
-from brachiate.support.parts import FEET, motion_of_part, parts_of
 
 DATA = Path(__file__).parents[2].parent / "shared/data"
 FILES = sorted((*DATA.glob("cmu/*.bvh"), *DATA.glob("asf_amc/*.bvh"), *DATA.glob("asf_amc/*.amc")))

@@ -11,15 +11,15 @@ from tests.clip.people import stepping
 from tests.motion.robots import at_times, moving, robot
 
 import brachiate as br
-from brachiate.clip import turns
+from brachiate import rotations
 from brachiate.clip.resample import resampled_clip
 from brachiate.errors import ArgumentError, MotionError
 from brachiate.io.bvh import format_bvh, read_bvh
 from brachiate.io.clips import read_clip
-from brachiate.motion.bones import clip_of_links, shapes_of_joints, shapes_of_links
-from brachiate.motion.files import load_motion, read_csv
+from brachiate.motion.archive import load_motion, read_csv
+from brachiate.motion.link_skeleton import clip_of_links, shapes_of_joints, shapes_of_links
 from brachiate.motion.motion import Motion, clip_of, motion_of
-from brachiate.motion.tables import read_motion_table
+from brachiate.motion.opensim_tables import read_motion_table
 from brachiate.motion.write import write_motion
 
 
@@ -42,7 +42,7 @@ def test_a_skeleton_of_links_is_where_the_links_are(model):
     # It rests in the neutral posture, all axes as the world's.
     neutral = replace(motion, times=np.zeros(1), q=motion.figure.neutral[None])
     rest = clip_of_links(neutral)
-    assert turns.angle(rest.turns).max() < 1e-7
+    assert rotations.angle(rest.turns).max() < 1e-7
     assert rest.positions[0] - rest.positions[0, 0] == pytest.approx(clip.skeleton.rest, abs=1e-9)
 
 
@@ -111,7 +111,7 @@ def test_shapes_go_along(tmp_path):
     data.assign(q=body.q[20])
     poses = br.kinematics.link_poses(data)
     for j, name in body.links.items():  # a body's links are the joints, so shapes are along the same axes
-        assert turns.matrix(clip.orientations[20, j]) == pytest.approx(poses[name].rotation, abs=1e-3)
+        assert rotations.matrix(clip.orientations[20, j]) == pytest.approx(poses[name].rotation, abs=1e-3)
     assert {name for name, _ in shapes_of_joints(body)} <= set(clip.skeleton.names)
     write_motion(body, tmp_path / "body.glb")
     assert (tmp_path / "body.glb").stat().st_size > 10_000

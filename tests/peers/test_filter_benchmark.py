@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from brachiate import figures, moves
-from brachiate.filter.clean import clean
-from brachiate.filter.filter import OURS, filter_motion
+from brachiate import figures, procedural
+from brachiate.filter.offline import OURS, filter_motion
+from brachiate.filter.reference.preprocess import clean
 from brachiate.motion.motion import motion_of
-from brachiate.transfer.retarget import retarget
+from brachiate.retargeting.retarget import retarget
 
 pin = pytest.importorskip("pinocchio")
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -32,7 +32,7 @@ def benchmark(monkeypatch):
 
 @pytest.fixture(scope="module")
 def reference():
-    return clean(retarget(motion_of(moves.make("walk", speed=1.0, step=0.6, seconds=0.6)), figures.human28(), progress=False))
+    return clean(retarget(motion_of(procedural.make("walk", speed=1.0, step=0.6, seconds=0.6)), figures.human28(), progress=False))
 
 
 def test_parts_of_a_step_are_timed_and_left_as_they_were(benchmark, reference):
@@ -71,7 +71,7 @@ def test_steps_on_line_have_goals(benchmark, reference):
 
 
 def test_what_is_gone_is_told_by_name(benchmark, monkeypatch):
-    monkeypatch.setitem(benchmark.PARTS, "plan", "brachiate.filter.filter:DynamicsFilter.foresee")
+    monkeypatch.setitem(benchmark.PARTS, "plan", "brachiate.filter.offline:DynamicsFilter.foresee")
     with pytest.raises(SystemExit, match=r"DynamicsFilter\.foresee is not there any more.*PARTS"):
         benchmark.found_part("plan")
 

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import brachiate as br
-from brachiate.clip import turns
+from brachiate import rotations
 from brachiate.errors import ArgumentError
-from brachiate.filter.exact import equations
-from brachiate.filter.filter import filter_motion
+from brachiate.filter.offline import filter_motion
+from brachiate.filter.results.equations_of_motion import equations
 from brachiate.motion.motion import motion_of
 from brachiate.simulate.recording import Recording
 
@@ -97,7 +97,7 @@ def carried(v):
 
 def filtered(name, seconds=None, strength=np.inf, nudge=0.0, **options):
     """A ready-made motion, filtered; ``nudge``: [m/s] by which it drifts."""
-    motion = motion_of(br.moves.make(name))
+    motion = motion_of(br.procedural.make(name))
     if seconds is not None:
         motion = motion.frames(slice(0, int(np.searchsorted(motion.times, seconds + 1e-9))))
     q = motion.q.copy()
@@ -209,7 +209,7 @@ def in_mujoco(figure, ground):
         return " ".join(repr(float(each)) for each in np.ravel(x))
 
     def place(x):
-        return f'pos="{numbers(x.position)}" quat="{numbers(turns.from_matrix(np.array(x.rotation)))}"'
+        return f'pos="{numbers(x.position)}" quat="{numbers(rotations.from_matrix(np.array(x.rotation)))}"'
 
     def add(link):
         text.append(f'<body name="{link.name}" {place(link)}>')
@@ -244,7 +244,7 @@ def replayed(made, share=1.0):
     m.dof_damping[:] = kd + figure.tree.damping  # which MuJoCo takes as they are at the end of a step
     d, there = mujoco.MjData(m), mujoco.MjData(m)
     v = run.v.copy()
-    v[:, :3] = turns.turned(run.q[:, 3:7], v[:, :3])  # theirs go along world axes
+    v[:, :3] = rotations.turned(run.q[:, 3:7], v[:, :3])  # theirs go along world axes
     d.qpos[:], d.qvel[:] = run.q[0], v[0]
     watched = [m.body(name).id for name in ("pelvis", "left_foot", "right_foot", "left_toes", "right_toes")]
     q, off, fed, away = np.zeros(m.nq), np.zeros(m.nv), [], []

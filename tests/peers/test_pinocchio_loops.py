@@ -14,8 +14,8 @@ from tests.random_mechanisms import Mechanism, random_mechanism
 from tests.structures import held_of, largest
 
 from brachiate import Model
-from brachiate.constraints.held import Held
-from brachiate.doors import Array
+from brachiate.constraints.constraint_set import Held
+from brachiate.validation import Array
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed (pip install brachiate[peers])")
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from tests.random_models import Seeded, models, seeded
 
 from brachiate import Data, Model, dynamics
-from brachiate.doors import Array
 from brachiate.kinematics import frame_motion, jacobian, pose, update_motion
 from brachiate.model.joints import BALL, FLOAT, SLIDE, TURN
 from brachiate.model.link import Link
+from brachiate.validation import Array
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed (pip install brachiate[peers])")
 

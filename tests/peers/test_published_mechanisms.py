@@ -22,7 +22,7 @@ from tests.constraints.closed import closed, loops_of
 from tests.structures import largest
 
 import brachiate as br
-from brachiate.doors import Array
+from brachiate.validation import Array
 
 DOWN = (0.0, -9.81, 0.0)
 

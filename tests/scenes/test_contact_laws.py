@@ -7,7 +7,7 @@ import pytest
 from tests.contact.steps import Step, Watched, outside, rubbing
 
 from brachiate import scenes
-from brachiate.contact.law import NO_LENGTH, TOLERANCE
+from brachiate.contact.solver.contact_law import NO_LENGTH, TOLERANCE
 
 G = 9.81
 #: How long each is run [s]: what is left out is like what is there.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from brachiate import moves, scenes
+from brachiate import procedural, scenes
 from brachiate.errors import ArgumentError
-from brachiate.filter.strips import ORIGINAL, RESULT
+from brachiate.filter.results.pose_strips import ORIGINAL, RESULT
 from brachiate.motion.edit import heading
 from brachiate.motion.motion import motion_of
 from brachiate.scenes.filtering import PUBLISHED, with_a_turn
@@ -62,7 +62,7 @@ def test_steps_are_gone_up(tmp_path):
 
 
 def test_two_walks_make_a_turn(tmp_path):
-    walk = motion_of(moves.make("walk"))
+    walk = motion_of(procedural.make("walk"))
     turned = with_a_turn(walk, 30.0, 2.0, 0.4)
     assert turned.duration == pytest.approx(walk.duration, abs=0.02)
     assert np.array_equal(turned.q[:200], walk.q[:200])

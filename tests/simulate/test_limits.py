@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import brachiate as br
-from brachiate.constraints.rooms import TWIST
+from brachiate.constraints.arrays import TWIST
 
 G = 9.81
 ROD = {"mass": 2.0, "center": (0, 0, -0.5), "inertia": (0.1, 0.1, 0.01)}

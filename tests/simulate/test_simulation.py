@@ -295,7 +295,7 @@ def test_a_world_in_which_nothing_moves_runs(method):
 def test_a_bar_is_put_away_when_a_run_fails(monkeypatch):
     before = set(threading.enumerate())
     with monkeypatch.context() as patch:
-        patch.setattr("brachiate.motion.bar.PATIENCE", -1.0)
+        patch.setattr("brachiate.progress.PATIENCE", -1.0)
         simulation = br.Simulation(ball(), dt=0.01)
         seen: set[threading.Thread] = set()
 

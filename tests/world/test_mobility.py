@@ -16,10 +16,10 @@ from tests.random_mechanisms import Mechanism, random_mechanism
 
 import brachiate as br
 from brachiate.constraints.coordinates import choose
-from brachiate.doors import Array
 from brachiate.errors import ArgumentError, StateError, UnknownName
 from brachiate.model.flatten import Placement
-from brachiate.world.bonds import Connection
+from brachiate.validation import Array
+from brachiate.world.connections import Connection
 from brachiate.world.mobility import Direction, NamedCoordinates
 
 GRAVITY = np.array([0.4, 0.9, -9.3])

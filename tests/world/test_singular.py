@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import brachiate as br
-from brachiate.constraints.rooms import ROWS
+from brachiate.constraints.arrays import ROWS
 from brachiate.figures.poses import about, both
 
 BAR = {"mass": 1.0, "center": (0.5, 0, 0), "inertia": (0.001, 0.1, 0.1)}

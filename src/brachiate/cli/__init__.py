@@ -361,7 +361,7 @@ def _hint(message: str, words: list[str]) -> str:
 @app.command()
 def warmup(core: Annotated[bool, typer.Option("--core", help="All but the filter, which takes a minute or two.")] = False) -> None:
     """Compile everything now, so that nothing has to wait later."""
-    from brachiate.cli.warm import warm  # noqa: PLC0415
+    from brachiate.cli.warmup import warm  # noqa: PLC0415
 
     warm(console, core)
 

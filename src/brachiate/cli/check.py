@@ -11,9 +11,9 @@ from rich.markup import escape
 
 from brachiate.cli.convert import figure_of
 from brachiate.cli.describe import table_of, tell_guesses
-from brachiate.judge.check import check
-from brachiate.judge.report import BOUNDS, NEARLY, PHYSICAL, Report
-from brachiate.judge.words import ROWS, shown
+from brachiate.evaluation.check import check
+from brachiate.evaluation.metric_names import ROWS, shown
+from brachiate.evaluation.report import BOUNDS, NEARLY, PHYSICAL, Report
 from brachiate.motion.read import read_motion
 
 COLORS = {PHYSICAL: "green", NEARLY: "yellow"}

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import brachiate as br
-from brachiate.clip.clip import Guess
+from brachiate.assumptions import Guess
 from brachiate.errors import MotionFileError, UnknownName
 from brachiate.io.json_text import read_json
 from brachiate.show.draw import picture

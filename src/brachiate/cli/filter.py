@@ -12,20 +12,20 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from brachiate import moves
+from brachiate import procedural
 from brachiate.cli.convert import figure_of
 from brachiate.cli.describe import table_of, tell_guesses
 from brachiate.errors import ArgumentError, StateError, UnknownName
-from brachiate.filter.clean import clean
-from brachiate.filter.exact import equations
-from brachiate.filter.filter import filter_motion
-from brachiate.filter.filtered import Filtered
-from brachiate.filter.loads import keep_of, load_of
-from brachiate.filter.pushes import load_pushes, shove_of
+from brachiate.evaluation.check import check
+from brachiate.evaluation.metric_names import compared
+from brachiate.evaluation.report import Report
+from brachiate.filter.offline import filter_motion
+from brachiate.filter.reference.payloads import keep_of, load_of
+from brachiate.filter.reference.preprocess import clean
+from brachiate.filter.results.equations_of_motion import equations
+from brachiate.filter.results.result import Filtered
 from brachiate.filter.settings import load_settings
-from brachiate.judge.check import check
-from brachiate.judge.report import Report
-from brachiate.judge.words import compared
+from brachiate.filter.tracking.disturbances import load_pushes, shove_of
 from brachiate.motion.motion import Motion, motion_of
 from brachiate.motion.read import read_motion
 
@@ -118,14 +118,14 @@ def strength_of(text: str) -> float:
 
 def motion_called(name: str, reading: dict[str, Any], body: dict[str, Any], figure: str | None, console: Console) -> Motion:
     """A motion from a file, or a ready-made one by its name."""
-    if name in moves.MOVES and not Path(name).exists():
+    if name in procedural.MOVES and not Path(name).exists():
         if figure is not None:
             raise ArgumentError(f"{name!r} is a ready-made motion, of a person of its own: --figure is for files without a skeleton.")
         size = {} if body["height"] is None else {"height": body["height"]}
-        return motion_of(moves.make(name, **size), **{**body, "height": None})
-    path = moves.deepmimic_clips().get(name, Path(name))
+        return motion_of(procedural.make(name, **size), **{**body, "height": None})
+    path = procedural.deepmimic_clips().get(name, Path(name))
     if not path.exists() and "." not in name and "/" not in name:
-        raise UnknownName("file or ready-made motion", name, moves.MOVES, "this folder or package")
+        raise UnknownName("file or ready-made motion", name, procedural.MOVES, "this folder or package")
     model = figure_of(figure, console) if figure is not None else None
     given = {key: value for key, value in reading.items() if value is not None}
     return read_motion(path, model, quiet=True, **body, **given)

@@ -12,15 +12,15 @@ from rich.markup import escape
 from brachiate.cli.convert import figure_of
 from brachiate.cli.describe import tell_guesses
 from brachiate.clip.markers import Markers
-from brachiate.doors import Array
 from brachiate.errors import ArgumentError, MotionError
 from brachiate.io.opensim import Plate, Table, forces_of, read_table
 from brachiate.model.data import Data
 from brachiate.motion.edit import root_of
-from brachiate.motion.gait import is_gait
 from brachiate.motion.motion import Motion
+from brachiate.motion.opensim_gait import is_gait
 from brachiate.motion.read import MARKERS, TABLES, read_motion
 from brachiate.show.draw import picture
+from brachiate.validation import Array
 
 POSES = 8  # in a strip
 APART = 0.55  # [m] poses that are closer together cover each other

@@ -10,11 +10,11 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
-from brachiate import moves
+from brachiate import procedural
 from brachiate.cli.describe import table_of
 from brachiate.errors import ArgumentError
 from brachiate.io.bvh import format_bvh
-from brachiate.moves.deepmimic import HINT
+from brachiate.procedural.deepmimic import HINT
 
 ANGLES = ("angle", "swing")  # which options are angles: in degrees here, in radians in Python
 COMMON = ("seconds", "height", "rate")  # options of all of them
@@ -23,7 +23,7 @@ COMMON = ("seconds", "height", "rate")  # options of all of them
 def list_moves(console: Console) -> None:
     """Print the moves there are, and recorded clips if some are found."""
     table = table_of("", {"name": "left", "seconds": "right", "what it is": "left", "options": "left"})
-    for name, function in moves.MOVES.items():
+    for name, function in procedural.MOVES.items():
         known = {key: parameter.default for key, parameter in inspect.signature(function).parameters.items()}
         about = (function.__doc__ or "").split("\n")[0].rstrip(".")
         options = ", ".join(f"{key} {_shown(key, value)}" for key, value in known.items() if key not in COMMON)
@@ -40,7 +40,7 @@ def _shown(key: str, value: Any) -> str:
 
 
 def _tell_recorded(console: Console) -> None:
-    found = moves.deepmimic_clips()
+    found = procedural.deepmimic_clips()
     if not found:
         console.print(escape(HINT), style="dim", highlight=False)
         return
@@ -53,7 +53,7 @@ def _tell_recorded(console: Console) -> None:
 def write_move(name: str, out: Path | None, console: Console, **options: Any) -> None:
     """Make a move, write it as BVH, and say what is in it; options that are None are left to the move, and angles are in degrees."""
     given = {key: np.radians(value) if key in ANGLES else value for key, value in options.items() if value is not None}
-    clip = moves.make(name, **given)
+    clip = procedural.make(name, **given)
     path = out if out is not None else Path(f"{name}.bvh")
     path = path if path.suffix.lower() == ".bvh" else path.with_name(f"{path.name}.bvh")
     try:

@@ -8,15 +8,15 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
+from brachiate.anatomy.contact_points import spots_of
 from brachiate.cli.convert import figure_of
 from brachiate.cli.describe import roles_in, tell_guesses
 from brachiate.cli.motions import draw_strip
+from brachiate.motion.contact_labels import load_labels
 from brachiate.motion.edit import resampled
-from brachiate.motion.labels import load_labels
 from brachiate.motion.read import read_motion
 from brachiate.motion.write import write_motion
-from brachiate.support.spots import spots_of
-from brachiate.transfer.retarget import Retargeted, retargeted
+from brachiate.retargeting.retarget import Retargeted, retargeted
 
 POSES = 9  # in a strip
 #: How to say otherwise what has no option of its own name.

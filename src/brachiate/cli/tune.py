@@ -10,7 +10,7 @@ from rich.markup import escape
 from brachiate.cli.describe import table_of
 from brachiate.cli.filter import motion_called, strength_of
 from brachiate.filter.settings import FilterSettings
-from brachiate.filter.tune import FEWEST, Tuned, tune, value_of
+from brachiate.filter.tuning import FEWEST, Tuned, tune, value_of
 
 ANYBODY = {"mass": None, "height": None, "sex": "male", "roles": None}
 

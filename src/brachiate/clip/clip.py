@@ -5,40 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from brachiate import doors
-from brachiate.clip import turns
+from brachiate import rotations, validation
+from brachiate.assumptions import Guess
 from brachiate.clip.skeleton import Skeleton
-from brachiate.doors import Array
 from brachiate.errors import MotionError
-
-
-class Guess(NamedTuple):
-    """Something a file does not say, how it was taken, why, and the argument that decides otherwise."""
-
-    what: str
-    value: str
-    why: str
-    flag: str = ""
-
-    def __str__(self) -> str:
-        """Return one line."""
-        return f"{self.what}: {self.value} ({self.why})"
+from brachiate.validation import Array
 
 
 def take_frames(owner: Any, shapes: Mapping[str, tuple[int, ...]]) -> None:
     """Freeze copies of a frozen dataclass's arrays, which must have these shapes; its ``times`` must grow."""
-    times = doors.numbers(owner.times, (len(owner.times),), "times")
+    times = validation.numbers(owner.times, (len(owner.times),), "times")
     if len(times) < 1:
         raise MotionError(f"A {type(owner).__name__.lower()} has one frame at least.")
     steps = np.diff(times)
     if not (steps > 0).all():
         raise MotionError(f"Times must grow from frame to frame; frame {int(np.argmin(steps)) + 1} does not.")
     for name, shape in {"times": times.shape, **shapes}.items():
-        object.__setattr__(owner, name, doors.frozen(doors.numbers(getattr(owner, name), shape, name).copy()))
+        object.__setattr__(owner, name, validation.frozen(validation.numbers(getattr(owner, name), shape, name).copy()))
 
 
 @dataclass(frozen=True)
@@ -104,9 +91,9 @@ class Clip:
             if p < 0:
                 q[:, j], x[:, j] = self.turns[:, j], self.places[:, j]
             else:
-                q[:, j] = turns.product(q[:, p], self.turns[:, j])
-                x[:, j] = x[:, p] + turns.turned(q[:, p], self.places[:, j])
-        return doors.frozen(q), doors.frozen(x)
+                q[:, j] = rotations.product(q[:, p], self.turns[:, j])
+                x[:, j] = x[:, p] + rotations.turned(q[:, p], self.places[:, j])
+        return validation.frozen(q), validation.frozen(x)
 
     @property
     def orientations(self) -> Array:
@@ -122,7 +109,7 @@ class Clip:
     def tips(self) -> Array:
         """Ends of limbs in the world [m]: (f, k, 3)."""
         q, x = self._world
-        places = [x[:, end.joint] + turns.turned(q[:, end.joint], end.offset) for end in self.skeleton.ends]
+        places = [x[:, end.joint] + rotations.turned(q[:, end.joint], end.offset) for end in self.skeleton.ends]
         return np.stack(places, axis=1) if places else np.zeros((len(self), 0, 3))
 
     def frames(self, which: slice) -> Clip:

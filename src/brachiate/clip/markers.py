@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate import doors
-from brachiate.clip.clip import Guess
-from brachiate.doors import Array
+from brachiate import validation
+from brachiate.assumptions import Guess
 from brachiate.errors import ArgumentError, MotionError
+from brachiate.validation import Array
 
 
 class Gap(NamedTuple):
@@ -49,13 +49,13 @@ class Markers:
         object.__setattr__(self, "names", tuple(self.names))
         if f < 1 or m < 1:
             raise MotionError(f"Markers have one frame and one marker at least; {f} frames of {m} markers were given.")
-        twice = doors.unique(self.names)
+        twice = validation.unique(self.names)
         if twice:
             raise MotionError(f"Two markers are named {twice!r}. Names must differ.")
-        object.__setattr__(self, "times", doors.frozen(doors.numbers(self.times, (f,), "times")))
+        object.__setattr__(self, "times", validation.frozen(validation.numbers(self.times, (f,), "times")))
         if f > 1 and not (np.diff(self.times) > 0).all():
             raise MotionError(f"Times must grow from frame to frame; frame {int(np.argmin(np.diff(self.times))) + 1} does not.")
-        places = doors.reals(self.positions, "positions", f"an array of shape {(f, m, 3)}")
+        places = validation.reals(self.positions, "positions", f"an array of shape {(f, m, 3)}")
         if places.shape != (f, m, 3):
             raise ArgumentError(f"positions: expected an array of shape {(f, m, 3)}, got shape {places.shape}.")
         there = np.isfinite(places)
@@ -66,7 +66,7 @@ class Markers:
                 f"Marker {self.names[marker]!r} in frame {frame} is at {places[frame, marker]}: expected three finite numbers, "
                 "or three NaN where it was not seen."
             )
-        object.__setattr__(self, "positions", doors.frozen(places))
+        object.__setattr__(self, "positions", validation.frozen(places))
 
     def __len__(self) -> int:
         return len(self.times)
@@ -87,7 +87,7 @@ class Markers:
 
     def index(self, name: str) -> int:
         """Place of a marker."""
-        doors.named(dict.fromkeys(self.names), name, "marker", "this recording")
+        validation.named(dict.fromkeys(self.names), name, "marker", "this recording")
         return self.names.index(name)
 
     def only(self, names: Iterable[str]) -> Markers:
@@ -118,7 +118,7 @@ class Markers:
         Args:
             longest: How long a gap may last to be filled [s]. Gaps at the beginning and the end are left.
         """
-        longest = doors.number(longest, "longest", least=0.0)
+        longest = validation.number(longest, "longest", least=0.0)
         places, count = self.positions.copy(), 0
         for gap in self.gaps():
             if gap.duration > longest:

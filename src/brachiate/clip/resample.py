@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from brachiate import doors
-from brachiate.clip import turns
+from brachiate import rotations, validation
 from brachiate.clip.clip import Clip
 from brachiate.errors import MotionError
 
@@ -17,7 +16,7 @@ MOST_FRAMES = 10_000_000
 
 def resampled_clip(clip: Clip, rate: float) -> Clip:
     """The same with so many frames a second, from the first on."""
-    rate = doors.number(rate, "rate", above=0.0)
+    rate = validation.number(rate, "rate", above=0.0)
     if len(clip) < 2:
         raise MotionError("One frame cannot be resampled: it says nothing about any other time.")
     count = int(clip.duration * rate + 1e-6) + 1
@@ -26,6 +25,6 @@ def resampled_clip(clip: Clip, rate: float) -> Clip:
     times = np.minimum(clip.times[0] + np.arange(count) / rate, clip.times[-1])
     degree = min(5, len(clip) - 1)
     degree -= 1 - degree % 2  # even degrees have no good ends
-    q = make_interp_spline(clip.times, turns.steady(clip.turns), k=degree)(times)
+    q = make_interp_spline(clip.times, rotations.steady(clip.turns), k=degree)(times)
     places = make_interp_spline(clip.times, clip.places, k=degree)(times)
     return replace(clip, times=times, turns=q / np.linalg.norm(q, axis=-1, keepdims=True), places=places)

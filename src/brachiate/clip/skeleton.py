@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from brachiate import doors
-from brachiate.doors import Array
+from brachiate import validation
 from brachiate.errors import MotionError
+from brachiate.validation import Array
 
 MOST_JOINTS = 2000
 
@@ -43,19 +43,19 @@ class Skeleton:
         n = len(self.names)
         if not 0 < n <= MOST_JOINTS:
             raise MotionError(f"A skeleton has 1 to {MOST_JOINTS} joints; {n} were given.")
-        twice = doors.unique(self.names)
+        twice = validation.unique(self.names)
         if twice:
             raise MotionError(f"Two joints are named {twice!r}. Names must differ.")
         if len(self.parents) != n or self.parents[0] != -1 or any(not 0 <= p < k for k, p in enumerate(self.parents) if k):
             raise MotionError("The first joint of a skeleton has the parent -1, and all others one that comes before them.")
-        object.__setattr__(self, "offsets", doors.frozen(doors.numbers(self.offsets, (n, 3), "offsets").copy()))
+        object.__setattr__(self, "offsets", validation.frozen(validation.numbers(self.offsets, (n, 3), "offsets").copy()))
 
     def __len__(self) -> int:
         return len(self.names)
 
     def index(self, name: str) -> int:
         """Place of a joint."""
-        doors.named(dict.fromkeys(self.names), name, "joint", "this skeleton")
+        validation.named(dict.fromkeys(self.names), name, "joint", "this skeleton")
         return self.names.index(name)
 
     @cached_property
@@ -70,7 +70,7 @@ class Skeleton:
         for j, p in enumerate(self.parents):
             if p >= 0:
                 places[j] = places[p] + self.offsets[j]
-        return doors.frozen(places)
+        return validation.frozen(places)
 
     @cached_property
     def tips(self) -> Array:

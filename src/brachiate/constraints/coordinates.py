@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate import doors
-from brachiate.doors import Array
+from brachiate import validation
 from brachiate.errors import ArgumentError, StateError
+from brachiate.validation import Array
 
 RANK = 1e-8  # singular values below this part of the largest are zero
 NEAR = 1e-2  # and those below this part of it are near a singular posture
@@ -85,7 +85,7 @@ class Coordinates:
             A: (n, n) mass matrix of the tree.
         """
         n = len(self.W)
-        return self.W.T @ doors.numbers(A, (n, n), "mass matrix") @ self.W
+        return self.W.T @ validation.numbers(A, (n, n), "mass matrix") @ self.W
 
     def drift(self, gamma: ArrayLike) -> Array:
         """Return accelerations (n,) while no generalized coordinate accelerates: Ḣθ̇_G, and zero at generalized [CKC] eq. 22.
@@ -96,7 +96,7 @@ class Coordinates:
             gamma: (m,) J̇v, less the rate of what J v is to be: J a + γ = 0 [m/s² or rad/s²].
         """
         w = np.zeros(len(self.W))
-        w[self.dependent] = -self.J_S_inverse @ doors.numbers(gamma, self.J_S_inverse.shape[1:], "gamma")
+        w[self.dependent] = -self.J_S_inverse @ validation.numbers(gamma, self.J_S_inverse.shape[1:], "gamma")
         return w
 
 
@@ -131,7 +131,7 @@ def choose(J: ArrayLike, mass_diagonal: ArrayLike, previous: Coordinates | None 
     inverse = np.linalg.solve(V[:, dependent], U.T / sigma[:rank, None]) / (one * measure[dependent, None])
     depends = _redundant(U, np.linalg.norm(scaled, axis=1) / one)
     near = tuple(_near(sigma[k] / sigma[0], V[k] / measure) for k in range(rank) if sigma[k] < NEAR * sigma[0])
-    arrays = (doors.frozen(x) for x in (generalized, dependent, H, W, inverse, measure))
+    arrays = (validation.frozen(x) for x in (generalized, dependent, H, W, inverse, measure))
     return Coordinates(*arrays, redundant=tuple(depends), depends=depends, near_singular=near)
 
 
@@ -155,9 +155,9 @@ def unit_vector_accelerations(
     n, N_F = W.shape
 
     def generalized_force(a: Array) -> Array:
-        return W.T @ doors.numbers(inverse_dynamics(a), (n,), "inverse_dynamics(a)")  # [CKC] eq. 7
+        return W.T @ validation.numbers(inverse_dynamics(a), (n,), "inverse_dynamics(a)")  # [CKC] eq. 7
 
-    tau_G = W.T @ doors.numbers(tau_O, (n,), "tau_O")  # step 1
+    tau_G = W.T @ validation.numbers(tau_O, (n,), "tau_O")  # step 1
     w = coordinates.drift(gamma)
     b = generalized_force(w)  # step 2
     A = np.zeros((N_F, N_F))
@@ -180,28 +180,30 @@ def places(indices: Sequence[int] | Array, n: int) -> Array:
         return np.zeros(0, int)
     if given.dtype.kind not in "iu" or given.ndim != 1:
         hint = " From a mask, use np.flatnonzero(mask)." if given.dtype.kind == "b" else ""
-        raise ArgumentError(f"actuated: expected indices of velocities in a row, got {doors.shown(indices)}.{hint}")
+        raise ArgumentError(f"actuated: expected indices of velocities in a row, got {validation.shown(indices)}.{hint}")
     outside = given[(given < 0) | (given >= n)]
     if len(outside):
         raise ArgumentError(f"actuated: there is no velocity {outside[0]}; there are {n}, counted from 0.")
     if len(np.unique(given)) < len(given):
-        raise ArgumentError(f"actuated: a velocity is named twice in {doors.shown(indices)}.")
+        raise ArgumentError(f"actuated: a velocity is named twice in {validation.shown(indices)}.")
     return given.astype(int)
 
 
 def _checked(J: Any, mass_diagonal: Any) -> tuple[Array, Array]:
     """Return the rows, and √A_ii."""
-    diagonal = doors.reals(mass_diagonal, "mass_diagonal", "the diagonal of the mass matrix")
+    diagonal = validation.reals(mass_diagonal, "mass_diagonal", "the diagonal of the mass matrix")
     n = len(diagonal) if diagonal.ndim == 1 else -1
     if n < 0 or not np.isfinite(diagonal).all():
-        raise ArgumentError(f"mass_diagonal: expected finite numbers in a row, one for each velocity, got {doors.shown(mass_diagonal)}.")
+        raise ArgumentError(
+            f"mass_diagonal: expected finite numbers in a row, one for each velocity, got {validation.shown(mass_diagonal)}."
+        )
     for i in np.flatnonzero(diagonal <= 0):
         raise ArgumentError(f"mass_diagonal[{i}] must be more than 0, got {diagonal[i]:g}: give what it moves mass, or its joint armature.")
-    rows = doors.reals(J, "J", f"rows of {n} numbers")
+    rows = validation.reals(J, "J", f"rows of {n} numbers")
     if rows.ndim != 2 or rows.shape[1] != n:
         hint = f" Without rows it is np.zeros((0, {n}))." if rows.size == 0 else ""
         raise ArgumentError(f"J: expected rows of {n} numbers, as mass_diagonal has, got shape {rows.shape}.{hint}")
-    return doors.numbers(rows, rows.shape, "J"), np.sqrt(diagonal)
+    return validation.numbers(rows, rows.shape, "J"), np.sqrt(diagonal)
 
 
 def _pivots(V: Array) -> Array:
@@ -265,4 +267,4 @@ def _redundant(U: Array, sizes: Array) -> dict[int, dict[int, float]]:
 
 def _near(sigma: float, direction: Array) -> NearSingular:
     largest = direction[np.argmax(np.abs(direction))]
-    return NearSingular(float(sigma), doors.frozen(direction * np.sign(largest)))
+    return NearSingular(float(sigma), validation.frozen(direction * np.sign(largest)))

@@ -12,16 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate.compiled import Floats, Handle, Ints, Rows3, call_at, entry, kernel, opener
-from brachiate.constraints.held import Held
-from brachiate.constraints.rooms import LIMIT, LOOK, SWING, TWIST, open_bonds
+from brachiate.constraints.arrays import LIMIT, LOOK, SWING, TWIST, open_bonds
+from brachiate.constraints.constraint_set import Held
 from brachiate.constraints.rows import UPSIDE_DOWN
-from brachiate.doors import Array
 from brachiate.kinematics import poses
+from brachiate.model.arrays import open_rooms
 from brachiate.model.data import Data
 from brachiate.model.joints import FREEDOMS, NUMBERS, Cone, Joint
 from brachiate.model.model import Model
-from brachiate.model.rooms import open_rooms
 from brachiate.spatial import Vec3, normalized, quaternion_at, vec3
+from brachiate.validation import Array
 
 PASSED = 12  # status: a limit was passed; Limits.count says which, and after how many steps
 CLEAR = 1e-2  # [rad or m] a coordinate this far from its limit is no longer watched as a row

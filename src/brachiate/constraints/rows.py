@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from brachiate.compiled import far, index, kernel, outlined
-from brachiate.constraints.rooms import (
+from brachiate.constraints.arrays import (
     ANY,
     ASLEEP,
     BALL_LOCK,
@@ -27,11 +27,11 @@ from brachiate.constraints.rooms import (
     WELD,
     open_bonds,
 )
-from brachiate.constraints.structure import LANES, between
+from brachiate.constraints.sparsity import LANES, between
 from brachiate.dynamics.inverse import CREEP, base_acceleration, move_body
 from brachiate.kinematics import origin_of, zero_motion
+from brachiate.model.arrays import OK, open_rooms
 from brachiate.model.joints import BALL, SLIDE, TURN
-from brachiate.model.rooms import OK, open_rooms
 from brachiate.spatial import (
     Force,
     Four,

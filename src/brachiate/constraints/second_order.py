@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brachiate.doors import Array
+from brachiate.validation import Array
 
 if TYPE_CHECKING:
-    from brachiate.constraints.held import Held
+    from brachiate.constraints.constraint_set import Held
 
 CURVED = 1e-8  # of uᵀγ at velocities of length one: round-off is some digits below
 

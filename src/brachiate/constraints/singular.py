@@ -18,13 +18,13 @@ from __future__ import annotations
 import math
 
 from brachiate.compiled import call_at, far, kernel
-from brachiate.constraints.rooms import LOOK, ROWS, SET_OUT, TURN_ON, WEAK, open_bonds
+from brachiate.constraints.arrays import LOOK, ROWS, SET_OUT, TURN_ON, WEAK, open_bonds
 from brachiate.constraints.rows import fill, gammas
 from brachiate.constraints.solve import solve_rows, spread, times
 from brachiate.dynamics.factor import down, up
 from brachiate.kinematics import ball_motions, poses
 from brachiate.manifold import integrate
-from brachiate.model.rooms import OK, open_rooms
+from brachiate.model.arrays import OK, open_rooms
 
 TRAVEL = 1e-3  # [rad or m] how far along the motion differences are taken; their error is its fourth power
 PLACES = (1.0, -1.0, 2.0, -2.0)

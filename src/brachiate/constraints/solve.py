@@ -10,8 +10,7 @@ again: a pivot relative to the row's size is the squared sine of the angle, in t
 from __future__ import annotations
 
 from brachiate.compiled import far, index, kernel, outlined
-from brachiate.constraints.rank import judge
-from brachiate.constraints.rooms import (
+from brachiate.constraints.arrays import (
     DROPPED,
     HOLDING,
     NEW,
@@ -25,10 +24,11 @@ from brachiate.constraints.rooms import (
     WEAK,
     open_bonds,
 )
+from brachiate.constraints.redundancy import judge
 from brachiate.constraints.rows import fill
-from brachiate.constraints.structure import LANES, chain, fours
+from brachiate.constraints.sparsity import LANES, chain, fours
 from brachiate.dynamics.factor import chains_up
-from brachiate.model.rooms import OK, open_rooms
+from brachiate.model.arrays import OK, open_rooms
 from brachiate.spatial import Four, four, put_four
 
 # A pivot this small against its row's size is round-off.

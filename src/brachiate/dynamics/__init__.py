@@ -11,16 +11,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate import doors
+from brachiate import validation
 from brachiate.compiled import entry
-from brachiate.doors import Array
 from brachiate.dynamics import forward, inverse, mass
 from brachiate.dynamics.mass import gather_composites
 from brachiate.dynamics.momentum import center_of_mass, centroidal_matrix, kinetic_energy, momentum_about, potential_energy
 from brachiate.errors import ArgumentError
 from brachiate.kinematics import body_inertias, copy_to, finite, poses, sound, velocities
+from brachiate.model.arrays import NOT_FINITE, OK, OVERFLOW, open_rooms
 from brachiate.model.data import Data
-from brachiate.model.rooms import NOT_FINITE, OK, OVERFLOW, open_rooms
+from brachiate.validation import Array
 
 # Arguments are looked at before they are taken: a call that is refused has changed nothing.
 
@@ -121,7 +121,7 @@ def _solve_mass(key, q, x):
 
 def solve_mass(data: Data, q: ArrayLike, x: ArrayLike) -> Array:
     """A(q)⁻¹ x by the sparse factor A = LᵀDL: a new (nv,)."""
-    q, y = data.given("q", q), doors.numbers(x, (data.model.nv,), "x")
+    q, y = data.given("q", q), validation.numbers(x, (data.model.nv,), "x")
     _need_rows(data)
     status = _solve_mass(data.key, q, y)
     if status:
@@ -213,5 +213,5 @@ def _members(data: Data, members: ArrayLike | None) -> Array:
     nb = len(data.model.tree.parent)
     if members is None:
         return np.ones(nb, np.int64)
-    flags = doors.numbers(members, (nb,), "members")
+    flags = validation.numbers(members, (nb,), "members")
     return (flags != 0).astype(np.int64)

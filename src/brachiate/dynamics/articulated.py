@@ -12,8 +12,8 @@ from typing import NamedTuple
 from brachiate.compiled import kernel, operators
 from brachiate.dynamics.inverse import base_acceleration, external_forces, passive_forces
 from brachiate.kinematics import center, joint_kind, joint_velocity, simple_ball, zero_motion
+from brachiate.model.arrays import OK, SINGULAR, SINGULAR_MARGIN
 from brachiate.model.joints import BALL, FLOAT, TURN
-from brachiate.model.rooms import OK, SINGULAR, SINGULAR_MARGIN
 from brachiate.spatial import (
     Force,
     Motion,

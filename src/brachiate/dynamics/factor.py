@@ -30,8 +30,8 @@ from brachiate.dynamics.articulated import (
     weakest_axis,
 )
 from brachiate.kinematics import center, joint_kind, simple_ball, zero_motion
+from brachiate.model.arrays import OK, SINGULAR, SINGULAR_MARGIN
 from brachiate.model.joints import BALL, FLOAT, TURN
-from brachiate.model.rooms import OK, SINGULAR, SINGULAR_MARGIN
 from brachiate.spatial import (
     Force,
     Four,

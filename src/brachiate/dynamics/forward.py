@@ -10,7 +10,7 @@ from brachiate.compiled import kernel, outlined
 from brachiate.dynamics.articulated import accelerate_by_bodies
 from brachiate.dynamics.inverse import CREEP
 from brachiate.kinematics import finite, poses, sound
-from brachiate.model.rooms import NOT_FINITE, OK, OVERFLOW, open_rooms
+from brachiate.model.arrays import NOT_FINITE, OK, OVERFLOW, open_rooms
 
 
 @kernel

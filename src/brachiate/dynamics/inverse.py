@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from brachiate.compiled import kernel, outlined
 from brachiate.kinematics import center, finite, joint_kind, joint_motion, joint_velocity, poses, sound, zero_motion
+from brachiate.model.arrays import NOT_FINITE, OK, OVERFLOW, open_rooms
 from brachiate.model.joints import BALL, FLOAT
-from brachiate.model.rooms import NOT_FINITE, OK, OVERFLOW, open_rooms
 from brachiate.spatial import (
     Force,
     Motion,

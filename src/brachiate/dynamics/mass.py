@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from brachiate.compiled import index, kernel, outlined
 from brachiate.kinematics import ball_motions, body_inertias, finite, poses, sound
-from brachiate.model.rooms import NOT_FINITE, OK, OVERFLOW, PAD, SINGULAR, SINGULAR_MARGIN, open_rooms
+from brachiate.model.arrays import NOT_FINITE, OK, OVERFLOW, PAD, SINGULAR, SINGULAR_MARGIN, open_rooms
 from brachiate.spatial import inertia, motion, put_inertia, trace
 
 

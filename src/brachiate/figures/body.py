@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.doors import Array
 from brachiate.model import anthropometry
 from brachiate.model.anthropometry import Segment
 from brachiate.model.shapes import Cylinder
+from brachiate.validation import Array
 
 _REFERENCE = 70.0 / 1.75  # mass over height of the body whose girths are drawn unscaled [kg/m]
 

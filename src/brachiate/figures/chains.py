@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from brachiate import doors
+from brachiate import validation
 from brachiate.errors import ArgumentError
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Free, Joint, Revolute, Spherical
@@ -34,8 +34,8 @@ def arm2(length: float = 1.0, mass: float = 1.0) -> Model:
         length: Of each rod [m].
         mass: Of each rod [kg].
     """
-    length = doors.number(length, "length of the rods", above=0.0)
-    mass = doors.number(mass, "mass of the rods", above=0.0)
+    length = validation.number(length, "length of the rods", above=0.0)
+    mass = validation.number(mass, "mass of the rods", above=0.0)
     b = ModelBuilder("arm2")
     b.link(
         "mount",
@@ -68,10 +68,10 @@ def chain(n: int, length: float = 1.0, mass: float = 1.0, joint: str = "hinge") 
         joint: ``"hinge"``: all turn about y; ``"alternating"``: about y and x by turns; ``"ball"``: spherical.
     """
     n = _count(n, "n", least=1)
-    length = doors.number(length, "length of the chain", above=0.0)
+    length = validation.number(length, "length of the chain", above=0.0)
     each = length / n
-    mass = doors.number(mass, "mass of the chain", above=0.0)
-    doors.one_of(joint, CHAIN_JOINTS, "joint of the chain")
+    mass = validation.number(mass, "mass of the chain", above=0.0)
+    validation.one_of(joint, CHAIN_JOINTS, "joint of the chain")
     b = ModelBuilder(f"chain{n}")
     for i in range(n):
         b.link(
@@ -101,8 +101,8 @@ def inchworm(n: int = 9, length: float = 0.005, mass: float = 0.001) -> Model:
         mass: Of a segment [kg].
     """
     n = _count(n, "n", least=3)
-    length = doors.number(length, "length of a segment", above=0.0)
-    mass = doors.number(mass, "mass of a segment", above=0.0)
+    length = validation.number(length, "length of a segment", above=0.0)
+    mass = validation.number(mass, "mass of a segment", above=0.0)
     radius = 0.32 * length
     sole = 0.12 * length
     effort = 40.0 * n * mass * 9.81 * length  # lifts its own weight many times over, as worms do

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from brachiate import doors
-from brachiate.doors import Array
+from brachiate import validation
 from brachiate.figures import looks, matter
 from brachiate.figures.body import Body, MassProperties
 from brachiate.figures.poses import SIDES
@@ -18,6 +17,7 @@ from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Free, Joint, Revolute, Spherical
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Shape
+from brachiate.validation import Array
 
 # Of Delp's figure of 1.80 m: [m] from the pelvis's origin, between its front upper spines, along x forward, y left, z up; of the left side.
 DELP = 1.80
@@ -49,7 +49,7 @@ def gait23(height: float = 1.75, mass: float = 70.0, sex: str = "male", *, thigh
     body = Body(height, mass, sex)
     size = body.height / DELP
     legs = [
-        body.length(name) if given is None else doors.number(given, name, least=0.1, most=1.0)
+        body.length(name) if given is None else validation.number(given, name, least=0.1, most=1.0)
         for name, given in (("thigh", thigh), ("shank", shank))
     ]
     hip = size * np.array(HIP)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate.doors import Array
 from brachiate.figures.body import Body
 from brachiate.model.shapes import Box, Capsule, Ellipsoid, Shape, frame_along
+from brachiate.validation import Array
 
 Color = tuple[float, float, float, float]
 Shapes = list[Shape]

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate import doors
-from brachiate.doors import Array
+from brachiate import validation
 from brachiate.errors import ArgumentError
 from brachiate.figures.chains import AMBER, BLUE, GRAY
 from brachiate.figures.things import PAINT, STEEL, WOOD
@@ -16,6 +15,7 @@ from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Compound, Prismatic, Revolute, Spherical, Universal
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Cylinder, Shape, Sphere, frame_along
+from brachiate.validation import Array
 
 Color = tuple[float, float, float, float]
 
@@ -38,11 +38,11 @@ def fivebar(base: float = 0.16, crank: float = 0.20, rod: float = 0.30, reach: f
         reach: Of the tip in front of the cranks, in the pose ``reference`` [m].
         mass: Of a rod; a crank has the same for each metre [kg].
     """
-    half = doors.number(base, "base of the five-bar", above=0.0) / 2
-    crank = doors.number(crank, "length of the cranks", above=0.0)
-    rod = doors.number(rod, "length of the rods", above=0.0)
-    reach = doors.number(reach, "reach of the five-bar", above=0.0)
-    mass = doors.number(mass, "mass of a rod", above=0.0)
+    half = validation.number(base, "base of the five-bar", above=0.0) / 2
+    crank = validation.number(crank, "length of the cranks", above=0.0)
+    rod = validation.number(rod, "length of the rods", above=0.0)
+    reach = validation.number(reach, "reach of the five-bar", above=0.0)
+    mass = validation.number(mass, "mass of a rod", above=0.0)
     outwards, back = _elbow(half, crank, rod, reach)
     r = 0.05 * min(crank, rod)  # of the bars
     b = ModelBuilder("fivebar")
@@ -96,12 +96,12 @@ def stewart(
         stroke: Of the legs, from their shortest to their longest [m].
         mass: Of the platform; legs have a tenth of it each [kg].
     """
-    base = doors.number(base, "radius of the base", above=0.0)
-    top = doors.number(top, "radius of the platform", above=0.0)
-    height = doors.number(height, "height of the platform", above=0.0)
-    spread = np.radians(doors.number(spread, "spread of the joints", least=1.0, most=29.0))
-    stroke = doors.number(stroke, "stroke of the legs", above=0.0)
-    mass = doors.number(mass, "mass of the platform", above=0.0)
+    base = validation.number(base, "radius of the base", above=0.0)
+    top = validation.number(top, "radius of the platform", above=0.0)
+    height = validation.number(height, "height of the platform", above=0.0)
+    spread = np.radians(validation.number(spread, "spread of the joints", least=1.0, most=29.0))
+    stroke = validation.number(stroke, "stroke of the legs", above=0.0)
+    mass = validation.number(mass, "mass of the platform", above=0.0)
     pairs = np.arange(3) * 2 * np.pi / 3
     above = _circle(np.r_[pairs - np.pi / 3 + spread, pairs + np.pi / 3 - spread], top, 0.0)
     below = _circle(np.r_[pairs - spread, pairs + spread], base, -height)
@@ -153,11 +153,11 @@ def scissor_lift(stages: int = 3, length: float = 1.2, width: float = 0.6, angle
         angle: Of the bars above the ground in the pose ``reference`` [°].
         mass: Of the platform; a bar has a tenth of it, the slider a twentieth [kg].
     """
-    stages = doors.whole(doors.number(stages, "number of stages", least=1, most=MOST_STAGES), "number of stages", least=1)
-    length = doors.number(length, "length of the bars", above=0.0)
-    width = doors.number(width, "width of the platform", above=0.0)
-    angle = np.radians(doors.number(angle, "angle of the bars", least=1.0, most=70.0))
-    mass = doors.number(mass, "mass of the platform", above=0.0)
+    stages = validation.whole(validation.number(stages, "number of stages", least=1, most=MOST_STAGES), "number of stages", least=1)
+    length = validation.number(length, "length of the bars", above=0.0)
+    width = validation.number(width, "width of the platform", above=0.0)
+    angle = np.radians(validation.number(angle, "angle of the bars", least=1.0, most=70.0))
+    mass = validation.number(mass, "mass of the platform", above=0.0)
     r = 0.022 * length  # half of a bar's height
     outer, inner = width / 2 - 1.2 * r, width / 2 - 3.6 * r
     if inner <= r:

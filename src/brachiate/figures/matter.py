@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from brachiate.doors import Array
 from brachiate.figures.body import MassProperties
 from brachiate.model.anthropometry import Segment
 from brachiate.model.shapes import frame_along
+from brachiate.validation import Array
 
 SLICES = 12
 SLOPE = 1.9  # of the density along a segment, at most: beyond 2 an end would weigh less than nothing

@@ -11,14 +11,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate import doors
-from brachiate.doors import Array
+from brachiate import validation
 from brachiate.figures.chains import AMBER, BLUE, GREEN
 from brachiate.figures.things import PAINT, PALE, STEEL
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Compound, Prismatic, Revolute
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Cylinder, Shape, frame_along
+from brachiate.validation import Array
 
 Color = tuple[float, float, float, float]
 
@@ -41,7 +41,7 @@ def fourbar(n: int = 1) -> Model:
     Args:
         n: How many windows.
     """
-    n = doors.whole(doors.number(n, "number of windows", least=1, most=MOST_WINDOWS), "number of windows", least=1)
+    n = validation.whole(validation.number(n, "number of windows", least=1, most=MOST_WINDOWS), "number of windows", least=1)
     across = 1 / 12
     rod = {"mass": 1.0, "center": (0.5, 0, 0), "inertia": (0.0, across, across)}
     b = ModelBuilder(f"fourbar{n}")

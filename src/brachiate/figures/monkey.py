@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from brachiate.doors import number
 from brachiate.figures.looks import Pen, Shapes
 from brachiate.figures.poses import SIDES, both, limb, root, turned
 from brachiate.figures.ranges import ball, hinge
@@ -13,6 +12,7 @@ from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Free
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box
+from brachiate.validation import number
 
 FUR = (0.50, 0.35, 0.22, 1.0)
 BELLY = (0.80, 0.66, 0.48, 1.0)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate.doors import Array
+from brachiate.validation import Array
 
 SIDES: Mapping[str, float] = {"right": -1.0, "left": 1.0}  # the sign of y
 

@@ -13,11 +13,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from brachiate.clip import turns
-from brachiate.clip.anatomy import SIDES, Anatomy, anatomy_of
-from brachiate.clip.clip import Clip, Guess
-from brachiate.clip.settle import stature
-from brachiate.doors import Array
+from brachiate import rotations
+from brachiate.assumptions import Guess
+from brachiate.clip.clip import Clip
+from brachiate.clip.joint_roles import SIDES, Anatomy, anatomy_of
+from brachiate.clip.units_and_axes import stature
 from brachiate.errors import MotionError
 from brachiate.figures import looks, matter
 from brachiate.figures.body import Body, MassProperties
@@ -26,6 +26,7 @@ from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Fixed, Free, Joint, Revolute, Spherical
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Shape
+from brachiate.validation import Array
 
 STILL = np.radians(0.01)  # a joint that turns no more than this over all of a motion is fixed
 ONE_LINE = np.radians(0.2)  # a joint that turns off its axis no more than this is a hinge
@@ -114,7 +115,7 @@ def grow(
 
 def axis_of(q: Array) -> tuple[Array, float]:
     """The line that rotations (f, 4) are about, and how far they are off it at most [rad]."""
-    v = turns.to_vector(q)
+    v = rotations.to_vector(q)
     _, _, axes = np.linalg.svd(v, full_matrices=False)
     a = axes[0]
     if (v @ a).mean() < 0:
@@ -161,7 +162,7 @@ class _Plant:
         if j == 0:
             return Free(effort=0.0)
         q = self.clip.turns[:, j]
-        if turns.angle(turns.product(turns.inverse(q[:1]), q)).max(initial=0.0) < STILL:
+        if rotations.angle(rotations.product(rotations.inverse(q[:1]), q)).max(initial=0.0) < STILL:
             return Fixed()
         joint = self.role.get(j, "").partition("_")[2]
         scale = self.body.mass / 70.0
@@ -424,7 +425,7 @@ class _Plant:
         frame = _axes(forward, normal)
         if toe is None:
             return frame, frame
-        ahead = turns.turned(turns.inverse(clip.turns[chosen, toe]), frame[:, 0]).mean(axis=0) if chosen.any() else frame[:, 0]
+        ahead = rotations.turned(rotations.inverse(clip.turns[chosen, toe]), frame[:, 0]).mean(axis=0) if chosen.any() else frame[:, 0]
         return frame, _axes(ahead, tip)
 
     def _stands(self, side: str) -> Array:
@@ -471,7 +472,7 @@ def _before_hinge(joint: Joint, axes: Array, half: float, most: float) -> float:
 
 
 def _mean_up(q: Array) -> Array:
-    mean = turns.turned(turns.inverse(q), np.array((0.0, 0.0, 1.0))).mean(axis=0)
+    mean = rotations.turned(rotations.inverse(q), np.array((0.0, 0.0, 1.0))).mean(axis=0)
     return mean / np.linalg.norm(mean)
 
 

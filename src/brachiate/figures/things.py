@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate import doors
-from brachiate.doors import Array
+from brachiate import validation
 from brachiate.errors import ArgumentError
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Free, Revolute, Spherical
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Cylinder, HeightField, Plane, Shape, frame_along
+from brachiate.validation import Array
 
 BAR_HEIGHT = 2.6  # [m], the gymnasts' 2.8 m less their mat of 0.2 m
 
@@ -32,9 +32,9 @@ def bar(height: float = BAR_HEIGHT, length: float = 2.4, radius: float = 0.014) 
         length: Of the rod [m].
         radius: Of the rod [m].
     """
-    height = doors.number(height, "height of the bar", above=0.0)
-    half = doors.number(length, "length of the bar", above=0.0) / 2
-    radius = doors.number(radius, "radius of the bar", above=0.0)
+    height = validation.number(height, "height of the bar", above=0.0)
+    half = validation.number(length, "length of the bar", above=0.0) / 2
+    radius = validation.number(radius, "radius of the bar", above=0.0)
     b = ModelBuilder("bar")
     b.link("rod", at=(0, 0, height), shapes=Cylinder(radius=radius, length=2 * half, rotation=frame_along("y"), color=STEEL))
     posts = [Cylinder(radius=2 * radius, length=height, position=np.array((0, s * half, height / 2)), color=PAINT) for s in (-1, 1)]
@@ -55,10 +55,10 @@ def swing(height: float = 2.3, rope: float = 1.8, width: float = 0.56, mass: flo
         width: Between the ropes [m].
         mass: Of the plate [kg]; the ropes have a tenth of it each.
     """
-    height = doors.number(height, "height of the beam", above=0.0)
-    rope = doors.number(rope, "length of the ropes", above=0.0)
-    half = doors.number(width, "width of the swing", above=0.0) / 2
-    mass = doors.number(mass, "mass of the plate", above=0.0)
+    height = validation.number(height, "height of the beam", above=0.0)
+    rope = validation.number(rope, "length of the ropes", above=0.0)
+    half = validation.number(width, "width of the swing", above=0.0) / 2
+    mass = validation.number(mass, "mass of the plate", above=0.0)
     if rope >= height:
         raise ArgumentError(f"The ropes ({rope:g} m) reach the ground under a beam at {height:g} m. Shorten rope=, or raise height=.")
     b = ModelBuilder("swing")
@@ -109,8 +109,8 @@ def slope(degrees: float = 15.0, size: float = 6.0) -> Model:
         degrees: How steep it is, less than 90.
         size: Edge of the square that is drawn [m].
     """
-    angle = np.radians(doors.number(degrees, "degrees of the slope", least=0.0, most=89.9))
-    size = doors.number(size, "size of the slope", above=0.0)
+    angle = np.radians(validation.number(degrees, "degrees of the slope", least=0.0, most=89.9))
+    size = validation.number(size, "size of the slope", above=0.0)
     c, s = float(np.cos(angle)), float(np.sin(angle))
     up = np.array([(c, 0, -s), (0, 1, 0), (s, 0, c)])
     b = ModelBuilder("slope")
@@ -127,10 +127,10 @@ def steps(count: int = 5, rise: float = 0.17, tread: float = 0.29, width: float 
         tread: Depth of one [m].
         width: Of all of them, along y [m].
     """
-    count = doors.whole(count, "count of the steps", least=1)
-    rise = doors.number(rise, "rise of the steps", above=0.0)
-    tread = doors.number(tread, "tread of the steps", above=0.0)
-    width = doors.number(width, "width of the steps", above=0.0)
+    count = validation.whole(count, "count of the steps", least=1)
+    rise = validation.number(rise, "rise of the steps", above=0.0)
+    tread = validation.number(tread, "tread of the steps", above=0.0)
+    width = validation.number(width, "width of the steps", above=0.0)
     heights = rise * np.arange(1, count + 1)
     boxes = [
         Box(size=np.array((tread, width, h)), position=np.array(((k + 0.5) * tread, 0, h / 2)), color=PALE) for k, h in enumerate(heights)
@@ -152,9 +152,9 @@ def stepped_ground(rise: float = 0.1, tread: float = 0.4, count: int = 3, size: 
         count: How many there are.
         size: How far what is higher goes on beyond the steps, and to either side [m].
     """
-    rise = doors.number(rise, "rise of the steps")
-    tread, size = doors.number(tread, "tread of the steps", above=0.0), doors.number(size, "size of the ground", above=0.0)
-    count = doors.whole(count, "count of the steps", least=1)
+    rise = validation.number(rise, "rise of the steps")
+    tread, size = validation.number(tread, "tread of the steps", above=0.0), validation.number(size, "size of the ground", above=0.0)
+    count = validation.whole(count, "count of the steps", least=1)
     low = min(count * rise, 0.0)
     shapes: list[Shape] = [Plane(size=2.0 * size, position=np.array((0.0, 0.0, low)), color=FLOOR)]
     for k in range(count if rise else 0):
@@ -183,8 +183,8 @@ def terrain(heights: ArrayLike | None = None, spacing: float | ArrayLike = 0.1) 
 
 
 def _block(name: str, size: ArrayLike, mass: float, color: tuple[float, float, float, float]) -> Model:
-    edges: Array = doors.vector(size, f"size of the {name}")
-    mass = doors.number(mass, f"mass of the {name}", above=0.0)
+    edges: Array = validation.vector(size, f"size of the {name}")
+    mass = validation.number(mass, f"mass of the {name}", above=0.0)
     if (edges <= 0).any():
         raise ArgumentError(f"size of the {name}: every edge must be longer than 0 m, got {edges}.")
     b = ModelBuilder(name)

@@ -10,11 +10,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from brachiate import doors
+from brachiate import validation
+from brachiate.centroidal.settings import STATURE, PlanSettings
 from brachiate.errors import ArgumentError, FileFormatError, UnknownName
 from brachiate.io.disk import write_text
 from brachiate.io.json_text import read_json
-from brachiate.plan.settings import STATURE, PlanSettings
 
 FORMAT = "brachiate settings 1"
 
@@ -139,7 +139,7 @@ class FilterSettings:
     def __post_init__(self) -> None:
         for one in fields(self):
             if one.name != "plan":
-                doors.number(getattr(self, one.name), one.name, **({"least": 0.0} if one.name == "rescue" else {"above": 0.0}))
+                validation.number(getattr(self, one.name), one.name, **({"least": 0.0} if one.name == "rescue" else {"above": 0.0}))
         if not isinstance(self.plan, PlanSettings):
             raise ArgumentError(f"plan: expected PlanSettings, got {self.plan!r}.")
         if self.cone > 1.0:
@@ -147,7 +147,7 @@ class FilterSettings:
 
     def scaled(self, height: float) -> FilterSettings:
         """The same for a body of another height [m]. The plan's grow by themselves."""
-        size = doors.number(height, "height", above=0.0) / STATURE
+        size = validation.number(height, "height", above=0.0) / STATURE
         return replace(self, **{name: getattr(self, name) * math.pow(size, power) for name, power in _POWERS.items()})
 
     def save(self, path: str | PathLike[str], found: Mapping[str, Any] | None = None) -> None:
@@ -173,9 +173,9 @@ def load_settings(path: str | PathLike[str]) -> FilterSettings:
     content = read_json(path, "a file of settings", FileFormatError)
     form = content.get("format") if isinstance(content, dict) else None
     if form != FORMAT:
-        raise FileFormatError(f'{path} is no file of settings: expected "format": "{FORMAT}", found {doors.shown(form)}.')
+        raise FileFormatError(f'{path} is no file of settings: expected "format": "{FORMAT}", found {validation.shown(form)}.')
     for name in content:
-        doors.named(dict.fromkeys(("format", "found", "settings")), name, "part", f"a file of settings ({path})")
+        validation.named(dict.fromkeys(("format", "found", "settings")), name, "part", f"a file of settings ({path})")
     values = _values(content.get("settings", {}), FilterSettings, "", path)
     if "plan" in values:
         values["plan"] = _made(PlanSettings, _values(values["plan"], PlanSettings, "plan.", path), "plan.", path)
@@ -186,13 +186,15 @@ def _values(given: Any, kind: type[FilterSettings | PlanSettings], prefix: str, 
     """Numbers by name; all but the plan's must be some."""
     what = "settings" if not prefix else prefix[:-1]
     if not isinstance(given, dict):
-        raise FileFormatError(f'{path}: {what}: expected numbers by name, such as {{"joint_stiffness": 200}}, got {doors.shown(given)}.')
+        raise FileFormatError(
+            f'{path}: {what}: expected numbers by name, such as {{"joint_stiffness": 200}}, got {validation.shown(given)}.'
+        )
     names = [one.name for one in fields(kind)]
     for name, value in given.items():
         if name not in names:
             raise UnknownName("setting", prefix + name, [prefix + each for each in names], f"the {'plan' if prefix else 'filter'} ({path})")
         if prefix + name != "plan" and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise FileFormatError(f"{path}: {prefix}{name}: expected a number, got {doors.shown(value)}.")
+            raise FileFormatError(f"{path}: {prefix}{name}: expected a number, got {validation.shown(value)}.")
     return given
 
 

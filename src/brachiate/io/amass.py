@@ -13,16 +13,16 @@ from pathlib import Path
 
 import numpy as np
 
-from brachiate import doors
-from brachiate.clip import turns
-from brachiate.clip.clip import Clip, Guess, Origin
-from brachiate.clip.settle import AXES, STANDING, permuted, permuted_turns
-from brachiate.doors import Array
+from brachiate import rotations, validation
+from brachiate.assumptions import Guess
+from brachiate.clip.clip import Clip, Origin
+from brachiate.clip.units_and_axes import AXES, STANDING, permuted, permuted_turns
 from brachiate.errors import FileFormatError, MotionError, MotionFileError
 from brachiate.io.archive import arrays, names_in
 from brachiate.io.motion_text import LARGEST, read_bytes, stride
 from brachiate.io.smpl import ANKLE, LAYOUTS, MODELS, MOST_UNPACKED, Bones, checked, given_by, listed, skeleton_of, standard
 from brachiate.model import anthropometry
+from brachiate.validation import Array
 
 #: Where the pelvis of an average body rests along the file's axes [m]: places in the file are counted from there.
 PELVIS = {True: (0.0, -0.35, 0.012), False: (0.0, -0.22, 0.028)}  # of SMPL-X, and of those before it
@@ -91,12 +91,12 @@ def parse_amass(
         guesses.append(Guess("face", "left out", "jaw and eyes are no joints of a body"))
     body = given_by(Path(skeleton), content, where) if skeleton is not None else standard()
     names = [name for name in LAYOUTS[count] if name in body.rest]
-    q = turns.from_vector(poses[:, [LAYOUTS[count].index(name) for name in names]])
+    q = rotations.from_vector(poses[:, [LAYOUTS[count].index(name) for name in names]])
     up = _up(q[:, 0], up, guesses)
     # W R Pᵀ: from the body's axes at rest as we have them back to the file's, turned there, and to ours of the world.
     P, W = (np.eye(3)[list(AXES[axis])] for axis in ("y", up))
     q = permuted_turns(q, "y")
-    q[:, 0] = turns.product(turns.from_matrix(W @ P.T), q[:, 0])
+    q[:, 0] = rotations.product(rotations.from_matrix(W @ P.T), q[:, 0])
     start = body.pelvis if body.pelvis is not None else np.array(PELVIS[count == 55])
     roots = permuted(place + start, up)
     if skeleton is None:
@@ -145,13 +145,13 @@ def _rate(content: Mapping[str, Array], given: float | None, where: str) -> floa
     if name is None:
         if given is None:
             raise MotionFileError(f"{where} does not say how many frames a second it has ({', '.join(RATES)}). Say it: rate=120.")
-        return doors.number(given, "rate", least=1e-3, most=1e5)
+        return validation.number(given, "rate", least=1e-3, most=1e5)
     if content[name].size != 1:
         raise MotionFileError(f"{where}: {name!r} has the shape {content[name].shape}; one number was expected.")
     rate = float(checked({name: content[name].reshape(())}, name, (), 1e5, where))
     if rate < 1e-3:
         raise MotionFileError(f"{where}: {rate:g} frames a second cannot be.")
-    if given is not None and abs(doors.number(given, "rate") - rate) > 1e-6 * rate:
+    if given is not None and abs(validation.number(given, "rate") - rate) > 1e-6 * rate:
         raise MotionFileError(f"{where} says that it has {rate:g} frames a second, and rate={given:g} was given. Leave the rate out.")
     return rate
 
@@ -173,7 +173,7 @@ def _up(root: Array, given: str | None, guesses: list[Guess]) -> str:
         if given not in AXES:
             raise MotionError(f"up={given!r} is none of 'x', 'y', 'z': the axis of the file that points upwards.")
         return given
-    mean = turns.turned(root, np.array((0.0, 1.0, 0.0))).mean(axis=0)
+    mean = rotations.turned(root, np.array((0.0, 1.0, 0.0))).mean(axis=0)
     up = "y" if mean[1] > STANDING else "z"
     upright = mean["xyz".index(up)] > STANDING
     why = f"the trunk points along it, {mean['xyz'.index(up)]:.2f} of the way on the average" if upright else "files of AMASS have it so"
@@ -184,7 +184,7 @@ def _up(root: Array, given: str | None, guesses: list[Guess]) -> str:
 def _height(given: float | None, names: list[str], body: Bones, q: Array, roots: Array, guesses: list[Guess]) -> float:
     """Stature [m]: as given, or that with which the feet stand on the ground."""
     if given is not None:
-        return doors.number(given, "height", least=anthropometry.HEIGHTS[0], most=anthropometry.HEIGHTS[1])
+        return validation.number(given, "height", least=anthropometry.HEIGHTS[0], most=anthropometry.HEIGHTS[1])
     some = np.unique(np.linspace(0, len(q) - 1, SEEN).astype(int))
     skeleton = skeleton_of(names, body)
     places = np.broadcast_to(skeleton.offsets, (len(some), len(names), 3)).copy()

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.clip import turns
-from brachiate.clip.clip import Clip, Guess, Origin
-from brachiate.doors import Array
+from brachiate import rotations
+from brachiate.assumptions import Guess
+from brachiate.clip.clip import Clip, Origin
 from brachiate.errors import MotionError, MotionFileError, suggest
 from brachiate.io.asf import AsfSkeleton, about_fixed_axes, read_asf, refused
 from brachiate.io.motion_text import MOST_NUMBERS, intact, number, read_text, stride
+from brachiate.validation import Array
 
 RATE = 120.0  # [1/s] of nearly all there are
 
@@ -174,7 +175,7 @@ def _put(row: Array, words: list[str], columns: Mapping[str, slice], where: str,
 def _moved(numbers: Array, skeleton: AsfSkeleton, degrees: bool) -> tuple[Array, Array]:
     """Rotations and places of all joints in their parents."""
     f, n = len(numbers), len(skeleton.skeleton)
-    q = np.broadcast_to(turns.NONE, (f, n, 4)).copy()
+    q = np.broadcast_to(rotations.NONE, (f, n, 4)).copy()
     places = np.broadcast_to(skeleton.skeleton.offsets, (f, n, 3)).copy()
     places[:, 0] = skeleton.place
     alike = defaultdict(list)
@@ -188,5 +189,5 @@ def _moved(numbers: Array, skeleton: AsfSkeleton, degrees: bool) -> tuple[Array,
             which, taken = [j for j, _ in joints], [columns for _, columns in joints]
             M = about_fixed_axes(order, (np.pi / 180.0 if degrees else 1.0) * numbers[:, taken])
             C = skeleton.axes[which]
-            q[:, which] = turns.product(turns.product(C, M), turns.inverse(C))
+            q[:, which] = rotations.product(rotations.product(C, M), rotations.inverse(C))
     return q, places

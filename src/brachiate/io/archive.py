@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-from brachiate.doors import Array
 from brachiate.errors import FileFormatError
+from brachiate.validation import Array
 
 MOST_BYTES = 4 * 2**30
 MOST_ENTRIES = 10_000

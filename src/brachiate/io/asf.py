@@ -2,7 +2,7 @@
 
 A bone has a direction and a length in the file's axes, and axes of its own, in which its angles are. Angles follow each other about
 axes that stay: the first one is done first. The joint of a bone is where the bone begins, so ``lfemur`` is the left hip. What the
-numbers count in, and which axis is up, is left to :mod:`brachiate.clip.settle`: the ``length`` of the units is a scale that files
+numbers count in, and which axis is up, is left to :mod:`brachiate.clip.units_and_axes`: the ``length`` of the units is a scale that files
 use in different ways. Limits, masses and skins are passed over.
 """
 
@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from brachiate.clip import turns
-from brachiate.clip.clip import Guess
+from brachiate import rotations
+from brachiate.assumptions import Guess
 from brachiate.clip.skeleton import MOST_JOINTS, End, Skeleton
-from brachiate.doors import Array
 from brachiate.errors import MotionFileError
 from brachiate.io.motion_text import LONGEST_NAME, MOST_DEPTH, number, read_text
+from brachiate.validation import Array
 
 LETTERS = {"tx": "X", "ty": "Y", "tz": "Z", "rx": "x", "ry": "y", "rz": "z"}
 MOST_ASF_BYTES = 16 * 2**20
@@ -250,4 +250,4 @@ def _tree(section: Section, bones: Mapping[str, _Bone], where: str) -> tuple[tup
 
 def about_fixed_axes(order: str, angles: Array) -> Array:
     """Rotations about axes that stay, the first one first: the same as about axes that turn along, the last one first."""
-    return turns.from_euler(order[::-1], angles[..., ::-1])
+    return rotations.from_euler(order[::-1], angles[..., ::-1])

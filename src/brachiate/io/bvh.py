@@ -1,7 +1,7 @@
 """BVH: a hierarchy of joints with their channels, and one line of numbers a frame.
 
 Rotations are about axes that turn along, in the order of the channels. What a file counts in, and which axis is up, it does not
-say: see :mod:`brachiate.clip.settle`.
+say: see :mod:`brachiate.clip.units_and_axes`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
-from brachiate.clip import turns
-from brachiate.clip.clip import Clip, Guess, Origin
-from brachiate.clip.settle import permuted_back
+from brachiate import rotations
+from brachiate.assumptions import Guess
+from brachiate.clip.clip import Clip, Origin
 from brachiate.clip.skeleton import MOST_JOINTS, End, Skeleton
-from brachiate.doors import Array
+from brachiate.clip.units_and_axes import permuted_back
 from brachiate.errors import MotionError, MotionFileError
 from brachiate.io.motion_text import LARGEST, LONGEST_NAME, MOST_DEPTH, read_text, stride, table
+from brachiate.validation import Array
 
 LETTERS = {"xposition": "X", "yposition": "Y", "zposition": "Z", "xrotation": "x", "yrotation": "y", "zrotation": "z"}
 WORDS = {letter: f"{word[0].upper()}{word[1:]}" for word, letter in LETTERS.items()}
@@ -206,7 +207,7 @@ def _after_colon(line: str, kind, where: str, k: int, expected: str):
 
 def _clip(found: _Hierarchy, numbers: Array, rate: float, name: str, guesses: list[Guess]) -> Clip:
     f, n = len(numbers), len(found.names)
-    q = np.broadcast_to(turns.NONE, (f, n, 4)).copy()
+    q = np.broadcast_to(rotations.NONE, (f, n, 4)).copy()
     offsets = np.array(found.offsets, float)
     places = np.broadcast_to(offsets, (f, n, 3)).copy()
     at, alike = 0, defaultdict(list)
@@ -225,7 +226,7 @@ def _clip(found: _Hierarchy, numbers: Array, rate: float, name: str, guesses: li
     for order, joints in alike.items():
         if order:
             which = [j for j, _ in joints]
-            q[:, which] = turns.from_euler(order, np.radians(numbers[:, [columns for _, columns in joints]]))
+            q[:, which] = rotations.from_euler(order, np.radians(numbers[:, [columns for _, columns in joints]]))
     if added:
         guesses.append(Guess("translations", "added to offsets", f"those of {', '.join(added[:4])} are far from their offsets"))
     skeleton = Skeleton(tuple(found.names), tuple(found.parents), offsets, tuple(End(j, np.array(x)) for j, x in found.ends))
@@ -271,9 +272,9 @@ def format_bvh(clip: Clip) -> str:
 def _angles(order: str, q: Array, names: list[str]) -> Array:
     """Angles [deg] of the rotation channels of joints that have the same; refuses what too few of them cannot say."""
     if len(order) == 3:
-        return np.degrees(turns.to_euler(order, q))
+        return np.degrees(rotations.to_euler(order, q))
     rest = "".join(letter for letter in "xyz" if letter not in order)
-    angles = turns.to_euler(order + rest, q)
+    angles = rotations.to_euler(order + rest, q)
     beyond = np.abs(angles[..., len(order) :]).max(axis=(0, 2))
     if beyond.max() > 1e-5:
         worst = int(np.argmax(beyond))

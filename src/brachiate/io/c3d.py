@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from brachiate.clip.clip import Guess
+from brachiate.assumptions import Guess
 from brachiate.clip.markers import Markers
-from brachiate.clip.settle import AXES, UNITS, permuted
-from brachiate.doors import Array
+from brachiate.clip.units_and_axes import AXES, UNITS, permuted
 from brachiate.errors import BrachiateError, MotionError, MotionFileError
 from brachiate.io.motion_text import MOST_NUMBERS, read_bytes
 from brachiate.io.opensim import Plate, Table
+from brachiate.validation import Array
 
 BLOCK = 512  # bytes
 PUSHED = 10.0  # [N] across a plate: with less, where the force acts is not known

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from brachiate.clip.clip import Clip
-from brachiate.clip.settle import settle
+from brachiate.clip.units_and_axes import settle
 from brachiate.errors import FileFormatError, MotionFileError
 from brachiate.io.motion_text import decoded, read_bytes
 

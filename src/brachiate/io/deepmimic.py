@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from brachiate.clip import turns
-from brachiate.clip.clip import Clip, Guess, Origin
+from brachiate import rotations
+from brachiate.assumptions import Guess
+from brachiate.clip.clip import Clip, Origin
 from brachiate.clip.skeleton import End, Skeleton
-from brachiate.doors import Array
 from brachiate.errors import MotionFileError
 from brachiate.io.json_text import parsed
 from brachiate.io.motion_text import LARGEST, MOST_NUMBERS, read_text
+from brachiate.validation import Array
 
 #: Joints in the order of the file: name, parent, place along the file's axes [m], and how many numbers a row has for it.
 JOINTS = (
@@ -124,11 +125,11 @@ def _times(durations: Array, where: str) -> Array:
 
 def _turned(numbers: Array, where: str, guesses: list[Guess]) -> Array:
     """Rotations of all joints. Some files have blended quaternions and not made them long again, which is done here."""
-    q = np.broadcast_to(turns.NONE, (len(numbers), len(JOINTS), 4)).copy()
+    q = np.broadcast_to(rotations.NONE, (len(numbers), len(JOINTS), 4)).copy()
     at, worst = 4, 0.0
     for j, (name, _, _, count) in enumerate(JOINTS):
         if count == 1:
-            q[:, j] = turns.about(HINGE, numbers[:, at])
+            q[:, j] = rotations.about(HINGE, numbers[:, at])
         elif count == 4:
             length = np.linalg.norm(numbers[:, at : at + 4], axis=-1)
             wrong = (length < SHORTEST) | (length > 1.0 / SHORTEST)

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from brachiate.clip import turns
+from brachiate import rotations
 from brachiate.clip.clip import Clip
-from brachiate.clip.settle import permuted, permuted_back
 from brachiate.clip.skeleton import Skeleton
-from brachiate.doors import Array
+from brachiate.clip.units_and_axes import permuted, permuted_back
 from brachiate.errors import ArgumentError, MotionError
 from brachiate.model.shapes import Capsule, Shape, Sphere
+from brachiate.validation import Array
 
 #: Turns our axes (x forward, z up) into those of glTF (z forward, y up), as (x, y, z, w).
 UPRIGHT = (-0.5, -0.5, -0.5, 0.5)
@@ -204,7 +204,7 @@ def _animation(clip: Clip, offsets: Array, buffer: _Buffer) -> dict[str, Any]:
     if lengths.min() < 1e-6:
         frame, joint = np.argwhere(lengths[..., 0] < 1e-6)[0]
         raise MotionError(f"Joint {clip.skeleton.names[joint]!r} is not turned by a quaternion in frame {frame}: it is all zeros.")
-    q = np.roll(turns.steady(clip.turns / lengths), -1, axis=-1)
+    q = np.roll(rotations.steady(clip.turns / lengths), -1, axis=-1)
     clock = buffer.put(times, _FLOAT, bounds=True)
     samplers: list[dict[str, Any]] = []
     channels: list[dict[str, Any]] = []

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.doors import Array
+from brachiate.validation import Array
 
 
 class Inertial(NamedTuple):

@@ -9,11 +9,11 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from brachiate.doors import Array
 from brachiate.io import guard
 from brachiate.io.inertia import nearest_physical
 from brachiate.io.notes import Notes
 from brachiate.io.source import TROUBLE, Source, refused
+from brachiate.validation import Array
 
 
 def source(data: bytes, path: Path, assets: Mapping[str, bytes], notes: Notes, fix_inertia: bool) -> Source:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from brachiate.doors import Array
 from brachiate.errors import MotionError, MotionFileError
 from brachiate.io import disk
+from brachiate.validation import Array
 
 MOST_BYTES = 512 * 2**20
 MOST_NUMBERS = 200_000_000

@@ -9,9 +9,9 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from brachiate.doors import Array
 from brachiate.io.names import Names, unique_names
 from brachiate.io.notes import Notes
+from brachiate.validation import Array
 
 _T, _G, _B, _D = mujoco.mjtTrn, mujoco.mjtGain, mujoco.mjtBias, mujoco.mjtDyn
 _ELSEWHERE = "actuators that act on no joint: tendon, site, body or crank (left out)"

@@ -8,11 +8,11 @@ import mujoco
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from brachiate.doors import Array
 from brachiate.io.names import Names, unique_names
 from brachiate.io.notes import Notes
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Fixed, Spherical
+from brachiate.validation import Array
 
 _E = mujoco.mjtEq
 _UNIT = np.array([1.0, 0.0, 0.0, 0.0])

@@ -8,12 +8,12 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from brachiate.doors import Array, rotation_matrix
 from brachiate.errors import ModelError
 from brachiate.io.mujoco_actuators import Motors
 from brachiate.io.names import SUFFIXES, Names
 from brachiate.io.notes import Notes
 from brachiate.model.joints import Compound, Fixed, Free, Joint, Prismatic, Revolute, Spherical, cone
+from brachiate.validation import Array, rotation_matrix
 
 HINGE, SLIDE, BALL, FREE = (
     mujoco.mjtJoint.mjJNT_HINGE,

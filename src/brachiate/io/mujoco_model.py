@@ -7,7 +7,6 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from brachiate.doors import Array, rotation_matrix
 from brachiate.io.inertia import Inertial
 from brachiate.io.mujoco_actuators import Motors, motors_of
 from brachiate.io.mujoco_equality import add_equalities
@@ -19,6 +18,7 @@ from brachiate.io.source import Source
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.data import STANDARD_GRAVITY
 from brachiate.model.model import Model
+from brachiate.validation import Array, rotation_matrix
 
 _SWITCHES = ("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "SPRING", "DAMPER", "ACTUATION")
 

@@ -8,9 +8,9 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from brachiate.doors import rotation_matrix
 from brachiate.io.notes import Notes
 from brachiate.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
+from brachiate.validation import rotation_matrix
 
 _GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's colour for what has none
 _G = mujoco.mjtGeom

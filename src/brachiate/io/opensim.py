@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from brachiate import doors
-from brachiate.clip.clip import Guess
-from brachiate.clip.settle import permuted
-from brachiate.doors import Array
+from brachiate import validation
+from brachiate.assumptions import Guess
+from brachiate.clip.units_and_axes import permuted
 from brachiate.errors import MotionError, MotionFileError
 from brachiate.io.motion_text import MOST_NUMBERS, read_text
+from brachiate.validation import Array
 
 MOST_HEADER = 1000  # lines
 _SETTING = re.compile(r"(version|nrows|ncolumns|indegrees|datatype|opensimversion)\s*=\s*(.*)", re.IGNORECASE)
@@ -54,11 +54,11 @@ class Table:
         object.__setattr__(self, "columns", tuple(self.columns))
         if f < 1:
             raise MotionError("A table has one row at least.")
-        twice = doors.unique(self.columns)
+        twice = validation.unique(self.columns)
         if twice:
             raise MotionError(f"Two columns are named {twice!r}. Names must differ.")
         for name, shape in (("times", (f,)), ("values", (f, n))):
-            object.__setattr__(self, name, doors.frozen(doors.numbers(getattr(self, name), shape, name)))
+            object.__setattr__(self, name, validation.frozen(validation.numbers(getattr(self, name), shape, name)))
         if f > 1 and not (np.diff(self.times) > 0).all():
             raise MotionError(f"Times must grow from row to row; row {int(np.argmin(np.diff(self.times))) + 1} does not.")
 
@@ -67,7 +67,7 @@ class Table:
 
     def __getitem__(self, name: str) -> Array:
         """One column: (f,)."""
-        doors.named(dict.fromkeys(self.columns), name, "column", f"the table {self.name!r}")
+        validation.named(dict.fromkeys(self.columns), name, "column", f"the table {self.name!r}")
         return self.values[:, self.columns.index(name)]
 
     def radians(self, translations: Iterable[str] | Callable[[str], bool] | None = None) -> Table:
@@ -197,7 +197,7 @@ def _labels(lines: list[str], at: int, header: _Header, where: str) -> tuple[lis
         raise MotionFileError(f"{place}: the first column must be 'time', not {labels[0][:40]!r}.")
     if "" in labels:
         raise MotionFileError(f"{place}: column {labels.index('') + 1} has no name.")
-    twice = doors.unique(labels)
+    twice = validation.unique(labels)
     if twice:
         raise MotionFileError(f"{place}: two columns are named {twice!r}. Names must differ; rename one.")
     return labels, at + 1

@@ -16,12 +16,12 @@ from xml.etree.ElementTree import Element, SubElement
 import mujoco
 import numpy as np
 
-from brachiate.doors import Array
 from brachiate.errors import ModelFileError
 from brachiate.io.notes import Notes
 from brachiate.io.source import Source
 from brachiate.io.urdf import from_rpy, prepared
 from brachiate.model.joints import Fixed, Spherical
+from brachiate.validation import Array
 
 _TYPES = {
     "revolute": mujoco.mjtJoint.mjJNT_HINGE,

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from brachiate import doors
-from brachiate.clip.settle import permuted
+from brachiate import validation
 from brachiate.clip.skeleton import End, Skeleton
-from brachiate.doors import Array
+from brachiate.clip.units_and_axes import permuted
 from brachiate.errors import FileFormatError, MotionFileError
 from brachiate.io.archive import arrays, names_in
 from brachiate.io.json_text import parsed
 from brachiate.io.motion_text import LARGEST, read_bytes, read_text
 from brachiate.model import anthropometry
+from brachiate.validation import Array
 
 #: Joints of the body in the order of all of these files, and what each hangs on.
 BODY: Mapping[str, str] = {
@@ -161,7 +161,7 @@ def _from_json(path: Path) -> dict[str, Array]:
 def _three(place: Any, path: Path, name: str) -> Array:
     right = isinstance(place, list) and len(place) == 3 and all(isinstance(x, int | float) and abs(x) <= LARGEST for x in place)
     if not right:
-        raise MotionFileError(f"{path}: {name!r} is {doors.shown(place)}; three finite numbers were expected.")
+        raise MotionFileError(f"{path}: {name!r} is {validation.shown(place)}; three finite numbers were expected.")
     return np.array(place, float)
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from brachiate import doors
-from brachiate.clip.clip import Guess
+from brachiate import validation
+from brachiate.assumptions import Guess
 from brachiate.clip.markers import Markers
-from brachiate.clip.settle import AXES, UNITS, permuted, permuted_back
-from brachiate.doors import Array
+from brachiate.clip.units_and_axes import AXES, UNITS, permuted, permuted_back
 from brachiate.errors import MotionError, MotionFileError
 from brachiate.io.motion_text import MOST_NUMBERS, read_text
+from brachiate.validation import Array
 
 ROUNDED = 1e-3  # [s]: files often give times to a thousandth of a second
 
@@ -140,7 +140,7 @@ def _names(lines: list[str], count: int, where: str) -> tuple[str, ...]:
         raise MotionFileError(f"{where} line 4: {count} markers are announced in line 3, {len(names)} are named.")
     if "" in names:
         raise MotionFileError(f"{where} line 4: marker {names.index('') + 1} has no name.")
-    twice = doors.unique(names)
+    twice = validation.unique(names)
     if twice:
         raise MotionFileError(f"{where} line 4: two markers are named {twice[:40]!r}. Names must differ; rename one.")
     return tuple(names)

@@ -15,12 +15,12 @@ from xml.etree.ElementTree import Element
 import mujoco
 import numpy as np
 
-from brachiate.doors import Array
 from brachiate.errors import ModelFileError, choices
 from brachiate.io.inertia import NOTHING, Inertial, repaired
 from brachiate.io.meshes import Meshes
 from brachiate.io.notes import Notes
 from brachiate.io.source import TROUBLE, Mimic, Source, refused
+from brachiate.validation import Array
 
 _KEPT = ("link", "joint", "material")
 _DUST = 1e-15  # [m²] inertia per mass that is left of zero by the program that wrote the file, as in iCub's

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate import doors
-from brachiate.doors import Array
+from brachiate import validation
 from brachiate.errors import ArgumentError
+from brachiate.validation import Array
 
 SEXES = ("male", "female")
 #: Stature [m] and mass [kg] of the people measured [DL] Table 4.
@@ -114,7 +114,7 @@ def segment(name: str, height: float = 1.75, mass: float = 70.0, sex: str = "mal
         sex: ``"male"`` or ``"female"``.
     """
     height, mass, sex = check_body(height, mass, sex)
-    span = doors.named(TABLE, name, "segment", "a human body")
+    span = validation.named(TABLE, name, "segment", "a human body")
     row = row_of(span, sex)
     length = row.length / 1000 * height / STATURE[sex]
     m = mass * row.mass / mass_total(sex)
@@ -129,7 +129,7 @@ def segment(name: str, height: float = 1.75, mass: float = 70.0, sex: str = "mal
 def distance(name: str, height: float = 1.75, sex: str = "male") -> float:
     """Return a length that is no segment's [m]: neck_to_hips, shoulders_to_hips or wrist_to_fingertip."""
     height, _, sex = check_body(height, BODY_MASS["male"], sex)
-    pair = doors.named(_DISTANCES, name, "distance", "a human body")
+    pair = validation.named(_DISTANCES, name, "distance", "a human body")
     return pair[SEXES.index(sex)] / 1000 * height / STATURE[sex]
 
 
@@ -145,12 +145,12 @@ def mass_total(sex: str) -> float:
 
 def check_body(height: float, mass: float, sex: str) -> tuple[float, float, str]:
     """Return height, mass and sex if a body can have them, or say what is wrong."""
-    sex = doors.one_of(sex, SEXES, "sex")
+    sex = validation.one_of(sex, SEXES, "sex")
     return _within(height, HEIGHTS, "height", "m"), _within(mass, MASSES, "mass", "kg"), sex
 
 
 def _within(value: float, bounds: tuple[float, float], what: str, unit: str) -> float:
-    result = doors.number(value, what)
+    result = validation.number(value, what)
     if not bounds[0] <= result <= bounds[1]:
         raise ArgumentError(
             f"{what}: {result:g} {unit} is outside {bounds[0]:g} to {bounds[1]:g} {unit}, where a body scaled from adults means something. "

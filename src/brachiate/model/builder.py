@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate import doors
-from brachiate.doors import Array
+from brachiate import validation
 from brachiate.errors import ArgumentError, ModelError
 from brachiate.model.joints import Fixed, Joint
 from brachiate.model.link import ACTUATOR_KINDS, Actuator, Coupling, Link, Loop, Site, check_loop_joint
 from brachiate.model.model import Model, add
 from brachiate.model.shapes import Shape
+from brachiate.validation import Array
 
 WATER = 1000.0  # [kg/m³]
 _FRAMES = ("link", "joint", "site", "part")  # names that stand beside 'world'
@@ -85,8 +85,8 @@ class ModelBuilder:
                 parent=parent,
                 joint=joint if joint is not None else Fixed(),
                 joint_name=_name(joint_name, "joint") if joint_name is not None else name,
-                position=doors.vector(at, f"place of {name!r}"),
-                rotation=doors.rotation_matrix(rotation, f"rotation of {name!r}"),
+                position=validation.vector(at, f"place of {name!r}"),
+                rotation=validation.rotation_matrix(rotation, f"rotation of {name!r}"),
                 mass=m,
                 center=c,
                 inertia=i,
@@ -97,8 +97,8 @@ class ModelBuilder:
     def site(self, name: str, link: str, at: ArrayLike = (0, 0, 0), rotation: ArrayLike | None = None) -> None:
         """Name a frame in a link."""
         _name(name, "site")
-        place = doors.vector(at, f"place of site {name!r}")
-        add(self._sites, "site", Site(name, link, place, doors.rotation_matrix(rotation, f"rotation of site {name!r}")))
+        place = validation.vector(at, f"place of site {name!r}")
+        add(self._sites, "site", Site(name, link, place, validation.rotation_matrix(rotation, f"rotation of site {name!r}")))
 
     def loop(
         self,
@@ -122,10 +122,10 @@ class ModelBuilder:
             "loop",
             Loop(
                 name, joint, first, second,
-                doors.vector(first_at, f"first point of loop {name!r}"),
-                doors.rotation_matrix(first_rotation, f"first rotation of loop {name!r}"),
-                doors.vector(second_at, f"second point of loop {name!r}"),
-                doors.rotation_matrix(second_rotation, f"second rotation of loop {name!r}"),
+                validation.vector(first_at, f"first point of loop {name!r}"),
+                validation.rotation_matrix(first_rotation, f"first rotation of loop {name!r}"),
+                validation.vector(second_at, f"second point of loop {name!r}"),
+                validation.rotation_matrix(second_rotation, f"second rotation of loop {name!r}"),
             ),
         )  # fmt: skip
 
@@ -135,10 +135,10 @@ class ModelBuilder:
         if coordinate == of:
             raise ModelError(f"Coupling {name!r} couples coordinate {of!r} to itself. Give another, or None to hold it at a value.")
         what, expected = f"coefficients of coupling {name!r}", "one number or more in a row, such as (0, 1)"
-        given = doors.reals(coefficients, what, expected)
+        given = validation.reals(coefficients, what, expected)
         if given.ndim != 1 or not len(given):
-            raise ArgumentError(f"{what}: expected {expected}, got {doors.shown(coefficients)}.")
-        add(self._couplings, "coupling", Coupling(name, coordinate, of, tuple(doors.numbers(given, given.shape, what).tolist())))
+            raise ArgumentError(f"{what}: expected {expected}, got {validation.shown(coefficients)}.")
+        add(self._couplings, "coupling", Coupling(name, coordinate, of, tuple(validation.numbers(given, given.shape, what).tolist())))
 
     def actuator(
         self,
@@ -153,18 +153,18 @@ class ModelBuilder:
     ) -> None:
         """Put a motor on a coordinate; see :class:`~brachiate.model.link.Actuator`."""
         _name(name, "actuator")
-        x, y, z = doors.vector(bias, f"bias of actuator {name!r}")
+        x, y, z = validation.vector(bias, f"bias of actuator {name!r}")
         add(
             self._actuators,
             "actuator",
             Actuator(
                 name,
                 coordinate,
-                gear=doors.number(gear, f"gear of actuator {name!r}"),
-                kind=doors.one_of(kind, ACTUATOR_KINDS, f"kind of actuator {name!r}"),
-                control_range=doors.interval(control_range, f"control range of actuator {name!r}"),
-                force_range=doors.interval(force_range, f"force range of actuator {name!r}"),
-                gain=doors.number(gain, f"gain of actuator {name!r}"),
+                gear=validation.number(gear, f"gear of actuator {name!r}"),
+                kind=validation.one_of(kind, ACTUATOR_KINDS, f"kind of actuator {name!r}"),
+                control_range=validation.interval(control_range, f"control range of actuator {name!r}"),
+                force_range=validation.interval(force_range, f"force range of actuator {name!r}"),
+                gain=validation.number(gain, f"gain of actuator {name!r}"),
                 bias=(float(x), float(y), float(z)),
             ),
         )
@@ -174,7 +174,7 @@ class ModelBuilder:
         _name(name, "pose")
         if name in self._poses:
             raise ModelError(f"Two poses are named {name!r}. Names must be unique within a model.")
-        self._poses[name] = copy.deepcopy(dict(doors.table(values, f"pose {name!r}", "values by joint, such as {'knee': 0.3}")))
+        self._poses[name] = copy.deepcopy(dict(validation.table(values, f"pose {name!r}", "values by joint, such as {'knee': 0.3}")))
 
     def build(self) -> Model:
         """Check everything together and return the frozen model."""
@@ -192,9 +192,9 @@ class ModelBuilder:
         """Add a whole model, its names behind ``prefix/``: what hangs on the inertial frame is moved to a place, the rest with it."""
         _name(prefix, "part")
         if not isinstance(model, Model):
-            raise ArgumentError(f"include expects a model, such as brachiate.figures.human28(), got {doors.shown(model)}.")
-        R = doors.rotation_matrix(rotation, f"rotation of {prefix!r}")
-        p = doors.vector(at, f"place of {prefix!r}")
+            raise ArgumentError(f"include expects a model, such as brachiate.figures.human28(), got {validation.shown(model)}.")
+        R = validation.rotation_matrix(rotation, f"rotation of {prefix!r}")
+        p = validation.vector(at, f"place of {prefix!r}")
         if prefix in self._included:
             raise ModelError(f"A model is included as {prefix!r} already. Give this one another prefix.")
         self._included.add(prefix)
@@ -245,7 +245,7 @@ def _shapes(name: str, given: Any) -> tuple[Shape, ...]:
     shapes = tuple(given) if isinstance(given, Iterable) else (given,)
     for shape in shapes:
         if not isinstance(shape, Shape):
-            raise ArgumentError(f"shapes of {name!r}: expected shapes such as Sphere(radius=0.1), got {doors.shown(shape)}.")
+            raise ArgumentError(f"shapes of {name!r}: expected shapes such as Sphere(radius=0.1), got {validation.shown(shape)}.")
     return shapes
 
 
@@ -253,7 +253,7 @@ def _mass_properties(
     name: str, mass: float | None, center: ArrayLike | None, inertia: ArrayLike | None, shapes: Sequence[Shape], density: float
 ) -> tuple[float, Array, Array]:
     """Mass, centre and inertia of a link: what is given, and of the rest what its shapes say."""
-    density = doors.number(density, f"density of {name!r}", above=0.0)
+    density = validation.number(density, f"density of {name!r}", above=0.0)
     if mass is None and not shapes and not (inertia is None and center is None):
         raise ModelError(f"Link {name!r} has an inertia or a centre but no mass. Give mass=...")
     whole = mass is not None and center is not None and inertia is not None
@@ -262,11 +262,11 @@ def _mass_properties(
         i = _inertia(inertia, f"inertia of {name!r}")
     if mass is not None:
         # Down to minus infinity: what is no mass of a body is said when the model is built.
-        given = doors.number(mass, f"mass of {name!r}", least=-np.inf, most=1e12)
+        given = validation.number(mass, f"mass of {name!r}", least=-np.inf, most=1e12)
         if inertia is None and m > 0:
             i = i * (given / m)
         m = given
-    return m, c if center is None else doors.vector(center, f"centre of {name!r}"), i
+    return m, c if center is None else validation.vector(center, f"centre of {name!r}"), i
 
 
 def _of_shapes(name: str, shapes: Sequence[Shape], density: float) -> tuple[float, Array, Array]:
@@ -288,5 +288,5 @@ def _of_shapes(name: str, shapes: Sequence[Shape], density: float) -> tuple[floa
 
 def _inertia(given: ArrayLike, what: str) -> Array:
     """Return the matrix from itself or from three principal moments."""
-    array = doors.reals(given, what, "three principal moments or a 3x3 matrix")
-    return doors.numbers(array, (3, 3), what) if array.ndim == 2 else np.diag(doors.numbers(array, (3,), what))
+    array = validation.reals(given, what, "three principal moments or a 3x3 matrix")
+    return validation.numbers(array, (3, 3), what) if array.ndim == 2 else np.diag(validation.numbers(array, (3,), what))

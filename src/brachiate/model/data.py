@@ -8,12 +8,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate import doors
+from brachiate import validation
 from brachiate.compiled import Handle
-from brachiate.doors import Array
 from brachiate.errors import ArgumentError, StateError
+from brachiate.model.arrays import NOT_FINITE, OVERFLOW, SINGULAR, Work
 from brachiate.model.model import Model
-from brachiate.model.rooms import NOT_FINITE, OVERFLOW, SINGULAR, Work
+from brachiate.validation import Array
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 _PUSHES = 8
@@ -28,8 +28,8 @@ class Data:
     def __init__(self, model: Model, gravity: ArrayLike = STANDARD_GRAVITY, pushes: int = _PUSHES) -> None:
         if not isinstance(model, Model):
             raise ArgumentError(f"Data is the workspace of a model, got {model!r}.")
-        gravity = doors.vector(gravity, "gravity")
-        pushes = int(doors.number(pushes, "pushes", least=0, most=1e6))
+        gravity = validation.vector(gravity, "gravity")
+        pushes = int(validation.number(pushes, "pushes", least=0, most=1e6))
         self.model = model
         tree = model.tree
         nb, nv, packed = len(tree.parent), model.nv, len(tree.above)
@@ -93,7 +93,7 @@ class Data:
     def assign(self, **arrays: ArrayLike) -> None:
         """Copy arrays into the workspace (q, v, a, tau); all of them, or none if one has a wrong size."""
         for name in arrays:
-            doors.one_of(name, tuple(_WHAT), "what to assign")
+            validation.one_of(name, tuple(_WHAT), "what to assign")
         checked = {name: self.given(name, values) for name, values in arrays.items()}
         for name, values in checked.items():
             getattr(self, name)[:] = values

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from brachiate.doors import Array
 from brachiate.errors import ModelError
+from brachiate.model.arrays import PAD, Tree
 from brachiate.model.joints import FREEDOMS, NUMBERS
 from brachiate.model.link import Link
-from brachiate.model.rooms import PAD, Tree
+from brachiate.validation import Array
 
 # Packed rows of the mass matrix beyond this many numbers (16 bytes each) are not kept: a chain of some 5,000 links.
 # Forward dynamics of such a tree goes link by link and needs none.

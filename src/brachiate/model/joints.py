@@ -21,9 +21,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate import doors
-from brachiate.doors import Array
+from brachiate import validation
 from brachiate.errors import ArgumentError
+from brachiate.validation import Array
 
 TURN, SLIDE, BALL, FLOAT = range(4)
 NUMBERS = (1, 1, 4, 7)
@@ -43,12 +43,12 @@ class Element:
 
 def turn(axis: str | ArrayLike, anchor: ArrayLike = _ORIGIN) -> Element:
     """Angle about an axis through a point."""
-    return Element(TURN, doors.axis(axis, "joint axis"), _point(anchor))
+    return Element(TURN, validation.axis(axis, "joint axis"), _point(anchor))
 
 
 def slide(axis: str | ArrayLike) -> Element:
     """Distance along an axis."""
-    return Element(SLIDE, doors.axis(axis, "joint axis"), np.zeros(3))
+    return Element(SLIDE, validation.axis(axis, "joint axis"), np.zeros(3))
 
 
 def ball(anchor: ArrayLike = _ORIGIN) -> Element:
@@ -57,7 +57,7 @@ def ball(anchor: ArrayLike = _ORIGIN) -> Element:
 
 
 def _point(anchor: ArrayLike) -> Array:
-    return np.zeros(3) if anchor is _ORIGIN else doors.vector(anchor, "joint anchor")  # the default needs no look
+    return np.zeros(3) if anchor is _ORIGIN else validation.vector(anchor, "joint anchor")  # the default needs no look
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +71,8 @@ class Cone:
 
 def cone(axis: str | ArrayLike, swing: float, twist: tuple[float, float] = (-np.inf, np.inf)) -> Cone:
     """Limit a spherical joint: the link's axis stays within ``swing`` of neutral, its twist within ``twist`` [rad]."""
-    swing = doors.number(swing, "cone swing", above=0.0, most=np.pi)
-    return Cone(doors.axis(axis, "cone axis"), swing, doors.interval(twist, "cone twist"))
+    swing = validation.number(swing, "cone swing", above=0.0, most=np.pi)
+    return Cone(validation.axis(axis, "cone axis"), swing, validation.interval(twist, "cone twist"))
 
 
 class Joint:
@@ -135,9 +135,9 @@ class Joint:
                 array.fill(value)
             return array
         what = f"{what} of a {self.type} joint"
-        array = doors.each(value, (self.nv,), what, f"one number or {self.nv}")
+        array = validation.each(value, (self.nv,), what, f"one number or {self.nv}")
         for x in array.tolist():
-            doors.number(x, what, least=0.0, most=most)
+            validation.number(x, what, least=0.0, most=most)
         return array
 
     def _limits(self, limits: ArrayLike | None) -> tuple[Array, Array]:
@@ -146,7 +146,7 @@ class Joint:
             return -free, free
         if any(e.kind in (BALL, FLOAT) for e in self.elements):
             raise ArgumentError(f"A {self.type} joint has no (lower, upper) limits; limit a spherical joint by cone=...")
-        pairs = doors.each(limits, (self.nv, 2), "limits", f"(lower, upper) or {self.nv} such pairs")
+        pairs = validation.each(limits, (self.nv, 2), "limits", f"(lower, upper) or {self.nv} such pairs")
         for low, high in pairs:
             if np.isnan(low) or np.isnan(high) or low > high:
                 raise ArgumentError(f"limits: the lower limit {low:g} must not be above the upper limit {high:g}.")
@@ -156,17 +156,17 @@ class Joint:
         if cone is not None and [e.kind for e in self.elements] != [BALL]:
             raise ArgumentError(f"Only a spherical joint has a cone; this one is {self.type}.")
         if cone is not None and not isinstance(cone, Cone):
-            raise ArgumentError(f"cone: expected limits such as cone('z', swing=0.5), got {doors.shown(cone)}.")
+            raise ArgumentError(f"cone: expected limits such as cone('z', swing=0.5), got {validation.shown(cone)}.")
         return cone
 
     def coordinates(self, value: ArrayLike, what: str) -> Array:
         """Return the joint's numbers in q from what a user gave, quaternions at length one: (nq,)."""
-        q = doors.numbers(value, (self.nq,), what)
+        q = validation.numbers(value, (self.nq,), what)
         end = 0
         for element in self.elements:
             end += NUMBERS[element.kind]
             if element.kind in (BALL, FLOAT):
-                q[end - 4 : end] = doors.quaternion(q[end - 4 : end], what)
+                q[end - 4 : end] = validation.quaternion(q[end - 4 : end], what)
         return q
 
     def coordinate_names(self, joint_name: str) -> list[str]:
@@ -260,7 +260,7 @@ class Planar(Joint):
     type = "planar"
 
     def __init__(self, normal: str | ArrayLike = "z", **parameters: Any) -> None:
-        z = doors.axis(normal, "normal of a planar joint")
+        z = validation.axis(normal, "normal of a planar joint")
         # The plane's x axis is the parent's own x for the normal z, and turns with the normal otherwise.
         x = np.cross((0.0, 1.0, 0.0), z) if abs(z[1]) < 0.9 else np.cross((1.0, 0.0, 0.0), z)
         x /= np.linalg.norm(x)
@@ -297,10 +297,10 @@ class Compound(Joint):
 
     def __init__(self, parts: Mapping[str, Joint]) -> None:
         expected = "joints by name, such as {'hip': Revolute('x')}"
-        joints = list(doors.table(parts, "parts of a compound joint", expected).values())
+        joints = list(validation.table(parts, "parts of a compound joint", expected).values())
         for name, joint in parts.items():
             if not isinstance(name, str) or not isinstance(joint, Joint):
-                raise ArgumentError(f"part {name!r} of a compound joint: expected {expected}, got {doors.shown(joint)}.")
+                raise ArgumentError(f"part {name!r} of a compound joint: expected {expected}, got {validation.shown(joint)}.")
         if any(e.kind == FLOAT for j in joints for e in j.elements):
             raise ArgumentError("A free joint cannot be part of a compound joint: it already has every motion.")
         if any(j.cone is not None for j in joints):

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from brachiate.doors import Array, shown
 from brachiate.errors import ArgumentError, ModelError
 from brachiate.model.joints import Joint
 from brachiate.model.shapes import Shape
+from brachiate.validation import Array, shown
 
 ACTUATOR_KINDS = ("motor", "position", "velocity", "general")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from brachiate import doors
+from brachiate import validation
 from brachiate.errors import ArgumentError
 
 
@@ -27,14 +27,14 @@ class Material:
     damping: float = 0.0
 
     def __post_init__(self) -> None:
-        friction = doors.number(self.friction, "friction of a material", least=0.0, most=1e3)
-        grip = friction if self.grip is None else doors.number(self.grip, "grip of a material", least=0.0, most=1e3)
+        friction = validation.number(self.friction, "friction of a material", least=0.0, most=1e3)
+        grip = friction if self.grip is None else validation.number(self.grip, "grip of a material", least=0.0, most=1e3)
         if grip < friction:
             raise ArgumentError(f"grip of a material: what slides with friction {friction:g} cannot stick with less, got {grip:g}.")
-        doors.number(self.restitution, "restitution of a material", least=0.0, most=1.0)
+        validation.number(self.restitution, "restitution of a material", least=0.0, most=1.0)
         if self.stiffness is not None:
-            doors.number(self.stiffness, "stiffness of a material", above=0.0)
-        doors.number(self.damping, "damping of a material", least=0.0)
+            validation.number(self.stiffness, "stiffness of a material", above=0.0)
+        validation.number(self.damping, "damping of a material", least=0.0)
         if self.damping and self.stiffness is None:
             raise ArgumentError("damping of a material: only a soft surface has one. Give it a stiffness too.")
 

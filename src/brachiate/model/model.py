@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from brachiate import doors
-from brachiate.doors import Array
+from brachiate import validation
 from brachiate.errors import ArgumentError, ModelError
+from brachiate.model.arrays import Tree
 from brachiate.model.flatten import Placement, flatten
 from brachiate.model.joints import BALL, FLOAT, FREEDOMS, NUMBERS
 from brachiate.model.link import Actuator, Coupling, Link, Loop, Site, check_inertia
-from brachiate.model.rooms import Tree
+from brachiate.validation import Array
 
 Part = TypeVar("Part", Link, Site, Loop, Coupling, Actuator)
 
@@ -64,9 +64,9 @@ class Model:
         self.placements: Mapping[str, Placement]
         self.tree, self.placements = flatten(ordered, self.joints)
         for array in self.tree:
-            doors.frozen(array)
+            validation.frozen(array)
         self.poses: Mapping[str, Array] = MappingProxyType(
-            {pose: doors.frozen(self.configuration(values)) for pose, values in (poses or {}).items()}
+            {pose: validation.frozen(self.configuration(values)) for pose, values in (poses or {}).items()}
         )
 
     def _name_coordinates(self, links: list[Link]) -> None:
@@ -82,7 +82,7 @@ class Model:
                 joints[link.joint_name] = Joined(link.name, slice(nq, nq + joint.nq), slice(nv, nv + joint.nv))
                 coordinates += joint.coordinate_names(link.joint_name)
             nq, nv = nq + joint.nq, nv + joint.nv
-        twice = doors.unique(coordinates)
+        twice = validation.unique(coordinates)
         if twice:
             raise ModelError(f"Two coordinates are named {twice!r}. Give the joints different names.")
         self.nq, self.nv = nq, nv
@@ -93,19 +93,19 @@ class Model:
     def _check_references(self) -> None:
         owner = f"model {self.name!r}"
         for site in self.sites.values():
-            doors.named(self.links, site.link, "link", owner)
+            validation.named(self.links, site.link, "link", owner)
             if site.name in self.links:
                 raise ModelError(f"A site and a link are both named {site.name!r}: a frame is asked for by name, so give one another.")
         frames = dict.fromkeys(("world", *self.links))
         for loop in self.loops:
             for end in (loop.first, loop.second):
-                doors.named(frames, end, "link", owner)
+                validation.named(frames, end, "link", owner)
         for coupling in self.couplings:
             for coordinate in (coupling.coordinate, coupling.of):
                 if coordinate is not None:
-                    doors.named(self.coordinate_index, coordinate, "coordinate", owner)
+                    validation.named(self.coordinate_index, coordinate, "coordinate", owner)
         for actuator in self.actuators.values():
-            doors.named(self.coordinate_index, actuator.coordinate, "coordinate", owner)
+            validation.named(self.coordinate_index, actuator.coordinate, "coordinate", owner)
 
     @cached_property
     def neutral(self) -> Array:
@@ -133,12 +133,12 @@ class Model:
         return self._gather("speed")
 
     def _gather(self, what: str) -> Array:
-        return doors.frozen(np.concatenate([getattr(link.joint, what) for link in self.links.values()] or [np.zeros(0)]))
+        return validation.frozen(np.concatenate([getattr(link.joint, what) for link in self.links.values()] or [np.zeros(0)]))
 
     def configuration(self, values: Mapping[str, Any], base: Array | None = None) -> Array:
         """Return a configuration from values by joint or coordinate name, the rest neutral or as in ``base``."""
-        q = self.neutral.copy() if base is None else doors.numbers(base, (self.nq,), "base")
-        for name, value in doors.table(values, "configuration", "values by joint, such as {'knee': 0.3}").items():
+        q = self.neutral.copy() if base is None else validation.numbers(base, (self.nq,), "base")
+        for name, value in validation.table(values, "configuration", "values by joint, such as {'knee': 0.3}").items():
             place = self.q_slice(name)
             q[place] = self._value(name, value)
         return q
@@ -147,11 +147,11 @@ class Model:
         what = f"value of {name!r}"
         if name in self.joints:
             return self.links[self.joints[name].link].joint.coordinates(value, what)
-        return doors.numbers(value, (1,), what)
+        return validation.numbers(value, (1,), what)
 
     def q_slice(self, name: str) -> slice:
         """Where the numbers of a joint, or of a coordinate that is one number, are in q."""
-        return doors.named(self._slices, name, "joint", f"model {self.name!r}")
+        return validation.named(self._slices, name, "joint", f"model {self.name!r}")
 
     @cached_property
     def _slices(self) -> Mapping[str, slice]:
@@ -178,22 +178,22 @@ class Model:
             pose: Where they are slack: a named pose, or values by joint, the rest zero.
             damping: Of the joints [N·m·s/rad or N·s/m]; by default what it is.
         """
-        stiffness = doors.number(stiffness, "stiffness", least=0.0, most=1e12)
-        rest = doors.named(self.poses, pose, "pose", f"model {self.name!r}") if isinstance(pose, str) else self.configuration(pose)
+        stiffness = validation.number(stiffness, "stiffness", least=0.0, most=1e12)
+        rest = validation.named(self.poses, pose, "pose", f"model {self.name!r}") if isinstance(pose, str) else self.configuration(pose)
         links = []
         for link in self.links.values():
             joint = copy.copy(link.joint)
             if joint.nv and not any(e.kind == FLOAT for e in joint.elements):
                 joint.stiffness, joint.rest = np.full(joint.nv, stiffness), rest[self.joints[link.joint_name].q]
                 if damping is not None:
-                    joint.damping = np.full(joint.nv, doors.number(damping, "damping", least=0.0, most=1e12))
+                    joint.damping = np.full(joint.nv, validation.number(damping, "damping", least=0.0, most=1e12))
             links.append(replace(link, joint=joint))
         return Model(self.name, links, *self._parts()[1:])
 
     def stronger(self, factor: float) -> Model:
         """Return this model with motors that bring so many times as much; infinite: with motors without limits."""
         if not factor >= 0.0:
-            raise ArgumentError(f"factor of strength: expected a number from 0 on, or infinity, got {doors.shown(factor)}.")
+            raise ArgumentError(f"factor of strength: expected a number from 0 on, or infinity, got {validation.shown(factor)}.")
         links = []
         for link in self.links.values():
             joint = copy.copy(link.joint)
@@ -235,7 +235,7 @@ def in_order(links: list[Link]) -> list[Link]:
     table = by_name("link", links)
     for link in links:
         if link.parent is not None:
-            doors.named(table, link.parent, "link", f"this model (parent of {link.name!r})")
+            validation.named(table, link.parent, "link", f"this model (parent of {link.name!r})")
     children: dict[str | None, list[int]] = {}
     for i, link in enumerate(links):
         children.setdefault(link.parent, []).append(i)

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brachiate import doors
-from brachiate.doors import Array
+from brachiate import validation
 from brachiate.errors import ArgumentError
 from brachiate.model.material import Material
+from brachiate.validation import Array
 
 Triangles = NDArray[np.int64]
 
@@ -33,17 +33,17 @@ class Shape:
     material: Material | None = None
 
     def __post_init__(self) -> None:
-        self._set("position", doors.vector(self.position, f"position of a {self.kind}"))
-        self._set("rotation", doors.rotation_matrix(self.rotation, f"rotation of a {self.kind}"))
+        self._set("position", validation.vector(self.position, f"position of a {self.kind}"))
+        self._set("rotation", validation.rotation_matrix(self.rotation, f"rotation of a {self.kind}"))
         if self.material is not None and not isinstance(self.material, Material):
             raise ArgumentError(f"material of a {self.kind}: expected a Material, such as Material(friction=0.5), got {self.material!r}.")
         self._check()
 
     def _set(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, doors.frozen(value) if isinstance(value, np.ndarray) else value)
+        object.__setattr__(self, name, validation.frozen(value) if isinstance(value, np.ndarray) else value)
 
     def _length(self, name: str) -> None:
-        self._set(name, doors.number(getattr(self, name), f"{name} of a {self.kind}", above=0.0))
+        self._set(name, validation.number(getattr(self, name), f"{name} of a {self.kind}", above=0.0))
 
     def _check(self) -> None:
         """Check the shape's own numbers."""
@@ -62,7 +62,7 @@ class Shape:
 
     def surface(self, fineness: int = 12) -> tuple[Array, Triangles]:
         """Vertices and triangles of the surface, in the link's coordinates; round shapes have 2 ``fineness`` pieces around."""
-        vertices, triangles = self._surface(doors.whole(fineness, "fineness", least=2))
+        vertices, triangles = self._surface(validation.whole(fineness, "fineness", least=2))
         return vertices @ self.rotation.T + self.position, triangles
 
     def _surface(self, fineness: int) -> tuple[Array, Triangles]:
@@ -70,7 +70,7 @@ class Shape:
 
     def mass_properties(self, density: float) -> tuple[float, Array, Array]:
         """Mass [kg], centre [m] and inertia about the centre [kg·m²], in the link's coordinates."""
-        mass = doors.number(density, f"density of a {self.kind}", above=0.0) * self.volume()
+        mass = validation.number(density, f"density of a {self.kind}", above=0.0) * self.volume()
         turned = self.rotation @ self.inertia() @ self.rotation.T
         return mass, self.position + self.rotation @ self.centroid(), mass * turned
 
@@ -83,7 +83,7 @@ class Ellipsoid(Shape):
     radii: Array
 
     def _check(self) -> None:
-        self._set("radii", doors.vector(self.radii, "radii of an ellipsoid"))
+        self._set("radii", validation.vector(self.radii, "radii of an ellipsoid"))
         if (self.radii <= 0).any():
             raise ArgumentError(f"radii of an ellipsoid must be more than 0, got {self.radii}.")
 
@@ -136,7 +136,7 @@ class Capsule(Shape):
     @classmethod
     def between(cls, a: ArrayLike, b: ArrayLike, radius: float, **more: Any) -> Capsule:
         """Return the capsule whose spheres are centred at two points."""
-        a, b = doors.vector(a, "end of a capsule"), doors.vector(b, "end of a capsule")
+        a, b = validation.vector(a, "end of a capsule"), validation.vector(b, "end of a capsule")
         length = float(np.linalg.norm(b - a))
         if length < 1e-9:
             raise ArgumentError("The two ends of a capsule are the same point. Use a sphere.")
@@ -192,7 +192,7 @@ class Box(Shape):
     size: Array
 
     def _check(self) -> None:
-        self._set("size", doors.vector(self.size, "size of a box"))
+        self._set("size", validation.vector(self.size, "size of a box"))
         if (self.size <= 0).any():
             raise ArgumentError(f"size of a box must be more than 0, got {self.size}.")
 
@@ -220,11 +220,11 @@ class Mesh(Shape):
     def _check(self) -> None:
         vertices = _points(self.vertices, self.kind)
         what = f"triangles of a {self.kind}"
-        triangles = doors.reals(self.triangles, what, "rows of 3 vertex numbers")
+        triangles = validation.reals(self.triangles, what, "rows of 3 vertex numbers")
         if triangles.ndim != 2 or triangles.shape[1:] != (3,) or not len(triangles):
             raise ArgumentError(f"{what}: expected rows of 3 vertex numbers, got shape {triangles.shape}.")
         if not (triangles == np.floor(triangles)).all():
-            raise ArgumentError(f"{what}: vertex numbers must be whole, got {doors.shown(self.triangles)}.")
+            raise ArgumentError(f"{what}: vertex numbers must be whole, got {validation.shown(self.triangles)}.")
         if triangles.min() < 0 or triangles.max() >= len(vertices):
             raise ArgumentError(f"{what}: vertex numbers must be between 0 and {len(vertices) - 1}.")
         self._set("vertices", vertices)
@@ -332,14 +332,14 @@ class HeightField(Shape):
 
     def _check(self) -> None:
         expected = "at least 2 rows of at least 2 finite numbers"
-        heights = doors.reals(self.heights, "heights of a height field", expected)
+        heights = validation.reals(self.heights, "heights of a height field", expected)
         if heights.ndim != 2 or min(heights.shape) < 2:
             raise ArgumentError(f"heights of a height field: expected {expected}, got shape {heights.shape}.")
         if not np.isfinite(heights).all():
             raise ArgumentError(f"heights of a height field: expected {expected}, got {heights[~np.isfinite(heights)][0]} among them.")
-        spacing = doors.each(self.spacing, (2,), "spacing of a height field", "one number or two, along x and y")
+        spacing = validation.each(self.spacing, (2,), "spacing of a height field", "one number or two, along x and y")
         for value in spacing:
-            doors.number(value, "spacing of a height field", above=0.0)
+            validation.number(value, "spacing of a height field", above=0.0)
         self._set("heights", np.ascontiguousarray(heights))
         self._set("spacing", spacing)
 
@@ -359,7 +359,7 @@ class HeightField(Shape):
 
 def frame_along(direction: ArrayLike) -> Array:
     """Return a rotation whose z axis is along a unit direction."""
-    z = doors.axis(direction, "direction")
+    z = validation.axis(direction, "direction")
     x = np.cross((0.0, 1.0, 0.0), z) if abs(z[1]) < 0.9 else np.cross(z, (0.0, 0.0, 1.0))
     x /= np.linalg.norm(x)
     return np.stack([x, np.cross(z, x), z], axis=1)
@@ -368,11 +368,11 @@ def frame_along(direction: ArrayLike) -> Array:
 def _points(value: ArrayLike, kind: str) -> Array:
     """Return the vertices of a solid."""
     what, expected = f"vertices of a {kind}", "at least 4 rows of 3 finite numbers"
-    points = doors.reals(value, what, expected)
+    points = validation.reals(value, what, expected)
     if points.ndim != 2 or points.shape[1:] != (3,) or len(points) < 4:
         raise ArgumentError(f"{what}: expected {expected}, got shape {points.shape}.")
     if not np.isfinite(points).all():
-        raise ArgumentError(f"{what}: expected {expected}, got {doors.shown(points[~np.isfinite(points).all(axis=1)][0])}.")
+        raise ArgumentError(f"{what}: expected {expected}, got {validation.shown(points[~np.isfinite(points).all(axis=1)][0])}.")
     return points
 
 

@@ -8,16 +8,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate import doors
-from brachiate.clip import turns
-from brachiate.doors import Array
+from brachiate import rotations, validation
 from brachiate.errors import MotionError
 from brachiate.kinematics import link_poses, update_poses
 from brachiate.model.data import Data
 from brachiate.model.joints import Free, Revolute, Spherical
 from brachiate.model.model import Model
-from brachiate.motion.course import Course
 from brachiate.motion.motion import Motion
+from brachiate.motion.spline import Course
+from brachiate.validation import Array
 
 MOST_FRAMES = 10_000_000
 ALIKE = 0.02  # [m] to which left and right of a figure must be mirror images
@@ -32,7 +31,7 @@ def resampled(motion: Motion, rate: float, cutoff: float | None = None) -> Motio
         rate: Frames a second.
         cutoff: Frequency [Hz] above which it is taken for noise; None keeps it all.
     """
-    rate = doors.number(rate, "rate", above=0.0)
+    rate = validation.number(rate, "rate", above=0.0)
     count = round(motion.duration * rate) + 1
     if count > MOST_FRAMES:
         raise MotionError(f"{count} frames are more than a motion may have ({MOST_FRAMES}). Choose a lower rate than {rate:g}.")
@@ -51,7 +50,7 @@ def warped(motion: Motion, old: ArrayLike, new: ArrayLike) -> Motion:
     """
     from scipy.interpolate import PchipInterpolator  # noqa: PLC0415
 
-    old, new = (doors.reals(x, name, "times in seconds").ravel() for x, name in ((old, "old"), (new, "new")))
+    old, new = (validation.reals(x, name, "times in seconds").ravel() for x, name in ((old, "old"), (new, "new")))
     if len(old) != len(new) or len(old) < 2 or (np.diff(old) <= 0).any() or (np.diff(new) <= 0).any():
         raise MotionError("Old and new times must be as many, two at least, and grow.")
     back = PchipInterpolator(new, old)
@@ -70,8 +69,8 @@ def root_of(model: Model) -> slice:
 
 def heading(q: Array) -> Array:
     """The direction [rad, from x to y] in which roots (..., 4) look that look along x at rest."""
-    ahead = turns.turned(q, np.array((1.0, 0.0, 0.0)))
-    aside = turns.turned(q, np.array((0.0, 1.0, 0.0)))
+    ahead = rotations.turned(q, np.array((1.0, 0.0, 0.0)))
+    aside = rotations.turned(q, np.array((0.0, 1.0, 0.0)))
     # Who lies on the face or the back looks along x hardly at all: then the left side says it.
     upright = np.hypot(ahead[..., 0], ahead[..., 1]) > 0.5
     return np.where(upright, np.arctan2(ahead[..., 1], ahead[..., 0]), np.arctan2(-aside[..., 0], aside[..., 1]))
@@ -79,27 +78,27 @@ def heading(q: Array) -> Array:
 
 def moved(motion: Motion, by: ArrayLike = (0.0, 0.0), turned: float = 0.0, about: ArrayLike = (0.0, 0.0)) -> Motion:
     """The same elsewhere: turned about an upright line [rad], then moved along the ground [m]."""
-    by, about = (doors.numbers(x, (2,), name) for x, name in ((by, "by"), (about, "about")))
+    by, about = (validation.numbers(x, (2,), name) for x, name in ((by, "by"), (about, "about")))
     root = root_of(motion.figure)
     q = motion.q.copy()
-    q[:, root] = _moved(q[:, root], by, doors.number(turned, "turned"), about)
+    q[:, root] = _moved(q[:, root], by, validation.number(turned, "turned"), about)
     return _new(motion, motion.times, q)
 
 
 def _moved(root: Array, by: Array, angle: float, about: Array) -> Array:
-    spin = turns.about(2, np.array(angle))
+    spin = rotations.about(2, np.array(angle))
     out = root.copy()
     center = np.array((*about, 0.0))
-    out[..., :3] = turns.turned(spin, root[..., :3] - center) + center + np.array((*by, 0.0))
-    out[..., 3:] = turns.product(np.broadcast_to(spin, root[..., 3:].shape), root[..., 3:])
+    out[..., :3] = rotations.turned(spin, root[..., :3] - center) + center + np.array((*by, 0.0))
+    out[..., 3:] = rotations.product(np.broadcast_to(spin, root[..., 3:].shape), root[..., 3:])
     return out
 
 
 def aligned(motion: Motion, place: ArrayLike = (0.0, 0.0), looking: float = 0.0, frame: int = 0) -> Motion:
     """The same such that at one frame the root is over a place of the ground and looks in a direction [rad, from x to y]."""
-    place = doors.numbers(place, (2,), "place")
+    place = validation.numbers(place, (2,), "place")
     root = motion.q[frame, root_of(motion.figure)]
-    turn = doors.number(looking, "looking") - float(heading(root[3:]))
+    turn = validation.number(looking, "looking") - float(heading(root[3:]))
     return moved(motion, place - root[:2], turn, root[:2])
 
 
@@ -113,7 +112,7 @@ def joined(motions: Sequence[Motion], blend: float = 0.2, *, align: bool = True)
     """
     if not motions:
         raise MotionError("Nothing to join: give one motion at least.")
-    blend = doors.number(blend, "blend", least=0.0)
+    blend = validation.number(blend, "blend", least=0.0)
     whole = motions[0]
     for nxt in motions[1:]:
         whole = _join(whole, nxt, blend, align)
@@ -150,8 +149,8 @@ def blended(model: Model, one: Array, other: Array, part: Array) -> Array:
     """Configurations (f, nq) between two: that part of the way, along great circles for rotations."""
     out = one + part[:, None] * (other - one)
     for place in _rotations(model):
-        turn = turns.to_vector(turns.product(turns.inverse(one[:, place]), other[:, place]))
-        out[:, place] = turns.product(one[:, place], turns.from_vector(part[:, None] * turn))
+        turn = rotations.to_vector(rotations.product(rotations.inverse(one[:, place]), other[:, place]))
+        out[:, place] = rotations.product(one[:, place], rotations.from_vector(part[:, None] * turn))
     return out
 
 
@@ -163,8 +162,8 @@ def looped(motion: Motion, times: int, blend: float = 0.1) -> Motion:
         times: How often.
         blend: What is left between the last posture and the first one is made up for over this time before the end [s].
     """
-    times = doors.whole(times, "times", least=1)
-    blend = doors.number(blend, "blend", above=0.0)
+    times = validation.whole(times, "times", least=1)
+    blend = validation.number(blend, "blend", above=0.0)
     model, root = motion.figure, root_of(motion.figure)
     if len(motion) < 2 or times * len(motion) > MOST_FRAMES:
         raise MotionError(f"A cycle needs two frames at least, and all together {MOST_FRAMES} at most.")
@@ -189,8 +188,8 @@ def _corrected(model: Model, q: Array, goal: Array, part: Array) -> Array:
     """Configurations (f, nq) with that part of what is missing from the last one to the goal."""
     out = q + part[:, None] * (goal - q[-1])
     for place in _rotations(model):
-        missing = turns.to_vector(turns.product(turns.inverse(q[-1, place]), goal[place]))
-        out[:, place] = turns.product(q[:, place], turns.from_vector(part[:, None] * missing))
+        missing = rotations.to_vector(rotations.product(rotations.inverse(q[-1, place]), goal[place]))
+        out[:, place] = rotations.product(q[:, place], rotations.from_vector(part[:, None] * missing))
     return out
 
 

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from brachiate import doors
-from brachiate.clip import turns
-from brachiate.clip.clip import Clip, Guess, take_frames
-from brachiate.clip.rooted import rooted
-from brachiate.doors import Array
+from brachiate import rotations, validation
+from brachiate.assumptions import Guess
+from brachiate.clip.clip import Clip, take_frames
+from brachiate.clip.reroot import rooted
 from brachiate.errors import ArgumentError, MotionError
 from brachiate.figures.skeletal import grow
 from brachiate.model.joints import Revolute, Spherical
 from brachiate.model.model import Model
-from brachiate.motion.labels import Labels
+from brachiate.motion.contact_labels import Labels
+from brachiate.validation import Array
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,10 @@ class Motion:
     def __post_init__(self) -> None:
         _check_finite(self)
         take_frames(self, {"q": (len(self.times), self.figure.nq)})
-        forces = {part: doors.frozen(doors.numbers(x, (len(self.times), 6), f"forces of {part}").copy()) for part, x in self.forces.items()}
+        forces = {
+            part: validation.frozen(validation.numbers(x, (len(self.times), 6), f"forces of {part}").copy())
+            for part, x in self.forces.items()
+        }
         object.__setattr__(self, "forces", MappingProxyType(forces))
 
     def __len__(self) -> int:
@@ -110,9 +113,9 @@ def motion_of(
             continue
         place = grown.model.joints[link.joint_name].q
         if j == 0:
-            q[:, place] = np.concatenate((clip.places[:, 0], turns.steady(clip.turns[:, 0])), axis=1)
+            q[:, place] = np.concatenate((clip.places[:, 0], rotations.steady(clip.turns[:, 0])), axis=1)
         elif isinstance(link.joint, Spherical):
-            q[:, place] = turns.steady(clip.turns[:, j])
+            q[:, place] = rotations.steady(clip.turns[:, j])
         elif isinstance(link.joint, Revolute):
             q[:, place] = _angles(clip.turns[:, j], link.joint.elements[0].axis)[:, None]
     return Motion(grown.model, clip.times, q, clip.name, (*clip.guesses, *grown.guesses), clip, grown.links, captured=True)
@@ -139,7 +142,7 @@ def clip_of(motion: Motion) -> Clip:
         elif isinstance(link.joint, Spherical):
             q[:, j] = values
         elif isinstance(link.joint, Revolute):
-            was = turns.from_vector(_angles(clip.turns[:, j], link.joint.elements[0].axis)[:, None] * link.joint.elements[0].axis)
-            beyond = turns.product(turns.inverse(was), clip.turns[:, j])
-            q[:, j] = turns.product(turns.from_vector(values * link.joint.elements[0].axis), beyond)
+            was = rotations.from_vector(_angles(clip.turns[:, j], link.joint.elements[0].axis)[:, None] * link.joint.elements[0].axis)
+            beyond = rotations.product(rotations.inverse(was), clip.turns[:, j])
+            q[:, j] = rotations.product(rotations.from_vector(values * link.joint.elements[0].axis), beyond)
     return replace(clip, turns=q, places=places, times=motion.times)

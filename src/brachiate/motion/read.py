@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from brachiate.clip.clip import Guess
+from brachiate.assumptions import Guess
 from brachiate.errors import MotionError, MotionFileError
 from brachiate.figures.gait import gait23
 from brachiate.figures.skeletal import LEAN
@@ -18,10 +18,10 @@ from brachiate.io.clips import is_amass, read_clip
 from brachiate.io.motion_text import read_bytes
 from brachiate.io.opensim import Table, forces_of, read_table
 from brachiate.model.model import Model
-from brachiate.motion.files import load_motion, read_csv
-from brachiate.motion.gait import gait_motion, is_gait
+from brachiate.motion.archive import load_motion, read_csv
 from brachiate.motion.motion import Motion, motion_of
-from brachiate.motion.tables import read_motion_table
+from brachiate.motion.opensim_gait import gait_motion, is_gait
+from brachiate.motion.opensim_tables import read_motion_table
 
 GAIT, STATURE = "gait23", 1.75  # [m]
 TABLES, MARKERS = (".mot", ".sto"), (".trc", ".c3d")

@@ -13,12 +13,12 @@ from brachiate.clip.resample import resampled_clip
 from brachiate.errors import ArgumentError, MotionError
 from brachiate.io.bvh import write_bvh
 from brachiate.io.gltf import write_gltf
-from brachiate.motion.bones import clip_of_links, shapes_of_joints, shapes_of_links
+from brachiate.motion.archive import save_motion, write_csv
 from brachiate.motion.edit import resampled
-from brachiate.motion.files import save_motion, write_csv
+from brachiate.motion.link_skeleton import clip_of_links, shapes_of_joints, shapes_of_links
 from brachiate.motion.motion import Motion, clip_of
-from brachiate.motion.tables import write_motion_table
-from brachiate.motion.tracker import write_tracker
+from brachiate.motion.opensim_tables import write_motion_table
+from brachiate.motion.tracker_export import write_tracker
 
 
 def write_motion(motion: Motion, path: str | PathLike[str], *, rate: float | None = None, **options: Any) -> Path:

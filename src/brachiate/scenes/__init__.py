@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from brachiate import doors
+from brachiate import validation
 from brachiate.errors import UnknownName
 from brachiate.scenes.arm import filter_arm
 from brachiate.scenes.blocks import box_slope, dominoes, rocking_block, stack
@@ -44,7 +44,7 @@ SCENES: Mapping[str, Callable[..., Scene]] = MappingProxyType({
 
 def make(name: str, **parameters: Any) -> Scene:
     """Return a scene by name, with other parameters than its own if wanted: ``make("highbar", release=0.8)``."""
-    function = doors.named(SCENES, name, "scene", "this package")
+    function = validation.named(SCENES, name, "scene", "this package")
     known = inspect.signature(function).parameters
     for parameter in parameters:
         if parameter not in known:

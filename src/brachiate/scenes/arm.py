@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from brachiate import doors
-from brachiate.doors import Array
+from brachiate import validation
 from brachiate.figures.chains import arm2
 from brachiate.filter.paper.arm import JOINTS, reference_at
 from brachiate.filter.paper.filter import PaperFilter
@@ -20,6 +19,7 @@ from brachiate.show.plots import COLORS, plain, pyplot, save
 from brachiate.show.surface import PAPER, Triangles, joined, lit, parts_of
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.simulation import Simulation
+from brachiate.validation import Array
 from brachiate.world.world import World
 
 ABOUT = """\
@@ -45,7 +45,7 @@ class Arm(Scene):
 
     def run(self, seconds: float | None = None) -> Recording:
         """Filter for some seconds."""
-        seconds = self.seconds if seconds is None else doors.number(seconds, "seconds", above=0.0, most=1e6)
+        seconds = self.seconds if seconds is None else validation.number(seconds, "seconds", above=0.0, most=1e6)
         world, dt, start = self.world, self.simulation.dt, self.world.time
         rows = [(world.q.copy(), world.v.copy(), np.zeros(world.model.nv))]
         for _ in range(max(1, round(seconds / dt))):
@@ -67,7 +67,7 @@ def filter_arm(seconds: float = 4.0, dt: float = 0.002) -> Scene:
         seconds: How long it is worth watching [s].
         dt: Length of a step [s].
     """
-    return Arm(seconds, doors.number(dt, "dt", above=0.0, most=0.1))
+    return Arm(seconds, validation.number(dt, "dt", above=0.0, most=0.1))
 
 
 def _draw(run: Recording, angles: dict[str, Array], path: str | Path) -> None:

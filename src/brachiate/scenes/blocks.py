@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from brachiate import doors, figures
+from brachiate import figures, validation
 from brachiate.figures.poses import about
 from brachiate.model.material import Material
 from brachiate.scenes.bodies import about_y
@@ -46,7 +46,7 @@ def dominoes(
         friction: Of everything.
         dt: Length of a step [s].
     """
-    count = doors.whole(count, "number of dominoes", least=1)
+    count = validation.whole(count, "number of dominoes", least=1)
     world = World()
     world.add(figures.ground(), name="floor")
     thick, _, height = DOMINO
@@ -118,7 +118,7 @@ def stack(count: int = 12, ratio: float = 100.0, seconds: float = 2.0, friction:
         friction: Of everything.
         dt: Length of a step [s].
     """
-    count = doors.whole(count, "number of boxes", least=1)
+    count = validation.whole(count, "number of boxes", least=1)
     size = np.array((0.30, 0.30, 0.15))
     world = World()
     world.add(figures.ground(), name="floor")

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate import doors
-from brachiate.doors import Array
+from brachiate import validation
 from brachiate.figures.looks import SHIRT, Color
 from brachiate.figures.poses import about
 from brachiate.model.model import Model
+from brachiate.validation import Array
 from brachiate.world.figure import Figure
 from brachiate.world.world import World
 
@@ -32,7 +32,7 @@ def dressed(model: Model, shirt: Color) -> Model:
 
 def about_y(degrees: float) -> Array:
     """Rotation matrix of a turn about y, which takes what hangs to -x."""
-    return doors.rotation_matrix(about((0, 1, 0), degrees), "turn")
+    return validation.rotation_matrix(about((0, 1, 0), degrees), "turn")
 
 
 def put(world: World, figure: Figure, points: Sequence[str], target: ArrayLike, rotation: ArrayLike, at: ArrayLike = (0, 0, 0)) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from brachiate import figures
-from brachiate.doors import Array
 from brachiate.figures.looks import SHIRT, Color
 from brachiate.figures.poses import about, both
 from brachiate.model.joints import Cylindrical, Revolute, Spherical
@@ -13,7 +12,8 @@ from brachiate.scenes.bodies import RED, SIDES, about_y, dressed, put
 from brachiate.scenes.scene import Scene
 from brachiate.show.draw import Look, View
 from brachiate.simulate.simulation import Simulation
-from brachiate.world.bonds import Connection
+from brachiate.validation import Array
+from brachiate.world.connections import Connection
 from brachiate.world.world import World
 
 ABOUT = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from brachiate import doors, figures
+from brachiate import figures, validation
 from brachiate.figures.poses import both
 from brachiate.scenes.bodies import SIDES, put, turning
 from brachiate.scenes.scene import Scene
@@ -67,7 +67,7 @@ def stairs_tumble(
         friction: Of everything.
         dt: Length of a step [s].
     """
-    steps = doors.whole(steps, "number of steps", least=1)
+    steps = validation.whole(steps, "number of steps", least=1)
     rise, tread = 0.17, 0.26
     world = World()
     world.add(figures.ground(), name="floor")

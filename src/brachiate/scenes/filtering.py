@@ -11,25 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from brachiate import doors, moves
-from brachiate.clip import turns
-from brachiate.doors import Array
-from brachiate.filter.clean import clean
-from brachiate.filter.filter import FIGURE, Clip, world_of
-from brachiate.filter.filtered import Filtered
-from brachiate.filter.paper.clips import PaperFiltered, filter_clip
-from brachiate.filter.pushes import Shove
-from brachiate.filter.reference import Reference
-from brachiate.filter.strips import DOTS, INK, ORIGINAL, RESULT, draw_strips
+from brachiate import procedural, rotations, validation
+from brachiate.filter.offline import FIGURE, Clip, world_of
+from brachiate.filter.paper.run_clip import PaperFiltered, filter_clip
+from brachiate.filter.reference.preprocess import clean
+from brachiate.filter.reference.reference import Reference
+from brachiate.filter.results.pose_strips import DOTS, INK, ORIGINAL, RESULT, draw_strips
+from brachiate.filter.results.result import Filtered
+from brachiate.filter.tracking.disturbances import Shove
+from brachiate.kinematics_batch import Many
 from brachiate.motion.edit import joined, moved
-from brachiate.motion.ground import Ground, Steps
 from brachiate.motion.motion import Motion, motion_of
+from brachiate.motion.terrain import Ground, Steps
 from brachiate.scenes.scene import Scene
 from brachiate.show.page import View
 from brachiate.show.plots import COLORS, plain, pyplot, save
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.simulation import Simulation
-from brachiate.transfer.many import Many
+from brachiate.validation import Array
 
 PUBLISHED = "as published"
 SIDE = View(around=-82.0, above=8.0)
@@ -70,7 +69,7 @@ class Filtering(Scene):
         seconds: How long.
         pushes: Forces from outside.
         names: Of the rows of its picture.
-        shown: How its picture is drawn, in words of :func:`brachiate.filter.strips.draw_strips`.
+        shown: How its picture is drawn, in words of :func:`brachiate.filter.results.pose_strips.draw_strips`.
     """
 
     def __init__(
@@ -134,7 +133,7 @@ def filter_walk(seconds: float = 6.0, speed: float = 1.3, dt: float = 0.002) -> 
         speed: Of the walk [m/s].
         dt: Length of a step [s].
     """
-    reference = clean(motion_of(moves.make("walk", seconds=seconds, speed=speed)), dt=dt)
+    reference = clean(motion_of(procedural.make("walk", seconds=seconds, speed=speed)), dt=dt)
     return Walking("filter-walk", "A walk, filtered", WALK, reference, _length(reference))
 
 
@@ -146,7 +145,7 @@ def filter_kick(seconds: float = 2.4, high: float = 0.9, dt: float = 0.002) -> S
         high: Of the ankle at the farthest [m].
         dt: Length of a step [s].
     """
-    reference = clean(motion_of(moves.make("kick", high=high)), dt=dt)
+    reference = clean(motion_of(procedural.make("kick", high=high)), dt=dt)
     return Filtering("filter-kick", "A kick, filtered", KICK, reference, seconds)
 
 
@@ -158,8 +157,8 @@ def filter_slope(seconds: float = 4.0, slope: float = -10.0, dt: float = 0.002) 
         slope: By how much it rises [deg].
         dt: Length of a step [s].
     """
-    level = clean(motion_of(moves.make("walk", seconds=seconds)), dt=dt)
-    reference = clean(level.original, contacts=level.labels, onto=f"slope:{doors.number(slope, 'slope')}", dt=dt)
+    level = clean(motion_of(procedural.make("walk", seconds=seconds)), dt=dt)
+    reference = clean(level.original, contacts=level.labels, onto=f"slope:{validation.number(slope, 'slope')}", dt=dt)
     shown = {"in_place": True, "poses": 7, "view": SIDE, "weight": 0.5, "names": (PUBLISHED, RESULT)}
     return Filtering("filter-slope", "A walk down a slope, filtered", SLOPE, reference, _length(reference), **shown)
 
@@ -174,7 +173,7 @@ def filter_steps(seconds: float = 4.0, rise: float = 0.12, tread: float = 0.4, c
         count: How many.
         dt: Length of a step of the simulation [s].
     """
-    level = clean(motion_of(moves.make("walk", seconds=seconds)), dt=dt)
+    level = clean(motion_of(procedural.make("walk", seconds=seconds)), dt=dt)
     reference = clean(level.original, contacts=level.labels, onto=Ground(0.0, steps=Steps(rise, tread, count)), dt=dt)
     shown = {"poses": 9, "view": SIDE, "weight": 0.5, "names": (ORIGINAL, RESULT)}
     return Filtering("filter-steps", "A walk up steps, filtered", STEPS, reference, _length(reference), **shown)
@@ -190,7 +189,7 @@ def filter_turn(seconds: float = 5.0, angle: float = 30.0, cut: float = 2.47, bl
         blend: How long one is blended into the other [s].
         dt: Length of a step [s].
     """
-    walk = motion_of(moves.make("walk", seconds=seconds))
+    walk = motion_of(procedural.make("walk", seconds=seconds))
     reference = clean(with_a_turn(walk, angle, cut, blend), dt=dt)
     shown = {"in_place": True, "poses": 8, "view": View(around=-75.0, above=26.0)}
     return Filtering("filter-turn", "Two walks, joined and filtered", TURN, reference, _length(reference), **shown)
@@ -198,11 +197,11 @@ def filter_turn(seconds: float = 5.0, angle: float = 30.0, cut: float = 2.47, bl
 
 def with_a_turn(walk: Motion, angle: float, cut: float, blend: float) -> Motion:
     """A walk whose second half is turned about an upright line through the pelvis [deg], and blended with the first [s]."""
-    half, rate = 0.5 * doors.number(blend, "blend", above=0.0), (len(walk) - 1) / walk.duration
-    cut = doors.number(cut, "cut", least=walk.times[0] + half, most=walk.times[-1] - half)
+    half, rate = 0.5 * validation.number(blend, "blend", above=0.0), (len(walk) - 1) / walk.duration
+    cut = validation.number(cut, "cut", least=walk.times[0] + half, most=walk.times[-1] - half)
     first, last = (round((cut + side * half - walk.times[0]) * rate) for side in (-1, 1))
     middle = walk.q[(first + last) // 2, :2]
-    then = moved(walk.frames(slice(first, None)), turned=np.radians(doors.number(angle, "angle")), about=middle)
+    then = moved(walk.frames(slice(first, None)), turned=np.radians(validation.number(angle, "angle")), about=middle)
     return joined([walk.frames(slice(0, last + 1)), then], (last - first) / rate, align=False)
 
 
@@ -226,11 +225,11 @@ def filter_push(
         lasting: For how long, each time [s].
         dt: Length of a step [s].
     """
-    stands = motion_of(moves.make("squat"))
-    times = np.arange(round(doors.number(seconds, "seconds", above=0.1, most=60.0) * RATE) + 1) / RATE
+    stands = motion_of(procedural.make("squat"))
+    times = np.arange(round(validation.number(seconds, "seconds", above=0.1, most=60.0) * RATE) + 1) / RATE
     reference = clean(Motion(stands.figure, times, np.repeat(stands.q[:1], len(times), axis=0), "stand"), dt=dt)
-    shoves = [Shove("spine2", (doors.number(push, "push"), 0.0, 0.0), at, lasting)]
-    shoves.append(Shove("spine2", (-doors.number(back, "back"), 0.0, 0.0), then, lasting))
+    shoves = [Shove("spine2", (validation.number(push, "push"), 0.0, 0.0), at, lasting)]
+    shoves.append(Shove("spine2", (-validation.number(back, "back"), 0.0, 0.0), then, lasting))
     shown = {"poses": 10, "home": reference.original, "view": SIDE, "weight": 1.2, "names": (PUBLISHED, RESULT)}
     return Filtering("filter-push", "Standing by the filter, and pushed", PUSH, reference, _length(reference), shoves, **shown)
 
@@ -272,5 +271,5 @@ def _draw_angles(postures: Array, rows: Mapping[str, Motion], path: str | Path) 
 
 def _turned(motion: Motion) -> tuple[Array, Array, Array]:
     """How the root rolls, pitches and is turned [rad]."""
-    R = turns.matrix(motion.q[:, 3:7])
+    R = rotations.matrix(motion.q[:, 3:7])
     return np.arctan2(R[:, 2, 1], R[:, 2, 2]), -np.arcsin(np.clip(R[:, 2, 0], -1, 1)), np.arctan2(R[:, 1, 0], R[:, 0, 0])

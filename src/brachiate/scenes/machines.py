@@ -8,11 +8,11 @@ from itertools import pairwise
 import numpy as np
 
 from brachiate import figures
-from brachiate.doors import Array, rotation_matrix
 from brachiate.figures.poses import about, product
 from brachiate.scenes.scene import Scene
 from brachiate.show.draw import Look, View
 from brachiate.simulate.simulation import Simulation
+from brachiate.validation import Array, rotation_matrix
 from brachiate.world.world import World
 
 STEWART = """\

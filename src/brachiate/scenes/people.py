@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from brachiate import doors, figures
+from brachiate import figures, validation
 from brachiate.figures.looks import SHIRT
 from brachiate.figures.poses import both
 from brachiate.model.joints import Revolute, Spherical
@@ -47,7 +47,7 @@ def chain_of_people(
         dt: Length of a step [s].
         integrator: As in :class:`~brachiate.Simulation`.
     """
-    n = doors.whole(doors.number(n, "number of people", least=2, most=50), "number of people", least=2)
+    n = validation.whole(validation.number(n, "number of people", least=2, most=50), "number of people", least=2)
     world = World()
     world.add(figures.bar(height=1.5 + REACH * n, length=1.6, radius=0.02), name="bar")
     above, rod = np.array(world.position("bar/rod")), world.position("bar/rod")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from brachiate import doors
+from brachiate import validation
 from brachiate.figures.things import ROPE, STEEL, WOOD
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Spherical
@@ -23,10 +23,10 @@ def trapeze(height: float = 3.0, rope: float = 1.4, width: float = 0.8, mass: fl
         width: Between the ropes [m].
         mass: Of the bar [kg]; the ropes have a quarter of it each.
     """
-    height = doors.number(height, "height of the beam", above=0.0)
-    rope = doors.number(rope, "length of the ropes", above=0.0, most=height)
-    half = doors.number(width, "width of the trapeze", above=0.0) / 2
-    mass = doors.number(mass, "mass of the bar", above=0.0)
+    height = validation.number(height, "height of the beam", above=0.0)
+    rope = validation.number(rope, "length of the ropes", above=0.0, most=height)
+    half = validation.number(width, "width of the trapeze", above=0.0) / 2
+    mass = validation.number(mass, "mass of the bar", above=0.0)
     b = ModelBuilder("trapeze")
     beam = Cylinder(radius=0.03, length=2 * half + 0.3, rotation=frame_along("y"), color=WOOD)
     b.link("beam", at=(0, 0, height), shapes=beam)

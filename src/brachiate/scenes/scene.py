@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from brachiate import doors
-from brachiate.doors import Array
+from brachiate import validation
 from brachiate.show.draw import Look
-from brachiate.simulate.forces import Forces
+from brachiate.simulate.constraint_forces import Forces
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.simulation import Simulation
-from brachiate.world.bonds import Bond, Connection, Report
-from brachiate.world.history import ContactHistory
+from brachiate.validation import Array
+from brachiate.world.connections import Bond, Connection, Report
+from brachiate.world.contact_history import ContactHistory
 from brachiate.world.world import World
 
 _LOOKS = 100  # how often in a run the loops are looked at, at least
@@ -51,7 +51,7 @@ class Scene:
 
     def __post_init__(self) -> None:
         self.about = " ".join(self.about.split())
-        self.seconds = doors.number(self.seconds, "seconds", above=0.0, most=1e6)
+        self.seconds = validation.number(self.seconds, "seconds", above=0.0, most=1e6)
 
     def connect(self, link: str, to: str, *joint: Any, **how: Any) -> Connection:
         """Connect as :meth:`World.connect` does, and note what that did."""
@@ -73,7 +73,7 @@ class Scene:
 
     def run(self, seconds: float | None = None) -> Recording:
         """Run for some seconds, by default as long as the scene is worth watching; look at its loops on the way."""
-        seconds = self.seconds if seconds is None else doors.number(seconds, "seconds", above=0.0, most=1e6)
+        seconds = self.seconds if seconds is None else validation.number(seconds, "seconds", above=0.0, most=1e6)
         dt = self.simulation.dt
         stretch = dt * max(1, int(seconds / dt / _LOOKS))
         end, parts = self.world.time + seconds, []

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate import doors
-from brachiate.doors import Array
+from brachiate import validation
 from brachiate.figures.things import WOOD
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Free
 from brachiate.model.material import Material
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Hull, Shape
+from brachiate.validation import Array
 
 Color = tuple[float, float, float, float]
 
@@ -34,7 +34,7 @@ def mixed(one: Color, other: Color, part: float) -> Color:
 def block(size: ArrayLike, mass: float, color: Color, material: Material | None = None) -> Model:
     """Free block, its link ``block`` in its middle: edge lengths [m] and mass [kg]."""
     b = ModelBuilder("block")
-    shape = Box(size=doors.vector(size, "size of the block"), color=color, material=material)
+    shape = Box(size=validation.vector(size, "size of the block"), color=color, material=material)
     b.link("block", joint=Free(effort=0.0), joint_name="root", mass=mass, shapes=shape)
     return b.build()
 

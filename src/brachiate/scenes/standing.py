@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from brachiate import figures
-from brachiate.doors import Array
 from brachiate.scenes.bodies import SIDES
 from brachiate.scenes.scene import Scene
 from brachiate.show.draw import Look, View
 from brachiate.simulate.simulation import Simulation
+from brachiate.validation import Array
 from brachiate.world.world import World
 
 ABOUT = """\

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate import doors
-from brachiate.doors import Array
+from brachiate import validation
 from brachiate.errors import ArgumentError
 from brachiate.model.data import Data
 from brachiate.model.model import Model
@@ -22,6 +21,7 @@ from brachiate.show.marks import INK, LONGEST, Marks, arrow, drawn
 from brachiate.show.page import Floor, Page, View
 from brachiate.show.plots import pyplot, save
 from brachiate.show.surface import PAPER, Triangles, joined, lit, parts_of
+from brachiate.validation import Array
 
 _INK = (0.35, 0.37, 0.40)
 _FEW = 3  # panels are not larger than if there were so many in a row
@@ -72,8 +72,8 @@ def picture(
     frames = list(frames)
     if not frames:
         raise ArgumentError("frames: expected at least one (data, q), got none.")
-    first = doors.number(palest, "palest", least=0.0, most=1.0)
-    width = doors.number(width, "width", above=0.0)
+    first = validation.number(palest, "palest", least=0.0, most=1.0)
+    width = validation.number(width, "width", above=0.0)
     look = Look(view or View(), columns=1, ground=ground, width=width, tallest=width, pixels_per_inch=pixels_per_inch)
     parts = {model: parts_of(model) for model in {data.model for data, _ in frames}}
     if not any(parts.values()):
@@ -123,7 +123,7 @@ def _at(data: Data, q: ArrayLike) -> Data:
 
 def _rows(time: Array, look: Look, times: ArrayLike | None) -> list[int]:
     """States nearest to some moments."""
-    given = look.times if times is None else np.atleast_1d(doors.reals(times, "times", "moments [s]"))
+    given = look.times if times is None else np.atleast_1d(validation.reals(times, "times", "moments [s]"))
     wanted = np.asarray(given if len(given) else np.linspace(time[0], time[-1], look.columns), float)
     slack = 1e-6 + 0.51 * float(np.diff(time).max(initial=0.0))
     wanted = wanted[(wanted >= time[0] - slack) & (wanted <= time[-1] + slack)]
@@ -179,7 +179,7 @@ def _scale(over: Sequence[Marks], look: Look) -> float:
     """Metres that an arrow has for a newton: by the weight of everything, or, if there is none, by the largest force."""
     weight = max([marks.weight for marks in over], default=0.0)
     most = max([float(np.linalg.norm(marks.force, axis=1).max(initial=0.0)) for marks in over], default=0.0)
-    return doors.number(look.weight_length, "weight_length", above=0.0) / (weight or most or 1.0)
+    return validation.number(look.weight_length, "weight_length", above=0.0) / (weight or most or 1.0)
 
 
 def _tell_scale(figure: Any, look: Look, scale: float, longest: float) -> None:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.doors import Array
 from brachiate.show.page import Flat, Page
 from brachiate.show.surface import PAPER
+from brachiate.validation import Array
 
 INK = np.array((0.72, 0.05, 0.45))  # unlike all that figures and things are painted with
 LONGEST = 2.0  # arrows are cut there: so many times the length of that of the weight

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brachiate.compiled import entry, kernel
-from brachiate.doors import Array
 from brachiate.show.surface import PAPER, Triangles
+from brachiate.validation import Array
 
 _FINE = 2  # pixels are first so many times finer either way
 _MARGIN = 0.02  # around everything, as a part of its size

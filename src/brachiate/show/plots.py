@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from brachiate.doors import Array
 from brachiate.errors import ArgumentError, BrachiateError
+from brachiate.validation import Array
 
 _ROW = 0.18  # [inch]
 _MANY = 9  # lines, whose names would hide them

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.doors import Array
 from brachiate.kinematics import link_poses
 from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.model.shapes import Capsule, Ellipsoid, Plane, Shape, Sphere
+from brachiate.validation import Array
 
 PAPER = np.array((0.985, 0.985, 0.98))
 _ROUND = 12  # how finely round shapes are cut

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from brachiate.contact.law import CORNER, EDGE
-from brachiate.contact.log import Lines
-from brachiate.contact.rooms import CORNERS, WAYS
-from brachiate.doors import Array
+from brachiate.contact.arrays import CORNERS, WAYS
+from brachiate.contact.solver.contact_law import CORNER, EDGE
+from brachiate.contact.stepping.contact_log import Lines
 from brachiate.errors import FileFormatError
 from brachiate.model.model import Model
-from brachiate.world.history import ContactHistory
+from brachiate.validation import Array
+from brachiate.world.contact_history import ContactHistory
 
 _PREFIX = "contacts_"
-#: What a line has, as in :class:`brachiate.contact.log.Log`: its shape, and of whole numbers the least and the most.
+#: What a line has, as in :class:`brachiate.contact.stepping.contact_log.Log`: its shape, and of whole numbers the least and the most.
 _LINE: dict[str, tuple[tuple[int, ...], tuple[int, int] | None]] = {
     "corners": ((), (1, CORNERS)),
     "area": ((), (0, CORNER + CORNERS - 1)),

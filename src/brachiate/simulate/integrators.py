@@ -15,20 +15,20 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from brachiate import doors
+from brachiate import validation
 from brachiate.compiled import Floats, Handle, call_at, entry, kernel, opener, outlined
-from brachiate.constraints.held import Held
+from brachiate.constraints.arrays import HOLD, open_bonds
+from brachiate.constraints.constrained_dynamics import ACCELERATE, ACCELERATE_AND_DECIDE, NEEDS_CROSSING, OPEN, SETTLE, STEP
+from brachiate.constraints.constraint_set import Held
 from brachiate.constraints.limits import PASSED, Watch, passed
-from brachiate.constraints.motion import ACCELERATE, ACCELERATE_AND_DECIDE, NEEDS_CROSSING, OPEN, SETTLE, STEP
-from brachiate.constraints.rooms import HOLD, open_bonds
-from brachiate.doors import Array
 from brachiate.dynamics.forward import accelerate
 from brachiate.errors import ArgumentError, StateError
 from brachiate.kinematics import finite, sound
 from brachiate.manifold import integrate, normalize, rates
+from brachiate.model.arrays import NOT_FINITE, OK, STALLED, open_rooms
 from brachiate.model.data import Data
-from brachiate.model.rooms import NOT_FINITE, OK, STALLED, open_rooms
-from brachiate.simulate.tables import DORMAND_PRINCE, DORMAND_PRINCE_DENSE, DORMAND_PRINCE_ERROR, RK4, RK8, Table
+from brachiate.simulate.butcher_tables import DORMAND_PRINCE, DORMAND_PRINCE_DENSE, DORMAND_PRINCE_ERROR, RK4, RK8, Table
+from brachiate.validation import Array
 
 _LANDING = 40  # at most so many tries to find the moment a limit is reached
 MIDPOINTS = 8  # columns of the Bulirsch-Stoer scheme: 2, 4, ... 16 sub-steps
@@ -425,9 +425,9 @@ class Integrator:
         self.data, self.held = data, Held(data) if held is None else held
         self._limits = limits
         self._watch = self._watching()
-        self.name = doors.one_of(method, tuple(METHODS), "integrator")
+        self.name = validation.one_of(method, tuple(METHODS), "integrator")
         self.method = METHODS[self.name]
-        self.tolerance = doors.number(tolerance, "tolerance", least=1e-14, most=1.0)
+        self.tolerance = validation.number(tolerance, "tolerance", least=1e-14, most=1.0)
         n = data.model.nq + data.model.nv
         table = self.method.table
         s = len(table.weights) if table else MIDPOINTS

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brachiate import dynamics
-from brachiate.doors import Array
 from brachiate.errors import ArgumentError, FileFormatError, UnknownName
 from brachiate.io.archive import read_archive, with_suffix
 from brachiate.model.data import Data
@@ -18,9 +17,10 @@ from brachiate.model.model import Model
 from brachiate.show import plots
 from brachiate.show.draw import Look, strobe
 from brachiate.show.marks import Marks
-from brachiate.simulate import contact_names
+from brachiate.simulate import contact_quantities
 from brachiate.simulate.contact_file import arrays_of, history_from
-from brachiate.world.history import ContactHistory
+from brachiate.validation import Array
+from brachiate.world.contact_history import ContactHistory
 
 FORMAT = "brachiate recording 1"
 _ARRAYS = {"time": 1, "q": 2, "v": 2, "torque": 2}
@@ -72,20 +72,20 @@ class Recording:
 
         Of what touched, a link, a figure, or a pair such as ``man/left_foot on floor/ground``: its ``.reaction`` (the force on it),
         ``.cop``, ``.free moment``, ``.slip``, ``.area`` and ``.state`` (0 ... 6 for C0 ... C6, 7 where nothing touches), of a figure also
-        its ``.zmp``: see :class:`~brachiate.world.history.LinkHistory` for ``man.cop`` and the others, and :meth:`World.zmp`.
+        its ``.zmp``: see :class:`~brachiate.world.contact_history.LinkHistory` for ``man.cop`` and the others, and :meth:`World.zmp`.
         """
         if name in _QUANTITIES:
             pick = _QUANTITIES[name][1]
             return np.array([pick(total) for total in self.totals()])
         if name in self.forces:
             return self.forces[name]
-        if (touched := contact_names.find(self, name)) is not None:
+        if (touched := contact_quantities.find(self, name)) is not None:
             quantity, who = touched
             return quantity.of(self, who)
         try:
             values = self.q[:, self.model.q_slice(name)]
         except UnknownName as unknown:
-            valid = [*_QUANTITIES, *self.forces, *unknown.valid, *contact_names.names(self)]
+            valid = [*_QUANTITIES, *self.forces, *unknown.valid, *contact_quantities.names(self)]
             raise UnknownName("quantity", name, valid, "this recording") from None
         return values[:, 0] if values.shape[1] == 1 else values
 
@@ -103,12 +103,12 @@ class Recording:
         that touched.
         """
         if not names:
-            short = [contact_names.EVERYTHING] if len(self.contacts) else []
+            short = [contact_quantities.EVERYTHING] if len(self.contacts) else []
             raise ArgumentError(f"Name what to plot: a joint, or one of {', '.join([*_QUANTITIES, *self.forces, *short])}.")
         panels: dict[str, dict[str, Array] | plots.Strips] = {}
-        for name in dict.fromkeys(contact_names.spelled_out(self, names)):
+        for name in dict.fromkeys(contact_quantities.spelled_out(self, names)):
             values = self[name]
-            panel = panels.setdefault(self._unit(name), contact_names.strips() if self._is_state(name) else {})
+            panel = panels.setdefault(self._unit(name), contact_quantities.strips() if self._is_state(name) else {})
             if isinstance(panel, plots.Strips):
                 panel.rows[name] = values
                 continue
@@ -140,12 +140,12 @@ class Recording:
     def _unit(self, name: str) -> str:
         if name in self.forces:
             return _FORCES[name.rpartition(".")[2]]
-        if (touched := contact_names.find(self, name)) is not None:
+        if (touched := contact_quantities.find(self, name)) is not None:
             return touched[0].label
         return _QUANTITIES[name][0] if name in _QUANTITIES else "joints [rad or m]"
 
     def _is_state(self, name: str) -> bool:
-        return self._unit(name) == contact_names.STATE
+        return self._unit(name) == contact_quantities.STATE
 
     def _labels(self, name: str, columns: int) -> list[str]:
         if columns == 1:

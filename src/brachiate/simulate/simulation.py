@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from brachiate import doors, kinematics
-from brachiate.doors import Array
+from brachiate import kinematics, validation
 from brachiate.errors import ArgumentError, StateError
 from brachiate.kinematics import Pose
 from brachiate.model.data import Data
 from brachiate.model.model import Model
-from brachiate.motion.bar import Bar
-from brachiate.simulate.forces import Forces, Stretch
+from brachiate.progress import Bar
+from brachiate.simulate.constraint_forces import Forces, Stretch
+from brachiate.simulate.contact_integrator import TouchingIntegrator
 from brachiate.simulate.integrators import METHODS, Integrator
 from brachiate.simulate.recording import Recording
-from brachiate.simulate.touching import TouchingIntegrator
-from brachiate.world.history import ContactHistory, Touched
+from brachiate.validation import Array
+from brachiate.world.contact_history import ContactHistory, Touched
 from brachiate.world.state import State
 from brachiate.world.world import World
 
@@ -77,9 +77,9 @@ class Simulation:
         if not isinstance(world, World):
             raise ArgumentError(f"Simulation expects a world, got {world!r}.")
         self.world = world
-        self.dt = doors.number(dt, "dt", above=0.0, most=1e3)
-        self.every = doors.whole(every, "every", least=1)
-        wanted = None if integrator is None else doors.one_of(integrator, (*METHODS, TouchingIntegrator.name), "integrator")
+        self.dt = validation.number(dt, "dt", above=0.0, most=1e3)
+        self.every = validation.whole(every, "every", least=1)
+        wanted = None if integrator is None else validation.one_of(integrator, (*METHODS, TouchingIntegrator.name), "integrator")
         self._wanted, self._tolerance = wanted, tolerance
         self._limits, self._settle = bool(limits), bool(settle)
         self._integrator = self._new_integrator()
@@ -90,7 +90,7 @@ class Simulation:
 
     def at(self, time: float, action: Callable[[], Any]) -> Event:
         """Do something at a time [s]; the step before is shortened to meet it."""
-        time = doors.number(time, "time of an event", most=1e12)
+        time = validation.number(time, "time of an event", most=1e12)
         if time < self.world.time:
             raise ArgumentError(f"time of an event: {time:g} s is past; the world is at {self.world.time:g} s.")
         return self._add(Event(action, at=time))
@@ -132,7 +132,7 @@ class Simulation:
 
         ``until``: asked whenever the state has been recorded; if it says so, the run ends there.
         """
-        seconds = doors.number(seconds, "seconds", least=0.0, most=1e9)
+        seconds = validation.number(seconds, "seconds", least=0.0, most=1e9)
         if until is not None and not callable(until):
             raise ArgumentError(f"until: expected a function of the world, got {until!r}.")
         steps = int(np.ceil(seconds / self.dt - 1e-9))
@@ -362,7 +362,7 @@ def _crosses(event: Event, before: float, after: float) -> bool:
 
 
 def _value(event: Event, world: World) -> float:
-    value = doors.reals(event.function(world), "condition of an event", "a number")  # type: ignore[misc]
+    value = validation.reals(event.function(world), "condition of an event", "a number")  # type: ignore[misc]
     if value.shape != ():
         raise ArgumentError(f"The condition of an event must be one number, got an array of shape {value.shape}.")
     if not np.isfinite(value):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brachiate import manifold
-from brachiate.doors import Array
 from brachiate.errors import AssemblyError
-from brachiate.world.bonds import Bond
+from brachiate.validation import Array
+from brachiate.world.connections import Bond
 
 if TYPE_CHECKING:
     from brachiate.world.world import World

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brachiate import doors, dynamics, manifold
-from brachiate.doors import Array
+from brachiate import dynamics, manifold, validation
 from brachiate.dynamics import Totals
 from brachiate.model.data import Data
 from brachiate.model.model import Model
+from brachiate.validation import Array
 
 if TYPE_CHECKING:
     from brachiate.world.world import World
@@ -60,7 +60,7 @@ def zero_moment_point(before: Totals, after: Totals, seconds: float, gravity: Ar
 def zmp(world: World, figure: str, height: float | None) -> Array:
     """See :meth:`World.zmp`."""
     world.figure(figure)
-    level = world.contacts.reaction(figure).height if height is None else doors.number(height, "height")
+    level = world.contacts.reaction(figure).height if height is None else validation.number(height, "height")
     data, flags = Data(world.model, world.gravity), members(world.model, figure)
 
     def totals(state: tuple[Array, Array]) -> Totals:

@@ -8,12 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from brachiate import doors
-from brachiate.contact.law import CORNER, EDGE, state_name
-from brachiate.contact.log import Lines
-from brachiate.contact.rooms import WAYS
-from brachiate.contact.states import TABLE_I
-from brachiate.doors import Array
+from brachiate import validation
+from brachiate.contact.arrays import WAYS
+from brachiate.contact.published.states import TABLE_I
+from brachiate.contact.solver.contact_law import CORNER, EDGE, state_name
+from brachiate.contact.stepping.contact_log import Lines
+from brachiate.validation import Array
 from brachiate.world.balance import pressed_at
 
 _NONE = np.zeros(3)
@@ -90,7 +90,7 @@ class Contact:
     def __str__(self) -> str:
         """Return the contact in one line."""
         what = TABLE_I[int(self.state[1])].words
-        return f"{self.pair}: {self.state} ({what}), force {doors.shown(np.round(self.force, 2))} N"
+        return f"{self.pair}: {self.state} ({what}), force {validation.shown(np.round(self.force, 2))} N"
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ class Contacts(Sequence[Contact]):
         self.residual = residual
         #: How deep shapes are inside each other [m].
         self.depth = depth
-        #: How forces were found: see :data:`brachiate.contact.rooms.WAYS`, the hardest is last.
+        #: How forces were found: see :data:`brachiate.contact.arrays.WAYS`, the hardest is last.
         self.way = way
 
     @classmethod

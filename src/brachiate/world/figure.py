@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate import doors
-from brachiate.doors import Array
+from brachiate import validation
 from brachiate.dynamics import Totals
 from brachiate.errors import ArgumentError
 from brachiate.kinematics import Pose
 from brachiate.model.joints import Free
 from brachiate.model.model import Model
+from brachiate.validation import Array
 
 if TYPE_CHECKING:
     from brachiate.world.world import World
@@ -43,7 +43,7 @@ class Figure:
     def pose(self, posture: str | Mapping[str, Any]) -> None:
         """Take a named posture of the model, or values by joint. The root stays where it is."""
         if isinstance(posture, str):
-            q = doors.named(self.model.poses, posture, "pose", f"figure {self.name!r}")
+            q = validation.named(self.model.poses, posture, "pose", f"figure {self.name!r}")
         else:
             q = self.model.configuration(posture)
         for name, joint in self.model.joints.items():
@@ -58,8 +58,8 @@ class Figure:
                 f"Figure {self.name!r} is not free to be placed: its root does not hang by a free joint. Give at=... to world.add."
             )
         link = self._world.model.links[f"{self.name}/{self.model.joints[root].link}"]
-        R = link.rotation.T @ doors.rotation_matrix(rotation, f"rotation of {self.name!r}")
-        p = link.rotation.T @ (doors.vector(position, f"position of {self.name!r}") - link.position)
+        R = link.rotation.T @ validation.rotation_matrix(rotation, f"rotation of {self.name!r}")
+        p = link.rotation.T @ (validation.vector(position, f"position of {self.name!r}") - link.position)
         self._world[f"{self.name}/{root}"] = [*p, *_quaternion(R)]
 
     def _is_root(self, joint: str) -> bool:

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from brachiate import doors
-from brachiate.constraints.rooms import NEW, REGULAR
+from brachiate import validation
+from brachiate.constraints.arrays import NEW, REGULAR
 from brachiate.errors import ArgumentError
 from brachiate.model.joints import Joint
-from brachiate.world.bonds import Connection
+from brachiate.world.connections import Connection
 
 if TYPE_CHECKING:
     from brachiate.world.world import World
@@ -151,7 +151,7 @@ class Links(Mapping[str, LinkView]):
     def __getitem__(self, name: str) -> LinkView:
         """Return one link by name."""
         structure = self.structure()
-        doors.named(structure.parent, name, "link", "this world")
+        validation.named(structure.parent, name, "link", "this world")
         return LinkView(self._world, name, structure.connection.get(name))
 
     def __contains__(self, name: object) -> bool:

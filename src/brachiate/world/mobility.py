@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate import doors, dynamics
+from brachiate import dynamics, validation
+from brachiate.constraints.arrays import NEW, REDUNDANT, REGULAR
 from brachiate.constraints.coordinates import Coordinates, _pivots, choose, unit_vector_accelerations
-from brachiate.constraints.rooms import NEW, REDUNDANT, REGULAR
 from brachiate.constraints.second_order import CURVED, SecondOrder
-from brachiate.constraints.sharing import share
-from brachiate.doors import Array
+from brachiate.constraints.torque_distribution import share
 from brachiate.errors import ArgumentError, StateError, UnknownName
 from brachiate.model.model import Model
-from brachiate.world.bonds import Connection
+from brachiate.validation import Array
+from brachiate.world.connections import Connection
 from brachiate.world.links import degrees
-from brachiate.world.named import Named, coordinate_place, coordinate_values
+from brachiate.world.named_values import Named, coordinate_place, coordinate_values
 
 if TYPE_CHECKING:
     from brachiate.world.world import World
@@ -317,7 +317,7 @@ def coordinates(world: World, actuated: str | Iterable[str] | None = None) -> Na
 def _coordinates(world: World, now: _Now, motors: Array) -> NamedCoordinates:
     A = world.mass_matrix()
     chosen = _chosen(world, now.J, A)
-    arrays = (doors.frozen(x) for x in (motors, now.J, now.gamma, A))
+    arrays = (validation.frozen(x) for x in (motors, now.J, now.gamma, A))
     return NamedCoordinates(world.model.coordinates, now.rows, chosen, *arrays)
 
 
@@ -383,7 +383,7 @@ def _motors(model: Model, actuated: str | Iterable[str] | None) -> Array:
     flags = np.zeros(model.nv, bool)
     for pattern in [actuated] if isinstance(actuated, str) else actuated:
         if not isinstance(pattern, str):
-            raise ArgumentError(f"actuated: expected names of joints or coordinates, such as 'man/*', got {doors.shown(pattern)}.")
+            raise ArgumentError(f"actuated: expected names of joints or coordinates, such as 'man/*', got {validation.shown(pattern)}.")
         if pattern in model.joints or pattern in model.coordinate_index:
             flags[coordinate_place(model, pattern)] = True
             continue
@@ -402,7 +402,7 @@ def _motors(model: Model, actuated: str | Iterable[str] | None) -> Array:
 def _weights(model: Model, motors: Array, how: str, weights: ArrayLike | Mapping[str, Any] | None) -> Array:
     """What a squared torque costs, motor by motor."""
     cost = np.ones(model.nv)
-    if doors.one_of(how, SHARES, "share") == "least-effort":
+    if validation.one_of(how, SHARES, "share") == "least-effort":
         unlimited = [model.coordinates[i] for i in motors if not 0 < model.effort[i] < np.inf]
         if unlimited:
             raise ArgumentError(f'share="least-effort" compares torques with their limits, and {_some(unlimited)} has none. Use weights=.')
@@ -410,9 +410,9 @@ def _weights(model: Model, motors: Array, how: str, weights: ArrayLike | Mapping
     if isinstance(weights, Mapping):
         for name, value in weights.items():
             place = coordinate_place(model, name)
-            cost[place] *= doors.number(value, f"weights[{name!r}]", above=0.0)
+            cost[place] *= validation.number(value, f"weights[{name!r}]", above=0.0)
     elif weights is not None:
-        cost *= doors.each(weights, (model.nv,), "weights", f"one number, {model.nv} of them, or values by name")
+        cost *= validation.each(weights, (model.nv,), "weights", f"one number, {model.nv} of them, or values by name")
     return cost[motors]
 
 
@@ -435,7 +435,7 @@ def inverse_dynamics(
     model = world.model
     a = coordinate_values(model, acceleration, "acceleration")
     open_tree = not world.bonds and actuated is None and weights is None and not limits
-    if open_tree and doors.one_of(how, SHARES, "share") == "least-norm":
+    if open_tree and validation.one_of(how, SHARES, "share") == "least-norm":
         return Torques(_tree_torques(world, a), model)
     motors = _motors(model, actuated)
     cost = _weights(model, motors, how, weights)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from brachiate.doors import Array
+from brachiate.validation import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from brachiate.doors import Array
+from brachiate.validation import Array
 from brachiate.world.pushes import Push
 
 

@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate import doors, kinematics
-from brachiate.constraints.rooms import DROPPED, HOLDING, REDUNDANT, REGULAR, ROWS
+from brachiate import kinematics, validation
+from brachiate.constraints.arrays import DROPPED, HOLDING, REDUNDANT, REGULAR, ROWS
 from brachiate.constraints.second_order import SecondOrder
-from brachiate.doors import Array
 from brachiate.errors import ArgumentError, AssemblyError, ModelError, OverconstrainedError, StateError, UnknownName
 from brachiate.kinematics import Pose
 from brachiate.model.flatten import Placement
 from brachiate.model.joints import BALL, FLOAT, Fixed, Free, Joint
 from brachiate.model.link import Link, check_loop_joint
 from brachiate.model.model import Model
+from brachiate.validation import Array
 from brachiate.world.assembly import assemble
-from brachiate.world.bonds import Bond, Connection, Follow, Lock, Report, Soft
+from brachiate.world.connections import Bond, Connection, Follow, Lock, Report, Soft
 
 if TYPE_CHECKING:
     from brachiate.world.world import World
 
-_UNTURNED, _NOWHERE = doors.frozen(np.eye(3)), doors.frozen(np.zeros(3))
+_UNTURNED, _NOWHERE = validation.frozen(np.eye(3)), validation.frozen(np.zeros(3))
 _CONTRADICTION = 1e-7  # [m/s or rad/s] of what rows ask and no velocity can bring
 
 
@@ -50,8 +50,8 @@ def connect(
     check_loop_joint(joint, f"connection of {link!r} to {to!r}")
     name = _free_name(world, link, to) if name is None else _given_name(world, name)
     a, b = _frame(world, link), _frame(world, to)
-    point = _NOWHERE if at is None else doors.vector(at, f"point of {link!r}")
-    to_point = _NOWHERE if to_at is None else doors.vector(to_at, f"point of {to!r}")
+    point = _NOWHERE if at is None else validation.vector(at, f"point of {link!r}")
+    to_point = _NOWHERE if to_at is None else validation.vector(to_at, f"point of {to!r}")
     if world.placement(a.link).body == world.placement(b.link).body:
         same = "is one piece with" if a.link != b.link else "is"
         raise ArgumentError(
@@ -63,7 +63,7 @@ def connect(
     else:
         frame, to_frame = Placement(-1, a.rotation, place), Placement(-1, b.rotation, b.position + b.rotation @ to_point)
     if soft is not None and not isinstance(soft, Soft):
-        raise ArgumentError(f"soft: expected Soft(stiffness=..., damping=...), got {doors.shown(soft)}.")
+        raise ArgumentError(f"soft: expected Soft(stiffness=..., damping=...), got {validation.shown(soft)}.")
     connection = Connection(world, name, a.link, b.link, joint, frame, to_frame, soft)
     return _join(world, connection, allow, redundant)
 
@@ -136,7 +136,7 @@ def lock(world: World, name: str, course: ArrayLike | None, over: float | None, 
     model = world.model
     if not isinstance(name, str) or (name not in model.joints and name not in model.coordinate_index):
         raise UnknownName("joint or coordinate", name, dict.fromkeys([*model.joints, *model.coordinates]), "this world")
-    until = np.inf if over is None else world.time + doors.number(over, "over", above=0.0)
+    until = np.inf if over is None else world.time + validation.number(over, "over", above=0.0)
     owner = name if name in model.joints else _owner(model, name)
     kinds = [e.kind for e in model.links[model.joints[owner].link].joint.elements]
     if FLOAT in kinds:
@@ -185,9 +185,9 @@ def _unlocked(world: World, name: str) -> None:
 
 
 def _course(course: ArrayLike, name: str, now: float) -> Array:
-    given = np.atleast_1d(doors.reals(course, f"course of {name!r}", "coefficients of a polynomial of time"))
+    given = np.atleast_1d(validation.reals(course, f"course of {name!r}", "coefficients of a polynomial of time"))
     if given.ndim != 1 or not 1 <= len(given) <= 6 or not np.isfinite(given).all():
-        raise ArgumentError(f"course of {name!r}: expected one to six finite coefficients, constant first, got {doors.shown(course)}.")
+        raise ArgumentError(f"course of {name!r}: expected one to six finite coefficients, constant first, got {validation.shown(course)}.")
     if abs(given[0] - now) > 1e-6:
         raise ArgumentError(f"course of {name!r}: it must begin where the coordinate is ({now:.9g}), not at {given[0]:.9g}.")
     return given
@@ -201,14 +201,14 @@ def cut(world: World, what: Bond | str, impulse: ArrayLike | None) -> Report:
         return _cut_joint(world, what, counts, world.save(), impulse)
     bond: Bond = named[what] if isinstance(what, str) else what
     if not isinstance(bond, Bond) or bond.world is not world:
-        raise ArgumentError(f"cut expects a connection or coupling of this world, or the name of a joint, got {doors.shown(what)}.")
+        raise ArgumentError(f"cut expects a connection or coupling of this world, or the name of a joint, got {validation.shown(what)}.")
     if not bond.alive:
         raise ArgumentError(f"{bond.name!r} is cut already.")
     push = None
     if impulse is not None:
         if not isinstance(bond, Connection):
             raise ArgumentError(f"{bond.name!r} is no connection: only those can be cut with an impulse.")
-        push = _separation(world, bond, doors.vector(impulse, "impulse"))
+        push = _separation(world, bond, validation.vector(impulse, "impulse"))
     held = world.held
     rows = held.rows_of(bond.place)
     if isinstance(bond, Connection):
@@ -413,12 +413,12 @@ def close_loops(world: World, figure: str, model: Model) -> None:
 def matching(model: Model, allow: str | Iterable[str]) -> Array:
     """Flags of the velocities that patterns such as ``man/*`` name (nv,); ``all`` names every one."""
     if not isinstance(allow, Iterable):
-        raise ArgumentError(f"allow: expected names of joints such as 'man/*', got {doors.shown(allow)}.")
+        raise ArgumentError(f"allow: expected names of joints such as 'man/*', got {validation.shown(allow)}.")
     patterns = [allow] if isinstance(allow, str) else list(allow)
     flags = np.zeros(model.nv, bool)
     for pattern in patterns:
         if not isinstance(pattern, str):
-            raise ArgumentError(f"allow: expected names of joints such as 'man/*', got {doors.shown(pattern)}.")
+            raise ArgumentError(f"allow: expected names of joints such as 'man/*', got {validation.shown(pattern)}.")
         found = [joint for joint in model.joints if pattern == "all" or fnmatch.fnmatchcase(joint, pattern)]
         if not found:
             raise UnknownName("joint (or pattern of joints)", pattern, model.joints, "this world")

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate import doors, dynamics, kinematics, manifold
+from brachiate import dynamics, kinematics, manifold, validation
+from brachiate.constraints.arrays import NEW
+from brachiate.constraints.constraint_set import Held
 from brachiate.constraints.coordinates import Coordinates
-from brachiate.constraints.held import Held
-from brachiate.constraints.rooms import NEW
-from brachiate.doors import Array
 from brachiate.dynamics import Totals
 from brachiate.errors import ArgumentError, ModelError
 from brachiate.kinematics import Pose
@@ -24,16 +23,17 @@ from brachiate.model.flatten import Placement
 from brachiate.model.joints import Joint
 from brachiate.model.material import Material
 from brachiate.model.model import Model
-from brachiate.world import balance, links, mobility, structure, surfaces
-from brachiate.world.bonds import Bond, Connection, Follow, Lock, Report, Soft
+from brachiate.validation import Array
+from brachiate.world import balance, contact_settings, links, mobility, structure
+from brachiate.world.connections import Bond, Connection, Follow, Lock, Report, Soft
 from brachiate.world.contacts import Contacts
 from brachiate.world.figure import Figure
 from brachiate.world.mobility import Mobility, NamedCoordinates, Torques
-from brachiate.world.named import Named, coordinate_values
+from brachiate.world.named_values import Named, coordinate_values
 from brachiate.world.pushes import Push
 from brachiate.world.state import State
 
-_GROUND = Placement(-1, doors.frozen(np.eye(3)), doors.frozen(np.zeros(3)))
+_GROUND = Placement(-1, validation.frozen(np.eye(3)), validation.frozen(np.zeros(3)))
 
 
 class World:
@@ -47,15 +47,15 @@ class World:
 
     def __init__(self, gravity: float | ArrayLike = STANDARD_GRAVITY) -> None:
         if np.ndim(gravity) == 0:
-            gravity = (0.0, 0.0, -doors.number(gravity, "gravity", least=0.0, most=1e9))
-        self._gravity = doors.vector(gravity, "gravity")
+            gravity = (0.0, 0.0, -validation.number(gravity, "gravity", least=0.0, most=1e9))
+        self._gravity = validation.vector(gravity, "gravity")
         self.parts: dict[str, tuple[Model, Array, Array]] = {}
         self.bonds: list[Bond] = []
         self._version = self._changes = 0
         self._figures: dict[str, Figure] = {}
         self._pushes: list[Push] = []
         self._chosen: tuple[Any, Coordinates] | None = None  # generalized coordinates of last time, and of which structure
-        self.surfaces = surfaces.Surfaces(self)  #: what shapes are made of, and whether they touch
+        self.surfaces = contact_settings.Surfaces(self)  #: what shapes are made of, and whether they touch
         self.links = links.Links(self)  #: every link, virtual ones as well, with its parent, child, brother and real one [SVC] 3
         self.time = 0.0  #: [s]
         self.rebuild()
@@ -76,7 +76,7 @@ class World:
         if name in self.parts:
             raise ModelError(f"A figure named {name!r} is there already. Give this one another name: world.add(..., name=...).")
         before = self.save()
-        self.parts[name] = model, doors.vector(at, f"place of {name!r}"), doors.rotation_matrix(rotation, f"rotation of {name!r}")
+        self.parts[name] = model, validation.vector(at, f"place of {name!r}"), validation.rotation_matrix(rotation, f"rotation of {name!r}")
         try:
             self.rebuild(before)
             if "reference" in model.poses:  # where a file draws it
@@ -141,7 +141,7 @@ class World:
 
     def figure(self, name: str) -> Figure:
         """One figure by name."""
-        return doors.named(self._figures, name, "figure", "this world")
+        return validation.named(self._figures, name, "figure", "this world")
 
     # --- contact ----------------------------------------------------------------------------------
 
@@ -247,7 +247,7 @@ class World:
     def release(self, name: str) -> None:
         """Let a locked or prescribed joint or coordinate move by its torques again."""
         if not isinstance(name, str):
-            raise ArgumentError(f"release expects the name of a joint or coordinate, got {doors.shown(name)}.")
+            raise ArgumentError(f"release expects the name of a joint or coordinate, got {validation.shown(name)}.")
         own = {name, *(self.model.coordinates[self.model.joints[name].v] if name in self.model.joints else ())}
         found = [bond for bond in self.bonds if isinstance(bond, Lock) and bond.name in own]
         if not found:
@@ -306,7 +306,7 @@ class World:
 
     @q.setter
     def q(self, values: ArrayLike) -> None:
-        given = doors.numbers(values, (self.model.nq,), "world.q")
+        given = validation.numbers(values, (self.model.nq,), "world.q")
         self.data.q[:] = self.model.configuration({joint: given[place.q] for joint, place in self.model.joints.items()})
 
     @property
@@ -334,7 +334,7 @@ class World:
 
     @gravity.setter
     def gravity(self, values: ArrayLike) -> None:
-        self._gravity = doors.vector(values, "gravity")
+        self._gravity = validation.vector(values, "gravity")
         self.data.work.gravity[:] = self._gravity
 
     def __getitem__(self, name: str) -> Any:
@@ -409,9 +409,9 @@ class World:
         """Return another world like this one, with its own state; given a snapshot of this one, as it was then."""
         state = self.save() if state is None else state
         if not isinstance(state, State) or any(bond.world is not self for bond in state.bonds):
-            raise ArgumentError(f"copy expects nothing, or what save of this world returned, got {doors.shown(state)}.")
+            raise ArgumentError(f"copy expects nothing, or what save of this world returned, got {validation.shown(state)}.")
         other = World(self._gravity)
-        other.parts, other.surfaces = dict(state.parts), surfaces.copied(self.surfaces, other)
+        other.parts, other.surfaces = dict(state.parts), contact_settings.copied(self.surfaces, other)
         other._figures = {name: Figure(other, name, model) for name, (model, _, _) in state.parts.items()}
         other.bonds = [bond.copied(other) for bond in state.bonds]
         other.rebuild()
@@ -428,13 +428,13 @@ class World:
 
         ``axes`` says along which axes they are given and stay: ``world`` or ``link``.
         """
-        doors.named(self.model.links, link, "link", "this world")
+        validation.named(self.model.links, link, "link", "this world")
         push = Push(
             link,
-            doors.vector(force, "force"),
-            doors.vector(moment, "moment"),
-            doors.vector(at, "point of the push"),
-            doors.one_of(axes, ("world", "link"), "axes of the push"),
+            validation.vector(force, "force"),
+            validation.vector(moment, "moment"),
+            validation.vector(at, "point of the push"),
+            validation.one_of(axes, ("world", "link"), "axes of the push"),
         )
         self._pushes.append(push)
         self._load_pushes()
@@ -474,11 +474,11 @@ class World:
     # --- kinematics -------------------------------------------------------------------------------
 
     def _frame(self, name: str) -> Placement:
-        return doors.named(self._frames, name, "link or site", "this world")
+        return validation.named(self._frames, name, "link or site", "this world")
 
     def _point(self, name: str, at: ArrayLike) -> Placement:
         frame = self._frame(name)
-        return frame._replace(position=frame.position + frame.rotation @ doors.vector(at, f"point of {name!r}"))
+        return frame._replace(position=frame.position + frame.rotation @ validation.vector(at, f"point of {name!r}"))
 
     def pose(self, frame: str) -> Pose:
         """Where a link or site is: rotation (3, 3) and position (3,) [m] in the world."""
@@ -513,7 +513,7 @@ class World:
     # --- dynamics ---------------------------------------------------------------------------------
 
     def _of(self, figure: str | None) -> Array | None:
-        return None if figure is None else doors.named(self._members, figure, "figure", "this world")
+        return None if figure is None else validation.named(self._members, figure, "figure", "this world")
 
     def totals(self, of: str | None = None) -> Totals:
         """Mass, centre of mass, momentum about it, and energy, of one figure or of all.
@@ -577,7 +577,7 @@ class World:
         """
         held = self.data.tau.copy()
         tau = held if torque is None else coordinate_values(self.model, torque, "torque")
-        if doors.one_of(method, ("fast", "unit-vector"), "method") == "unit-vector":
+        if validation.one_of(method, ("fast", "unit-vector"), "method") == "unit-vector":
             return mobility.unit_vector_dynamics(self, tau)
         if self.bonds or self.surfaces.touches is not None:
             return self._held_accelerations(tau)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 import brachiate as br
-from brachiate.doors import Array
 from brachiate.filter.paper import PaperFilter
-from brachiate.filter.paper.rooms import COST_A, COST_F, COST_T, ROBUST, WIDTH
+from brachiate.filter.paper.arrays import COST_A, COST_F, COST_T, ROBUST, WIDTH
+from brachiate.validation import Array
 
 
 def standing() -> br.World:

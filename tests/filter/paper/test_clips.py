@@ -6,25 +6,25 @@ import numpy as np
 import pytest
 
 import brachiate as br
-from brachiate import moves
+from brachiate import procedural
 from brachiate.compiled import MODE
 from brachiate.errors import ArgumentError, UnknownName
-from brachiate.filter.clean import clean
-from brachiate.filter.filter import filter_motion
+from brachiate.filter.offline import filter_motion
 from brachiate.filter.paper import Settings
-from brachiate.filter.paper.clips import PaperFiltered
-from brachiate.filter.reference import Reference
+from brachiate.filter.paper.run_clip import PaperFiltered
+from brachiate.filter.reference.preprocess import clean
+from brachiate.filter.reference.reference import Reference
 from brachiate.motion.motion import motion_of
 
 
 @pytest.fixture(scope="module")
 def squat() -> Reference:
-    return clean(motion_of(moves.make("squat", seconds=2.4)))
+    return clean(motion_of(procedural.make("squat", seconds=2.4)))
 
 
 @pytest.fixture(scope="module")
 def kick() -> PaperFiltered:
-    done = filter_motion(motion_of(moves.make("kick")), mode="paper", progress=False)
+    done = filter_motion(motion_of(procedural.make("kick")), mode="paper", progress=False)
     assert isinstance(done, PaperFiltered)
     return done
 
@@ -107,7 +107,7 @@ def test_settings_go_with_their_mode(squat: Reference) -> None:
 @pytest.mark.skipif(MODE == "off", reason="many steps")
 def test_a_foot_that_comes_back_to_the_ground_beside_its_toes_does_not_throw_the_body_up():
     # At 0.27 s foot and toes stick, and their rows nearly contradict each other. Fails if these give by 1e-12 only: 20 kN, and it flies.
-    walk = clean(motion_of(moves.make("walk", speed=1.35, seconds=1.2)))
+    walk = clean(motion_of(procedural.make("walk", speed=1.35, seconds=1.2)))
     done = filter_motion(walk, mode="paper", progress=False)
     assert done.finished, done.blame
     exact = filter_motion(walk, mode="paper", settings=Settings(give=1e-12), progress=False)

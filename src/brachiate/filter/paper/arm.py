@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate import doors
-from brachiate.doors import Array
+from brachiate import validation
 from brachiate.figures.chains import arm2
 from brachiate.filter.paper.filter import PaperFilter
 from brachiate.filter.paper.settings import Settings
 from brachiate.show import plots
+from brachiate.validation import Array
 from brachiate.world.world import World
 
 JOINTS = ("shoulder", "elbow")
@@ -47,7 +47,7 @@ def arm_example(seconds: float = 4.0, settings: Settings | None = None) -> Filte
         seconds: How long.
         settings: Of the filter; by default the error of the joint without a motor counts for nothing.
     """
-    seconds = doors.number(seconds, "seconds", above=0.0)
+    seconds = validation.number(seconds, "seconds", above=0.0)
     settings = Settings(weights={"shoulder": 0.0}) if settings is None else settings
     world = World()
     world.add(arm2(), "arm")

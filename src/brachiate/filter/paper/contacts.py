@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.contact.law import CORNER, EDGE, FACE
-from brachiate.contact.log import Lines
-from brachiate.contact.problems import rows_of
-from brachiate.contact.rooms import CORNERS
-from brachiate.contact.states import C1, C2, C3, C4, C5, C6
-from brachiate.doors import Array
+from brachiate.contact.arrays import CORNERS
+from brachiate.contact.published.states import C1, C2, C3, C4, C5, C6
+from brachiate.contact.solver.contact_law import CORNER, EDGE, FACE
+from brachiate.contact.solver.dense_problem import rows_of
+from brachiate.contact.stepping.contact_log import Lines
+from brachiate.validation import Array
 from brachiate.world.contacts import Contact
 
 
@@ -25,7 +25,7 @@ class Touched(NamedTuple):
     V: Array  # (m, 8, 2) [m] corners in contact axes
     point: Array  # (m, 3) [m] origin of those
     axes: Array  # (m, 3, 3)
-    frame: Array  # (m, 6) where they are held: see brachiate.contact.trial
+    frame: Array  # (m, 6) where they are held: see brachiate.contact.published.trial
     force: Array  # packed [N, N·m]
     impulse: Array  # packed [N·s, N·m·s] of the collision before, zero if nothing hit
     speed: Array  # packed [m/s, rad/s]

@@ -1,15 +1,15 @@
 """The controller [DF] VII-C 1: desired accelerations by feedback at every joint, and of a point P of the upper body.
 
-Local feedback (eq. 39) is that of the other filter: :func:`brachiate.filter.controller.follow`.
+Local feedback (eq. 39) is that of the other filter: :func:`brachiate.filter.whole_body.tasks.follow`.
 """
 
 from __future__ import annotations
 
 from brachiate.compiled import kernel
-from brachiate.contact.least import smallest
-from brachiate.filter.look import at_zero, point_acceleration
-from brachiate.filter.paper.rooms import POINT_DAMPING, POINT_STIFFNESS
+from brachiate.filter.paper.arrays import POINT_DAMPING, POINT_STIFFNESS
+from brachiate.filter.whole_body.state import at_zero, point_acceleration
 from brachiate.kinematics import origin_of
+from brachiate.linalg.min_norm import smallest
 from brachiate.spatial import (
     compose,
     cross,

@@ -10,22 +10,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate import doors
+from brachiate import validation
 from brachiate.compiled import Handle
-from brachiate.contact.problems import packed_problem
-from brachiate.contact.rooms import Problem
-from brachiate.contact.step import CROWDED
-from brachiate.contact.trial import Trial, trial_for
-from brachiate.doors import Array
+from brachiate.contact.arrays import Problem
+from brachiate.contact.published.trial import Trial, trial_for
+from brachiate.contact.solver.dense_problem import packed_problem
+from brachiate.contact.stepping.time_step import CROWDED
 from brachiate.errors import ArgumentError, StateError
+from brachiate.filter.paper.arrays import EDGES, HITS, SOLVES, Solution, solution_for
+from brachiate.filter.paper.contact_pairs import HIT
 from brachiate.filter.paper.contacts import Touched, contacts_of
-from brachiate.filter.paper.rooms import EDGES, HITS, SOLVES, Solution, solution_for
 from brachiate.filter.paper.settings import NECK, Settings
 from brachiate.filter.paper.step import filter_step, reference_is_sound, touch_down
-from brachiate.filter.paper.touching import HIT
+from brachiate.model.arrays import NOT_FINITE, OK
 from brachiate.model.data import Data
 from brachiate.model.joints import Free
-from brachiate.model.rooms import NOT_FINITE, OK
+from brachiate.validation import Array
 from brachiate.world.contacts import Contact
 from brachiate.world.figure import Figure
 from brachiate.world.world import World
@@ -140,13 +140,13 @@ class PaperFilter:
         if isinstance(names, str):
             raise ArgumentError(f"{what}: expected several names, got {names!r}. Give ({names!r},) for one.")
         owner, places = f"figure {self.figure.name!r} ({what})", self._places()
-        found = [k for name in names for k in doors.named(places, name, "joint or coordinate", owner)]
+        found = [k for name in names for k in validation.named(places, name, "joint or coordinate", owner)]
         return np.unique(np.array(found, np.int64))
 
     def _by_name(self, values: Mapping[str, float], what: str) -> Array:
         out, places = np.ones(self.world.model.nv), self._places()
         for name, value in values.items():
-            out[doors.named(places, name, "joint or coordinate", f"figure {self.figure.name!r} ({what})")] = value
+            out[validation.named(places, name, "joint or coordinate", f"figure {self.figure.name!r} ({what})")] = value
         return out
 
     def _find_point(self) -> Point | None:
@@ -162,7 +162,7 @@ class PaperFilter:
             asked, at = head.parent, head.position + at
         site = model.sites.get(asked)
         if site is None:
-            doors.named(dict.fromkeys((*model.links, *model.sites)), asked, "link or site", f"figure {self.figure.name!r}")
+            validation.named(dict.fromkeys((*model.links, *model.sites)), asked, "link or site", f"figure {self.figure.name!r}")
         link, at = (asked, at) if site is None else (site.link, site.position + site.rotation @ at)
         frame = self.world.placement(f"{self.figure.name}/{link}")
         if frame.body < 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from brachiate import doors
+from brachiate import validation
 
 #: Where the head joins the body: the point P of [DF] VII-D.
 NECK = "neck"
@@ -57,15 +57,15 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in ("stiffness", "damping", "point_stiffness", "point_damping", "pull"):
-            doors.number(getattr(self, name), name, least=0.0)
-        doors.number(self.step, "step", above=0.0)
-        doors.number(self.robust, "robust", above=0.0)
-        doors.number(self.give, "give", above=0.0, most=1e-3)
+            validation.number(getattr(self, name), name, least=0.0)
+        validation.number(self.step, "step", above=0.0)
+        validation.number(self.robust, "robust", above=0.0)
+        validation.number(self.give, "give", above=0.0, most=1e-3)
         if self.friction is not None:
-            doors.number(self.friction, "friction", least=0.0)
-        doors.vector(self.at, "at")
-        for cost in doors.numbers(self.costs, (3,), "costs"):
-            doors.number(float(cost), "costs", above=0.0)
+            validation.number(self.friction, "friction", least=0.0)
+        validation.vector(self.at, "at")
+        for cost in validation.numbers(self.costs, (3,), "costs"):
+            validation.number(float(cost), "costs", above=0.0)
         for what in ("weights", "sharing"):
-            for name, value in doors.table(getattr(self, what), what, "numbers by the names of joints").items():
-                doors.number(value, f"{what} of {name!r}", least=0.0)
+            for name, value in validation.table(getattr(self, what), what, "numbers by the names of joints").items():
+                validation.number(value, f"{what} of {name!r}", least=0.0)

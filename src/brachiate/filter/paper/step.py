@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from brachiate.compiled import entry, index, kernel
-from brachiate.contact.rooms import PAIRS, ROWS
-from brachiate.contact.step import add_carried
-from brachiate.contact.touch import open_touch
-from brachiate.contact.trial import open_trial
+from brachiate.contact.arrays import PAIRS, ROWS
+from brachiate.contact.published.trial import open_trial
+from brachiate.contact.stepping.contact_rows import open_touch
+from brachiate.contact.stepping.time_step import add_carried
 from brachiate.dynamics.inverse import bias_forces, passive_forces
 from brachiate.dynamics.mass import mass_matrix
-from brachiate.filter.look import follow
+from brachiate.filter.paper.arrays import HITS, STEP, WIDTH, open_solution
+from brachiate.filter.paper.contact_pairs import collide, find_pairs, put_accelerations
 from brachiate.filter.paper.feedback import lead_point
-from brachiate.filter.paper.rooms import HITS, STEP, WIDTH, open_solution
-from brachiate.filter.paper.solution import optimize
-from brachiate.filter.paper.touching import collide, find_pairs, put_accelerations
+from brachiate.filter.paper.pseudoinverse import optimize
+from brachiate.filter.whole_body.state import follow
 from brachiate.kinematics import accelerations, ball_motions, body_inertias, finite, poses, sound, velocities
 from brachiate.manifold import coast
-from brachiate.model.rooms import NOT_FINITE, OK, OVERFLOW, open_rooms
+from brachiate.model.arrays import NOT_FINITE, OK, OVERFLOW, open_rooms
 
 
 @kernel

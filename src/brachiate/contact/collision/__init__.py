@@ -1,0 +1,1 @@
+"""Collision detection: broad phase, narrow phase, contact patches."""

@@ -1,0 +1,1 @@
+"""Contact states by trial and error, as published [DF] V, VI."""

@@ -1,0 +1,1 @@
+"""Time stepping with contact: contact rows, the step, impulses, the log."""

@@ -1,0 +1,1 @@
+"""Footsteps: stance and swing of the feet, the MPC problem, capture steps."""

@@ -1,0 +1,1 @@
+"""The online filter: reference stream, causal contact estimation, motion prediction."""

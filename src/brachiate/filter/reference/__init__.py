@@ -1,0 +1,1 @@
+"""The tracking reference: smoothing, stance detection, footholds, trajectory inverse kinematics."""

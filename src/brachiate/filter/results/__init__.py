@@ -1,0 +1,1 @@
+"""Results of the filter: motion, torques, contact forces, deviations, plots, HTML report."""

@@ -1,0 +1,1 @@
+"""The contact schedule of a reference, and arrays of the reference window."""

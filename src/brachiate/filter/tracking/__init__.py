@@ -1,0 +1,1 @@
+"""Tracking of a reference: control step, centroidal MPC, capture steps, fall detection."""

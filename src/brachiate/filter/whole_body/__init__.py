@@ -1,0 +1,1 @@
+"""The whole-body controller: state, tasks, contact constraints, whole-body QP."""

@@ -1,0 +1,1 @@
+"""Dense linear algebra for kernels: LU factors, minimum-norm least squares, SIMD rows."""

@@ -1,0 +1,54 @@
+"""Which joint is the knee, in every dialect."""
+
+from __future__ import annotations
+
+import pytest
+from tests.clip.people import DIALECTS, skeleton_of
+
+from brachiate.clip.joint_roles import anatomy_of, words_of
+from brachiate.clip.skeleton import Skeleton
+from brachiate.errors import MotionError, UnknownName
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_role_is_found(dialect):
+    skeleton, names = skeleton_of(dialect)
+    found = anatomy_of(skeleton)
+    assert found.missing() == []
+    assert {role: skeleton.names[j] for role, j in found.joints.items()} == {role: name for role, name in names.items() if role != "spine2"}
+    assert [skeleton.names[j] for j in found.spine] == [names["spine"], names["spine2"]]
+    assert found.unknown == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "side", "word"),
+    [
+        ("LeftUpLeg", "left", "upleg"), ("lhipjoint", "left", "hipjoint"), ("R_Hip", "right", "hip"),
+        ("Foot_L", "left", "foot"), ("Bip01 R Thigh", "right", "thigh"),
+        ("mixamorig:LeftToeBase", "left", "toebase"), ("rfemur", "right", "femur"), ("Spine1", "", "spine"), ("L5", "", "l5"),
+        ("leftShoulder", "left", "shoulder"), ("root", "", "root"), ("RightHandIndex1", "right", "handindex"),
+        ("lowerback", "", "lowerback"),
+    ],
+)  # fmt: skip
+def test_words(name, side, word):
+    assert words_of(name) == (side, word)
+
+
+def test_a_map_says_what_names_do_not():
+    skeleton, names = skeleton_of("motionbuilder")
+    strange = Skeleton(tuple(f"bone{k}" for k in range(len(skeleton))), skeleton.parents, skeleton.offsets, skeleton.ends)
+    assert "left_knee" in anatomy_of(strange).missing()
+    roles = {role: f"bone{skeleton.index(name)}" for role, name in names.items() if role != "spine2"}
+    found = anatomy_of(strange, roles)
+    assert found.missing() == []
+    assert found["left_knee"] == skeleton.index("LeftLeg")
+
+
+def test_doors():
+    skeleton, _ = skeleton_of()
+    with pytest.raises(MotionError, match=r"'RightLeg' cannot be the left knee: it does not hang on 'LeftUpLeg', the left hip"):
+        anatomy_of(skeleton, {"left_knee": "RightLeg"})
+    with pytest.raises(UnknownName, match=r"'LeftKnee' is not a joint of this skeleton"):
+        anatomy_of(skeleton, {"left_knee": "LeftKnee"})
+    with pytest.raises(ValueError, match=r"lefty_knee"):
+        anatomy_of(skeleton, {"lefty_knee": "LeftLeg"})

@@ -1,0 +1,340 @@
+"""Who brings the force in closed chains [CKC] 3.1: round trips, least norms, limits, and what no motor can do.
+
+Accelerations come from maximal coordinates (tests/maximal.py). Optima are judged by the conditions of Karush, Kuhn and Tucker: the
+problems are convex, so whatever meets them is the answer.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.optimize import lsq_linear
+from tests import maximal
+from tests.constraints.closed import GRAVITY, MOTORS_16, closed, example, high_bar, loops_of
+
+from brachiate import figures
+from brachiate.constraints.coordinates import Coordinates, choose
+from brachiate.constraints.torque_distribution import Sharing, share
+from brachiate.errors import ArgumentError
+from brachiate.validation import Array
+
+SEEDS = range(12)
+
+
+def largest(x: Array) -> float:
+    return float(np.abs(x).max(initial=0.0))
+
+
+class Case:
+    """A random closed chain, its motors with weights, and what a motion takes."""
+
+    def __init__(self, seed: int, n: int, rank: int, motors: int) -> None:
+        rng = np.random.default_rng(seed)
+        self.coordinates = choose(rng.normal(size=(rank, n)), 10.0 ** rng.uniform(-1, 1, n))
+        self.motors = np.sort(rng.choice(n, motors, replace=False))
+        self.tau_O = rng.normal(0.0, 10.0, n)
+        self.weights = 10.0 ** rng.uniform(-1, 1, motors)
+        self.S = self.coordinates.S(self.motors)
+        self.tau_G = self.coordinates.W.T @ self.tau_O
+        self.rng = rng
+
+    def share(self, effort: Array | float | None = None) -> Sharing:
+        return share(self.coordinates, self.tau_O, self.motors, effort=effort, weights=self.weights)
+
+
+cases = st.tuples(st.integers(0, 2**32 - 1), st.integers(1, 9)).flatmap(
+    lambda t: st.builds(Case, st.just(t[0]), st.just(t[1]), st.integers(0, t[1]), st.integers(0, t[1]))
+)
+
+
+def metric(c: Coordinates) -> Array:
+    """Size of motions ΣA_ii v_i², in generalized velocities."""
+    return (c.W.T * c.measure**2) @ c.W
+
+
+# --- round trips --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", ["few", "as many as freedoms", "all"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_torques_of_motors_come_back_from_the_motion_they_make(seed, count):
+    m, c = example(seed)
+    chosen = choose(c.J, np.diag(c.A))
+    rng = np.random.default_rng(seed)
+    motors = {"few": max(1, chosen.mobility // 2), "as many as freedoms": chosen.mobility, "all": m.model.nv}[count]
+    actuated = rng.permutation(m.model.nv)[:motors]
+    tau = np.zeros(m.model.nv)
+    tau[actuated] = rng.normal(size=motors)
+    a, _ = maximal.accelerations(*m[:3], tau, GRAVITY, m.connections)
+    tau_O = c.inverse_dynamics(a)
+    result = share(chosen, tau_O, actuated)
+    cosines = np.linalg.svd(np.linalg.qr(chosen.measure[:, None] * chosen.W)[0][actuated], compute_uv=False)
+    digits = 1e-10 * largest(tau_O) / max(cosines[: result.rank].min(), 1e-3)  # motors that hardly move what they drive lose some
+    assert result.realised
+    assert largest(chosen.W.T @ (result.torque - tau)) < 1e-10 * max(largest(tau_O), largest(result.torque))
+    assert result.unique == (result.rank == motors)
+    if result.unique:
+        assert largest(result.torque - tau) < digits
+    else:
+        assert np.linalg.norm(result.torque) <= np.linalg.norm(tau) + digits
+    again, _ = maximal.accelerations(*m[:3], result.torque, GRAVITY, m.connections)
+    assert largest(again - a) < 1e-8 * largest(a)
+
+
+def test_a_stewart_platform_is_driven_by_its_six_legs_in_one_way():
+    model = figures.stewart()
+    q, v, gravity = model.poses["reference"], np.zeros(model.nv), np.array([0, 0, -9.81])
+    c = closed(model, q, v, loops_of(model), gravity)
+    legs = [model.coordinate_index[f"length{i}"] for i in range(1, 7)]
+    result = share(choose(c.J, np.diag(c.A)), c.inverse_dynamics(v), legs)
+    assert (result.rank, result.unique, result.realised, result.passive.shape) == (6, True, True, (model.nv, 0))
+    a, _ = maximal.accelerations(model, q, v, result.torque, gravity, loops_of(model))
+    assert largest(a) < 1e-9  # at these forces it rests
+
+
+# --- least norm ---------------------------------------------------------------------------------
+
+
+@given(cases)
+def test_of_many_torques_the_least_are_taken(case):
+    N_F, N_A = case.coordinates.mobility, len(case.motors)
+    result = case.share()
+    assume(0 < N_F == result.rank and np.linalg.cond(case.S) < 1e4)
+    # stationary: w τ = S μ, and Sᵀτ = τ_G
+    KKT = np.block([[np.diag(case.weights), -case.S], [case.S.T, np.zeros((N_F, N_F))]])
+    expected = np.linalg.solve(KKT, np.concatenate([np.zeros(N_A), case.tau_G]))[:N_A]
+    assert result.realised
+    assert result.unique == (N_A == N_F)
+    assert largest(result.torque[case.motors] - expected) < 1e-9 * (1 + largest(expected))
+    assert largest(np.delete(result.torque, case.motors)) == 0
+    assert largest(result.residual) < 1e-10 * (1 + largest(case.tau_G))
+
+
+@given(cases)
+def test_what_is_brought_and_what_is_missing_make_the_whole_and_passive_motions_are_named(case):
+    c, result = case.coordinates, case.share()
+    brought = case.S.T @ result.torque[case.motors]
+    assert largest(brought + result.residual - case.tau_G) < 1e-10 * (1 + largest(case.tau_G) + largest(brought))
+    assert np.array_equal(result.generalized_force, case.tau_G)
+    assert result.passive.shape == (len(c.W), c.mobility - result.rank)
+    assert largest(result.passive[case.motors]) < 1e-9 * (1 + largest(result.passive))
+    assert np.allclose(result.passive, c.W @ result.passive[c.generalized], atol=1e-9 * (1 + largest(result.passive)))
+    assert np.allclose((result.passive.T * c.measure**2) @ result.passive, np.eye(c.mobility - result.rank), atol=1e-9)
+    # no torque of any motor would make the residual less
+    better = case.S @ np.linalg.solve(metric(c), result.residual)
+    assert largest(better) < 1e-8 * (1 + largest(np.linalg.solve(metric(c), case.tau_G)))
+    assert result.realised == (largest(result.residual) < 1e-8 * (1 + largest(case.tau_G)))
+
+
+@given(cases)
+def test_the_choice_of_coordinates_does_not_matter(case):
+    """The same rows with another set: torques and passive motions are the same."""
+    c = case.coordinates
+    assume(0 < c.mobility < len(c.W))
+    i, j = np.unravel_index(int(np.argmax(np.abs(c.H))), c.H.shape)  # the pair that may be exchanged best
+    assume(abs(c.H[i, j]) > 1e-2)
+    generalized, dependent = c.generalized.copy(), c.dependent.copy()
+    generalized[j], dependent[i] = dependent[i], generalized[j]
+    W = c.W @ np.linalg.inv(c.W[generalized])
+    other = Coordinates(generalized, dependent, W[dependent], W, c.J_S_inverse, c.measure, (), {}, ())
+    for effort in (None, 3.0):
+        one, two = (share(k, case.tau_O, case.motors, effort=effort, weights=case.weights) for k in (c, other))
+        assert (one.rank, one.realised, one.saturated) == (two.rank, two.realised, two.saturated)
+        assert largest(one.torque - two.torque) < 1e-6 * (1 + largest(one.torque))
+
+
+# --- limits -------------------------------------------------------------------------------------
+
+
+def useful(case: Case, result: Sharing) -> Array:
+    """How fast the (halved, squared) residual would shrink with each motor's torque, as part of what τ_G would give."""
+    inverse = np.linalg.inv(metric(case.coordinates))
+    return case.S @ inverse @ result.residual / (largest(case.S @ inverse @ case.tau_G) or 1.0)
+
+
+def check_least(case: Case, result: Sharing, effort: Array) -> None:
+    """Conditions for the least Σ w τ²: w τ = S μ - ν with ν ≥ 0 in the torque's direction, and none but at limits.
+
+    Motors that would do good beyond their limits are at them, whatever they cost: of these nothing is asked.
+    """
+    tau = result.torque[case.motors]
+    at_limit = np.abs(tau) >= effort * (1 - 1e-9)
+    asked = np.abs(useful(case, result)) < 1e-7
+    root = np.sqrt(case.weights[asked])
+    pushing = np.diag(np.sign(tau[asked]))[:, at_limit[asked]]
+    columns = np.hstack([case.S[asked], -pushing]) / root[:, None]
+    lower = np.concatenate([np.full(case.S.shape[1], -np.inf), np.zeros(pushing.shape[1])])
+    if columns.size:
+        found = lsq_linear(columns, root * tau[asked], (lower, np.inf), tol=1e-14, max_iter=500).x
+        assert largest(columns @ found - root * tau[asked]) < 1e-9 * (1 + largest(root * tau[asked]))
+    else:
+        assert largest(tau[asked]) < 1e-9
+
+
+@given(cases, st.floats(0.3, 1.2))
+def test_limits_are_kept_and_the_rest_is_shared_anew(case, part):
+    free = case.share()
+    assume(free.realised and largest(free.torque) > 0)
+    effort = np.full(len(case.motors), part * largest(free.torque))
+    effort[case.rng.random(len(effort)) < 0.2] = np.inf
+    result = case.share(effort)
+    assert (np.abs(result.torque[case.motors]) <= effort).all()
+    assert result.realised or result.saturated
+    assert result.realised == (largest(result.residual) < 1e-8 * (1 + largest(case.tau_G)))
+    check_least(case, result, effort)
+
+
+@given(cases, st.floats(0.01, 20.0))
+def test_too_weak_motors_do_what_they_can(case, part):
+    effort = part * case.rng.uniform(0.5, 3.0, len(case.motors))
+    result = case.share(effort)
+    tau = result.torque[case.motors]
+    assert (np.abs(tau) <= effort).all()
+    # conditions for the least residual: no motor that can give more, or less, would do good by it
+    good = useful(case, result)
+    assert (good[tau < effort * (1 - 1e-9)] < 1e-9).all()
+    assert (good[tau > -effort * (1 - 1e-9)] > -1e-9).all()
+    assert set(result.saturated) == set(case.motors[np.abs(tau) >= effort * (1 - 1e-9)])
+    check_least(case, result, effort)
+
+
+def test_of_motors_that_are_too_weak_those_that_are_not_needed_rest():
+    """Velocities 0 and 1 are one (as by a gear), 2 is alone: what is missing at 2 is nobody else's to bring."""
+    c = choose([[1.0, -1.0, 0.0]], np.ones(3))
+    result = share(c, [2.0, 2.0, 5.0], [0, 1, 2], effort=3.0, weights=[1.0, 3.0, 1.0])
+    assert np.allclose(result.torque, [3.0, 1.0, 3.0])
+    assert (result.realised, result.unique, result.saturated) == (False, False, (0, 2))
+    assert np.allclose(np.sort(result.residual), [0.0, 2.0])
+    weaker = share(c, [2.0, 2.0, 5.0], [0, 1, 2], effort=[2.5, 3.0, np.inf], weights=[1.0, 3.0, 1.0])
+    assert np.allclose(weaker.torque, [2.5, 1.5, 5.0])
+    assert (weaker.realised, weaker.saturated) == (True, (0,))
+
+
+def test_limits_of_a_few_motors_agree_with_trying_every_combination_of_them():
+    """Six motors, two freedoms: each motor free, at its upper or at its lower limit; the best of 3⁶ that is allowed."""
+    for seed in range(5):
+        case = Case(seed, 6, 4, 6)
+        effort = 0.7 * np.abs(case.share().torque).max() * np.ones(6)
+        result = case.share(effort)
+        best, least = None, np.inf
+        for signs in product((-1, 0, 1), repeat=6):
+            s = np.array(signs)
+            tau, free = s * effort, s == 0
+            rest = case.tau_G - case.S.T @ tau
+            root = np.sqrt(case.weights[free])
+            tau[free] = np.linalg.lstsq((case.S[free] / root[:, None]).T, rest, rcond=None)[0] / root
+            cost = case.weights @ tau**2
+            if largest(case.S.T @ tau - case.tau_G) < 1e-9 and (np.abs(tau) <= effort * (1 + 1e-12)).all() and cost < least:
+                best, least = tau, cost
+        assert result.realised == (best is not None)
+        if best is not None:
+            assert largest(result.torque - best) < 1e-9 * largest(best)
+
+
+def test_limits_that_do_not_matter_change_nothing():
+    case = Case(3, 8, 3, 7)
+    free = case.share()
+    assert free.realised
+    assert free.saturated == ()
+    for effort in (np.inf, 1e6, np.full(7, 2 * largest(free.torque))):
+        assert np.array_equal(case.share(effort).torque, free.torque)
+
+
+def test_motors_without_strength_bring_nothing():
+    case = Case(3, 8, 3, 7)
+    result = case.share(0.0)
+    assert largest(result.torque) == 0
+    assert np.allclose(result.residual, case.tau_G)
+    assert not result.realised
+    assert result.saturated == tuple(case.motors)
+
+
+# --- what no motor can do -----------------------------------------------------------------------
+
+
+def test_the_gymnast_cannot_turn_about_the_bar_by_will():
+    """Sixteen motors, twelve freedoms, and yet: the moment of gravity about the bar is nobody's to bring."""
+    m = high_bar()
+    gravity = np.array([0.0, 0.0, -9.81])
+    c = closed(*m, gravity)
+    chosen = choose(c.J, np.diag(c.A))
+    result = share(chosen, c.inverse_dynamics(np.zeros(22)), MOTORS_16)
+    assert (len(MOTORS_16), chosen.mobility, result.rank) == (16, 12, 11)
+    assert not result.realised
+    assert not result.unique
+    turning = result.passive[:, 0]
+    assert result.passive.shape == (22, 1)
+    assert largest(turning[MOTORS_16]) < 1e-9 * largest(turning)
+    # at these rates the trunk, and all that is stiff with it, turns about the bar
+    _, velocities = maximal.bodies(m.model, m.q, turning)
+    poses, _ = maximal.bodies(m.model, m.q, np.zeros(22))
+    bar, at = m.connections[0].first_rotation[:, 1], m.connections[0].first_position
+    rate = velocities["pelvis"][3:] @ bar
+    for name in m.model.links:
+        expected = np.concatenate([np.cross(rate * bar, poses[name].position - at), rate * bar])
+        assert largest(velocities[name] - expected) < 1e-9 * abs(rate)
+    # and what is missing is the moment of weight about the bar
+    linear = sum(l.mass * (poses[n].position + poses[n].rotation @ l.center - at) for n, l in m.model.links.items())
+    moment = -bar @ np.cross(linear, gravity)
+    assert result.residual @ turning[chosen.generalized] == pytest.approx(moment * rate, rel=1e-9)
+
+
+def test_by_letting_the_motion_be_what_gravity_makes_it_the_gymnast_needs_no_more():
+    m = high_bar()
+    c = closed(*m)
+    tau = np.zeros(22)
+    tau[MOTORS_16] = np.random.default_rng(0).normal(0.0, 20.0, 16)
+    a, _ = maximal.accelerations(*m[:3], tau, GRAVITY, m.connections)
+    chosen = choose(c.J, np.diag(c.A))
+    result = share(chosen, c.inverse_dynamics(a), MOTORS_16)
+    assert result.realised
+    assert np.linalg.norm(result.torque) < np.linalg.norm(tau)  # sixteen motors, eleven motions
+    again, _ = maximal.accelerations(*m[:3], result.torque, GRAVITY, m.connections)
+    assert largest(again - a) < 1e-9 * largest(a)
+
+
+@pytest.mark.parametrize(("rank", "motors"), [(0, 0), (2, 0), (3, 0), (3, 2), (0, 3)])
+def test_no_motors_no_freedoms_or_neither(rank, motors):
+    case = Case(0, 3, rank, motors)
+    result = case.share()
+    assert result.rank == min(motors, 3 - rank)
+    assert result.realised == (3 - rank <= motors)
+    assert result.unique == (motors <= 3 - rank)
+    assert result.passive.shape == (3, 3 - rank - result.rank)
+    if rank == 3:  # everything is held: nothing to bring
+        assert largest(result.torque) == 0
+
+
+# --- doors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"tau_O": np.zeros(2)}, r"tau_O: expected 3 numbers, got shape \(2,\)"),
+        ({"tau_O": [0.0, np.nan, 0.0]}, "tau_O: every number must be finite"),
+        ({"actuated": [0, 7]}, "actuated: there is no velocity 7; there are 3"),
+        ({"weights": [1.0, 0.0]}, r"weights must be more than 0 and finite, got \[1. 0.\]"),
+        ({"weights": [1.0, np.nan]}, "weights must be more than 0 and finite"),
+        ({"weights": np.inf}, "weights must be more than 0 and finite"),
+        ({"weights": [1.0, 1.0, 1.0]}, "weights: expected one number, or 2: one for each motor, got"),
+        ({"effort": [1.0, -1.0]}, r"effort must be at least 0, got \[ 1. -1.\]"),
+        ({"effort": np.nan}, "effort must be at least 0"),
+        ({"effort": np.ones((2, 2))}, "effort: expected one number, or 2: one for each motor"),
+        ({"effort": "strong"}, "effort: expected one number, or 2: one for each motor, got 'strong'"),
+    ],
+)
+def test_bad_input_is_refused(arguments, message):
+    c = choose([[1.0, 2.0, 3.0]], np.ones(3))
+    with pytest.raises(ArgumentError, match=message):
+        share(**{"coordinates": c, "tau_O": np.ones(3), "actuated": [0, 1], **arguments})
+
+
+def test_results_cannot_be_changed():
+    result = Case(0, 3, 1, 2).share()
+    with pytest.raises(ValueError, match="read-only"):
+        result.torque[0] = 1.0
