@@ -109,7 +109,8 @@ class Handle:
 # Folders of this package that no compiled code is in, or takes anything from: editing them compiles nothing anew.
 WITHOUT_KERNELS = (
     "anatomy", "cli", "clip", "evaluation", "figures", "io", "motion", "procedural", "retargeting", "scenes", "show", "world",
-    "__init__.py", "assumptions.py", "deprecation.py", "intervals.py", "kinematics_batch.py", "progress.py", "rotations.py", "validation.py",
+    "__init__.py", "assumptions.py", "deprecation.py", "intervals.py", "kinematics_batch.py", "progress.py", "rotations.py",
+    "validation.py",
 )  # fmt: skip
 # Folders from which compiled code is taken by nobody but those after them: editing one compiles only it and those anew.
 ON_TOP = ("contact_estimation", "centroidal", "filter")
