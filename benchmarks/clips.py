@@ -20,11 +20,11 @@ from rich.table import Table
 import brachiate as br
 from brachiate.errors import BrachiateError, UnknownName
 from brachiate.filter.offline import MODES, filter_motion
-from brachiate.filter.reference.preprocess import clean
-from brachiate.filter.results.result import Filtered
-from brachiate.kinematics_batch import Many
-from brachiate.motion.edit import looped
-from brachiate.motion.motion import Motion, motion_of
+from brachiate.filter.reference.preprocess import make_reference
+from brachiate.filter.results.result import FilterResult
+from brachiate.kinematics_batch import BatchKinematics
+from brachiate.motion.edit import loop
+from brachiate.motion.motion import Motion
 
 CYCLES = {"walk": 20, "run": 6, "spinkick": 2, "jump": 2}
 MOVING_AT_THE_END = ("walk", "turn")  # the others are brought to a stop, and held
@@ -42,44 +42,44 @@ def named(name: str, mass: float | None = None) -> tuple[Motion, float]:
         there = br.procedural.deepmimic_clips()
         if short not in there:
             raise UnknownName("clip of DeepMimic", short, list(there), "PyBullet's data" if there else NO_DATA)
-        motion = br.read_motion(there[short], mass=mass, quiet=True)
-        return (looped(motion, CYCLES[short]), 0.0) if short in CYCLES else (motion, HOLD)
+        motion = br.load_motion(there[short], mass=mass)
+        return (loop(motion, CYCLES[short]), 0.0) if short in CYCLES else (motion, HOLD)
     if Path(name).exists():
-        return br.read_motion(name, mass=mass, quiet=True), 0.0
-    return motion_of(br.procedural.make(name), mass=mass), 0.0 if name in MOVING_AT_THE_END else HOLD
+        return br.load_motion(name, mass=mass), 0.0
+    return br.procedural.sample_motion(name, mass=mass), 0.0 if name in MOVING_AT_THE_END else HOLD
 
 
-def tried(name: str, mode: str, strength: float, ground: str | None, settings: br.FilterSettings | None = None) -> dict[str, object]:
+def tried(name: str, mode: str, torque_scale: float, terrain: str | None, settings: br.FilterSettings | None = None) -> dict[str, object]:
     """What becomes of one clip."""
     motion, hold = named(name)
-    reference = clean(motion, hold=hold)
+    reference = make_reference(motion, hold=hold)
     began = time.perf_counter()
-    result = filter_motion(reference, ground=ground, mode=mode, strength=strength, settings=settings, progress=False)
+    result = filter_motion(reference, terrain=terrain, mode=mode, torque_scale=torque_scale, settings=settings, progress=False)
     took = time.perf_counter() - began
     return {
         "clip": Path(name).stem if Path(name).exists() else name,
         "seconds": reference.times[-1],
-        "outcome": "finished" if result.blame is None else str(result.blame),
+        "outcome": "finished" if result.failure is None else str(result.failure),
         **result.tracking,
         "skate_p99_m_s": skate(result),
-        "depth_max_mm": float(1000.0 * result.run.contacts.depth.max()),
+        "depth_max_mm": float(1000.0 * result.recording.contacts.penetration.max()),
         "jerk_times_original": jerk(result, result.motion.q) / max(jerk(result, result.reference.q[: len(result.motion)]), STILL),
-        "peak_torque_Nm": max(result.effort.values()),
+        "peak_torque_Nm": max(result.peak_torques.values()),
         "times_real_time": float(result.motion.times[-1]) / took,
     }
 
 
-def skate(result: Filtered) -> float:
+def skate(result: FilterResult) -> float:
     """Speed along the ground below which 99 of 100 frames of what touches it are [m/s]."""
-    history = result.run.contacts
+    history = result.recording.contacts
     pairs = [history[pair] for pair in history.pairs if pair.startswith("man/") and " on floor/" in pair]
     slips = [pair.slip[pair.force[:, 2] > 0.0] for pair in pairs]
     return float(np.percentile(np.concatenate(slips), 99)) if slips else 0.0
 
 
-def jerk(result: Filtered, q: np.ndarray) -> float:
+def jerk(result: FilterResult, q: np.ndarray) -> float:
     """Root mean square jerk of all bodies [m/s³], by differences from step to step: it tells of every jump of an acceleration."""
-    places = Many(result.motion.figure).poses(q).x
+    places = BatchKinematics(result.motion.figure).poses(q).x
     return float(np.sqrt(np.square(np.diff(places, 3, axis=1)).sum(axis=2).mean()) / result.reference.dt**3)
 
 
@@ -87,8 +87,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("clips", nargs="*")
     parser.add_argument("--mode", choices=MODES, default="offline")
-    parser.add_argument("--strength", type=float, default=math.inf, help="of motors, times what the figure has; inf: no limit")
-    parser.add_argument("--ground", help="to do it on, such as slope:-10")
+    parser.add_argument("--torque-scale", type=float, default=math.inf, help="factor of the figure's torque limits; inf: unlimited")
+    parser.add_argument("--terrain", help="terrain of the result, such as slope:-10")
     parser.add_argument("--settings", type=Path, help="a file of settings, as brachiate tune writes it")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
@@ -100,7 +100,7 @@ def main() -> None:
     rows = []
     for clip in clips:
         try:
-            row = tried(clip, given.mode, given.strength, given.ground, settings)
+            row = tried(clip, given.mode, given.torque_scale, given.terrain, settings)
         except BrachiateError as problem:
             row = {"clip": clip, "outcome": f"refused: {problem}"}
         rows.append(row)

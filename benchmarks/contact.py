@@ -1,4 +1,4 @@
-"""Contact against MuJoCo: a human figure that stands on two box feet, and one that has fallen and lies, same shapes and pairs."""
+"""Contact stepping against MuJoCo: a human figure that stands on two box feet, and one that lies after a fall; same shapes and pairs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import convert
 import native
 from brachiate import figures
 from brachiate.contact.arrays import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
-from brachiate.simulate.contact_integrator import TouchingIntegrator
+from brachiate.simulate.contact_integrator import ContactIntegrator
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.world import World
 from contestants import LOOP, STEP, TASKS
@@ -22,16 +22,16 @@ from rows import Row, row
 DT = 0.002  # [s]
 FRICTION = 0.8
 STEPS = 500  # of one turn
-TENS = 10  # steps that are timed together for the tail
+TENS = 10  # steps timed together for the tail
 STAND, LIE = (600.0, 30.0), (5.0, 1.5)  # stiffness [N·m/rad] and damping [N·m·s/rad] of the joints
-PUSH = 0.8  # [m/s] forward, for who is to fall
-SETTLED = {"standing": 2.0, "lying": 20.0}  # [s] after which the race begins
-MORE = 10_000  # steps that MuJoCo has to settle once more from where ours has
+PUSH = 0.8  # [m/s] initial forward velocity of the falling figure
+SETTLED = {"standing": 2.0, "lying": 20.0}  # [s] before timing
+MORE = 10_000  # steps for MuJoCo to settle from our state
 GOALS = {"standing": 3.0, "lying": 1.5}
 
 
 class Case(NamedTuple):
-    """A posture to step on from."""
+    """A posture to start from."""
 
     name: str
     world: World
@@ -48,12 +48,12 @@ def rows(quick: bool = False) -> list[Row]:
 
 
 def case(name: str) -> Case:
-    """Let a figure come to stand, or fall and come to lie."""
+    """Let a figure settle in standing, or fall and settle in lying."""
     world = World()
     world.add(figures.ground(), "floor")
     stiffness, damping = STAND if name == "standing" else LIE
-    world.add(figures.human28().sprung(stiffness, "stand", damping), "man")
-    world.touch(friction=FRICTION)
+    world.add(figures.human28().with_springs(stiffness, "stand", damping), "man")
+    world.enable_contact(friction=FRICTION)
     if name == "lying":
         world.v[0] = PUSH
     Simulation(world, dt=DT, limits=False).run(SETTLED[name], progress=False)
@@ -65,16 +65,16 @@ class Ours:
 
     def __init__(self, case: Case) -> None:
         world = case.world
-        touches = world.surfaces.touches
-        assert touches is not None
-        self.state, self.world, self.touches = case.state, world, touches
-        self.integrator = TouchingIntegrator(world.data, world.held, touches, limits=False)
-        self.memory = touches.memory()
+        contact_state = world.contact_settings.contact_state
+        assert contact_state is not None
+        self.state, self.world, self.contact_state = case.state, world, contact_state
+        self.integrator = ContactIntegrator(world.data, world.constraint_set, contact_state, limits=False)
+        self.memory = contact_state.save_memory()
 
     def reset(self) -> None:
-        """Put the state back, and what is known of the step before."""
+        """Restore the state, and the contact memory of the step before."""
         self.world.data.q[:], self.world.data.v[:] = self.state
-        self.touches.recall(self.memory)
+        self.contact_state.restore_memory(self.memory)
 
     def run(self, n: int) -> None:
         """Make n steps."""
@@ -91,13 +91,13 @@ class Ours:
         return float(run.contacts.at(-1).reaction("man").force[2])
 
     def contacts(self) -> int:
-        """How many areas bear."""
+        """Number of contact patches."""
         self.reset()
         return len(self.world.contacts)
 
 
 class MuJoCo:
-    """MuJoCo with hard settings, its Newton solver, one of its two friction cones."""
+    """MuJoCo with stiff contacts, its Newton solver, and one of its two friction cones."""
 
     def __init__(self, case: Case, cone: str, library: Any) -> None:
         import mujoco  # noqa: PLC0415
@@ -108,7 +108,7 @@ class MuJoCo:
         spec = convert.to_mujoco(model)
         spec.option.timestep = DT
         spec.option.cone = getattr(mujoco.mjtCone, f"mjCONE_{cone.upper()}")
-        touch_mujoco(spec, case.world)
+        add_contact_to_mujoco(spec, case.world)
         self.model = spec.compile()
         self.data = mujoco.MjData(self.model)
         self.q = convert.to_mujoco_q(model, plan, case.state.q)
@@ -116,14 +116,14 @@ class MuJoCo:
         self.settle()
 
     def settle(self) -> None:
-        """Let it sink into its soft floor, and begin from there: as settled as ours."""
+        """Let it settle on its soft floor, and start from there."""
         self.reset()
         self.mj.mj_step(self.model, self.data, MORE)
         self.q, self.v = self.data.qpos.copy(), self.data.qvel.copy()
         self.warm = self.data.qacc_warmstart.copy()
 
     def reset(self) -> None:
-        """Put the state back, and what its solver starts from."""
+        """Restore the state and the warm start."""
         self.mj.mj_resetData(self.model, self.data)
         self.data.qpos[:], self.data.qvel[:] = self.q, self.v
         if hasattr(self, "warm"):
@@ -153,19 +153,19 @@ class MuJoCo:
         return float(abs(total[2]))
 
     def contacts(self) -> int:
-        """How many points it has."""
+        """Number of contact points."""
         self.reset()
         self.mj.mj_forward(self.model, self.data)
         return int(self.data.ncon)
 
 
-def touch_mujoco(spec: Any, world: World) -> None:
-    """Give a spec the world's shapes, pairs, springs and dampers; hard contacts that do not slip but by their friction."""
+def add_contact_to_mujoco(spec: Any, world: World) -> None:
+    """Give a spec the world's shapes, pairs, springs and dampers, with stiff contacts and Coulomb friction."""
     import mujoco  # noqa: PLC0415
 
-    touches = world.surfaces.touches
-    assert touches is not None
-    shapes, tree = touches.geometry, world.model.tree
+    contact_state = world.contact_settings.contact_state
+    assert contact_state is not None
+    shapes, tree = contact_state.geometry, world.model.tree
     spec.option.disableflags = 0
     kinds = {SPHERE: "SPHERE", CAPSULE: "CAPSULE", CYLINDER: "CYLINDER", ELLIPSOID: "ELLIPSOID", BOX: "BOX", PLANE: "PLANE"}
     for e in range(len(tree.kind)):
@@ -189,7 +189,7 @@ def touch_mujoco(spec: Any, world: World) -> None:
 
 
 def compare(case: Case, library: Any, tails: bool) -> list[Row]:
-    """Ours against both cones of MuJoCo's."""
+    """Ours against both friction cones of MuJoCo."""
     ours, peers = Ours(case), [MuJoCo(case, cone, library) for cone in ("elliptic", "pyramidal")]
     weight = case.world.totals().mass * 9.81
     runners = {"ours": ours.runner()} | {peer.cone: peer.runner() for peer in peers}
@@ -198,10 +198,10 @@ def compare(case: Case, library: Any, tails: bool) -> list[Row]:
     for peer in peers:
         more = {
             "ours_contacts": ours.contacts(), "peer_contacts": peer.contacts(), "ours_weight": ours.force() / weight,
-            "peer_weight": peer.force() / weight, "goal": GOALS[case.name], "path": ours.touches.problem.path.tolist(),
+            "peer_weight": peer.force() / weight, "goal": GOALS[case.name], "counters": ours.contact_state.problem.counters.tolist(),
         }  # fmt: skip
         more["note"] = (
-            f"{case.name}: {more['ours_contacts']} areas, {peer.cone} {more['peer_contacts']} points; weight borne "
+            f"{case.name}: {more['ours_contacts']} patches, {peer.cone} {more['peer_contacts']} points; contact force / weight "
             f"{more['ours_weight']:.6f}, {more['peer_weight']:.6f}; the goal is {GOALS[case.name]}x"
         )
         found.append(row(f"step, {LOOP}", case.name, times["ours"], f"MuJoCo, {peer.cone}", times[peer.cone], **more))
@@ -212,7 +212,7 @@ def compare(case: Case, library: Any, tails: bool) -> list[Row]:
 
 
 def tail(one: Ours | MuJoCo) -> float:
-    """Time of a step that 99 of 100 tens of steps do not take [s], one after the other from the start."""
+    """99th percentile of the time of ten consecutive steps, per step [s]."""
     import time  # noqa: PLC0415
 
     one.reset()

@@ -15,7 +15,7 @@ import numpy as np
 import convert
 import ours
 from brachiate import dynamics
-from brachiate.manifold import integrated
+from brachiate.manifold import integrate
 from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.simulate.integrators import METHODS, Integrator
@@ -43,7 +43,7 @@ class State(NamedTuple):
 
 def random_state(model: Model, seed: int = 7) -> State:
     rng, data = np.random.default_rng(seed), Data(model)
-    q = integrated(data, model.neutral, rng.uniform(0.1, 1.0, model.nv) * rng.choice([-1.0, 1.0], model.nv))
+    q = integrate(data, model.neutral, rng.uniform(0.1, 1.0, model.nv) * rng.choice([-1.0, 1.0], model.nv))
     v, a = rng.uniform(-1, 1, model.nv), rng.uniform(-1, 1, model.nv)
     return State(q, v, a, dynamics.inverse_dynamics(data, q, v, a).copy())
 

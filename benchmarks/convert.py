@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from brachiate.model.flatten import Placement
-from brachiate.model.joints import BALL, FLOAT, FREEDOMS, NUMBERS, SLIDE, TURN
+from brachiate.model.joints import BALL, FLOAT, ELEMENT_NV, ELEMENT_NQ, SLIDE, TURN
 from brachiate.model.model import Model
 from brachiate.validation import Array
 
@@ -58,8 +58,8 @@ def joints(model: Model) -> Joints:
         for e in range(tree.element[b], tree.element[b + 1]):
             rows.append([above, b, e, [*R.ravel(), *(p + R @ tree.anchor[e])], -tree.anchor[e], e == tree.element[b + 1] - 1])
             above, R, p = len(rows) - 1, np.eye(3), -tree.anchor[e]
-            q += range(tree.q_at[e], tree.q_at[e] + NUMBERS[tree.kind[e]])
-            v += range(tree.v_at[e], tree.v_at[e] + FREEDOMS[tree.kind[e]])
+            q += range(tree.q_at[e], tree.q_at[e] + ELEMENT_NQ[tree.kind[e]])
+            v += range(tree.v_at[e], tree.v_at[e] + ELEMENT_NV[tree.kind[e]])
         last[b] = above, p
     full = np.array([row[5] for row in rows])
     inertia = tree.inertia[[row[1] for row in rows]] * full[:, None]
@@ -144,7 +144,7 @@ def to_pinocchio_q(model: Model, plan: Joints, q: Array) -> Array:
         first = at + (3 if kind == FLOAT else 0)
         if kind in (BALL, FLOAT):
             result[first : first + 4] = np.roll(result[first : first + 4], -1)
-        at += NUMBERS[kind]
+        at += ELEMENT_NQ[kind]
     return result
 
 
@@ -156,7 +156,7 @@ def from_pinocchio_q(model: Model, plan: Joints, q: Array) -> Array:
         first = at + (3 if kind == FLOAT else 0)
         if kind in (BALL, FLOAT):
             theirs[first : first + 4] = np.roll(theirs[first : first + 4], 1)
-        at += NUMBERS[kind]
+        at += ELEMENT_NQ[kind]
     result = np.empty(model.nq)
     result[plan.q] = theirs
     return result
@@ -184,6 +184,8 @@ def to_mujoco(model: Model) -> Any:
     bodies[-1] = spec.worldbody
     spec.option.gravity = GRAVITY
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    if mujoco.__version__ == "4.0.0":  # its factor is wrong where the Jacobian is sparse (nv >= 60); fixed in 4.0.1, mujoco#3767
+        spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
     off = ("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "SPRING", "DAMPER", "WARMSTART", "ACTUATION", "SENSOR",
            "EULERDAMP", "AUTORESET", "ISLAND")  # fmt: skip
     spec.option.disableflags = sum(int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")) for name in off)
@@ -296,7 +298,7 @@ def _free(model: Model, plan: Joints) -> list[tuple[int, int, int]]:
         kind = int(model.tree.kind[e])
         if kind == FLOAT:
             found.append((q, v, int(b)))
-        q, v = q + NUMBERS[kind], v + FREEDOMS[kind]
+        q, v = q + ELEMENT_NQ[kind], v + ELEMENT_NV[kind]
     return found
 
 

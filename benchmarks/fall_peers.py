@@ -1,9 +1,8 @@
-"""The same falls in MuJoCo, with contacts as hard as it has them: ``python benchmarks/fall_peers.py``.
+"""The same falls in MuJoCo, with contacts as stiff as possible: ``python benchmarks/fall_peers.py``.
 
-Compared is what physics decides. A thing that is dropped and cannot roll comes to rest on a face; where it slides to meanwhile
-differs by millimetres. A figure with stiff joints that is dropped comes to stand as it is built. How a limp one comes to lie hangs on the
-first touch to the last digit, so it is compared until a little after that. At rest the ground bears its weight here as in the
-other, and how it came to rest here should be at rest in MuJoCo, too.
+Only determinate quantities are compared. An object that is dropped and cannot roll comes to rest on a face; its final position differs by
+millimeters. A stiff figure that is dropped comes to stand. The fall of a limp figure is chaotic, so it is compared until shortly after the
+first contact. At rest the ground reaction force is the weight in both, and our state at rest should be at rest in MuJoCo, too.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ import convert
 from brachiate import Box, Capsule, Cylinder, Free, Model, ModelBuilder, Simulation, World, figures
 from brachiate.model.shapes import Shape
 from brachiate.validation import Array
-from contact import FRICTION, touch_mujoco
+from contact import FRICTION, add_contact_to_mujoco
 
 STEP, DROP = 0.001, 0.05  # [s], [m]
 GRAVITY = 9.81
 
 
 class Found(NamedTuple):
-    """One comparison: how far off, and what is allowed; nothing is said of MuJoCo where it still trembles."""
+    """One comparison: the deviation, and the allowed one."""
 
     case: str
     what: str
@@ -40,7 +39,7 @@ class Found(NamedTuple):
 
 
 class Twin:
-    """A world and its like in MuJoCo, from the same state."""
+    """A world and its equivalent in MuJoCo, from the same state."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -48,8 +47,8 @@ class Twin:
         spec = convert.to_mujoco(world.model)
         spec.option.timestep = STEP
         spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-        spec.option.impratio = 100.0  # friction as hard as pushes
-        touch_mujoco(spec, world)
+        spec.option.impratio = 100.0  # friction as stiff as normal contact
+        add_contact_to_mujoco(spec, world)
         self.model = spec.compile()
         self.data = mujoco.MjData(self.model)
         self.simulation = Simulation(world, dt=STEP, limits=False)
@@ -62,18 +61,18 @@ class Twin:
         self.data.qvel[:] = convert.mujoco_basis(self.world.model, self.plan, self.world.q) @ self.world.v
 
     def run(self, seconds: float) -> None:
-        """Let time go on in both."""
+        """Simulate both."""
         self.simulation.run(seconds, progress=False)
         mujoco.mj_step(self.model, self.data, round(seconds / STEP))
 
     def centers(self) -> tuple[Array, Array]:
-        """Centres of mass."""
+        """Centers of mass."""
         mujoco.mj_forward(self.model, self.data)
         mass = self.model.body_mass
         return self.world.totals().center, (mass[:, None] * self.data.xipos).sum(axis=0) / mass.sum()
 
     def forces(self) -> tuple[float, float]:
-        """Of the ground, upwards [N]."""
+        """Vertical ground reaction forces [N]."""
         run = self.simulation.run(STEP, progress=False)
         ours = sum(float(c.force[2]) for c in run.contacts.at(-1) if c.on.startswith("floor/"))
         mujoco.mj_step(self.model, self.data)
@@ -87,7 +86,7 @@ class Twin:
         return ours, theirs
 
     def orientation(self) -> float:
-        """Angle between the verticals of both first bodies [rad]."""
+        """Angle between the vertical axes of both first bodies [rad]."""
         ours = self.world.pose(next(name for name in self.world.model.links if name.startswith("one/"))).rotation
         first = int(np.flatnonzero(self.model.body_mass > 0)[0])
         theirs = self.data.xmat[first].reshape(3, 3)
@@ -95,12 +94,12 @@ class Twin:
 
 
 def world_of(model: Model, height: float, turn: Array | None = None) -> World:
-    """On level ground; the figure so high above it."""
+    """A figure at a height above level ground."""
     world = World()
     world.add(figures.ground(), "floor")
     one = world.add(model, "one")
     one.place((0, 0, height), turn)
-    world.touch(friction=FRICTION)
+    world.enable_contact(friction=FRICTION)
     return world
 
 
@@ -112,7 +111,7 @@ def thing(shape: Shape, mass: float) -> Model:
 
 
 def things() -> list[Found]:
-    """Dropped askew, each comes to lie on a face."""
+    """Objects dropped tilted, each of which comes to rest on a face."""
     found = []
     turn = np.array((np.cos(0.12), 0.8 * np.sin(0.12), 0.6 * np.sin(0.12), 0.0))
     shapes: dict[str, tuple[Shape, float]] = {
@@ -136,30 +135,30 @@ def things() -> list[Found]:
 
 
 def standing() -> list[Found]:
-    """Dropped by some centimetres, a stiff figure comes to stand."""
+    """A stiff figure, dropped by some centimeters, comes to stand."""
     world = World()
     world.add(figures.ground(), "floor")
-    man = world.add(figures.human28().sprung(600.0, "stand", 30.0), "one")
-    world.touch(friction=FRICTION)
+    man = world.add(figures.human28().with_springs(600.0, "stand", 30.0), "one")
+    world.enable_contact(friction=FRICTION)
     man.place(world.position("one/pelvis") + np.array((0, 0, DROP)))
     twin = Twin(world)
     twin.run(3.0)
     weight = world.totals().mass * GRAVITY
     (x, y), (ours, theirs) = twin.centers(), twin.forces()
     return [
-        Found("standing", "centre of mass at rest", float(np.linalg.norm(x - y)), 2e-3, "m"),
+        Found("standing", "center of mass at rest", float(np.linalg.norm(x - y)), 2e-3, "m"),
         Found("standing", "force at rest, ours", abs(ours / weight - 1), 1e-3, ""),
         Found("standing", "force at rest, MuJoCo", abs(theirs / weight - 1), 1e-3, ""),
     ]
 
 
 def limp(seed: int) -> list[Found]:
-    """A figure that falls: until after the first impact, and how it lies in the other library."""
+    """A falling figure until after the first impact, and whether our final posture is at rest in MuJoCo."""
     rng = np.random.default_rng(seed)
     world = World()
     world.add(figures.ground(), "floor")
-    man = world.add(figures.human28().sprung(5.0, "stand", 1.5), "one")
-    world.touch(friction=FRICTION)
+    man = world.add(figures.human28().with_springs(5.0, "stand", 1.5), "one")
+    world.enable_contact(friction=FRICTION)
     man.place(world.position("one/pelvis") + np.array((0, 0, DROP)))
     v = np.zeros(world.model.nv)
     v[:6] = rng.normal(size=6) * 0.5
@@ -167,7 +166,7 @@ def limp(seed: int) -> list[Found]:
     twin, name = Twin(world), f"fall {seed}"
     twin.run(0.2)  # feet have met the ground after 0.1 s
     x, y = twin.centers()
-    found = [Found(name, "centre of mass 0.1 s after landing", float(np.linalg.norm(x - y)), 5e-3, "m")]
+    found = [Found(name, "center of mass 0.1 s after landing", float(np.linalg.norm(x - y)), 5e-3, "m")]
     twin.run(12.0)
     weight = world.totals().mass * GRAVITY
     ours, theirs = twin.forces()
@@ -175,7 +174,7 @@ def limp(seed: int) -> list[Found]:
         Found(name, "force at rest, ours", abs(ours / weight - 1), 1e-3, ""),
         Found(name, "force after 12 s, MuJoCo", abs(theirs / weight - 1), np.inf, ""),
     ]
-    twin.give()  # how it lies here
+    twin.give()  # our final posture
     start, _ = twin.centers()
     mujoco.mj_step(twin.model, twin.data, round(2.0 / STEP))
     _, there = twin.centers()

@@ -1,10 +1,10 @@
-"""Random figures that fall: ``python benchmarks/falls.py --count 10000``.
+"""Falls of random figures: ``python benchmarks/falls.py --count 10000``.
 
-Half of them are people of any size, half creatures of four to twelve links of any shape, with balls and hinges that stop at their
-limits. They are thrown at a plane without end or at a plate two centimetres thick, with any friction; people at slopes as well, as
-steep as friction lets them rest on. Creatures would roll down.
-Every step of 2 ms is looked at: are all numbers finite, how deep are shapes inside each other, does energy grow, how were contact
-forces found and how well do they hold the law; and at the end, is everything on the right side of the ground, and at rest?
+Half of them are people of random size, half creatures of four to twelve links of random shape, with ball joints and hinges with limits.
+They are thrown at an infinite plane or at a plate two centimeters thick, with random friction; people at slopes as well, as steep as
+friction lets them rest on. Creatures would roll down.
+Every step of 2 ms is checked: finite numbers, penetration, energy gain, the method of the contact solver and the residual of the contact
+law; and at the end, whether everything is on the right side of the ground, and at rest.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from rich.progress import track
 from rich.table import Table
 
 from brachiate import Capsule, Cylinder, Ellipsoid, Free, Model, ModelBuilder, Revolute, Simulation, Sphere, Spherical, World, figures
-from brachiate.contact.arrays import WAYS
+from brachiate.contact.arrays import METHODS
 from brachiate.errors import StateError
 from brachiate.model.shapes import Box, Shape
 from brachiate.validation import Array
 
 DT = 0.002  # [s]
-LONGEST = 600.0  # [s] who has not come to rest by then does not; some sink against their dampers for minutes
-RESTING, FOR = 5e-3, 0.5  # [rad/s, m/s] and [s]: who is no faster for so long is at rest
+LONGEST = 600.0  # [s] limit; some figures creep against their dampers for minutes
+RESTING, FOR = 5e-3, 0.5  # [rad/s, m/s] and [s]: a figure slower for so long is at rest
 PLATE = 0.02  # [m]
-WIDE, FAR = 200.0, 90.0  # [m] of a plate; who has come so far rolls, as limp bodies may on any slope, and would soon fall over its edge
-SAFE, STEEPEST = 0.8, np.radians(20)  # of friction, at most, is what a slope needs
-HELD, HARMLESS = 1e-6, 1e-4  # [m/s] what the law of contact is held to, and what no step may exceed whatever is tried
-FEW, SOME = 8, 14  # pairs that bear: of so many no step may miss the law, and of so many hardly one
+WIDE, FAR = 200.0, 90.0  # [m] size of the plate; distance beyond which a figure rolls down the slope
+SAFE, STEEPEST = 0.8, np.radians(20)  # largest ratio of slope to friction; [rad]
+HELD, HARMLESS = 1e-6, 1e-4  # [m/s] tolerance of the contact law, and the largest residual of any step
+FEW, SOME = 8, 14  # contacts: up to FEW no step may exceed the tolerance, up to SOME only a share of HARDLY
 HARDLY = 1e-3  # of steps
-SHOWN = 12  # seeds, at most, of each kind of trouble
-GAINED = 0.01  # of what was lost: energy that nobody brought
+SHOWN = 12  # seeds listed of each kind of failure
+GAINED = 0.01  # largest energy gain, relative to the energy lost
 
 
 @dataclass
 class Law:
-    """How well the law of contact was held, in steps with some number of pairs."""
+    """Residuals of the contact law in steps with some number of contacts."""
 
     steps: int = 0
     missed: int = 0  # steps in which it was not held
@@ -59,26 +59,26 @@ class Law:
         self.add(Law(len(residual), int((residual > HELD).sum()), int((residual > HARMLESS).sum()), float(residual.max(initial=0.0))))
 
     def add(self, other: Law) -> None:
-        """Count what others counted."""
+        """Add other counts."""
         self.steps, self.missed, self.harmed = self.steps + other.steps, self.missed + other.missed, self.harmed + other.harmed
         self.worst = max(self.worst, other.worst)
 
 
 def laws() -> dict[str, Law]:
-    """By how many pairs bear. Those that are near without bearing make a problem no easier, and are not counted."""
-    return {f"up to {FEW} pairs": Law(), f"up to {SOME}": Law(), "more": Law()}
+    """By number of contacts with a force. Those without make a problem no easier, and are not counted."""
+    return {f"up to {FEW} contacts": Law(), f"up to {SOME}": Law(), "more": Law()}
 
 
 @dataclass
 class Fall:
-    """What became of one figure."""
+    """Result of one fall."""
 
     seed: int
     figure: str = ""
     ground: str = ""
     seconds: float = 0.0
     failed: str = ""
-    depth: float = 0.0  # [m]
+    penetration: float = 0.0  # [m]
     residual: float = 0.0  # [m/s]
     gain: float = 0.0  # largest growth of energy, of all that was lost in the end
     through: bool = False
@@ -86,20 +86,20 @@ class Fall:
     rolls: bool = False  # down a slope, to where the plate ends
     speed: float = 0.0  # [m/s, rad/s] at the end
     steps: int = 0
-    pairs: int = 0  # that bear, most
-    ways: dict[str, int] = field(default_factory=dict)
+    contacts: int = 0  # largest number with a force
+    methods: dict[str, int] = field(default_factory=dict)
     laws: dict[str, Law] = field(default_factory=laws)
 
 
 def person(rng: np.random.Generator) -> Model:
-    """Someone of any size, who holds joints with hardly any tone."""
+    """A person of random size, with weak springs in the joints."""
     make = (figures.human16, figures.human28, figures.human28, figures.human40)[rng.integers(4)]
     model = make(height=rng.uniform(1.3, 2.0), mass=rng.uniform(35, 110), sex=str(rng.choice(("male", "female"))))
-    return model.sprung(rng.uniform(0, 10), "stand", rng.uniform(0.5, 4.0))
+    return model.with_springs(rng.uniform(0, 10), "stand", rng.uniform(0.5, 4.0))
 
 
 def creature(rng: np.random.Generator) -> Model:
-    """A tree of links of any shape, in any direction."""
+    """A random tree of links of random shapes and directions."""
     links, size = int(rng.integers(4, 13)), rng.uniform(0.3, 1.5)
     parents = [None if i == 0 else int(rng.integers(max(i - 3, 0), i)) for i in range(links)]
     lengths = size * rng.uniform(0.2, 0.5, links)
@@ -119,7 +119,7 @@ def creature(rng: np.random.Generator) -> Model:
 
 
 def any_shape(rng: np.random.Generator, length: float) -> Shape:
-    """A shape that begins at the origin and goes on along z."""
+    """A random shape that begins at the origin and extends along z."""
     r, middle = length * rng.uniform(0.1, 0.4), (0, 0, length / 2)
     kind = int(rng.integers(5))
     if kind == 0:
@@ -134,7 +134,7 @@ def any_shape(rng: np.random.Generator, length: float) -> Shape:
 
 
 def any_joint(rng: np.random.Generator, damping: float) -> Revolute | Spherical:
-    """A hinge or a ball, mostly with limits."""
+    """A hinge or ball joint, mostly with limits."""
     if rng.random() < 0.5:
         limits = None if rng.random() < 0.3 else (-rng.uniform(0.0, 2.0), rng.uniform(0.0, 2.0))
         return Revolute(str(rng.choice(("x", "y"))), damping=damping, limits=limits)
@@ -142,7 +142,7 @@ def any_joint(rng: np.random.Generator, damping: float) -> Revolute | Spherical:
 
 
 def ground(rng: np.random.Generator, angle: float) -> tuple[Model, str]:
-    """A slope without end, or a plate."""
+    """An infinite slope, or a plate."""
     degrees = float(np.degrees(angle))
     if rng.random() < 0.5:
         return figures.slope(degrees), f"slope {degrees:.0f}°"
@@ -170,12 +170,12 @@ def thrown(seed: int) -> tuple[World, Fall, Array]:
     q[:3] = normal * (0.02 - lowest(world, normal) + rng.uniform(0, 1.0))
     v[:3] = rng.normal(size=3) * rng.uniform(0, 3)
     world.q, world.v = q, v
-    world.touch(friction=friction)
+    world.enable_contact(friction=friction)
     return world, Fall(seed, model.name, f"{kind}, friction {friction:.2f}"), normal
 
 
 def lowest(world: World, normal: Array) -> float:
-    """How far below the origin the figure reaches, against the normal."""
+    """Smallest coordinate of the figure along the normal."""
     least = np.inf
     for name, link in world.model.links.items():
         if name.startswith("one/"):
@@ -186,10 +186,10 @@ def lowest(world: World, normal: Array) -> float:
 
 
 def fall(seed: int) -> Fall:
-    """Let one fall until it rests."""
+    """Simulate one fall until rest."""
     world, result, normal = thrown(seed)
     simulation = Simulation(world, dt=DT)
-    energies, slow, ways = [np.array([world.totals().energy])], 0, Counter[str]()
+    energies, slow, methods = [np.array([world.totals().energy])], 0, Counter[str]()
     while result.seconds < LONGEST and slow * DT < FOR:
         try:
             run = simulation.run(FOR, progress=False)
@@ -199,11 +199,14 @@ def fall(seed: int) -> Fall:
         result.seconds = world.time
         energies.append(run["energy"][1:])
         history = run.contacts
-        bearing = np.array([len(found[0].pair) if found else 0 for found in history.touched[1:]])
-        see_law(result, bearing, history.residual[1:])
-        result.depth, result.residual = max(result.depth, history.depth.max()), max(result.residual, history.residual.max())
-        result.pairs = max(result.pairs, int(bearing.max()))
-        ways.update(way for way, count in zip(history.way[1:], bearing, strict=True) if count)
+        loaded = np.array([len(found[0].pair) if found else 0 for found in history.records[1:]])
+        see_law(result, loaded, history.residual[1:])
+        result.penetration, result.residual = (
+            max(result.penetration, history.penetration.max()),
+            max(result.residual, history.residual.max()),
+        )
+        result.contacts = max(result.contacts, int(loaded.max()))
+        methods.update(method for method, count in zip(history.method[1:], loaded, strict=True) if count)
         if np.linalg.norm(world.totals("one").center) > FAR:
             result.rolls = True
             break
@@ -212,36 +215,36 @@ def fall(seed: int) -> Fall:
     energy = np.concatenate(energies)
     lost = float(energy[0] - energy.min())
     result.gain = float((energy - np.minimum.accumulate(energy)).max() / lost) if lost > 0 else 0.0
-    result.steps, result.ways, result.rests, result.speed = len(energy) - 1, dict(ways), slow > 0, float(abs(world.v).max())
+    result.steps, result.methods, result.rests, result.speed = len(energy) - 1, dict(methods), slow > 0, float(abs(world.v).max())
     heights = [float(world.pose(name).position @ normal) for name in world.model.links if name.startswith("one/")]
     result.through = min(heights) < -PLATE / 2
     return result
 
 
-def see_law(result: Fall, bearing: Array, residual: Array) -> None:
-    """Count how well the law was held, by how many pairs bear; what only comes near, or is stopped, counts among the first."""
-    few, some = bearing <= FEW, bearing <= SOME
-    for law, those in zip(result.laws.values(), (few & ((bearing > 0) | (residual > 0.0)), some & ~few, ~some), strict=True):
+def see_law(result: Fall, loaded: Array, residual: Array) -> None:
+    """Count residuals by number of contacts with a force; steps with joint limits only count among the first."""
+    few, some = loaded <= FEW, loaded <= SOME
+    for law, those in zip(result.laws.values(), (few & ((loaded > 0) | (residual > 0.0)), some & ~few, ~some), strict=True):
         law.see(residual[those])
 
 
 def falls(count: int, first: int, jobs: int) -> Iterator[Fall]:
-    """All of them."""
+    """All falls."""
     fall(first)  # compiles, once for everyone
     with ProcessPoolExecutor(jobs) as pool:
         yield from pool.map(fall, range(first, first + count), chunksize=4)
 
 
 def show(found: list[Fall], seconds: float) -> bool:
-    """Print what was found. Says whether all is as claimed."""
+    """Print the results. Returns whether all claims hold."""
     fell = [f for f in found if not f.failed]
     table = Table(title=f"{len(found)} random falls, {sum(f.steps for f in fell)} steps, {seconds:.0f} s")
     table.add_column("what")
     table.add_column("falls", justify="right")
     table.add_column("worst", justify="right")
     table.add_column("seeds", overflow="fold")
-    depth, gain, speed = (max((getattr(f, name) for f in some), default=0.0) for name, some in (
-        ("depth", fell), ("gain", fell), ("speed", [f for f in fell if not f.rests and not f.rolls])))  # fmt: skip
+    penetration, gain, speed = (max((getattr(f, name) for f in some), default=0.0) for name, some in (
+        ("penetration", fell), ("gain", fell), ("speed", [f for f in fell if not f.rests and not f.rolls])))  # fmt: skip
     wrong = {
         "failed": ([f for f in found if f.failed], ""),
         "went through the ground": ([f for f in fell if f.through], ""),
@@ -250,40 +253,40 @@ def show(found: list[Fall], seconds: float) -> bool:
     }
     told = {
         "rolled down a slope for 90 m": ([f for f in fell if f.rolls], ""),
-        "deeper than 1 mm at some time": ([f for f in fell if f.depth > 1e-3], f"{1e3 * depth:.2f} mm"),
+        "penetration above 1 mm": ([f for f in fell if f.penetration > 1e-3], f"{1e3 * penetration:.2f} mm"),
     }
     for what, (those, worst) in (wrong | told).items():
         table.add_row(what, str(len(those)), worst, " ".join(str(f.seed) for f in those[:SHOWN]) + (" ..." if len(those) > SHOWN else ""))
     console = Console()
     console.print(table)
-    show_ways(console, fell)
+    show_methods(console, fell)
     return show_law(console, fell) and not any(those for those, _ in wrong.values())
 
 
-def show_ways(console: Console, fell: list[Fall]) -> None:
-    """Print how contact forces were found."""
-    ways = Counter[str]()
+def show_methods(console: Console, fell: list[Fall]) -> None:
+    """Print the methods of the contact solver."""
+    methods = Counter[str]()
     for f in fell:
-        ways.update(f.ways)
-    solved = sum(ways.values())
-    table = Table(title=f"how forces were found, {solved} steps with contact")
-    table.add_column("way")
+        methods.update(f.methods)
+    solved = sum(methods.values())
+    table = Table(title=f"methods of the contact solver, {solved} steps with contact")
+    table.add_column("method")
     table.add_column("steps", justify="right")
     table.add_column("share", justify="right")
-    for way in WAYS:
-        table.add_row(way, str(ways[way]), f"{ways[way] / max(solved, 1):.2g}")
+    for method in METHODS:
+        table.add_row(method, str(methods[method]), f"{methods[method] / max(solved, 1):.2g}")
     console.print(table)
 
 
 def show_law(console: Console, fell: list[Fall]) -> bool:
-    """Print how well the law was held. Says whether as well as claimed."""
+    """Print the residuals of the contact law. Returns whether the claims hold."""
     total = laws()
     for f in fell:
         for name, law in f.laws.items():
             total[name].add(law)
-    table = Table(title="the law of contact")
-    for title in ("pairs that bear", "steps", f"missed by {HELD:g} m/s", "share", f"by {HARMLESS:g} m/s", "worst"):
-        table.add_column(title, justify="left" if title.startswith("pairs") else "right")
+    table = Table(title="residual of the contact law")
+    for title in ("contacts", "steps", f"above {HELD:g} m/s", "share", f"above {HARMLESS:g} m/s", "worst"):
+        table.add_column(title, justify="left" if title == "contacts" else "right")
     for name, law in total.items():
         table.add_row(
             name, str(law.steps), str(law.missed), f"{law.missed / max(law.steps, 1):.2g}", str(law.harmed), f"{law.worst:.1e} m/s"

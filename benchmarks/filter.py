@@ -1,9 +1,9 @@
-"""Speed of the dynamics filter: a figure of 28 joint angles that walks, step by step, in every mode; and its optimization against placo's.
+"""Speed of the dynamics filter: control steps of a walk with 28 joint angles in every mode; and its whole-body QP against placo's.
 
-Everything is timed from outside, by wrapping methods of the filter; every walk is done several times, and of every step the fastest time
-counts, so that what else the machine does at a time is not counted. Placo (whole-body inverse dynamics as a quadratic program) gets the
-same body, states, contacts and wishes, step by step along the same walk, in turns with ours: see placo_peer.py. Ours looks for contacts
-and at the reference, too, and keeps angular momentum, for which placo has no task.
+Everything is timed from outside, by wrapping methods of the filter; every walk is run several times, and the fastest time of every step
+counts, so that other load of the machine does not. Placo (whole-body inverse dynamics as a QP) gets the same body, states, contacts and
+tasks, step by step along the same walk, alternating with ours: see placo_peer.py. Ours includes collision detection and the kinematics of
+the reference, and an angular momentum task, which placo does not have.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from rich.console import Console
 
 import native
 from brachiate import figures, procedural
-from brachiate.filter.offline import OURS, filter_motion
-from brachiate.filter.reference.preprocess import clean
+from brachiate.filter.offline import TRACKING_MODES, filter_motion
+from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
-from brachiate.motion.motion import motion_of
-from brachiate.progress import Bar
+from brachiate.motion.motion import Motion
+from brachiate.progress import ProgressBar
 from brachiate.retargeting.retarget import retarget
 from brachiate.validation import Array
 from placo_states import States
@@ -41,26 +41,26 @@ TURNS, FEW = 7, 3  # walks in every mode; quick
 PLACO = "placo==0.10.2"
 SAME = 1e-9  # of the largest load: by which two equations of motion may differ if they are of the same body
 
-# What is timed, and where it is. Nothing in them overlaps but that all are parts of a step, and the solution a part of the plan.
+# What is timed, by class and method. Parts of a step do not overlap, but that the solver is a part of the plan.
 PARTS = {
-    "control": "brachiate.filter.tracking.tracker:Follower.control",
-    "plan": "brachiate.filter.tracking.centroidal_mpc:Preview.plan",
-    "recall": "brachiate.filter.online.reference_stream:Stream.recall",
-    "solution": "brachiate.centroidal.planner:Planner.find",
-    "take": "brachiate.filter.online.reference_stream:Stream.take",
-    "observe": "brachiate.filter.tracking.whole_body_controller:Body.look_and_lead",
-    "decide": "brachiate.filter.tracking.whole_body_controller:Body.decide",
-    "simulate": "brachiate.simulate.contact_integrator:TouchingIntegrator.advance",
+    "control": "brachiate.filter.tracking.tracker:MotionTracker.control",
+    "plan": "brachiate.filter.tracking.centroidal_mpc:CentroidalMpc.plan",
+    "predict": "brachiate.filter.online.reference_stream:ReferenceStream.predict",
+    "solver": "brachiate.centroidal.planner:CentroidalPlanner.solve_in_place",
+    "input": "brachiate.filter.online.reference_stream:ReferenceStream.take",
+    "state": "brachiate.filter.tracking.whole_body_controller:WholeBodyController.update_state",
+    "qp": "brachiate.filter.tracking.whole_body_controller:WholeBodyController.solve",
+    "simulate": "brachiate.simulate.contact_integrator:ContactIntegrator.advance",
 }
 SHOWN = {
     "step": "step without the plan",
-    "plan": "plan, one solve with what leads to it",
-    "solution": "plan, the solver alone",
-    "recall": "plan, recalling what came after such frames",
-    "take": "of a step: taking in a frame",
-    "observe": "of a step: observe",
-    "decide": "of a step: decide",
-    "simulate": "of a step: the simulator",
+    "plan": "plan: problem and solution",
+    "solver": "plan: solver",
+    "predict": "plan: prediction of the reference",
+    "input": "step: input frame",
+    "state": "step: state and swing feet",
+    "qp": "step: whole-body QP",
+    "simulate": "step: simulation",
 }
 STATISTICS: dict[str, Callable[[Array], float]] = {
     "mean": lambda x: float(x.mean()),
@@ -81,14 +81,14 @@ def rows(quick: bool = False) -> list[Row]:
         times, peers = race(reference, peer, FEW if quick else TURNS)
         if peer:
             peer.close()
-    found = [line for mode in OURS for line in own_rows(mode, times[mode], reference.dt)]
+    found = [line for mode in TRACKING_MODES for line in own_rows(mode, times[mode], reference.dt)]
     return found + (peer.rows(times[peer.mode], peers) if peer else [])
 
 
 def walk() -> Reference:
     """A ready-made walk, as human28 walks it."""
-    clip = procedural.make("walk", speed=SPEED, step=STRIDE, seconds=SECONDS)
-    return clean(retarget(motion_of(clip), figures.human28()))
+    clip = procedural.make_clip("walk", speed=SPEED, step_length=STRIDE, seconds=SECONDS)
+    return make_reference(retarget(Motion.from_clip(clip), figures.human28()).motion)
 
 
 def found_part(name: str) -> tuple[Any, str]:
@@ -134,10 +134,10 @@ def stopwatches() -> Iterator[Spans]:
 
 
 class Steps:
-    """Seconds that every step took, and every part in it; of several walks the fastest. ``blame``: why it fell, if it did."""
+    """Seconds that every step took, and every part in it; of several walks the fastest. ``failure``: time and reason of a fall."""
 
-    def __init__(self, spans: Spans, blame: object = None) -> None:
-        self.blame = blame
+    def __init__(self, spans: Spans, failure: object = None) -> None:
+        self.failure = failure
         starts = np.array([start for start, _ in spans["control"]])
         if len(starts) < 2:
             raise SystemExit("The filter did not take two steps that could be timed.")
@@ -161,7 +161,7 @@ class Steps:
 
     def of(self, what: str) -> Array:
         """Seconds of each time that something was done."""
-        planning = self.parts["plan"] + self.parts["recall"]
+        planning = self.parts["plan"] + self.parts["predict"]
         if what == "step":
             return self.parts["whole"] - planning
         calls, seconds = self.calls[what], planning if what == "plan" else self.parts[what]
@@ -172,15 +172,15 @@ def race(reference: Reference, peer: Peer | None, turns: int) -> tuple[dict[str,
     """The fastest times of every mode, and of the peer by kind of contacts, by turns."""
     times: dict[str, Steps] = {}
     peers: dict[str, Array] = {}
-    for mode in OURS:
+    for mode in TRACKING_MODES:
         filter_motion(reference, mode=mode, progress=False)  # compile
-    with Bar("walking") as bar:
+    with ProgressBar("walking") as bar:
         for turn in range(turns):
-            for n, mode in enumerate(OURS):
+            for n, mode in enumerate(TRACKING_MODES):
                 with stopwatches() as spans:
                     result = filter_motion(reference, mode=mode, progress=False)
-                times[mode] = Steps(spans, result.blame).best(times.get(mode))
-                bar.show((turn + n / len(OURS)) / turns)
+                times[mode] = Steps(spans, result.failure).best(times.get(mode))
+                bar.show((turn + n / len(TRACKING_MODES)) / turns)
             for contacts, x in (peer.times() if peer else {}).items():
                 peers[contacts] = np.minimum(x, peers.get(contacts, x))
         bar.show(1.0)
@@ -190,7 +190,7 @@ def race(reference: Reference, peer: Peer | None, turns: int) -> tuple[dict[str,
 def own_rows(mode: str, steps: Steps, dt: float) -> list[Row]:
     """Times of a mode; a step is to be faster than real time, and one that is on line as fast as was set out."""
     found = []
-    note = f"{mode}: {steps.blame}, so only what came before is timed" if steps.blame else ""
+    note = f"{mode}: {steps.failure}, so only what came before is timed" if steps.failure else ""
     if mode == "online" and not note:
         note = f"online: every frame is followed as it comes in, so the body is one step behind it, {1000 * dt:g} ms, by construction"
     for what, name in SHOWN.items():
@@ -206,7 +206,7 @@ def own_rows(mode: str, steps: Steps, dt: float) -> list[Row]:
 class Peer:
     """Placo in a process of its own, with the states of a walk."""
 
-    mode = "preview" if "preview" in OURS else OURS[0]
+    mode = "preview" if "preview" in TRACKING_MODES else TRACKING_MODES[0]
 
     def __init__(self, python: Path, reference: Reference, folder: Path) -> None:
         self.states = States(reference)
@@ -243,7 +243,7 @@ class Peer:
 
     def rows(self, steps: Steps, peers: dict[str, Array]) -> list[Row]:
         """Both on the same states: looking at the state, and the optimization."""
-        mine = (steps.parts["observe"] + steps.parts["decide"])[self.states.step]
+        mine = (steps.parts["state"] + steps.parts["qp"])[self.states.step]
         found = []
         for contacts, theirs in peers.items():
             results = self.results[contacts]
@@ -254,7 +254,7 @@ class Peer:
                 more["note"] = f"{support}, {contacts}: {more['count']} states; {self.states.agreement(results, solved)}"
                 for statistic, of in STATISTICS.items():
                     times = of(mine[solved]), f"placo, {contacts}", of(theirs[solved])
-                    found.append(row("observe and decide", f"{support}, {statistic}", *times, **more))
+                    found.append(row("state and whole-body QP", f"{support}, {statistic}", *times, **more))
         return found
 
 

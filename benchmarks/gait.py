@@ -18,13 +18,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table as Shown
 
-from brachiate.contact_estimation.motion_dynamics import Track
+from brachiate.contact_estimation.motion_dynamics import MotionDynamics
 from brachiate.evaluation.check import check
-from brachiate.evaluation.report import Report
+from brachiate.evaluation.report import CheckReport
 from brachiate.figures import gait23
-from brachiate.io.opensim import Plate, forces_of, read_table
-from brachiate.motion.opensim_gait import gait_motion, plate_along_ours
-from brachiate.motion.spline import Course
+from brachiate.io.opensim import Plate, force_plates, read_table
+from brachiate.motion.opensim_gait import gait_motion, plate_to_z_up
+from brachiate.motion.spline import MotionSpline
 from brachiate.validation import Array
 
 MASS, HEIGHT = 72.6, 1.80  # [kg], [m] of the subject
@@ -55,15 +55,15 @@ def relative(a: Array, b: Array) -> float:
     return 100.0 * float(np.sqrt(np.mean((a - b) ** 2)) / (0.5 * (np.ptp(a) + np.ptp(b))))
 
 
-def with_plates(report: Report, plates: dict[str, Plate]) -> dict[str, float]:
+def with_plates(report: CheckReport, plates: dict[str, Plate]) -> dict[str, float]:
     """What is left to the root with measured forces at the feet."""
     figure, times = report.motion.figure, report.times
     push = np.stack([np.concatenate((p.force, np.cross(p.point, p.force) + p.moment), axis=1) for p in plates.values()], axis=1)
-    moments = Course(figure, times, report.motion.q, CUTOFF).at(times)
-    track = Track(figure, moments, report.labels.ground, tuple(f"{side}_foot" for side in plates), push)
-    nothing = np.zeros(track.how.shape, np.int64)
-    track.carry(nothing, nothing.astype(float))
-    force, moment = np.linalg.norm(track.left[:, :3], axis=1), np.linalg.norm(track.left[:, 3:], axis=1)
+    moments = MotionSpline(figure, times, report.motion.q, CUTOFF).at(times)
+    track = MotionDynamics(figure, moments, report.contacts.terrain, tuple(f"{side}_foot" for side in plates), push)
+    nothing = np.zeros(track.contact_mode.shape, np.int64)
+    track.estimate_forces(nothing, nothing.astype(float))
+    force, moment = np.linalg.norm(track.root_residual[:, :3], axis=1), np.linalg.norm(track.root_residual[:, 3:], axis=1)
     return {
         "force_rms_N": float(np.sqrt(np.mean(force**2))),
         "force_peak_N": float(force.max()),
@@ -73,14 +73,14 @@ def with_plates(report: Report, plates: dict[str, Plate]) -> dict[str, float]:
     }
 
 
-def against_plates(report: Report, plates: dict[str, Plate]) -> dict[str, dict[str, float]]:
+def against_plates(report: CheckReport, plates: dict[str, Plate]) -> dict[str, dict[str, float]]:
     """Errors of forces and centres of pressure, foot by foot."""
-    track = report.track
-    links = np.array([track.spots.links[k] for k in track.spots.part])
+    track = report.dynamics
+    links = np.array([track.contact_points.links[k] for k in track.contact_points.part])
     found = {}
     for side, plate in plates.items():
         mine = np.char.startswith(links, side)
-        force, place = track.force[:, mine], track.place[:, mine]
+        force, place = track.contact_force[:, mine], track.point_position[:, mine]
         total = force.sum(axis=1)
         errors = {name: relative(total[:, axis], plate.force[:, axis]) for name, axis in AXES.items()}
         loaded = (total[:, 2] > LOADED * track.weight) & (plate.force[:, 2] > LOADED * track.weight)
@@ -97,7 +97,7 @@ def study(folder: Path) -> dict[str, object]:
     motion = gait_motion(read_table(folder / "subject01_walk1_ik.mot"), figure)
     report = check(motion, cutoff=CUTOFF)
     table = read_table(folder / "subject01_walk1_grf.mot")
-    measured = [plate_along_ours(plate) for plate in forces_of(table)]
+    measured = [plate_to_z_up(plate) for plate in force_plates(table)]
     plates = {}
     for side, plate in zip(("right", "left"), measured, strict=True):
         plates[side] = Plate(plate.name, *(at(report.times, table.times, x) for x in (plate.force, plate.point, plate.moment)))
@@ -107,7 +107,7 @@ def study(folder: Path) -> dict[str, object]:
         "without": {key: value for key, value in report.summary.items() if key.startswith("residual")},
         "against_plates": against_plates(report, plates),
         "published_percent": PUBLISHED,
-        "assumed": [str(guess) for guess in report.guesses],
+        "assumed": [str(assumption) for assumption in report.assumptions],
     }
 
 
@@ -126,8 +126,8 @@ def main() -> None:
     console.print(
         f"left to the root with measured forces: {plates['force_rms_N']:.1f} N RMS ({plates['force_rms_percent_weight']:.1f} % of weight), "
         f"{plates['force_peak_N']:.0f} N peak; {plates['moment_rms_Nm']:.1f} N·m RMS, {plates['moment_peak_Nm']:.0f} N·m peak\n"
-        f"with forces found from the motion: {without['residual_rms_N']:.1f} N RMS ({without['residual_rms_percent_weight']:.1f} %), "
-        f"{without['residual_peak_N']:.0f} N peak; {without['residual_moment_rms_Nm']:.1f} N·m RMS\n"
+        f"with forces found from the motion: {without['root_residual_force_rms_N']:.1f} N RMS ({without['root_residual_force_rms_percent_weight']:.1f} %), "
+        f"{without['root_residual_force_peak_N']:.0f} N peak; {without['root_residual_moment_rms_Nm']:.1f} N·m RMS\n"
         f"OpenSim's RRA, which moves the pelvis to get there: about {RRA['force'][0]:.0f} N RMS, up to {RRA['force'][1]:.0f} N and "
         f"{RRA['moment'][1]:.0f} N·m peak",
         highlight=False,

@@ -44,7 +44,7 @@ class Ours:
     def __init__(self, problem: Problem) -> None:
         self.world, (model, self.state, self.dt) = World(), problem
         self.world.add(model, "it")
-        self.integrator = Integrator(self.world.data, "euler", held=self.world.held)
+        self.integrator = Integrator(self.world.data, "euler", constraint_set=self.world.constraint_set)
 
     def close(self) -> None:
         """Nothing to free."""

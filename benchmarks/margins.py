@@ -27,14 +27,14 @@ from rich.table import Table
 
 import brachiate as br
 from brachiate.errors import BrachiateError
-from brachiate.filter.offline import MODES, OURS, filter_motion
-from brachiate.filter.reference.preprocess import clean
+from brachiate.filter.offline import MODES, TRACKING_MODES, filter_motion
+from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.settings import FilterSettings
-from brachiate.filter.tracking.disturbances import Shove
+from brachiate.filter.tracking.disturbances import Push
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box
-from brachiate.motion.motion import Motion, motion_of
+from brachiate.motion.motion import Motion
 from clips import DEEPMIMIC, named
 
 SIX = ("walk", "run", "spinkick", "jump", "kick", "punch")
@@ -45,7 +45,7 @@ SPEEDS = (0.2, 0.4)  # [m/s] that a push gives the whole body
 HARDER = (0.2, 0.4, 0.6, 0.8, 1.0)  # [m/s] and one who stands
 STANDS = {"human28": "spine2", "DeepMimic's": PUSHED}  # figures that stand still, and their chests
 STILL, PUSHED_AT = 4.0, 1.0  # [s] for which they do, and when they are pushed
-STEPPING = {"with": FilterSettings(), "without": FilterSettings(rescue=0.0)}  # steps of their own
+STEPPING = {"with": FilterSettings(), "without": FilterSettings(recovery_step_duration=0.0)}  # steps of their own
 
 
 class Case(NamedTuple):
@@ -62,16 +62,16 @@ class Case(NamedTuple):
     dt: float = 0.002
     push: tuple[float, float, float] | None = None  # speed [m/s], direction [rad], time [s]
     mode: str = "offline"
-    strength: float = math.inf  # times its own
+    torque_scale: float = math.inf  # times its own
 
 
 @cache
 def standing(figure: str) -> Reference:
     """Somebody who stands still."""
-    first = motion_of(br.procedural.make("squat")) if figure == "human28" else named(DEEPMIMIC + "walk")[0]
+    first = br.procedural.sample_motion("squat") if figure == "human28" else named(DEEPMIMIC + "walk")[0]
     pose = first.q[0] if figure == "human28" else first.figure.poses.get("stand", first.figure.neutral)
     times = np.arange(0.0, STILL, 0.01)
-    return clean(Motion(first.figure, times, np.tile(pose, (len(times), 1)), "stand"))
+    return make_reference(Motion(first.figure, times, np.tile(pose, (len(times), 1)), "stand"))
 
 
 @cache
@@ -81,7 +81,7 @@ def reference(clip: str, style: str, mass: float, feet: float, dt: float) -> Ref
     motion, hold = named(DEEPMIMIC + clip)
     if mass != 1.0:
         motion, hold = named(DEEPMIMIC + clip, mass=mass * motion.figure.mass)
-    return clean(replace(motion, figure=with_feet(motion.figure, feet)), hold=hold, style=style, dt=dt)
+    return make_reference(replace(motion, figure=with_feet(motion.figure, feet)), hold=hold, style=style, dt=dt)
 
 
 def with_feet(model: Model, factor: float) -> Model:
@@ -107,19 +107,19 @@ def tried(case: Case) -> dict[str, Any]:
         if case.push is not None:
             speed, way, at = case.push
             force = made.figure.mass * speed / LASTING
-            pushes = [Shove(STANDS.get(case.clip, PUSHED), (force * math.cos(way), force * math.sin(way), 0.0), at, LASTING)]
+            pushes = [Push(STANDS.get(case.clip, PUSHED), (force * math.cos(way), force * math.sin(way), 0.0), at, LASTING)]
         ground = f"slope:{case.slope:g}" if case.slope else None
         done = filter_motion(
             made,
-            ground=ground,
+            terrain=ground,
             settings=case.settings,
             friction=case.friction,
-            strength=case.strength,
+            torque_scale=case.torque_scale,
             pushes=pushes,
             mode=case.mode,
             progress=False,
         )
-        outcome = {"finished": done.finished, "why": str(done.blame or ""), "own_steps": len(done.own_steps), **done.tracking}
+        outcome = {"finished": done.success, "why": str(done.failure or ""), "own_steps": len(done.recovery_steps), **done.tracking}
     except BrachiateError as problem:
         outcome = {"finished": False, "why": str(problem), "mpjpe_global_cm": math.nan}
     return {"change": case.change, "clip": case.clip, "mode": case.mode, "push": case.push, **outcome}
@@ -132,7 +132,7 @@ def settings_cases(mode: str) -> Iterator[Case]:
         for factor in (0.5, 2.0):
             place = own.plan if group else own
             value = factor * getattr(place, name)
-            if name in ("cone", "friction_share", "least_push"):  # shares: nearer to all of it, and farther
+            if name in ("friction_share", "least_push"):  # shares: nearer to all of it, and farther
                 value = (1.0 - (1.0 - abs(getattr(place, name))) * factor) * math.copysign(1.0, getattr(place, name))
             changed = replace(place, **{name: value})
             settings = replace(own, plan=changed) if group else changed
@@ -160,11 +160,11 @@ def push_cases(mode: str) -> Iterator[Case]:
 
 def standing_cases(mode: str | None) -> Iterator[Case]:
     for figure in STANDS:
-        for each in (mode,) if mode else OURS:
+        for each in (mode,) if mode else TRACKING_MODES:
             for name, settings in STEPPING.items():
                 for speed in HARDER:
                     pushes = [(speed, math.radians(45 * way), PUSHED_AT) for way in range(8)]
-                    yield from (Case(name, figure, settings, push=push, mode=each, strength=1.0) for push in pushes)
+                    yield from (Case(name, figure, settings, push=push, mode=each, torque_scale=1.0) for push in pushes)
 
 
 STUDIES = {"settings": settings_cases, "bodies": body_cases, "pushes": push_cases, "standing": standing_cases}

@@ -12,8 +12,8 @@ from pathlib import Path
 from brachiate import figures, procedural
 from brachiate.evaluation.check import check
 from brachiate.io.bvh import write_bvh
-from brachiate.motion.motion import Motion, motion_of
-from brachiate.motion.read import read_motion
+from brachiate.motion.motion import Motion
+from brachiate.motion.read import load_motion
 from brachiate.retargeting.retarget import retarget
 from race import one_core, race, repeated
 from rows import Row, row
@@ -24,17 +24,17 @@ GOAL = 100.0
 
 def rows(quick: bool = False) -> list[Row]:
     one_core()
-    clip = procedural.make("walk", seconds=SECONDS, rate=RATE)
-    grown = motion_of(clip)
-    human = retarget(grown, figures.human28(), progress=False)
+    clip = procedural.make_clip("walk", seconds=SECONDS, rate=RATE)
+    grown = Motion.from_clip(clip)
+    human = retarget(grown, figures.human28()).motion
     with tempfile.TemporaryDirectory() as folder:
         archive, bvh = Path(folder) / "walk.npz", Path(folder) / "walk.bvh"
         human.save(archive)
         write_bvh(clip, bvh)
         model = figures.human28()
         return [
-            *_race("human28", human, lambda: read_motion(archive, model, quiet=True)),
-            *_race(f"BVH, {grown.figure.nv} dof", grown, lambda: read_motion(bvh, quiet=True)),
+            *_race("human28", human, lambda: load_motion(archive, model)),
+            *_race(f"BVH, {grown.figure.nv} dof", grown, lambda: load_motion(bvh)),
         ]
 
 

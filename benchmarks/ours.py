@@ -18,7 +18,7 @@ def inverse_dynamics(key, n):
 def mass_matrix(key, n):
     status = 0
     for _ in range(n):
-        status |= mass.mass_matrix_packed(key)
+        status |= mass.compute_mass_matrix(key)
     return status
 
 

@@ -5,7 +5,7 @@ states, as a line of JSON; then, for every line that it reads, goes through them
 solution; both by kind of contacts.
 
 The solver is set up as in placo's example of a humanoid: a hard task for each foot that stands flat, with a planar contact; soft tasks of
-the centre of mass, the trunk, feet in the air and the posture; torques are limited. A foot on its edge has two unilateral points, soft as
+the center of mass, the trunk, feet in the air and the posture; torques are limited. A foot on its edge has two unilateral points, soft as
 in placo's example of a quadruped: hard ones would say the same thing twice. With points at corners a flat foot has four of them, which is
 what ours has: planar contacts know no limit of friction about the vertical. Limits of joints are left out, in placo's favour, and so is its
 cost of torques, which ours has not.
@@ -34,7 +34,7 @@ class Feet:
         solver.dt, solver.torque_cost = settings["dt"], 0.0
         solver.enable_torque_limits(True)
         self.com = solver.add_com_task(np.zeros(3))
-        self.com.configure("com", "soft", settings["centre_weight"])
+        self.com.configure("com", "soft", settings["com_weight"])
         self.com.kp = self.com.kd = 0.0
         self.pelvis = solver.add_orientation_task("row0", np.eye(3))
         self.pelvis.configure("pelvis", "soft", settings["pelvis_weight"])
@@ -79,18 +79,18 @@ class Feet:
             contact.mu, contact.weight_forces = settings["mu"], settings["force_weight"]
 
     def aim(self, s: dict) -> None:
-        """Say what is wished in one state."""
-        self.com.ddtarget_world = s["centre"]
+        """Set the targets of the tasks in one state."""
+        self.com.ddtarget_world = s["com_acceleration"]
         self.pelvis.R_world_frame, self.pelvis.omega_world, self.pelvis.domega_world = s["pelvis"], s["pelvis_rate"], s["pelvis_turning"]
         for task, hinges in self.posture:
             for k in hinges:
                 task.set_joint(f"v{k}", s["aim_angle"][k], s["aim_rate"][k], s["aim_acceleration"][k])
         for foot, (position, orientation) in self.led.items():
             if position is not None:
-                position.configure(f"foot {foot}", "soft", max(s["lead"][foot], 1e-9))
+                position.configure(f"foot {foot}", "soft", max(s["position_weight"][foot], 1e-9))
                 position.target_world, position.dtarget_world = s["foot"][foot], s["foot_velocity"][foot]
                 position.ddtarget_world = s["foot_acceleration"][foot]
-            orientation.configure(f"foot {foot} turned", "soft", max(s["turn"][foot], 1e-9))
+            orientation.configure(f"foot {foot} turned", "soft", max(s["orientation_weight"][foot], 1e-9))
             orientation.R_world_frame, orientation.omega_world = s["foot_turned"][foot], s["foot_rate"][foot]
             orientation.domega_world = s["foot_turning"][foot]
 

@@ -77,7 +77,7 @@ def swing(joint: Joint) -> tuple[World, list[Pair]]:
 def study(name: str, steps: int) -> dict[str, float | str]:
     """Run the swing and measure: at the end, and the worst of all looks on the way."""
     world, pairs = swing(HOLDS[name])
-    integrator = Integrator(world.data, "rk4", held=world.held)
+    integrator = Integrator(world.data, "rk4", constraint_set=world.constraint_set)
     energy, drift, worst, begun = dynamics.totals(world.data).energy, 0.0, np.zeros(2), time.perf_counter()
     now = np.zeros(2)
     for done in range(0, steps, CHUNK):

@@ -48,13 +48,13 @@ def models() -> Iterator[tuple[str, Model]]:
 
 def g1() -> Model | None:
     """The Unitree G1 of example-robot-data, floating."""
-    from brachiate.io import read_model  # noqa: PLC0415
+    from brachiate.io import load_model  # noqa: PLC0415
 
     try:
         path = Path(str(metadata.distribution("example-robot-data").locate_file("cmeel.prefix"))) / G1
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return read_model(path, floating=True)
+            return load_model(path, floating_base=True)
     except (metadata.PackageNotFoundError, OSError) as problem:
         print(f"G1 is left out: {problem}", file=sys.stderr)
         return None

@@ -1,4 +1,4 @@
-"""Throw a figure into the air and check that its centre of mass follows a parabola."""
+"""Free flight of a human figure: its center of mass follows a parabola."""
 
 import numpy as np
 
@@ -13,4 +13,4 @@ start = world.totals("woman")
 run = br.Simulation(world, dt=0.002, integrator="rk8", every=10).run(0.8)
 
 parabola = start.center + np.outer(run.time, start.velocity) + 0.5 * np.outer(run.time**2, world.gravity)
-print(f"largest distance from the parabola: {np.abs(run['center of mass'] - parabola).max():.1e} m")
+print(f"largest deviation from the parabola: {np.abs(run['center of mass'] - parabola).max():.1e} m")

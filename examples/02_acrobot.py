@@ -1,4 +1,4 @@
-"""Swing a two-link arm up by a motor in its second joint only, and stop when it is high enough."""
+"""Swing-up of an acrobot by its elbow motor, with an event when it reaches the height of the shoulder."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ world["arm/shoulder"] = 0.3
 
 
 def pump(w: br.World) -> None:
-    """Bend the elbow the way the shoulder swings: energy goes in on every swing."""
+    """Bend the elbow in the direction of the shoulder's velocity, which adds energy on every swing."""
     goal = np.tanh(3.0 * w.rate("arm/shoulder"))
     w.torque = {"arm/elbow": 20.0 * (goal - w["arm/elbow"]) - 4.0 * w.rate("arm/elbow")}
 

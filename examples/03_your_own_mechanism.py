@@ -1,4 +1,4 @@
-"""Build a mechanism link by link, ask for its dynamics, and see a joint's limit named."""
+"""Build a mechanism link by link, compute its inverse dynamics, and check its joint limits."""
 
 import numpy as np
 
@@ -20,9 +20,9 @@ model = builder.build()
 
 world = br.World()
 crane = world.add(model, name="crane")
-crane.pose({"trolley": 2.0, "boom": -0.2})
+crane.set_pose({"trolley": 2.0, "boom": -0.2})
 hold = world.inverse_dynamics(np.zeros(world.model.nv))
-print("to hold still:", {name: round(value, 1) for name, value in hold.as_dict().items()})
+print("static torques:", {name: round(value, 1) for name, value in hold.as_dict().items()})
 crane["trolley"] = 3.0
 print("beyond limits:", world.beyond_limits())
 assert world.beyond_limits() == {"crane/trolley": 3.0 - 2.9}

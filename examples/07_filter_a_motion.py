@@ -1,17 +1,15 @@
-"""Make it possible: a jump as an animator might draw it, as near to that as a body can do it."""
+"""Filter a jump as an animator might draw it: the nearest physically consistent motion."""
 
 import brachiate as br
-from brachiate.filter.results.equations_of_motion import equations
-from brachiate.motion.motion import motion_of
 
-motion = motion_of(br.procedural.make("jump", high=0.2))
-done = br.filter_motion(br.clean(motion, hold=0.3), strength=float("inf"))
-print("done" if done.finished else f"given up: {done.blame}")
-print({name: round(value, 1) for name, value in done.tracking.items()})  # how far from the original
+motion = br.sample_motion("jump", jump_height=0.2)
+result = br.filter_motion(br.make_reference(motion, hold=0.3), torque_scale=None)  # None: unlimited torques
+print("finished" if result.success else f"not finished: {result.failure}")
+print({name: round(value, 1) for name, value in result.tracking.items()})  # tracking errors
 
-# Torques and forces are those of a simulation, so nothing is left of its equations
-force, moment = equations(done).nobody_brings()
-print(f"nobody would have to bring more than {force:.0e} N and {moment:.0e} N·m")
+# Torques and contact forces are those of a simulation: its equations of motion have no residual
+force, moment = result.root_residual()
+print(f"root residual of the simulation steps: {force:.0e} N, {moment:.0e} N·m")
 
-done.motion.save("jump.bvh", rate=120.0)
-done.picture("jump.png")
+result.motion.save("jump.bvh", rate=120.0)
+result.plot_poses("jump.png")

@@ -1,26 +1,25 @@
-"""Live: a walk comes in frame by frame, and somebody pushes; the body does what it can of it."""
+"""Online filter: a walk arrives frame by frame, and the body is pushed."""
 
 import brachiate as br
-from brachiate.motion.edit import resampled
-from brachiate.motion.motion import motion_of
+from brachiate.motion.edit import resample
 
-walk = motion_of(br.procedural.make("walk", seconds=4.0))
+walk = br.sample_motion("walk", seconds=4.0)
 world = br.World()
 world.add(br.figures.ground(), name="floor")
 world.add(walk.figure, name="man")
-world.touch(friction=0.8)
+world.enable_contact(friction=0.8)
 
 live = br.DynamicsFilter(world, "man", dt=0.002)
 push = None
-for frame in resampled(walk, 500.0).q:
-    moment = live.step(frame)
-    if moment is None:
-        continue  # it listens for a tenth of a second, to know how fast everything is
-    if push is None and moment.time > 2.0:
-        push = world.push("man/spine2", (0.0, 80.0, 0.0))
-    if push in world.pushes and moment.time > 2.1:
+for frame in resample(walk, 500.0).q:
+    step = live.step(frame)
+    if step is None:
+        continue  # the first frames are only observed, until velocities are known
+    if push is None and step.time > 2.0:
+        push = world.apply_force("man/spine2", (0.0, 80.0, 0.0))
+    if push in world.applied_forces and step.time > 2.1:
         world.remove(push)
-    if round(moment.time / 0.002) % 250 == 0:
-        load = sum(contact.force[2] for contact in moment.contacts)
-        print(f"{moment.time:.1f} s on {' and '.join(moment.standing)}: {load:.0f} N, pelvis {100 * moment.off[1]:+.1f} cm aside")
-print(live.blame or "still on its feet")
+    if round(step.time / 0.002) % 250 == 0:
+        load = sum(contact.force[2] for contact in step.contacts)
+        print(f"{step.time:.1f} s on {' and '.join(step.stance)}: {load:.0f} N, pelvis {100 * step.deviation[1]:+.1f} cm sideways")
+print(live.failure or "no fall")

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate import Model
-from brachiate.model.joints import BALL, FLOAT, FREEDOMS, NUMBERS, SLIDE, TURN, Joint
+from brachiate.model.joints import BALL, ELEMENT_NQ, ELEMENT_NV, FLOAT, SLIDE, TURN, Joint
 from brachiate.validation import Array
 
 CREEP = 1e-3  # [rad/s or m/s] dry friction is F v/√(v² + CREEP²)
@@ -156,8 +156,8 @@ def chained(joint: Joint, q: Array, rates: Array, start: Moving) -> tuple[Moving
     none = np.zeros(3)
     i = k = 0
     for e in joint.elements:
-        x, y = q[i : i + NUMBERS[e.kind]], rates[k : k + FREEDOMS[e.kind]]
-        i, k = i + NUMBERS[e.kind], k + FREEDOMS[e.kind]
+        x, y = q[i : i + ELEMENT_NQ[e.kind]], rates[k : k + ELEMENT_NV[e.kind]]
+        i, k = i + ELEMENT_NQ[e.kind], k + ELEMENT_NV[e.kind]
         if e.kind == SLIDE:
             u = F.R @ e.axis
             F = F.carrying(x[0] * u)
@@ -203,9 +203,9 @@ def springs_of(joint: Joint, q: Array) -> tuple[Array, float]:
     torque, energy = np.zeros(joint.nv), 0.0
     i = k = 0
     for e in joint.elements:
-        x, rest = q[i : i + NUMBERS[e.kind]], joint.rest[i : i + NUMBERS[e.kind]]
-        mine = slice(k, k + FREEDOMS[e.kind])
-        i, k = i + NUMBERS[e.kind], k + FREEDOMS[e.kind]
+        x, rest = q[i : i + ELEMENT_NQ[e.kind]], joint.rest[i : i + ELEMENT_NQ[e.kind]]
+        mine = slice(k, k + ELEMENT_NV[e.kind])
+        i, k = i + ELEMENT_NQ[e.kind], k + ELEMENT_NV[e.kind]
         stiffness = joint.stiffness[mine]
         if e.kind in (TURN, SLIDE):
             bent, slope = x - rest, np.eye(1)
@@ -289,7 +289,7 @@ def _stepped(joint: Joint, q: Array, step: Array) -> Array:
             result[i : i + 4] = quaternion_of(rotation_of(q[i : i + 4]) @ turned_about(axis, angle))
         else:
             result[i] += step[k]
-        i, k = i + NUMBERS[e.kind], k + FREEDOMS[e.kind]
+        i, k = i + ELEMENT_NQ[e.kind], k + ELEMENT_NV[e.kind]
     return result
 
 
@@ -347,10 +347,10 @@ class System:
             gap_between(end, goal), goal.twist - end.twist, goal.acceleration - end.acceleration,
         )  # fmt: skip
 
-    def rows(self, held: Iterable[str] = ()) -> Array:
-        """J: six rows for every joint, then one for every held coordinate."""
-        held = list(held)
-        J = np.zeros((6 * len(self.joints) + len(held), self.size))
+    def rows(self, prescribed: Iterable[str] = ()) -> Array:
+        """J: six rows for every joint, then one for every prescribed coordinate."""
+        prescribed = list(prescribed)
+        J = np.zeros((6 * len(self.joints) + len(prescribed), self.size))
         k = self.at
         for n, j in enumerate(self.joints):
             mine = slice(6 * n, 6 * n + 6)
@@ -359,7 +359,7 @@ class System:
                     J[mine, 6 * link : 6 * link + 6] += X
             J[mine, k : k + len(j.rates)] = -j.S
             k += len(j.rates)
-        for n, name in enumerate(held):
+        for n, name in enumerate(prescribed):
             J[6 * len(self.joints) + n, self.at + self.model.coordinate_index[name]] = 1.0
         return J
 
@@ -433,7 +433,9 @@ class _Rows:
     def solution(self, gamma: Array, unmet: float) -> Array:
         x = self.Vt[: self.rank].T @ (self.U[:, : self.rank].T @ gamma / self.s)
         if np.linalg.norm(self.J @ x - gamma) > unmet * (1 + np.linalg.norm(gamma)):
-            raise Contradiction("No accelerations meet all rows: loops are wrongly closed or singular, or held coordinates fight them.")
+            raise Contradiction(
+                "No accelerations meet all rows: loops are wrongly closed or singular, or prescribed coordinates fight them."
+            )
         return x
 
     def multipliers(self, force: Array) -> Array:
@@ -457,7 +459,7 @@ def accelerations(
     tau: Array,
     gravity: Array,
     connections: Sequence[Connection] = (),
-    held: Mapping[str, float] | None = None,
+    prescribed: Mapping[str, float] | None = None,
     unmet: float = UNMET,
 ) -> tuple[Array, Array]:
     """Accelerations of the tree's coordinates (nv,), and the wrench of every connection (number of connections, 6).
@@ -469,14 +471,14 @@ def accelerations(
 
     Args:
         tau: Torques of the motors of the tree (nv,).
-        held: Accelerations that coordinates of the tree are to have, by name.
+        prescribed: Accelerations that coordinates of the tree are to have, by name.
         unmet: Rows that cannot be met to this part of their size are refused as contradictory; below it they are met as well as
             can be.
     """
-    held = held or {}
+    prescribed = prescribed or {}
     system = System(model, q, v, connections)
-    rows = _Rows(system.rows(held))
-    gamma = np.concatenate([*(-j.bias for j in system.joints), list(held.values())])
+    rows = _Rows(system.rows(prescribed))
+    gamma = np.concatenate([*(-j.bias for j in system.joints), list(prescribed.values())])
     f, B = system.forces(np.asarray(tau, float), np.asarray(gravity, float)), system.root_inertia()
     x = rows.solution(gamma, unmet)
     # M (x + N y) = f + Jᵀλ, and NᵀJᵀ = 0; NᵀMN = (BN)ᵀBN is inverted by the singular values of BN, which keeps more digits
@@ -491,13 +493,13 @@ def accelerations(
     return x[system.tree_rates], wrenches.reshape(-1, 6)
 
 
-def impulse(model: Model, q: Array, v: Array, connections: Sequence[Connection], held: Iterable[str] = ()) -> Array:
-    """Velocities (nv,) after all connections have closed at once, inelastically, held coordinates at rest.
+def impulse(model: Model, q: Array, v: Array, connections: Sequence[Connection], prescribed: Iterable[str] = ()) -> Array:
+    """Velocities (nv,) after all connections have closed at once, inelastically, prescribed coordinates at rest.
 
     Of all velocities that the joints allow they are the nearest to those before, in the measure of kinetic energy.
     """
     system = System(model, q, v, connections)
-    N, B = _Rows(system.rows(held)).free, system.root_inertia()
+    N, B = _Rows(system.rows(prescribed)).free, system.root_inertia()
     after = N @ np.linalg.lstsq(B @ N, B @ system.u, rcond=RANK)[0]
     return after[system.tree_rates]
 
@@ -524,18 +526,18 @@ def coordinates(model: Model, q: Array, v: Array, connection: Connection) -> tup
     return j.q, j.rates
 
 
-def mobility(model: Model, q: Array, connections: Sequence[Connection], held: Iterable[str] = (), rank: float = RANK) -> int:
+def mobility(model: Model, q: Array, connections: Sequence[Connection], prescribed: Iterable[str] = (), rank: float = RANK) -> int:
     """How many independent velocities the tree has left. Rows that differ by less than ``rank`` are alike."""
     system = System(model, q, np.zeros(model.nv), connections)
-    _, s, Vt = np.linalg.svd(system.rows(held))
+    _, s, Vt = np.linalg.svd(system.rows(prescribed))
     N = Vt[int((s > rank * s.max(initial=0.0)).sum()) :].T
     return int(np.linalg.matrix_rank(N[system.tree_rates], tol=1e-8)) if N.size else 0
 
 
-def determined(model: Model, q: Array, connections: Sequence[Connection], held: Iterable[str] = ()) -> list[bool]:
+def determined(model: Model, q: Array, connections: Sequence[Connection], prescribed: Iterable[str] = ()) -> list[bool]:
     """Whether each connection's wrench follows from the motion, or redundant rows leave a part of it open."""
     system = System(model, q, np.zeros(model.nv), connections)
-    idle = _Rows(system.rows(held)).idle
+    idle = _Rows(system.rows(prescribed)).idle
     first = len(system.tree)
     return [bool(np.abs(idle[6 * n : 6 * n + 6]).max(initial=0.0) < 1e-8) for n in range(first, first + len(connections))]
 

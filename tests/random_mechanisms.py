@@ -13,7 +13,7 @@ from tests.maximal import Connection
 from tests.random_models import KINDS, generator, random_joint, random_model, random_rotation, random_state
 
 from brachiate import Model
-from brachiate.model.joints import BALL, NUMBERS, SLIDE, TURN, Joint
+from brachiate.model.joints import BALL, ELEMENT_NQ, SLIDE, TURN, Joint
 from brachiate.validation import Array
 
 #: Joints that can close a loop.
@@ -100,7 +100,7 @@ def random_coordinates(joint: Joint, rng: np.random.Generator) -> Array:
         elif e.kind == TURN:
             parts.append(rng.uniform(-np.pi, np.pi, 1))
         else:
-            x = rng.normal(size=NUMBERS[e.kind])
+            x = rng.normal(size=ELEMENT_NQ[e.kind])
             parts.append(x / np.linalg.norm(x))
     return np.concatenate(parts) if parts else np.zeros(0)
 

@@ -10,8 +10,8 @@ from tests.maximal import Connection, System
 from tests.random_mechanisms import Mechanism
 
 from brachiate import Data, Model, World
-from brachiate.constraints.arrays import REDUNDANT, REGULAR, ROWS
-from brachiate.constraints.constraint_set import Held
+from brachiate.constraints.arrays import INDEPENDENT, REDUNDANT, ROWS
+from brachiate.constraints.constraint_set import ConstraintSet
 from brachiate.model.flatten import Placement
 from brachiate.model.joints import Joint
 from brachiate.validation import Array
@@ -34,35 +34,35 @@ def placed(model: Model, link: str, rotation: Array, position: Array) -> Placeme
     return Placement(at.body, at.rotation @ rotation, at.position + at.rotation @ position)
 
 
-def held_of(m: Mechanism, gravity: Array = GRAVITY) -> tuple[Held, list[int]]:
-    """The package's constraint set of a mechanism in its state, and the places of its connections."""
+def make_constraint_set(m: Mechanism, gravity: Array = GRAVITY) -> tuple[ConstraintSet, list[int]]:
+    """The package's constraint set of a mechanism in its state, and the indices of its connections."""
     data = Data(m.model, gravity)
     data.assign(q=m.q, v=m.v)
-    held, places = Held(data), []
+    constraint_set, indices = ConstraintSet(data), []
     for c in m.connections:
         first = placed(m.model, c.first, c.first_rotation, c.first_position)
         second = placed(m.model, c.second, c.second_rotation, c.second_position)
-        places.append(held.connect(first, second, c.joint))
+        indices.append(constraint_set.connect(first, second, c.joint))
         if c.start is not None:
-            at = int(held.room.q_at[places[-1]])
-            held.room.q[at : at + c.joint.nq] = c.start
-    held.arrange()
-    return held, places
+            at = int(constraint_set.arrays.q_at[indices[-1]])
+            constraint_set.arrays.q[at : at + c.joint.nq] = c.start
+    constraint_set.update_structure()
+    return constraint_set, indices
 
 
-def wrenches(held: Held, places: Sequence[int]) -> Array:
+def wrenches(constraint_set: ConstraintSet, indices: Sequence[int]) -> Array:
     """Force, then moment, of every connection on its second link, at the second frame: as maximal.accelerations has them."""
-    sixes = [held.wrench(place)[0] for place in places]
+    sixes = [constraint_set.wrench(index)[0] for index in indices]
     return np.array([[*six[3:], *six[:3]] for six in sixes]).reshape(-1, 6)
 
 
-def mobility(held: Held) -> int:
+def mobility(constraint_set: ConstraintSet) -> int:
     """Velocities less the rows that hold something new."""
-    return held.data.model.nv - int((held.room.state[: held.room.count[ROWS]] == REGULAR).sum())
+    return constraint_set.data.model.nv - int((constraint_set.arrays.state[: constraint_set.arrays.count[ROWS]] == INDEPENDENT).sum())
 
 
-def redundant_rows(held: Held) -> Array:
-    return np.flatnonzero(held.room.state[: held.room.count[ROWS]] == REDUNDANT)
+def redundant_rows(constraint_set: ConstraintSet) -> Array:
+    return np.flatnonzero(constraint_set.arrays.state[: constraint_set.arrays.count[ROWS]] == REDUNDANT)
 
 
 # --- balance --------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The three ways code runs, the cache of compiled code, and what handles and kernels refuse."""
+"""Modes of execution, the cache of compiled code, and validation of array handles and kernels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from brachiate import compiled
-from brachiate.compiled import Field, Floats, Handle, Ints, Rows3, Rows33, fields_of
+from brachiate.compiled import ArrayField, ArrayHandle, Floats, Ints, Rows3, Rows33, array_fields
 
 compiles = pytest.mark.skipif(compiled.MODE == "off", reason="compiled code is switched off")
 
@@ -43,7 +43,7 @@ print(json.dumps([*tau, *found, *matrix.ravel(), total.energy, *total.momentum])
 
 
 def run(script: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a script (its text, or a file) in a new Python; environment variables of ours are those given only."""
+    """Run a script (its text, or a file) in a new Python; with only the given BRACHIATE_ environment variables."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith("BRACHIATE_") or k == "BRACHIATE_CACHE"}
     arguments = ["-c", script] if isinstance(script, str) else [str(script)]
     return subprocess.run(
@@ -76,14 +76,14 @@ def test_modes_agree_to_round_off(mode, fast_numbers):
 OUT_OF_BOUNDS = """
 from typing import NamedTuple
 import numpy as np
-from brachiate.compiled import Floats, Handle, Rows3, entry, opener, outlined
+from brachiate.compiled import ArrayHandle, Floats, Rows3, entry, outlined, struct_opener
 from brachiate.spatial import vec3
 
-class Room(NamedTuple):
+class Struct(NamedTuple):
     numbers: Floats
     points: Rows3
 
-open_room = opener(Room)
+open_struct = struct_opener(Struct)
 
 @entry
 def in_an_array(x, i):
@@ -91,43 +91,43 @@ def in_an_array(x, i):
 
 @outlined
 def inner(key, i):
-    (room,) = open_room(key)
-    return room.numbers[i]
+    (struct,) = open_struct(key)
+    return struct.numbers[i]
 
 @entry
-def in_a_room(key, i):
+def in_a_struct(key, i):
     return inner(key, i)
 
 @entry
 def in_a_row(key, i):
-    (room,) = open_room(key)
-    return vec3(room.points, i).x
+    (struct,) = open_struct(key)
+    return vec3(struct.points, i).x
 
-handle = Handle(Room(np.zeros(3), np.zeros((3, 3))))
-for door, first in ((in_an_array, np.zeros(3)), (in_a_room, handle.key), (in_a_row, handle.key)):
-    assert door(first, 2) == 0.0
+handle = ArrayHandle(Struct(np.zeros(3), np.zeros((3, 3))))
+for function, first in ((in_an_array, np.zeros(3)), (in_a_struct, handle.key), (in_a_row, handle.key)):
+    assert function(first, 2) == 0.0
     try:
-        door(first, 3)
+        function(first, 3)
     except IndexError:
-        print("refused")
+        print("rejected")
 """
 
 
 @pytest.mark.parametrize("mode", ["check", "off"])
 def test_bounds_are_checked(mode, tmp_path):
-    # Fails if a place beyond the end of an array is read without a word, plain, behind a key, or from an inlined kernel.
+    # Fails if an access beyond the end of an array goes unnoticed: of an argument, of a struct, or from an inlined kernel.
     script = tmp_path / "deliberate.py"
     script.write_text(OUT_OF_BOUNDS)
-    assert output(script, BRACHIATE_COMPILED=mode, BRACHIATE_CACHE=str(tmp_path)).split() == ["refused"] * 3
+    assert output(script, BRACHIATE_COMPILED=mode, BRACHIATE_CACHE=str(tmp_path)).split() == ["rejected"] * 3
 
 
-def test_unknown_mode_is_refused_with_the_valid_ones():
+def test_unknown_mode_raises_with_the_valid_ones():
     done = run("import brachiate", BRACHIATE_COMPILED="quick")
     assert done.returncode != 0
     assert "SettingError: BRACHIATE_COMPILED='quick' is not a mode. Choose one of: fast, check, off." in done.stderr
 
 
-def test_switched_off_means_numba_is_not_even_imported():
+def test_numba_is_not_imported_when_off():
     assert output("import sys, brachiate, brachiate.dynamics; print('numba' in sys.modules)", BRACHIATE_COMPILED="off").split() == ["False"]
 
 
@@ -146,7 +146,7 @@ allocating(np.ones(3))
 
 @pytest.mark.parametrize("expression", ["np.zeros(3)", "x + x", "[x[0], x[1]]"])
 def test_a_kernel_that_allocates_does_not_compile(expression, tmp_path):
-    # Numba's words for it differ; what is asked of all is that they point at the line.
+    # Numba's messages differ; all must point at the line.
     script = tmp_path / "allocates.py"
     script.write_text(ALLOCATES.format(expression=expression))
     done = run(script, BRACHIATE_COMPILED="fast", BRACHIATE_CACHE=str(tmp_path))
@@ -158,8 +158,8 @@ def test_a_kernel_that_allocates_does_not_compile(expression, tmp_path):
 # --- handles ------------------------------------------------------------------------------------
 
 
-class Room(NamedTuple):
-    """A small room with one field of each sort."""
+class Struct(NamedTuple):
+    """A small struct of arrays with one field of each type."""
 
     counts: Ints
     numbers: Floats
@@ -167,24 +167,24 @@ class Room(NamedTuple):
     frames: Rows33
 
 
-def good() -> Room:
-    return Room(np.zeros(4, np.int64), np.zeros(5), np.zeros((6, 3)), np.zeros((7, 3, 3)))
+def good() -> Struct:
+    return Struct(np.zeros(4, np.int64), np.zeros(5), np.zeros((6, 3)), np.zeros((7, 3, 3)))
 
 
 def test_fields_are_read_from_annotations_in_order():
-    assert fields_of(Room) == {
-        "counts": Field("int64"), "numbers": Field("float64"), "points": Field("float64", (3,)), "frames": Field("float64", (3, 3)),
+    assert array_fields(Struct) == {
+        "counts": ArrayField("int64"), "numbers": ArrayField("float64"), "points": ArrayField("float64", (3,)), "frames": ArrayField("float64", (3, 3)),
     }  # fmt: skip
-    assert [field.ndim for field in fields_of(Room).values()] == [1, 1, 2, 3]
+    assert [field.ndim for field in array_fields(Struct).values()] == [1, 1, 2, 3]
 
 
 @compiles
 def test_key_holds_addresses_and_lengths():
-    room = good()
-    key = Handle(room).key
+    struct = good()
+    key = ArrayHandle(struct).key
     assert key.dtype == np.int64
     assert list(key[1::2]) == [4, 5, 6, 7]
-    assert list(key[::2]) == [array.ctypes.data for array in room]
+    assert list(key[::2]) == [array.ctypes.data for array in struct]
 
 
 @pytest.mark.parametrize(
@@ -206,13 +206,13 @@ def test_key_holds_addresses_and_lengths():
         ("frames", np.zeros((7, 9))),
     ],
 )
-def test_handle_refuses_what_kernels_would_misread(field, array):
-    with pytest.raises(TypeError, match=f"Room.{field} must be a C-contiguous"):
-        Handle(good()._replace(**{field: array}))
+def test_handle_rejects_arrays_of_the_wrong_type_or_layout(field, array):
+    with pytest.raises(TypeError, match=f"Struct.{field} must be a C-contiguous"):
+        ArrayHandle(good()._replace(**{field: array}))
 
 
-def test_handle_takes_arrays_of_no_rows():
-    Handle(Room(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3, 3))))
+def test_handle_accepts_empty_arrays():
+    ArrayHandle(Struct(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3, 3))))
 
 
 # --- the cache ----------------------------------------------------------------------------------
@@ -230,12 +230,12 @@ def copied_package(tmp_path, monkeypatch) -> Path:
 
 def sources_of_kernels(package: Path, later: tuple[str, ...]) -> set[Path]:
     """Files outside of some folders that have compiled code, and all files these import anything from, directly or not."""
-    marked = re.compile(r"^@(kernel|outlined|entry|far|operators)\b", re.M)
+    marked = re.compile(r"^@(kernel|outlined|inlined|entry|by_address|operators)\b", re.M)
     ahead = [path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in later and marked.search(path.read_text())]
     found: set[Path] = set()
     while ahead:
         path = ahead.pop()
-        if path in found or path == package / "__init__.py":  # imports all there is, and nobody takes anything from it but modules
+        if path in found or path == package / "__init__.py":  # imports everything, and only modules are imported from it
             continue
         found.add(path)
         for node in ast.walk(ast.parse(path.read_text())):
@@ -259,7 +259,7 @@ def test_an_edited_source_changes_the_cache_folder(copied_package):
         assert len(seen) == 1 + len(sources)
 
 
-def test_what_lies_on_top_may_be_edited(copied_package):
+def test_editing_upper_packages_keeps_the_lower_cache(copied_package):
     before = compiled.cache_folder()
     for folder in compiled.ON_TOP:
         (copied_package / folder).mkdir(exist_ok=True)
@@ -268,7 +268,7 @@ def test_what_lies_on_top_may_be_edited(copied_package):
     assert len({compiled.cache_folder(part) for part in ("", *compiled.ON_TOP)}) == 1 + len(compiled.ON_TOP)
 
 
-def test_what_has_no_compiled_code_may_be_edited(copied_package):
+def test_editing_files_without_kernels_keeps_the_cache(copied_package):
     before = compiled.cache_folder()
     for folder in compiled.WITHOUT_KERNELS:
         for path in (copied_package / folder).rglob("*.py"):
@@ -306,7 +306,7 @@ def test_cache_folder_follows_the_environment(monkeypatch, tmp_path):
     assert compiled.cache_folder().parent == Path.home() / ".cache" / "brachiate"
 
 
-def test_pruning_removes_only_old_folders_of_ours(monkeypatch, tmp_path):
+def test_pruning_removes_only_old_caches(monkeypatch, tmp_path):
     monkeypatch.setenv("BRACHIATE_CACHE", str(tmp_path))
     assert compiled.prune_cache() == 0
     mine, old, recent, foreign = compiled.cache_folder(), tmp_path / "0123-fast", tmp_path / "4567-check", tmp_path / "photographs"
@@ -363,7 +363,7 @@ def test_progress_can_be_silenced(tmp_path):
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "5.0\n", "")
 
 
-def test_a_cache_that_cannot_be_written_is_said_and_nothing_stale_runs(tmp_path):
+def test_an_unwritable_cache_is_reported_and_nothing_stale_runs(tmp_path):
     # Numba would fall back to __pycache__ beside the sources, which does not notice an edited callee in another file.
     package = tmp_path / "lib" / "brachiate"
     shutil.copytree(Path(compiled.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -374,7 +374,7 @@ def test_a_cache_that_cannot_be_written_is_said_and_nothing_stale_runs(tmp_path)
     )
     settings = {"BRACHIATE_COMPILED": "fast", "BRACHIATE_CACHE": "/proc/nothing", "PYTHONPATH": str(package.parent)}
     first = run(script, **settings)
-    assert "cannot be written" in first.stderr
+    assert "is not writable" in first.stderr
     assert float(first.stdout) == pytest.approx(9.81)
     source = package / "dynamics" / "inverse.py"
     source.write_text(source.read_text().replace("Vec3(-W.gravity[0], -W.gravity[1], -W.gravity[2])", "Vec3(0.0, 0.0, 1.0)"))

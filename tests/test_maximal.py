@@ -231,12 +231,12 @@ def test_a_second_connection_that_holds_the_same_changes_no_motion(seed):
 def test_held_coordinates_take_a_torque_and_nothing_else(seed):
     model, (q, v, a), rng = seeded(seed, 6, passive=True)
     tau = rng.normal(size=model.nv)
-    held = {name: a[model.coordinate_index[name]] for name in rng.choice(model.coordinates, (model.nv + 1) // 2, replace=False)}
-    found, _ = maximal.accelerations(model, q, v, tau, GRAVITY, held=held)
+    prescribed = {name: a[model.coordinate_index[name]] for name in rng.choice(model.coordinates, (model.nv + 1) // 2, replace=False)}
+    found, _ = maximal.accelerations(model, q, v, tau, GRAVITY, prescribed=prescribed)
     torques = dynamics.inverse_dynamics(Data(model, GRAVITY), q, v, found)
-    is_held = np.isin(model.coordinates, list(held))
-    assert np.allclose(found[is_held], a[is_held], rtol=1e-12, atol=1e-12)
-    assert largest((torques - tau)[~is_held]) < 1e-10 * (1 + largest(torques))
+    is_prescribed = np.isin(model.coordinates, list(prescribed))
+    assert np.allclose(found[is_prescribed], a[is_prescribed], rtol=1e-12, atol=1e-12)
+    assert largest((torques - tau)[~is_prescribed]) < 1e-10 * (1 + largest(torques))
 
 
 # --- impulses -----------------------------------------------------------------------------------
@@ -246,11 +246,11 @@ def test_held_coordinates_take_a_torque_and_nothing_else(seed):
 def test_an_impulse_closes_all_velocities_and_loses_the_energy_of_their_change(seed):
     m = random_mechanism(seed, 4 + seed % 5, 1 + seed % 3, redundant=seed % 2 == 0)
     v = np.random.default_rng(seed).normal(size=m.model.nv)
-    held = m.model.coordinates[-1:]
-    after = maximal.impulse(m.model, m.q, v, m.connections, held)
+    prescribed = m.model.coordinates[-1:]
+    after = maximal.impulse(m.model, m.q, v, m.connections, prescribed)
     assert largest(maximal.drifts(m.model, m.q, after, m.connections)) < 1e-11
     assert abs(after[-1]) < 1e-12
-    assert np.allclose(maximal.impulse(m.model, m.q, after, m.connections, held), after, atol=1e-11)
+    assert np.allclose(maximal.impulse(m.model, m.q, after, m.connections, prescribed), after, atol=1e-11)
     before, left, lost = (maximal.energy(m.model, m.q, x, GRAVITY)[0] for x in (v, after, v - after))
     assert abs(before - left - lost) < 1e-12 * before
 
@@ -299,7 +299,7 @@ def test_a_parallelogram_is_a_pendulum():
     assert maximal.determined(m.model, m.q, m.connections) == [False]
 
 
-def test_rows_that_contradict_each_other_are_refused():
+def test_rows_that_contradict_each_other_raise_errors():
     m = parallelogram(0.4, 0.0)
     with pytest.raises(maximal.Contradiction):
         maximal.accelerations(*m[:3], np.zeros(3), GRAVITY, m.connections, {"left": 1.0, "right": 2.0})

@@ -1,4 +1,4 @@
-"""Rotations by the thousand, against SciPy's."""
+"""Batched rotations, against SciPy."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def same(p, q):
 
 
 def test_products_and_vectors(random):
-    p, q = (rotations.from_vector(random.normal(size=(20, 3))) for _ in range(2))
+    p, q = (rotations.from_rotation_vector(random.normal(size=(20, 3))) for _ in range(2))
     v = random.normal(size=(20, 3))
-    assert (scipy_of(p) * scipy_of(q)).as_matrix() == pytest.approx(rotations.matrix(rotations.product(p, q)), abs=1e-14)
-    assert scipy_of(p).apply(v) == pytest.approx(rotations.turned(p, v), abs=1e-14)
-    assert rotations.product(p, rotations.inverse(p)) == pytest.approx(np.tile(rotations.NONE, (20, 1)), abs=1e-15)
+    assert (scipy_of(p) * scipy_of(q)).as_matrix() == pytest.approx(rotations.to_matrix(rotations.product(p, q)), abs=1e-14)
+    assert scipy_of(p).apply(v) == pytest.approx(rotations.rotate(p, v), abs=1e-14)
+    assert rotations.product(p, rotations.inverse(p)) == pytest.approx(np.tile(rotations.IDENTITY, (20, 1)), abs=1e-15)
 
 
-def test_vectors_there_and_back(random):
+def test_rotation_vectors(random):
     v = random.normal(size=(200, 3))
     v *= (random.uniform(0, np.pi - 1e-6, 200) / np.linalg.norm(v, axis=1))[:, None]
     v[:5] = 1e-9 * v[:5]
     v[5] = 0
-    assert rotations.to_vector(rotations.from_vector(v)) == pytest.approx(v, abs=1e-12)
-    assert rotations.angle(rotations.from_vector(v)) == pytest.approx(np.linalg.norm(v, axis=1), abs=1e-12)
-    assert scipy_of(rotations.from_vector(v)).as_rotvec() == pytest.approx(v, abs=1e-9)
+    assert rotations.to_rotation_vector(rotations.from_rotation_vector(v)) == pytest.approx(v, abs=1e-12)
+    assert rotations.angle(rotations.from_rotation_vector(v)) == pytest.approx(np.linalg.norm(v, axis=1), abs=1e-12)
+    assert scipy_of(rotations.from_rotation_vector(v)).as_rotvec() == pytest.approx(v, abs=1e-9)
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -49,14 +49,14 @@ def test_euler_angles(order, random):
     angles = random.uniform(-np.pi, np.pi, (50, 4, 3))
     q = rotations.from_euler(order, angles)
     assert Rotation.from_euler(order.upper(), angles.reshape(-1, 3)).as_matrix() == pytest.approx(
-        rotations.matrix(q).reshape(-1, 3, 3), abs=1e-14
+        rotations.to_matrix(q).reshape(-1, 3, 3), abs=1e-14
     )
     assert same(rotations.from_euler(order, rotations.to_euler(order, q)), q) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_euler_angles_do_not_jump(order):
-    # All the way round, several times, and with the middle one beyond a right angle.
+def test_euler_angles_are_continuous(order):
+    # Several full turns, with the middle angle beyond π/2
     t = np.linspace(0, 1, 400)[:, None]
     angles = t * (9.0, 2.5, -14.0) + (0.1, 0.2, 0.3)
     found = rotations.to_euler(order, rotations.from_euler(order, angles))
@@ -65,22 +65,27 @@ def test_euler_angles_do_not_jump(order):
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("right", [-np.pi / 2, np.pi / 2])
-def test_right_angles_in_the_middle(order, right):
+def test_gimbal_lock(order, right):
     q = rotations.from_euler(order, np.array([(0.3, right, 0.4)]))
     assert same(rotations.from_euler(order, rotations.to_euler(order, q)), q) == pytest.approx(1, abs=1e-7)
 
 
-def test_matrices_there_and_back(random):
-    q = rotations.from_vector(random.normal(size=(300, 3)) * random.uniform(0, 2, (300, 1)))
+def test_matrices(random):
+    q = rotations.from_rotation_vector(random.normal(size=(300, 3)) * random.uniform(0, 2, (300, 1)))
     q = np.concatenate(
-        (q, rotations.about(0, np.array([np.pi])), rotations.about(1, np.array([np.pi])), rotations.about(2, np.array([np.pi])))
+        (
+            q,
+            rotations.about_axis(0, np.array([np.pi])),
+            rotations.about_axis(1, np.array([np.pi])),
+            rotations.about_axis(2, np.array([np.pi])),
+        )
     )
-    assert same(rotations.from_matrix(rotations.matrix(q)), q) == pytest.approx(1)
+    assert same(rotations.from_matrix(rotations.to_matrix(q)), q) == pytest.approx(1)
 
 
-def test_signs_are_steady(random):
-    q = rotations.from_vector(np.linspace(0, 20, 100)[:, None] * np.array((0.6, 0, 0.8)))
+def test_unwrap(random):
+    q = rotations.from_rotation_vector(np.linspace(0, 20, 100)[:, None] * np.array((0.6, 0, 0.8)))
     flipped = q * np.where(random.random(100) < 0.5, -1, 1)[:, None]
-    steady = rotations.steady(flipped)
+    steady = rotations.unwrap(flipped)
     assert (np.einsum("ij,ij->i", steady[1:], steady[:-1]) > 0).all()
     assert same(steady, q) == pytest.approx(1)

@@ -1,12 +1,12 @@
 """Laws of the spatial values, and that compiled code and plain Python compute the same.
 
-The laws are checked on a second, uncompiled copy of ``spatial.py``; the last test then compares every operator and function
+The laws are checked on a second, uncompiled copy of ``brachiate.spatial``; the last test then compares every operator and function
 of the compiled one with it.
 """
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import math
 import sys
 from types import ModuleType, SimpleNamespace
@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation as ScipyRotation
 
+import brachiate
 from brachiate import spatial
 from brachiate.compiled import entry
 
@@ -26,7 +27,7 @@ ROUND_OFF = 32 * EPS  # some dozens of operations on numbers of size one
 
 
 def plain_python() -> ModuleType:
-    """Return ``spatial.py`` as it runs without a compiler."""
+    """Return the package ``brachiate.spatial`` as it runs without a compiler."""
 
     def same(x):
         return x
@@ -35,18 +36,20 @@ def plain_python() -> ModuleType:
         cls.__array_ufunc__ = None
         return cls
 
-    spec = importlib.util.spec_from_file_location("uncompiled_spatial", spatial.__file__)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    before = sys.modules["brachiate.compiled"]
-    sys.modules["uncompiled_spatial"] = module
+    def is_spatial(name: str) -> bool:
+        return name == "brachiate.spatial" or name.startswith("brachiate.spatial.")
+
+    before = {name: module for name, module in sys.modules.items() if is_spatial(name) or name == "brachiate.compiled"}
+    for name in before:
+        del sys.modules[name]
     sys.modules["brachiate.compiled"] = SimpleNamespace(index=same, kernel=same, operators=operators)  # type: ignore[assignment]
     try:
-        spec.loader.exec_module(module)
+        return importlib.import_module("brachiate.spatial")
     finally:
-        sys.modules["brachiate.compiled"] = before
-    return module
+        for name in [name for name in sys.modules if is_spatial(name)]:
+            del sys.modules[name]
+        sys.modules.update(before)
+        brachiate.spatial = spatial
 
 
 sp = plain_python()
@@ -193,8 +196,8 @@ def test_screw_velocity_undoes_screw_translation(w, p):
 def test_transforms_compose_and_invert(Ra, pa, Rb, pb, x):
     a, b = sp.Transform(Ra, pa), sp.Transform(Rb, pb)
     scale = ROUND_OFF * size(pa, pb, x) * 4
-    assert near(sp.place(a @ b, x), sp.place(a, sp.place(b, x)), scale)
-    assert near(sp.place(sp.inverse(a), sp.place(a, x)), x, scale)
+    assert near(sp.transform_point(a @ b, x), sp.transform_point(a, sp.transform_point(b, x)), scale)
+    assert near(sp.transform_point(sp.inverse_transform(a), sp.transform_point(a, x)), x, scale)
 
 
 # --- cross products -----------------------------------------------------------------------------
@@ -294,7 +297,7 @@ def test_two_bodies_welded_have_the_sum_of_their_momenta(a, b, v):
 
 
 def everything(s: ModuleType, record):
-    """Make a function that puts all of the module's operators and functions to work on 40 numbers and records the results."""
+    """Return a function that applies all operators and functions of the module to 40 numbers and records the results."""
     Motion, Force, Sym3, Inertia, Transform = s.Motion, s.Force, s.Sym3, s.Inertia, s.Transform
     cross, norm, compose, transpose, unrotate, conjugate, normalized = (
         s.cross, s.norm, s.compose, s.transpose, s.unrotate, s.conjugate, s.normalized
@@ -302,7 +305,9 @@ def everything(s: ModuleType, record):
     rotation_of, quaternion_of, axis_rotation, exponential, logarithm = (
         s.rotation_of, s.quaternion_of, s.axis_rotation, s.exponential, s.logarithm
     )  # fmt: skip
-    screw_translation, screw_velocity, place, inverse = s.screw_translation, s.screw_velocity, s.place, s.inverse
+    screw_translation, screw_velocity, transform_point, inverse_transform = (
+        s.screw_translation, s.screw_velocity, s.transform_point, s.inverse_transform
+    )  # fmt: skip
     motion_cross, force_cross, velocity_at, moved_motion, moved_force = (
         s.motion_cross, s.force_cross, s.velocity_at, s.moved_motion, s.moved_force
     )  # fmt: skip
@@ -327,7 +332,7 @@ def everything(s: ModuleType, record):
         put_vec3(rows3, 5, logarithm(p))
         put_vec3(rows3, 6, screw_translation(w, a))
         put_vec3(rows3, 7, screw_velocity(w, b))
-        put_vec3(rows3, 8, place(inverse(Transform(P, a)) @ Transform(Q, b), w))
+        put_vec3(rows3, 8, transform_point(inverse_transform(Transform(P, a)) @ Transform(Q, b), w))
         put_vec3(rows3, 9, velocity_at(m, w))
         put_vec3(rows3, 10, S @ a)
         put_vec3(rows3, 11, vec3(rows3, 0))
@@ -359,9 +364,9 @@ def everything(s: ModuleType, record):
 
 
 def results(function, x: np.ndarray) -> np.ndarray:
-    rooms = [np.zeros(18), np.zeros((12, 3)), np.zeros((11, 6)), np.zeros((2, 10)), np.zeros((4, 3, 3))]
-    function(x, *rooms)
-    return np.concatenate([room.ravel() for room in rooms])
+    arrays = [np.zeros(18), np.zeros((12, 3)), np.zeros((11, 6)), np.zeros((2, 10)), np.zeros((4, 3, 3))]
+    function(x, *arrays)
+    return np.concatenate([array.ravel() for array in arrays])
 
 
 @pytest.fixture(scope="module")

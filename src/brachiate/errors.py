@@ -1,4 +1,4 @@
-"""Everything that can go wrong, as exceptions whose messages say what was given, what is valid and what to do."""
+"""Exceptions of this package. Their messages say what was given, what is valid and what to do."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ class BrachiateError(Exception):
 
 
 class SettingError(BrachiateError, ValueError):
-    """A switch or environment variable has a value that means nothing."""
+    """Invalid value of a setting or environment variable."""
 
 
 class ModelError(BrachiateError, ValueError):
-    """A model that cannot exist: duplicate names, cycles, non-physical inertia, impossible limits."""
+    """Invalid model: duplicate names, cycles, non-physical inertia, impossible limits."""
 
 
 class ModelFileError(ModelError):
-    """A model file that is missing, broken, or asks for something this package cannot represent."""
+    """Model file that is missing, damaged, or uses something this package cannot represent."""
 
 
 class UnknownName(BrachiateError, KeyError):
-    """A name that nothing in this model or world carries."""
+    """Name that does not occur in this model or world."""
 
     def __init__(self, kind: str, name: object, valid: Iterable[str], owner: str = "this model") -> None:
         self.name = name
@@ -31,48 +31,48 @@ class UnknownName(BrachiateError, KeyError):
         super().__init__(f"{name!r} is not a {kind} of {owner}.{suggest(name, self.valid)} {choices(kind, self.valid)}")
 
     def __str__(self) -> str:
-        """Return the message as it is: KeyError would quote it."""
+        """Return the message unchanged: KeyError would quote it."""
         return str(self.args[0])
 
 
 class ArgumentError(BrachiateError, ValueError):
-    """An argument of the wrong shape or kind, or not finite."""
+    """Argument of the wrong shape or type, or not finite."""
 
 
 class StateError(BrachiateError, ArithmeticError):
-    """The numbers of a state make no sense: not finite, or a mass matrix that is singular."""
+    """Invalid state: values that are not finite, or a singular mass matrix."""
 
 
 class AssemblyError(BrachiateError, ValueError):
-    """Links that cannot be brought together by the motions allowed."""
+    """Links that the allowed motions cannot bring together (loop closure failed)."""
 
 
 class OverconstrainedError(BrachiateError, ValueError):
-    """A connection that adds nothing, or that contradicts what is held already."""
+    """Connection that is redundant with existing constraints or contradicts them."""
 
 
 class MotionError(BrachiateError, ValueError):
-    """A motion that cannot be: times that do not grow, joints that do not match, frames that are missing."""
+    """Invalid motion: times that do not increase, joints that do not match, missing frames."""
 
 
 class MotionFileError(MotionError):
-    """A motion file that is missing, broken, or leaves open what must be known."""
+    """Motion file that is missing, damaged, or lacks required information."""
 
 
 class FileFormatError(BrachiateError, ValueError):
-    """A file of ours that is damaged, of another version, or not ours at all."""
+    """File that is damaged, of another version, or not in a format of this package."""
 
 
 def suggest(name: object, valid: Iterable[str]) -> str:
-    """Return `` Did you mean 'x'?`` if a valid name is close to the given one, else nothing."""
+    """Return `` Did you mean 'x'?`` if a valid name is close to the given one, else an empty string."""
     close = difflib.get_close_matches(str(name), list(valid), n=1, cutoff=0.6)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
-def choices(kind: str, valid: Iterable[str], most: int = 24) -> str:
-    """Return a sentence that lists the valid names, cut where it would fill the screen."""
+def choices(kind: str, valid: Iterable[str], max_count: int = 24) -> str:
+    """Return a sentence that lists the valid names, at most ``max_count`` of them."""
     names = list(valid)
     if not names:
         return f"There is no {kind} at all."
-    more = f", ... ({len(names)} in all)" if len(names) > most else ""
-    return f"Valid: {', '.join(names[:most])}{more}."
+    more = f", ... ({len(names)} in all)" if len(names) > max_count else ""
+    return f"Valid: {', '.join(names[:max_count])}{more}."

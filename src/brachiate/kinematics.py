@@ -1,7 +1,7 @@
-"""Where everything is and how it moves: poses, velocities, accelerations, Jacobians, centre of mass.
+"""Forward kinematics: poses, velocities and accelerations of bodies, Jacobians, limits.
 
-Kernels come first, the functions for people after them. All spatial vectors of a tree are along world axes about the
-tree's origin (see :mod:`brachiate.model.arrays`).
+Kernels come first, the Python interface after them. All spatial vectors of a tree are along world axes about the tree's origin
+(see :mod:`brachiate.model.arrays`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import numpy as np
 from brachiate import validation
 from brachiate.compiled import entry, kernel, outlined
 from brachiate.errors import ArgumentError
-from brachiate.model.arrays import NOT_FINITE, OK, open_rooms
+from brachiate.model.arrays import open_model
 from brachiate.model.data import Data
 from brachiate.model.flatten import Placement
 from brachiate.model.joints import BALL, FLOAT, SLIDE, TURN
+from brachiate.model.status import NOT_FINITE, OK
 from brachiate.spatial import (
     Motion,
     Rotation,
@@ -46,8 +47,8 @@ from brachiate.validation import Array
 
 
 @kernel
-def poses(T, W):
-    """Pose of every body, and the motions S of its velocities [SVC] 5; those of ball joints: see :func:`ball_motions`."""
+def forward_kinematics(T, W):
+    """Pose of every body, and its motion subspace S [SVC] 5; of ball joints see :func:`ball_motion_columns`."""
     for i in range(T.parent.shape[0]):
         p = T.parent[i]
         if p < 0:
@@ -64,14 +65,14 @@ def poses(T, W):
                 R = compose(Rp, rotation(T.R_parent_joint, i))
             x = vec3(W.x, p) + Rp @ vec3(T.p_parent_joint, i)
         for e in range(T.element[i], T.element[i + 1]):
-            R, x = move(T, W, i, e, R, x)
+            R, x = apply_element(T, W, i, e, R, x)
         put_rotation(W.R, i, R)
         put_vec3(W.x, i, x)
 
 
 @kernel
-def move(T, W, i, e, R, x):
-    """Carry a frame by one elementary motion of body i, and store the motions it allows."""
+def apply_element(T, W, i, e, R, x):
+    """Move a frame by one elementary motion of body i, and store its columns of S."""
     kind, q, k = T.kind[e], T.q_at[e], T.v_at[e]
     if kind == SLIDE:
         u = R @ vec3(T.axis, e)
@@ -98,11 +99,11 @@ def move(T, W, i, e, R, x):
     else:
         if kind == FLOAT:
             if T.parent[i] >= 0:
-                x = x + R @ vec3_at(W.q, q)  # at a root the tree's origin has moved there instead
+                x = x + R @ vec3_at(W.q, q)  # at a root the tree's origin is there already
             q += 3
         R = compose(R, rotation_of(quaternion_at(W.q, q)))
         if not simple_ball(T, i):
-            put_ball(W.S, k, kind, R, x)
+            put_ball_columns(W.S, k, kind, R, x)
     if T.anchored[e]:
         x = x - R @ vec3(T.anchor, e)
     return R, x
@@ -110,14 +111,14 @@ def move(T, W, i, e, R, x):
 
 @kernel
 def simple_ball(T, i):
-    """Whether body i hangs by a ball joint alone, or is a floating root: its motions S are the columns of R."""
+    """Whether body i has a single ball joint, or is a floating root: its columns of S follow from R."""
     kind = joint_kind(T, i)
     return kind == BALL or (kind == FLOAT and T.parent[i] < 0)
 
 
 @kernel
-def put_ball(S, k, kind, R, x):
-    """Store the motions of a ball joint at x, or of a floating body."""
+def put_ball_columns(S, k, kind, R, x):
+    """Store the columns of S of a ball joint at x, or of a floating body."""
     if kind == FLOAT:
         zero = Vec3(0.0, 0.0, 0.0)
         put6(S, k, Motion(zero, R.x))
@@ -130,11 +131,11 @@ def put_ball(S, k, kind, R, x):
 
 
 @kernel
-def ball_motions(T, W):
-    """Motions S of ball joints and floating roots. Only what needs S column by column asks for them; the rest uses R."""
+def ball_motion_columns(T, W):
+    """Columns of S of ball joints and floating roots. Only algorithms that use S by columns need them; the others use R."""
     for i in range(T.parent.shape[0]):
         if simple_ball(T, i):
-            put_ball(W.S, T.dof[i], joint_kind(T, i), rotation(W.R, i), center(T, W, i))
+            put_ball_columns(W.S, T.dof[i], joint_kind(T, i), rotation(W.R, i), joint_center(T, W, i))
 
 
 @kernel
@@ -150,19 +151,19 @@ def body_inertias(T, W):
 
 @kernel
 def zero_motion():
-    """No motion."""
+    """Zero motion vector."""
     return Motion(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0))
 
 
 @kernel
 def joint_kind(T, i):
-    """The kind of a body's joint if it is one elementary motion, else -1."""
+    """Kind of a body's joint if it is one elementary motion, else -1."""
     e = T.element[i]
     return T.kind[e] if T.element[i + 1] - e == 1 else -1
 
 
 @kernel
-def center(T, W, i):
+def joint_center(T, W, i):
     """A point on the axis of the body's (last) elementary motion, from the tree's origin."""
     x = vec3(W.x, i)
     e = T.element[i + 1] - 1
@@ -173,10 +174,10 @@ def center(T, W, i):
 def joint_motion(T, W, i, y):
     """S y of body i's joint."""
     k, kind = T.dof[i], joint_kind(T, i)
-    if kind >= BALL:  # the columns of S are those of R: a third of the work
+    if kind >= BALL:  # S from the columns of R: a third of the work
         R = rotation(W.R, i)
         w = R @ vec3_at(y, k + 3 if kind == FLOAT else k)
-        v = cross(center(T, W, i), w)
+        v = cross(joint_center(T, W, i), w)
         return Motion(w, v + R @ vec3_at(y, k)) if kind == FLOAT else Motion(w, v)
     A = y[k] * motion(W.S, k)
     for m in range(k + 1, T.dof[i + 1]):
@@ -186,7 +187,7 @@ def joint_motion(T, W, i, y):
 
 @kernel
 def joint_velocity(T, W, i, V, v):
-    """Body i's velocity from its parent's velocity V and the joint velocities v, and the rate of change of S times v."""
+    """Velocity of body i from its parent's velocity V and the joint velocities v, and the velocity-product term Ṡ v."""
     if joint_kind(T, i) >= 0:
         VJ = joint_motion(T, W, i, v)
         return V + VJ, motion_cross(V, VJ)
@@ -194,7 +195,7 @@ def joint_velocity(T, W, i, V, v):
     for e in range(T.element[i], T.element[i + 1]):
         k = T.v_at[e]
         VJ = v[k] * motion(W.S, k)
-        if T.kind[e] == BALL:  # axes fixed in the child: they are carried by the sum, and V + VJ crosses VJ as V does
+        if T.kind[e] == BALL:  # axes fixed in the child move with V + VJ, and (V + VJ) × VJ = V × VJ
             VJ = VJ + v[k + 1] * motion(W.S, k + 1) + v[k + 2] * motion(W.S, k + 2)
         C = C + motion_cross(V, VJ)
         V = V + VJ
@@ -202,7 +203,7 @@ def joint_velocity(T, W, i, V, v):
 
 
 @kernel
-def velocities(T, W):
+def body_velocities(T, W):
     """Velocity of every body, and C, the acceleration of its joint at zero joint acceleration."""
     for i in range(T.parent.shape[0]):
         p = T.parent[i]
@@ -222,13 +223,13 @@ def finite(x):
 
 @kernel
 def copy_to(x, out):
-    """Out ← x."""
+    """out ← x."""
     for i in range(x.shape[0]):
         out[i] = x[i]
 
 
 @kernel
-def sound(T, q, v):
+def valid_state(T, q, v):
     """Whether q and v are finite and no quaternion is zero."""
     good = finite(q) and finite(v)
     for e in range(T.kind.shape[0]):
@@ -239,8 +240,8 @@ def sound(T, q, v):
 
 
 @kernel
-def accelerations(T, W):
-    """Acceleration of every body for the joint accelerations W.a, without gravity; velocities are known."""
+def body_accelerations(T, W):
+    """Acceleration of every body for the joint accelerations W.a, without gravity; velocities are up to date."""
     for i in range(T.parent.shape[0]):
         p = T.parent[i]
         A = motion(W.A, p) if p >= 0 else zero_motion()
@@ -248,30 +249,30 @@ def accelerations(T, W):
 
 
 @kernel
-def origin_of(T, W, i):
+def tree_origin(T, W, i):
     """Origin of the tree that body i belongs to."""
     return vec3(W.origin, T.root[i])
 
 
 @outlined
-def locate(key):
+def update_body_poses(key):
     """Poses of all bodies at W.q."""
-    T, W = open_rooms(key)
-    if not sound(T, W.q, W.v):
+    T, W = open_model(key)
+    if not valid_state(T, W.q, W.v):
         return NOT_FINITE
-    poses(T, W)
+    forward_kinematics(T, W)
     return OK
 
 
 @outlined
-def track(key):
+def update_body_motion(key):
     """Poses, velocities and accelerations of all bodies at (W.q, W.v, W.a)."""
-    T, W = open_rooms(key)
-    if not (sound(T, W.q, W.v) and finite(W.a)):
+    T, W = open_model(key)
+    if not (valid_state(T, W.q, W.v) and finite(W.a)):
         return NOT_FINITE
-    poses(T, W)
-    velocities(T, W)
-    accelerations(T, W)
+    forward_kinematics(T, W)
+    body_velocities(T, W)
+    body_accelerations(T, W)
     return OK
 
 
@@ -289,21 +290,21 @@ def jacobian_columns(T, W, i, r, J):
         i = T.parent[i]
 
 
-# --- for people ---------------------------------------------------------------------------------
+# --- Python interface ---------------------------------------------------------------------------------
 
 
 @entry
-def _locate(key):
-    return locate(key)
+def _poses(key):
+    return update_body_poses(key)
 
 
 @entry
-def _track(key):
-    return track(key)
+def _motion(key):
+    return update_body_motion(key)
 
 
 class Pose(NamedTuple):
-    """Where a frame is in the world."""
+    """Pose of a frame in the world."""
 
     rotation: Array  # (3, 3)
     position: Array  # (3,) [m]
@@ -315,21 +316,21 @@ class Pose(NamedTuple):
 
 
 def update_poses(data: Data) -> None:
-    """Compute where every body is at ``data.q``."""
-    status = _locate(data.key)
+    """Compute the pose of every body at ``data.q``."""
+    status = _poses(data.key)
     if status:
-        data.refuse(status)
+        data.raise_status(status)
 
 
 def update_motion(data: Data) -> None:
     """Compute poses, velocities and accelerations of every body at ``data.q``, ``data.v`` and ``data.a``."""
-    status = _track(data.key)
+    status = _motion(data.key)
     if status:
-        data.refuse(status)
+        data.raise_status(status)
 
 
 def pose(data: Data, frame: Placement) -> Pose:
-    """Pose of a frame that is fixed in a body (a link's or a site's placement), from poses already computed."""
+    """Pose of a frame fixed in a body (a link's or a site's placement), from poses already computed."""
     if frame.body < 0:
         return Pose(frame.rotation, frame.position)
     work, root = data.work, data.model.tree.root[frame.body]
@@ -345,11 +346,11 @@ def link_poses(data: Data) -> dict[str, Pose]:
 
 @entry
 def _jacobian(key, body, point, J):
-    T, W = open_rooms(key)
-    if not sound(T, W.q, W.v):
+    T, W = open_model(key)
+    if not valid_state(T, W.q, W.v):
         return NOT_FINITE
-    poses(T, W)
-    ball_motions(T, W)
+    forward_kinematics(T, W)
+    ball_motion_columns(T, W)
     r = vec3(W.x, body) + rotation(W.R, body) @ vec3_at(point, 0)
     jacobian_columns(T, W, body, r, J)
     return OK
@@ -363,7 +364,7 @@ def jacobian(data: Data, frame: Placement) -> Array:
     if frame.body >= 0:
         status = _jacobian(data.key, frame.body, validation.vector(frame.position, "position of the frame"), J)
         if status:
-            data.refuse(status)
+            data.raise_status(status)
     return J
 
 
@@ -381,10 +382,10 @@ def frame_motion(data: Data, frame: Placement) -> tuple[Array, Array]:
 
 
 def beyond_limits(data: Data) -> dict[str, float]:
-    """Every coordinate outside its limits and by how much [rad or m]; swing and twist of cones by ``joint.swing``."""
+    """Coordinates outside their limits, and by how much [rad or m]; of cone limits as ``joint.swing``, ``joint.twist``."""
     model, found = data.model, {}
     if not np.isfinite(data.q).all():
-        data.refuse(NOT_FINITE)
+        data.raise_status(NOT_FINITE)
     lower, upper = model.limits
     for name, place in model.scalar_coordinates.items():
         k = model.coordinate_index[name]
@@ -402,7 +403,7 @@ def beyond_limits(data: Data) -> dict[str, float]:
 
 
 def swing_and_twist(quaternion: Array, axis: Array) -> tuple[float, float]:
-    """How far an axis of the child has swung from its neutral direction, and the twist about it [rad]."""
+    """Swing of an axis of the child from its neutral direction, and twist about it [rad]."""
     w, along = float(quaternion[0]), float(quaternion[1:] @ axis)
     across = float(np.linalg.norm(quaternion[1:] - along * axis))
     swing = 2.0 * np.arctan2(across, np.hypot(w, along))

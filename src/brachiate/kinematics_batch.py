@@ -1,7 +1,7 @@
-"""Poses of a figure in many frames at once: arrays over frames, a step in Python only for each body.
+"""Batched forward kinematics: link poses, point Jacobians and CoM of a figure over all frames (NumPy, one Python step per body).
 
-Small moves of a configuration are counted as the solver wants them: hinges and slides by their own number, balls by a turn along their
-own axes, and a floating body by a shift along its parent's axes and a turn along its own; so places stay plain sums.
+Tangent vectors: revolute and prismatic joints by their coordinate, spherical joints by a rotation vector in child axes, the floating base
+by a translation in parent axes and a rotation vector in child axes, so that positions are updated by addition.
 """
 
 from __future__ import annotations
@@ -18,50 +18,50 @@ from brachiate.validation import Array
 
 
 class Poses(NamedTuple):
-    """Where bodies are in f frames, and how each freedom would move them."""
+    """Body poses in f frames, and the axes of the degrees of freedom."""
 
     R: Array  # (nb, f, 3, 3) orientation in the world
     x: Array  # (nb, f, 3) [m]
-    axis: Array  # (nv, f, 3) direction of each freedom
-    anchor: Array  # (nv, f, 3) [m] a point its axis goes through
+    axis: Array  # (nv, f, 3) direction of each degree of freedom
+    anchor: Array  # (nv, f, 3) [m] a point on its axis
 
     def point(self, body: int, at: Array) -> Array:
-        """Where a point of a body is: (f, 3) [m]."""
+        """Position of a point of a body: (f, 3) [m]."""
         return self.x[body] + self.R[body] @ at
 
 
 @dataclass(frozen=True)
-class Points:
-    """Points of bodies that are followed together.
+class BodyPoints:
+    """Points fixed in bodies.
 
     Args:
-        body: Of each: (n,).
-        at: Along the body's axes: (n, 3) [m].
+        body: Body of each point: (n,).
+        position: In body axes: (n, 3) [m].
     """
 
     body: Array
-    at: Array
+    position: Array
 
 
-class Many:
-    """A figure whose configurations are looked at many at a time."""
+class BatchKinematics:
+    """Forward kinematics of a figure for many configurations at once."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
         tree = model.tree
-        self.slides = np.zeros(model.nv, bool)
+        self.is_translation = np.zeros(model.nv, bool)
         for e, kind in enumerate(tree.kind):
             k = int(tree.v_at[e])
-            self.slides[k : k + 3 if kind == FLOAT else k + 1] = kind in (SLIDE, FLOAT)
-        #: Whether a freedom moves a body: (nb, nv).
-        self.moves = np.zeros((len(tree.parent), model.nv), bool)
+            self.is_translation[k : k + 3 if kind == FLOAT else k + 1] = kind in (SLIDE, FLOAT)
+        #: Whether a degree of freedom moves a body: (nb, nv).
+        self.moves_body = np.zeros((len(tree.parent), model.nv), bool)
         for b, parent in enumerate(tree.parent):
             if parent >= 0:
-                self.moves[b] = self.moves[parent]
-            self.moves[b, tree.dof[b] : tree.dof[b + 1]] = True
+                self.moves_body[b] = self.moves_body[parent]
+            self.moves_body[b, tree.dof[b] : tree.dof[b + 1]] = True
 
     def poses(self, q: Array) -> Poses:
-        """Poses at configurations (f, nq)."""
+        """Body poses at configurations (f, nq)."""
         tree, f = self.model.tree, len(q)
         nb, nv = len(tree.parent), self.model.nv
         R, x = np.empty((nb, f, 3, 3)), np.empty((nb, f, 3))
@@ -69,17 +69,17 @@ class Many:
         for b, parent in enumerate(tree.parent):
             if parent < 0:
                 turned = np.broadcast_to(tree.R_parent_joint[b], (f, 3, 3))
-                place = np.broadcast_to(tree.p_parent_joint[b], (f, 3))
+                position = np.broadcast_to(tree.p_parent_joint[b], (f, 3))
             else:
                 turned = R[parent] @ tree.R_parent_joint[b]
-                place = x[parent] + R[parent] @ tree.p_parent_joint[b]
+                position = x[parent] + R[parent] @ tree.p_parent_joint[b]
             for e in range(tree.element[b], tree.element[b + 1]):
-                turned, place = self._move(e, q, turned, place, axis, anchor)
-            R[b], x[b] = turned, place
+                turned, position = self._move(e, q, turned, position, axis, anchor)
+            R[b], x[b] = turned, position
         return Poses(R, x, axis, anchor)
 
     def _move(self, e: int, q: Array, R: Array, x: Array, axis: Array, anchor: Array) -> tuple[Array, Array]:
-        """Carry frames by one elementary motion, and note its freedoms."""
+        """Apply one elementary joint motion to frames, and store its axes."""
         tree = self.model.tree
         kind, at, k = tree.kind[e], tree.q_at[e], tree.v_at[e]
         if kind == SLIDE:
@@ -91,47 +91,47 @@ class Many:
             at, k = at + 3, k + 3
         center = x + R @ tree.anchor[e]
         if kind == TURN:
-            axis[k] = R @ tree.axis[e]  # turning about it leaves it where it is
-            R = R @ _about(tree.axis[e], q[:, at])
+            axis[k] = R @ tree.axis[e]  # invariant under the rotation about it
+            R = R @ _axis_angle_matrix(tree.axis[e], q[:, at])
             anchor[k] = center
         else:
-            R = R @ _matrix(q[:, at : at + 4])
+            R = R @ _quaternion_matrix(q[:, at : at + 4])
             axis[k : k + 3] = np.moveaxis(R, -1, 0)
             anchor[k : k + 3] = center
         return R, center - R @ tree.anchor[e]
 
-    def follow(self, poses: Poses, spots: Points, freedoms: Array) -> tuple[Array, Array]:
-        """Places (f, n, 3) of points, and how they move with some of the freedoms (f, n, 3, k)."""
-        at = poses.x[spots.body] + np.einsum("nfij,nj->nfi", poses.R[spots.body], spots.at)
-        J = np.zeros((len(freedoms), *at.shape))
-        for column, k in enumerate(freedoms):
-            moved = np.flatnonzero(self.moves[spots.body, k])
-            J[column, moved] = poses.axis[k] if self.slides[k] else _cross(poses.axis[k], at[moved] - poses.anchor[k])
+    def point_jacobians(self, poses: Poses, points: BodyPoints, dofs: Array) -> tuple[Array, Array]:
+        """Positions (f, n, 3) of points, and their Jacobians with respect to some degrees of freedom (f, n, 3, k)."""
+        at = poses.x[points.body] + np.einsum("nfij,nj->nfi", poses.R[points.body], points.position)
+        J = np.zeros((len(dofs), *at.shape))
+        for column, k in enumerate(dofs):
+            moved = np.flatnonzero(self.moves_body[points.body, k])
+            J[column, moved] = poses.axis[k] if self.is_translation[k] else _cross(poses.axis[k], at[moved] - poses.anchor[k])
         return np.moveaxis(at, 0, 1), np.ascontiguousarray(J.transpose(2, 1, 3, 0))
 
-    def centres(self, poses: Poses) -> Array:
-        """Centres of mass: (f, 3) [m]."""
+    def center_of_mass(self, poses: Poses) -> Array:
+        """Center of mass: (f, 3) [m]."""
         inertia = self.model.tree.inertia
         share = inertia[:, 0] / inertia[:, 0].sum()
         return np.einsum("b,bfi->fi", share, poses.x + np.einsum("bfij,bj->bfi", poses.R, inertia[:, 1:4]))
 
-    def moved(self, q: Array, by: Array) -> Array:
-        """Configurations after small moves (f, nv)."""
+    def integrate(self, q: Array, step: Array) -> Array:
+        """Configurations after tangent steps (f, nv)."""
         tree, out = self.model.tree, q.copy()
         for e, kind in enumerate(tree.kind):
             at, k = tree.q_at[e], tree.v_at[e]
             if kind in (SLIDE, TURN):
-                out[:, at] += by[:, k]
+                out[:, at] += step[:, k]
                 continue
             if kind == FLOAT:
-                out[:, at : at + 3] += by[:, k : k + 3]
+                out[:, at : at + 3] += step[:, k : k + 3]
                 at, k = at + 3, k + 3
-            turned = rotations.product(q[:, at : at + 4], rotations.from_vector(by[:, k : k + 3]))
+            turned = rotations.product(q[:, at : at + 4], rotations.from_rotation_vector(step[:, k : k + 3]))
             out[:, at : at + 4] = turned / np.linalg.norm(turned, axis=1, keepdims=True)
         return out
 
-    def between(self, first: Array, then: Array) -> Array:
-        """Moves (f, nv) that lead from configurations to others."""
+    def difference(self, first: Array, then: Array) -> Array:
+        """Tangent vectors (f, nv) from configurations to others; inverse of :meth:`integrate`."""
         tree, out = self.model.tree, np.zeros((len(first), self.model.nv))
         for e, kind in enumerate(tree.kind):
             at, k = tree.q_at[e], tree.v_at[e]
@@ -142,19 +142,32 @@ class Many:
                 out[:, k : k + 3] = then[:, at : at + 3] - first[:, at : at + 3]
                 at, k = at + 3, k + 3
             turn = rotations.product(rotations.inverse(first[:, at : at + 4]), then[:, at : at + 4])
-            out[:, k : k + 3] = rotations.to_vector(turn)  # the shorter way round
+            out[:, k : k + 3] = rotations.to_rotation_vector(turn)  # of the shorter rotation
         return out
 
 
-def _about(axis: Array, angle: Array) -> Array:
-    """Rotations about one axis: (f, 3, 3)."""
+def quaternion_slices(model: Model) -> list[slice]:
+    """Slices of all quaternions in a configuration."""
+    joints = [(joined, model.links[joined.link].joint) for joined in model.joints.values()]
+    return [slice(joined.q.stop - 4, joined.q.stop) for joined, joint in joints if joint.nq > joint.nv]
+
+
+def unwrap_quaternions(model: Model, q: Array) -> Array:
+    """Make the signs of all quaternions of configurations (f, nq) continuous over frames; in place."""
+    for place in quaternion_slices(model):
+        q[:, place] = rotations.unwrap(q[:, place])
+    return q
+
+
+def _axis_angle_matrix(axis: Array, angle: Array) -> Array:
+    """Rotation matrices about one axis (Rodrigues): (f, 3, 3)."""
     x, y, z = axis
     K = np.array(((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)))
     return np.eye(3) + np.sin(angle)[:, None, None] * K + (1.0 - np.cos(angle))[:, None, None] * (K @ K)
 
 
-def _matrix(q: Array) -> Array:
-    """Rotations of unit quaternions (f, 4): (f, 3, 3)."""
+def _quaternion_matrix(q: Array) -> Array:
+    """Rotation matrices of unit quaternions (f, 4): (f, 3, 3); direct formula, faster than :func:`rotations.to_matrix`."""
     w, x, y, z = q.T
     rows = (
         1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
@@ -165,7 +178,7 @@ def _matrix(q: Array) -> Array:
 
 
 def _cross(a: Array, b: Array) -> Array:
-    """Cross products; NumPy's own is slow for so many."""
+    """Cross products, faster than ``np.cross`` for many vectors."""
     ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
     bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
     return np.stack((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx), axis=-1)

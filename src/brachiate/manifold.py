@@ -1,4 +1,4 @@
-"""Configurations as points of a manifold: move along a velocity, take the velocity between two, stay on it."""
+"""Configuration manifold: integrate a velocity, difference of two configurations, quaternion normalization."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from numpy.typing import ArrayLike
 
 from brachiate import validation
 from brachiate.compiled import entry, kernel
-from brachiate.kinematics import finite, sound
-from brachiate.model.arrays import NOT_FINITE, OK, OVERFLOW, open_rooms
+from brachiate.deprecation import warn_renamed
+from brachiate.kinematics import finite, valid_state
+from brachiate.model.arrays import open_model
 from brachiate.model.data import Data
 from brachiate.model.joints import BALL, FLOAT
+from brachiate.model.status import NOT_FINITE, OK, OVERFLOW
 from brachiate.spatial import (
     Quaternion,
     exponential,
@@ -21,7 +23,7 @@ from brachiate.spatial import (
     rotation_of,
     screw_translation,
     screw_velocity,
-    turn_between,
+    quaternion_difference,
     unrotate,
     vec3_at,
 )
@@ -29,15 +31,15 @@ from brachiate.validation import Array
 
 
 @kernel
-def integrate(T, q, v, dt, out):
-    """Follow constant velocities v for a time dt; rotations by the exponential q ∘ exp(ω dt) [SVC] eq. 25."""
+def integrate_configuration(T, q, v, dt, out):
+    """out ← q ⊕ v dt at constant velocities v; rotations by the exponential map q ∘ exp(ω dt) [SVC] eq. 25."""
     for e in range(T.kind.shape[0]):
         integrate_element(T, e, q, v, dt, out)
 
 
 @kernel
 def integrate_element(T, e, q, v, dt, out):
-    """The same for one elementary motion."""
+    """out ← q ⊕ v dt of one elementary motion."""
     j, k = T.q_at[e], T.v_at[e]
     if T.kind[e] < BALL:
         out[j] = q[j] + dt * v[k]
@@ -52,20 +54,20 @@ def integrate_element(T, e, q, v, dt, out):
 
 
 @kernel
-def floats_freely(T, e):
-    """Whether an elementary motion is that of a floating root: nothing carries its axes but itself."""
+def is_floating_root(T, e):
+    """Whether an elementary motion is that of a floating root, whose axes no other joint moves."""
     i = T.body[T.v_at[e]]
     return T.kind[e] == FLOAT and T.parent[i] < 0 and e == T.element[i]
 
 
 @kernel
-def coast(T, q, v, dt):
-    """Move for a time dt with velocities that nothing changes: the places of floating roots go straight on while their axes turn.
+def integrate_unforced(T, q, v, dt):
+    """Integrate unforced motion over dt: positions of floating roots move on straight lines while their axes rotate.
 
-    Their velocities are along those axes, so these numbers change as well. (:func:`integrate` goes along a screw.)
+    Root velocities are expressed along those axes, so v is rotated as well. (:func:`integrate_configuration` follows a screw.)
     """
     for e in range(T.kind.shape[0]):
-        if floats_freely(T, e):
+        if is_floating_root(T, e):
             j, k = T.q_at[e], T.v_at[e]
             x = vec3_at(q, j) + dt * (rotation_of(quaternion_at(q, j + 3)) @ vec3_at(v, k))
             turn = rotation_of(exponential(dt * vec3_at(v, k + 3)))
@@ -73,29 +75,29 @@ def coast(T, q, v, dt):
             put_vec3_at(q, j, x)
             put_quaternion_at(q, j + 3, normalized(quaternion_at(q, j + 3) @ exponential(dt * vec3_at(v, k + 3))))
     for e in range(T.kind.shape[0]):
-        if not floats_freely(T, e):
+        if not is_floating_root(T, e):
             integrate_element(T, e, q, v, dt, q)
 
 
 @kernel
-def difference(T, q, target, out):
-    """The constant velocity that carries q to the target in one unit of time: inverse of :func:`integrate`."""
+def configuration_difference(T, q, target, out):
+    """out ← target ⊖ q: constant velocity that moves q to the target in unit time, inverse of :func:`integrate_configuration`."""
     for e in range(T.kind.shape[0]):
         j, k = T.q_at[e], T.v_at[e]
         if T.kind[e] < BALL:
             out[k] = target[j] - q[j]
         elif T.kind[e] == BALL:
-            put_vec3_at(out, k, turn_between(q, target, j))
+            put_vec3_at(out, k, quaternion_difference(q, target, j))
         else:
-            w = turn_between(q, target, j + 3)
+            w = quaternion_difference(q, target, j + 3)
             p = unrotate(rotation_of(quaternion_at(q, j + 3)), vec3_at(target, j) - vec3_at(q, j))
             put_vec3_at(out, k, screw_velocity(w, p))
             put_vec3_at(out, k + 3, w)
 
 
 @kernel
-def rates(T, q, v, out):
-    """Time derivative of q as plain numbers; quaternions of any length keep their length."""
+def configuration_rate(T, q, v, out):
+    """out ← dq/dt; quaternions of any length keep their length."""
     for e in range(T.kind.shape[0]):
         j, k = T.q_at[e], T.v_at[e]
         if T.kind[e] < BALL:
@@ -109,50 +111,62 @@ def rates(T, q, v, out):
 
 
 @kernel
-def normalize(T, q):
-    """Bring every quaternion back to length one."""
+def normalize_quaternions(T, q):
+    """Scale every quaternion to unit length."""
     for e in range(T.kind.shape[0]):
         if T.kind[e] >= BALL:
             j = T.q_at[e] + (3 if T.kind[e] == FLOAT else 0)
             put_quaternion_at(q, j, normalized(quaternion_at(q, j)))
 
 
-# --- for people ---------------------------------------------------------------------------------
+# --- Python interface ---------------------------------------------------------------------------------
 
 
 @entry
 def _integrate(key, q, v, dt, out):
-    T, _ = open_rooms(key)
-    if not sound(T, q, v):
+    T, _ = open_model(key)
+    if not valid_state(T, q, v):
         return NOT_FINITE
-    integrate(T, q, v, dt, out)
+    integrate_configuration(T, q, v, dt, out)
     return OK if finite(out) else OVERFLOW
 
 
 @entry
 def _difference(key, q, target, out):
-    T, _ = open_rooms(key)
-    if not sound(T, q, target) or not sound(T, target, q):
+    T, _ = open_model(key)
+    if not valid_state(T, q, target) or not valid_state(T, target, q):
         return NOT_FINITE
-    difference(T, q, target, out)
+    configuration_difference(T, q, target, out)
     return OK if finite(out) else OVERFLOW
 
 
-def integrated(data: Data, q: ArrayLike, v: ArrayLike, dt: float = 1.0) -> Array:
-    """The configuration after moving from q with constant velocities v for a time dt [s]: a new (nq,)."""
+def integrate(data: Data, q: ArrayLike, v: ArrayLike, dt: float = 1.0) -> Array:
+    """Configuration q ⊕ v dt after moving from q at constant velocities v for a time dt [s]: a new (nq,)."""
     out = np.zeros(data.model.nq)
-    q, v = data.given("q", q), data.given("v", v)
+    q, v = data.checked("q", q), data.checked("v", v)
     status = _integrate(data.key, q, v, validation.number(dt, "dt"), out)
     if status:
-        data.refuse(status, q=q, v=v)
+        data.raise_status(status, q=q, v=v)
     return out
+
+
+def difference(data: Data, q0: ArrayLike, q1: ArrayLike) -> Array:
+    """Difference ``q1 ⊖ q0``: the constant velocities that move q0 to q1 in one second: a new (nv,)."""
+    out = np.zeros(data.model.nv)
+    start, target = data.checked("q", q0), data.checked("q", q1)
+    status = _difference(data.key, start, target, out)
+    if status:
+        data.raise_status(status, **({"q": target} if np.isfinite(start).all() else {"q": start}))
+    return out
+
+
+def integrated(data: Data, q: ArrayLike, v: ArrayLike, dt: float = 1.0) -> Array:
+    """Forward to :func:`integrate`; deprecated."""
+    warn_renamed("manifold.integrated", "manifold.integrate")
+    return integrate(data, q, v, dt)
 
 
 def subtracted(data: Data, target: ArrayLike, q: ArrayLike) -> Array:
-    """``target ⊖ q``: the velocities that carry q to the target in one second: a new (nv,)."""
-    out = np.zeros(data.model.nv)
-    q, goal = data.given("q", q), data.given("q", target)
-    status = _difference(data.key, q, goal, out)
-    if status:
-        data.refuse(status, **({"q": goal} if np.isfinite(q).all() else {"q": q}))
-    return out
+    """Forward to :func:`difference`, whose arguments are in the opposite order; deprecated."""
+    warn_renamed("manifold.subtracted(data, target, q)", "manifold.difference(data, q, target)")
+    return difference(data, q, target)

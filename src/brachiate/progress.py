@@ -1,23 +1,23 @@
-"""A progress bar for work that turns out to be long."""
+"""Progress bar for long computations."""
 
 from __future__ import annotations
 
 import time
 from typing import Any
 
-PATIENCE = 2.0  # [s] before it shows
+DELAY = 2.0  # [s] from the first update until the bar appears
 
 
-class Bar:
-    """A bar that appears two seconds after something was done first (that may compile), and not at all if nobody wants it."""
+class ProgressBar:
+    """Progress bar on stderr that appears only if it is enabled, two seconds after the first update (which may include compilation)."""
 
-    def __init__(self, what: str, wanted: bool = True) -> None:
-        self.what, self.wanted = what, wanted
-        self.began: float | None = None
+    def __init__(self, label: str, enabled: bool = False) -> None:
+        self.label, self.enabled = label, enabled
+        self.started: float | None = None
         self.bar: Any = None
         self.task: Any = None
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> ProgressBar:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -25,15 +25,15 @@ class Bar:
             self.bar.stop()
 
     def show(self, share: float) -> None:
-        """So much of all is done, from 0 to 1."""
-        if self.began is None:
-            self.began = time.perf_counter()
-        if self.wanted and self.bar is None and time.perf_counter() - self.began > PATIENCE:
+        """Update the share of the work that is done, from 0 to 1."""
+        if self.started is None:
+            self.started = time.perf_counter()
+        if self.enabled and self.bar is None and time.perf_counter() - self.started > DELAY:
             from rich.console import Console  # noqa: PLC0415
             from rich.progress import Progress  # noqa: PLC0415
 
             self.bar = Progress(console=Console(stderr=True))
-            self.task = self.bar.add_task(self.what, total=1.0)
+            self.task = self.bar.add_task(self.label, total=1.0)
             self.bar.start()
         if self.bar is not None:
             self.bar.update(self.task, completed=share)

@@ -1,4 +1,4 @@
-"""Rotations by the thousand: unit quaternions (w, x, y, z) in the last axis of arrays of any shape."""
+"""Batched rotations: unit quaternions (w, x, y, z) in the last axis of arrays of any shape."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from brachiate.validation import Array
 
-NONE = np.array((1.0, 0.0, 0.0, 0.0))
-SMALL = 1e-12  # [rad]
+IDENTITY = np.array((1.0, 0.0, 0.0, 0.0))
+MIN_ANGLE = 1e-12  # [rad]
 
 
 def product(p: Array, q: Array) -> Array:
-    """First q, then p: the rotation of both."""
+    """Quaternion product: first q, then p."""
     a, b, c, d = np.moveaxis(p, -1, 0)
     e, f, g, h = np.moveaxis(q, -1, 0)
     return np.stack(
@@ -26,18 +26,18 @@ def product(p: Array, q: Array) -> Array:
 
 
 def inverse(q: Array) -> Array:
-    """The rotation back."""
+    """Inverse rotation (conjugate)."""
     return q * np.array((1.0, -1.0, -1.0, -1.0))
 
 
-def turned(q: Array, v: Array) -> Array:
-    """Vectors, rotated."""
+def rotate(q: Array, v: Array) -> Array:
+    """Rotated vectors."""
     w, u = q[..., :1], q[..., 1:]
     t = 2.0 * np.cross(u, v)
     return v + w * t + np.cross(u, t)
 
 
-def about(axis: int, angle: Array) -> Array:
+def about_axis(axis: int, angle: Array) -> Array:
     """Rotations about a coordinate axis by angles [rad]."""
     q = np.zeros((*np.shape(angle), 4))
     q[..., 0] = np.cos(0.5 * angle)
@@ -45,38 +45,38 @@ def about(axis: int, angle: Array) -> Array:
     return q
 
 
-def from_vector(v: Array) -> Array:
-    """Rotations about vectors by their lengths [rad]."""
+def from_rotation_vector(v: Array) -> Array:
+    """Quaternions of rotation vectors [rad] (exponential map)."""
     angle = np.linalg.norm(v, axis=-1, keepdims=True)
     # sin(a/2)/a = 1/2 - a²/48 where a is too small to divide by
     share = np.where(angle > 1e-4, np.sin(0.5 * angle) / np.where(angle > 1e-4, angle, 1.0), 0.5 - angle * angle / 48.0)
     return np.concatenate((np.cos(0.5 * angle), share * v), axis=-1)
 
 
-def to_vector(q: Array) -> Array:
-    """Vectors to rotate about, as long as the angle [rad], which is π at most."""
+def to_rotation_vector(q: Array) -> Array:
+    """Rotation vectors [rad], of length π at most (logarithm)."""
     q = np.where(q[..., :1] < 0.0, -q, q)
     s = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
     angle = 2.0 * np.arctan2(s, q[..., :1])
-    return np.where(s > SMALL, angle / np.where(s > SMALL, s, 1.0), 2.0) * q[..., 1:]
+    return np.where(s > MIN_ANGLE, angle / np.where(s > MIN_ANGLE, s, 1.0), 2.0) * q[..., 1:]
 
 
 def angle(q: Array) -> Array:
-    """How far each rotates [rad], from 0 to π."""
+    """Rotation angles [rad], from 0 to π."""
     return 2.0 * np.arctan2(np.linalg.norm(q[..., 1:], axis=-1), np.abs(q[..., 0]))
 
 
-def matrix(q: Array) -> Array:
+def to_matrix(q: Array) -> Array:
     """Rotation matrices, (..., 3, 3)."""
-    return np.stack([turned(q, e) for e in np.eye(3)], axis=-1)
+    return np.stack([rotate(q, e) for e in np.eye(3)], axis=-1)
 
 
 def from_matrix(R: Array) -> Array:
-    """Unit quaternions of rotation matrices, by the largest of four ways to find them."""
+    """Unit quaternions of rotation matrices, by the best conditioned of four formulas."""
     xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
     x, y, z = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
     xy, yz, zx = R[..., 0, 1] + R[..., 1, 0], R[..., 1, 2] + R[..., 2, 1], R[..., 2, 0] + R[..., 0, 2]
-    ways = np.stack(
+    candidates = np.stack(
         (
             np.stack((1 + xx + yy + zz, x, y, z), axis=-1),
             np.stack((x, 1 + xx - yy - zz, xy, zx), axis=-1),
@@ -85,34 +85,34 @@ def from_matrix(R: Array) -> Array:
         ),
         axis=-2,
     )
-    best = np.argmax(np.diagonal(ways, axis1=-2, axis2=-1), axis=-1)
-    q = np.take_along_axis(ways, best[..., None, None], axis=-2)[..., 0, :]
+    best = np.argmax(np.diagonal(candidates, axis1=-2, axis2=-1), axis=-1)
+    q = np.take_along_axis(candidates, best[..., None, None], axis=-2)[..., 0, :]
     return q / np.linalg.norm(q, axis=-1, keepdims=True)
 
 
-def steady(q: Array) -> Array:
-    """The same rotations with signs along the first axis such that neighbours are near each other."""
+def unwrap(q: Array) -> Array:
+    """Quaternions with signs that are continuous along the first axis."""
     flips = np.einsum("...i,...i", q[1:], q[:-1]) < 0.0
     signs = np.where(np.cumsum(flips, axis=0) % 2 == 1, -1.0, 1.0)
     return np.concatenate((q[:1], q[1:] * signs[..., None]))
 
 
 def from_euler(order: str, angles: Array) -> Array:
-    """Rotations about axes that turn along: ``order`` such as ``"zyx"``, one angle [rad] for each letter."""
-    q = np.broadcast_to(NONE, (*np.shape(angles)[:-1], 4))
+    """Quaternions of intrinsic Euler angles [rad]: ``order`` such as ``"zyx"``, one angle a letter."""
+    q = np.broadcast_to(IDENTITY, (*np.shape(angles)[:-1], 4))
     for k, letter in enumerate(order):
-        q = product(q, about("xyz".index(letter), angles[..., k]))
+        q = product(q, about_axis("xyz".index(letter), angles[..., k]))
     return q
 
 
 def to_euler(order: str, q: Array) -> Array:
-    """Angles [rad] of :func:`from_euler` for three different axes; along the first axis they do not jump where they need not.
+    """Intrinsic Euler angles [rad] about three different axes (inverse of :func:`from_euler`), continuous along the first array axis.
 
-    At a right angle of the middle one only the sum of the others is known: the last is then 0.
+    In gimbal lock (middle angle ±π/2) the last angle is 0.
     """
     i, j, k = ("xyz".index(letter) for letter in order)
     sign = 1.0 if (j - i) % 3 == 1 else -1.0  # cyclic
-    R = matrix(q)
+    R = to_matrix(q)
     s = np.clip(sign * R[..., i, k], -1.0, 1.0)
     locked = np.hypot(R[..., i, i], R[..., i, j]) < 1e-8
     first = np.where(locked, np.arctan2(sign * R[..., k, j], R[..., j, j]), np.arctan2(-sign * R[..., j, k], R[..., k, k]))
@@ -122,14 +122,14 @@ def to_euler(order: str, q: Array) -> Array:
 
 
 def _nearest(angles: Array) -> Array:
-    """Of the two triples that are the same rotation, and of all turns, those nearest to the frame before."""
+    """Of the equivalent triples of angles those nearest to the previous frame."""
     if angles.ndim == 1:
         return angles
     out = angles.copy()
-    other = np.stack((angles[..., 0] + np.pi, np.pi - angles[..., 1], angles[..., 2] + np.pi), axis=-1)
+    flipped = np.stack((angles[..., 0] + np.pi, np.pi - angles[..., 1], angles[..., 2] + np.pi), axis=-1)
     for f in range(1, len(out)):
         last = out[f - 1]
-        one, two = (x + 2.0 * np.pi * np.round((last - x) / (2.0 * np.pi)) for x in (angles[f], other[f]))
-        nearer = np.abs(two - last).sum(axis=-1, keepdims=True) < np.abs(one - last).sum(axis=-1, keepdims=True)
-        out[f] = np.where(nearer, two, one)
+        one, two = (x + 2.0 * np.pi * np.round((last - x) / (2.0 * np.pi)) for x in (angles[f], flipped[f]))
+        flip = np.abs(two - last).sum(axis=-1, keepdims=True) < np.abs(one - last).sum(axis=-1, keepdims=True)
+        out[f] = np.where(flip, two, one)
     return out

@@ -1,4 +1,4 @@
-"""Validation at the door: turn what a user gave into checked numbers, or say what was wrong with it."""
+"""Argument validation of the public interface: convert user input to checked numbers, or raise an error that says what was wrong."""
 
 from __future__ import annotations
 
@@ -11,79 +11,79 @@ from numpy.typing import ArrayLike, NDArray
 
 from brachiate.errors import ArgumentError, UnknownName
 
-#: Any array of numbers; shape and unit are said where it is used.
+#: Any array of numbers; shape and unit are stated where it is used.
 Array = NDArray[Any]
 T = TypeVar("T")
 
 _LARGEST = float(np.finfo(float).max)
-_SHORTEST = 1e-12  # of what still has a direction
+_MIN_LENGTH = 1e-12  # shorter vectors and quaternions have no direction
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
 def reals(value: Any, what: str, expected: str) -> Array:
-    """Return a new array of what was given, of any shape; text, ragged rows and complex numbers are no real numbers."""
+    """Return a new float array of any shape; reject text, ragged rows and complex numbers."""
     try:
         array = np.asarray(value)
     except (TypeError, ValueError):
         array = None
     if array is None or array.dtype.kind not in "biuf":
-        raise ArgumentError(f"{what}: expected {expected}, got {shown(value)}.")
+        raise ArgumentError(f"{what}: expected {expected}, got {short_repr(value)}.")
     return array.astype(float)
 
 
 def numbers(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
-    """Return finite numbers of exactly this shape, as a new array; a row of one may be given as the bare number."""
+    """Return a new array of finite numbers of exactly this shape; for shape (1,) a scalar is accepted."""
     array = reals(value, what, _shape_words(shape))
     if shape == (1,) and array.shape == ():
         array = array.reshape(1)
     if array.shape != shape:
         raise ArgumentError(f"{what}: expected {_shape_words(shape)}, got shape {array.shape}.")
     if not np.isfinite(array).all():
-        raise ArgumentError(f"{what}: every number must be finite, got {shown(array)}.")
+        raise ArgumentError(f"{what}: every number must be finite, got {short_repr(array)}.")
     return array
 
 
-def each(value: ArrayLike, shape: tuple[int, ...], what: str, expected: str) -> Array:
-    """Return numbers of this shape from one entry for all or one for each; infinities and NaN are the caller's to judge."""
+def broadcast(value: ArrayLike, shape: tuple[int, ...], what: str, expected: str) -> Array:
+    """Return an array of this shape, broadcast from one entry for all or one for each; the caller checks for infinities and NaN."""
     array = reals(value, what, expected)
     if array.shape not in (shape, shape[1:]):
-        raise ArgumentError(f"{what}: expected {expected}, got {shown(value)}.")
+        raise ArgumentError(f"{what}: expected {expected}, got {short_repr(value)}.")
     result = np.empty(shape)
     result[...] = array
     return result
 
 
-def number(value: Any, what: str, *, least: float = -_LARGEST, above: float = -np.inf, most: float = _LARGEST) -> float:
-    """Return one number in range: finite, unless ``least`` or ``most`` is given as an infinity."""
-    if type(value) is float and least <= value <= most and value > above:  # the usual case, and no time to lose
+def number(value: Any, what: str, *, minimum: float = -_LARGEST, above: float = -np.inf, maximum: float = _LARGEST) -> float:
+    """Return one number in range: finite, unless ``minimum`` or ``maximum`` is infinite; ``above`` is an exclusive minimum."""
+    if type(value) is float and minimum <= value <= maximum and value > above:  # fast path of the usual case
         return value
     given = reals(value, what, "a number")
     if given.shape != ():
-        raise ArgumentError(f"{what}: expected a number, got {shown(value)}.")
+        raise ArgumentError(f"{what}: expected a number, got {short_repr(value)}.")
     result = float(given)
     if np.isnan(result):
         raise ArgumentError(f"{what}: expected a number, got NaN.")
-    if least <= result <= most and (result > above or above == -np.inf):
+    if minimum <= result <= maximum and (result > above or above == -np.inf):
         return result
-    low = f"at least {least:g}" if least > -_LARGEST else f"more than {above:g}" if above > -np.inf else ""
-    high = f"at most {most:g}" if most < _LARGEST else "finite" if np.isinf(result) else ""
+    low = f"at least {minimum:g}" if minimum > -_LARGEST else f"more than {above:g}" if above > -np.inf else ""
+    high = f"at most {maximum:g}" if maximum < _LARGEST else "finite" if np.isinf(result) else ""
     raise ArgumentError(f"{what} must be {' and '.join(w for w in (low, high) if w)}, got {result:g}.")
 
 
-def whole(value: Any, what: str, *, least: int) -> int:
-    """Return a whole number that is large enough."""
-    result = number(value, what, least=least)
+def integer(value: Any, what: str, *, minimum: int) -> int:
+    """Return an integer that is at least ``minimum``."""
+    result = number(value, what, minimum=minimum)
     if not result.is_integer():
         raise ArgumentError(f"{what}: expected a whole number, got {result:g}.")
     return int(result)
 
 
 def interval(value: ArrayLike, what: str) -> tuple[float, float]:
-    """Return (lower, upper), either of them possibly infinite."""
+    """Return (lower, upper); either may be infinite."""
     given = reals(value, what, "(lower, upper)")
     if given.shape != (2,):
-        raise ArgumentError(f"{what}: expected (lower, upper), got {shown(value)}.")
-    low, high = (number(x, what, least=-np.inf, most=np.inf) for x in given)
+        raise ArgumentError(f"{what}: expected (lower, upper), got {short_repr(value)}.")
+    low, high = (number(x, what, minimum=-np.inf, maximum=np.inf) for x in given)
     if low > high:
         raise ArgumentError(f"{what}: the lower limit {low:g} is above the upper limit {high:g}.")
     return low, high
@@ -103,7 +103,7 @@ def axis(value: str | ArrayLike, what: str) -> Array:
         return sign * np.array(_AXES[letter])
     given = vector(value, what)
     length = math.hypot(*given)
-    if not _SHORTEST < length < np.inf:
+    if not _MIN_LENGTH < length < np.inf:
         raise ArgumentError(f"{what}: the axis has no direction (its length is {length:g}).")
     return given / length
 
@@ -112,8 +112,8 @@ def quaternion(value: ArrayLike, what: str) -> Array:
     """Return a unit quaternion (w, x, y, z) from four numbers of any length but zero."""
     given = numbers(value, (4,), what)
     length = math.hypot(*given)
-    if not _SHORTEST < length < np.inf:
-        raise ArgumentError(f"{what}: a quaternion of zeros is no rotation (its length is {length:g}).")
+    if not _MIN_LENGTH < length < np.inf:
+        raise ArgumentError(f"{what}: a zero quaternion is not a rotation (its length is {length:g}).")
     return given / length
 
 
@@ -124,7 +124,7 @@ def rotation_matrix(value: ArrayLike | None, what: str) -> Array:
     expected = "a quaternion (w, x, y, z) or a 3x3 matrix of finite numbers"
     array = reals(value, what, expected)
     if array.shape not in ((4,), (3, 3)) or not np.isfinite(array).all():
-        raise ArgumentError(f"{what}: expected {expected}, got {shown(value)}.")
+        raise ArgumentError(f"{what}: expected {expected}, got {short_repr(value)}.")
     if array.shape == (4,):
         w, x, y, z = quaternion(array, what)
         return np.array([
@@ -137,29 +137,29 @@ def rotation_matrix(value: ArrayLike | None, what: str) -> Array:
     return array
 
 
-def table(value: Any, what: str, expected: str) -> Mapping[str, Any]:
-    """Return what was given if it is values by name."""
+def mapping(value: Any, what: str, expected: str) -> Mapping[str, Any]:
+    """Return the value if it is a mapping of names to values."""
     if not isinstance(value, Mapping):
-        raise ArgumentError(f"{what}: expected {expected}, got {shown(value)}.")
+        raise ArgumentError(f"{what}: expected {expected}, got {short_repr(value)}.")
     return value
 
 
-def named(table: Mapping[str, T], name: object, kind: str, owner: str) -> T:
-    """Look a name up, or say which names there are."""
+def lookup(table: Mapping[str, T], name: object, kind: str, owner: str) -> T:
+    """Return the entry of a name, or raise UnknownName with the valid names."""
     if isinstance(name, str) and name in table:
         return table[name]
     raise UnknownName(kind, name, table, owner)
 
 
 def one_of(value: object, valid: Sequence[str], what: str) -> str:
-    """Return the value if it is one of the words, or list the words."""
+    """Return the value if it is one of the valid words, or raise an error that lists them."""
     if isinstance(value, str) and value in valid:
         return value
     raise ArgumentError(f"{what}: {value!r} is not one of: {', '.join(valid)}.")
 
 
-def unique(names: Iterable[str]) -> str | None:
-    """Return the first name that appears twice, if any."""
+def first_duplicate(names: Iterable[str]) -> str | None:
+    """Return the first name that occurs twice, if any."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -169,13 +169,13 @@ def unique(names: Iterable[str]) -> str | None:
 
 
 def frozen(array: Array) -> Array:
-    """Return the array, from now on read-only."""
+    """Make the array read-only and return it."""
     array.flags.writeable = False
     return array
 
 
-def shown(value: object) -> str:
-    """Return what was given, in words short enough for a message."""
+def short_repr(value: object) -> str:
+    """Return the value as text of at most 60 characters, for messages."""
     text = str(value) if isinstance(value, np.ndarray) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

@@ -1,4 +1,4 @@
-"""Least squares in stages: the slope is zero, a general solver agrees, and odd problems have answers too."""
+"""Staged least squares: the gradient is zero, a dense QP solver agrees, and degenerate problems are solved."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import daqp
 import numpy as np
 import pytest
 
-from brachiate.centroidal.staged_least_squares import DONE, STATUS, StagedLeastSquares
+from brachiate.centroidal.staged_least_squares import OPTIMAL, STATUS, StagedLeastSquares
 from brachiate.errors import ArgumentError
 
 
 class Problem:
-    """A random problem in full matrices, and the same in stages."""
+    """A random problem, dense and staged."""
 
     def __init__(self, seed, N=8, nx=5, nu=3, rows=9, stiff=30.0, contradictory=False):
         rng = np.random.default_rng(seed)
@@ -30,7 +30,7 @@ class Problem:
             E = rng.standard_normal((n, nx)) * (rng.random((n, nx)) < 0.5)
             D = rng.standard_normal((n, u)) * (rng.random((n, u)) < 0.5)
             e, one = rng.standard_normal(n), rng.random(n) < 0.6
-            E[:u], D[:u], one[:u] = 0.0, 0.3 * np.eye(u), False  # so that there is one solution
+            E[:u], D[:u], one[:u] = 0.0, 0.3 * np.eye(u), False  # makes the solution unique
             if contradictory and n >= u + 2:
                 E[-1], D[-1], e[-1] = -E[-2], -D[-2], -e[-2] - 1.0  # r ≥ 1 and r ≤ 0
                 one[-2:] = True
@@ -39,7 +39,7 @@ class Problem:
             self.stages.set_rows(k, *self.rows[-1])
 
     def all_rows(self):
-        """r = J u + b over all controls one after another, and which rows are one-sided."""
+        """Dense residuals r = J u + b over the stacked controls, and which rows are one-sided."""
         total = sum(G.shape[1] for _, G, _ in self.steps)
         X, c, at = np.zeros((self.nx, total)), self.start.copy(), 0
         J, b = [], []
@@ -64,23 +64,23 @@ def total(J, b, one, u):
     return 0.5 * np.sum(np.where(one, np.maximum(r, 0.0), r) ** 2)
 
 
-def slope(J, b, one, u):
+def gradient(J, b, one, u):
     r = J @ u + b
     return J.T @ np.where(one, np.maximum(r, 0.0), r)
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_slope_of_the_sum_is_zero(seed):
+def test_gradient_is_zero(seed):
     problem = Problem(seed)
-    assert problem.stages.solve(problem.start) == DONE
+    assert problem.stages.solve(problem.start) == OPTIMAL
     J, b, one = problem.all_rows()
     u = problem.controls()
     size = np.abs(J).T @ np.abs(J @ u + b)
-    assert np.abs(slope(J, b, one, u)) == pytest.approx(0.0, abs=1e-10 * size.max())
+    assert np.abs(gradient(J, b, one, u)) == pytest.approx(0.0, abs=1e-10 * size.max())
     here = total(J, b, one, u)
-    assert problem.stages.room.cost[0] == pytest.approx(here, rel=1e-10)
+    assert problem.stages.arrays.cost[0] == pytest.approx(here, rel=1e-10)
     rng = np.random.default_rng(seed)
-    for _ in range(5):  # by finite differences: as high a millionth to either side
+    for _ in range(5):  # by finite differences
         d = 1e-6 * rng.standard_normal(len(u))
         high, low = total(J, b, one, u + d), total(J, b, one, u - d)
         assert high >= here * (1 - 1e-13)
@@ -88,7 +88,7 @@ def test_slope_of_the_sum_is_zero(seed):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_states_follow_the_controls(seed):
+def test_states_satisfy_the_dynamics(seed):
     problem = Problem(seed)
     problem.stages.solve(problem.start)
     x, u = problem.stages.x, problem.stages.u
@@ -115,33 +115,33 @@ def test_agrees_with_a_dense_solver(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_begun_with_the_solution_it_is_done_at_once(seed):
+def test_warm_start_from_the_solution_takes_one_iteration(seed):
     problem = Problem(seed)
     problem.stages.solve(problem.start)
     found = problem.stages.u
-    assert problem.stages.solve(problem.start, controls=found) == DONE
-    assert problem.stages.room.tries[0] == 1
+    assert problem.stages.solve(problem.start, controls=found) == OPTIMAL
+    assert problem.stages.arrays.iterations[0] == 1
     assert problem.stages.u == pytest.approx(found, abs=1e-12 * max(1.0, np.abs(found).max()))
-    assert problem.stages.solve(problem.start, again=True) == DONE
-    assert problem.stages.room.tries[0] == 1
+    assert problem.stages.solve(problem.start, again=True) == OPTIMAL
+    assert problem.stages.arrays.iterations[0] == 1
 
 
-def test_same_problem_same_bits():
+def test_deterministic():
     one, two = Problem(7), Problem(7)
     one.stages.solve(one.start)
     two.stages.solve(two.start)
-    assert (one.stages.room.z == two.stages.room.z).all()
+    assert (one.stages.arrays.z == two.stages.arrays.z).all()
     one.stages.solve(one.start)
-    assert (one.stages.room.z == two.stages.room.z).all()
+    assert (one.stages.arrays.z == two.stages.arrays.z).all()
 
 
 @pytest.mark.parametrize("stiff", [1e4, 1e6, 1e8])
 @pytest.mark.parametrize("seed", range(4))
-def test_stiff_rows_hold_to_their_stiffness(seed, stiff):
+def test_violation_of_stiff_rows(seed, stiff):
     problem = Problem(seed, stiff=stiff)
-    assert problem.stages.solve(problem.start) == DONE
+    assert problem.stages.solve(problem.start) == OPTIMAL
     J, b, one = problem.all_rows()
-    # Pushed against, a row of stiffness k gives way by λ/k. λ is what it is for rows that are less stiff, or less.
+    # A row of stiffness k is violated by λ/k; λ does not grow with the stiffness.
     before = Problem(seed, stiff=stiff / 10)
     before.stages.solve(before.start)
     J0, b0, _ = before.all_rows()
@@ -150,48 +150,48 @@ def test_stiff_rows_hold_to_their_stiffness(seed, stiff):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_contradictory_rows_share_what_they_cannot_have(seed):
+def test_contradictory_rows(seed):
     problem = Problem(seed, contradictory=True, stiff=1e3)
-    assert problem.stages.solve(problem.start) == DONE
+    assert problem.stages.solve(problem.start) == OPTIMAL
     J, b, one = problem.all_rows()
     u = problem.controls()
-    assert np.abs(slope(J, b, one, u)) == pytest.approx(0.0, abs=1e-9 * (np.abs(J).T @ np.abs(J @ u + b)).max())
+    assert np.abs(gradient(J, b, one, u)) == pytest.approx(0.0, abs=1e-9 * (np.abs(J).T @ np.abs(J @ u + b)).max())
 
 
 def test_one_stage_by_hand():
     stages = StagedLeastSquares(1, 1, 1, 2)
     stages.set_step(0, [[1.0]], [[1.0]], [0.0])
     stages.set_rows(0, [[0.0]], [[1.0]], [0.0], [False])
-    stages.set_rows(1, [[-3.0]], np.zeros((1, 0)), [-6.0], [True])  # x ≥ 2, three times as strictly
-    assert stages.solve([1.0]) == DONE
+    stages.set_rows(1, [[-3.0]], np.zeros((1, 0)), [-6.0], [True])  # x ≥ 2 with three times the weight
+    assert stages.solve([1.0]) == OPTIMAL
     # ½ u² + ½ 9 (1 - u)²
     assert stages.u[0, 0] == pytest.approx(0.9)
     assert stages.x[1, 0] == pytest.approx(1.9)
-    assert stages.solve([5.0]) == DONE
+    assert stages.solve([5.0]) == OPTIMAL
     assert stages.u[0, 0] == 0.0
 
 
-def test_rows_that_all_sleep_cost_nothing():
+def test_inactive_rows_cost_nothing():
     stages = StagedLeastSquares(3, 2, 1, 2)
     for k in range(3):
         stages.set_step(k, np.eye(2), [[0.0], [1.0]], np.zeros(2))
         stages.set_rows(k, [[0.0, 0.0], [1.0, 0.0]], [[1.0], [0.0]], [0.0, 10.0], [False, True])
-    assert stages.solve([1.0, 1.0]) == DONE
-    assert stages.room.cost[0] == 0.0
-    assert stages.room.tries[0] == 1
+    assert stages.solve([1.0, 1.0]) == OPTIMAL
+    assert stages.arrays.cost[0] == 0.0
+    assert stages.arrays.iterations[0] == 1
 
 
-def test_controls_that_nothing_depends_on_stay_as_they_are():
+def test_controls_without_influence_keep_their_values():
     stages = StagedLeastSquares(2, 1, 2, 2)
     for k in range(2):
         stages.set_step(k, np.eye(1), [[1.0, 0.0]], [0.0])
         stages.set_rows(k, [[0.0]], [[1.0, 0.0]], [1.0], [False])
-    assert stages.solve([0.0], controls=np.full((2, 2), 0.25)) == DONE
+    assert stages.solve([0.0], controls=np.full((2, 2), 0.25)) == OPTIMAL
     assert stages.u == pytest.approx(np.array([[1.0, 0.25], [1.0, 0.25]]))
 
 
 def test_long_and_unstable():
-    # grows e³⁰-fold on its own
+    # open loop grows by e³⁰
     stages = StagedLeastSquares(300, 2, 1, 4)
     h = 0.1
     for k in range(300):
@@ -199,22 +199,22 @@ def test_long_and_unstable():
         rows = [[1.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
         stages.set_rows(k, rows, [[0.0], [0.1], [1e4], [-1e4]], [np.sin(0.05 * k), 0.0, 1e4 * 1.05, 1e4 * 1.05], [False, False, True, True])
     stages.set_rows(300, [[100.0, 100.0]], np.zeros((1, 0)), [0.0], [False])
-    assert stages.solve([0.3, 0.0]) == DONE
+    assert stages.solve([0.3, 0.0]) == OPTIMAL
     assert np.abs(stages.u).max() <= 1.05 + 1e-3
     assert np.abs(stages.x[:, 0]).max() < 2.0
 
 
-def test_what_is_not_finite_is_told():
+def test_not_finite():
     problem = Problem(1)
-    problem.stages.room.row[:] = np.nan
-    assert STATUS[problem.stages.solve(problem.start)] == "something is not finite"
+    problem.stages.arrays.rows[:] = np.nan
+    assert STATUS[problem.stages.solve(problem.start)] == "not finite"
 
 
-def test_refuses_what_has_no_room():
+def test_refuses_invalid_sizes():
     stages = StagedLeastSquares(2, 2, 1, 2)
-    with pytest.raises(ArgumentError, match="stage 0: 2 controls were given, there is room for 1"):
+    with pytest.raises(ArgumentError, match="stage 0: 2 controls were given, at most 1 are possible"):
         stages.set_step(0, np.eye(2), np.zeros((2, 2)), np.zeros(2))
-    with pytest.raises(ArgumentError, match="stage 1: 3 rows were given, there is room for 2"):
+    with pytest.raises(ArgumentError, match="stage 1: 3 rows were given, at most 2 are possible"):
         stages.set_rows(1, np.zeros((3, 2)), np.zeros((3, 0)), np.zeros(3), False)
     with pytest.raises(ArgumentError, match="stage 3: there are stages 0 to 2"):
         stages.set_rows(3, np.zeros((1, 2)), np.zeros((1, 0)), np.zeros(1), False)

@@ -12,14 +12,13 @@ import brachiate as br
 from brachiate import procedural
 from brachiate.cli import app, console
 from brachiate.io.bvh import write_bvh
-from brachiate.motion.archive import load_motion, save_motion
-from brachiate.motion.motion import motion_of
+from brachiate.motion.archive import load_motion_archive, save_motion_archive
 
 
 @pytest.fixture(scope="module")
 def squat(tmp_path_factory):
     path = tmp_path_factory.mktemp("clips") / "squat.bvh"
-    write_bvh(procedural.make("squat", seconds=2.0), path)
+    write_bvh(procedural.make_clip("squat", seconds=2.0), path)
     return path
 
 
@@ -35,7 +34,7 @@ def run(*words):
 def test_it_tells_what_it_found(squat):
     result = run(squat)
     assert result.exit_code == 0
-    for words in ("floor", "force nobody brings", "verdict: physical", "say otherwise with"):
+    for words in ("floor", "root residual force", "verdict: physical", "say otherwise with"):
         assert words in result.output
 
 
@@ -45,7 +44,7 @@ def test_it_writes_numbers_picture_and_contacts(squat, tmp_path):
     result = run(squat, "--json", files["report.json"], "--plot", files["report.png"], "--save-contacts", files["contacts.txt"])
     assert result.exit_code == 0
     content = json.loads(files["report.json"].read_text())
-    assert content["format"] == "brachiate check 1"
+    assert content["format"] == "brachiate check 2"
     assert content["verdict"] == "physical"
     assert files["report.png"].stat().st_size > 10_000
     again = run(squat, "--contacts", files["contacts.txt"])
@@ -54,29 +53,29 @@ def test_it_writes_numbers_picture_and_contacts(squat, tmp_path):
 
 def test_a_slope_matters(squat):
     # Soles that are level stand on their edges there
-    result = run(squat, "--ground", "slope:15")
+    result = run(squat, "--terrain", "slope:15")
     assert "not physical" in result.output
 
 
 def test_motions_of_a_figure(tmp_path):
     path = tmp_path / "jump.npz"
-    save_motion(jump(), path)
-    result = run(path, "--figure", "human28", "--ground", "flat,friction=1")
+    save_motion_archive(jump(), path)
+    result = run(path, "--figure", "human28", "--terrain", "flat,friction=1")
     assert "verdict: physical" in result.output
 
 
 def test_contacts_and_forces_are_kept_with_a_motion(tmp_path):
     from brachiate.evaluation.check import check  # noqa: PLC0415
 
-    report = check(motion_of(procedural.make("squat", seconds=1.0)))
+    report = check(procedural.sample_motion("squat", seconds=1.0))
     annotated = report.annotated()
     total = sum(forces[:, 2] for forces in annotated.forces.values())
-    assert total == pytest.approx(report.track.force[..., 2].sum(axis=1), abs=1e-9)
+    assert total == pytest.approx(report.dynamics.contact_force[..., 2].sum(axis=1), abs=1e-9)
     path = tmp_path / "squat.npz"
-    save_motion(annotated, path)
-    again = load_motion(path, annotated.figure)
+    save_motion_archive(annotated, path)
+    again = load_motion_archive(path, annotated.figure)
     assert again.contacts is not None
-    assert {c.part for c in again.contacts.contacts} == {c.part for c in report.labels.contacts}
+    assert {c.part for c in again.contacts.contacts} == {c.part for c in report.contacts.contacts}
     assert set(again.forces) == set(annotated.forces)
     for part, forces in annotated.forces.items():
         assert (again.forces[part] == forces).all()
@@ -87,11 +86,11 @@ def test_contacts_and_forces_are_kept_with_a_motion(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--ground", "hill"), "no ground"),
+        (("--terrain", "hill"), "no ground"),
         (("--contacts", "nowhere.txt"), "no such file"),
         (("--figure", "human28"), "skeleton of its own"),
         (("--cutoff", "-3"), "cutoff"),
-        (("--ground", "flat", "--contacts", "contacts.txt"), "not both"),
+        (("--terrain", "flat", "--contacts", "contacts.txt"), "not both"),
     ],
 )
 def test_bad_options_are_refused(squat, words, message):

@@ -47,7 +47,7 @@ def run(*arguments) -> str:
 
 def test_what_was_assumed_and_written_is_told(walk, tmp_path):
     told = run(walk, tmp_path / "slow.bvh", "--to-rate", "20", "--mass", "61")
-    for words in ("up axis", "--unit", "slow.bvh", "20 frames a second", "42 degrees of freedom"):
+    for words in ("up axis", "--unit", "slow.bvh", "20 frames/s", "42 degrees of freedom"):
         assert words in told, told
     assert len(read_clip(tmp_path / "slow.bvh")) == 20
 
@@ -75,8 +75,8 @@ def test_a_robot_by_its_file(robot, tmp_path):
     run(tmp_path / "walker.csv", tmp_path / "walker.mot", "--figure", robot)
     run(tmp_path / "walker.mot", tmp_path / "walker.npz", "--figure", robot)
     run(tmp_path / "walker.npz", tmp_path / "walker.glb", "--figure", robot)
-    figure = br.read_model(robot, floating=True)
-    assert br.read_motion(tmp_path / "walker.npz", figure).q[15, 7] == pytest.approx(np.sin(0.5))
+    figure = br.load_model(robot, floating_base=True)
+    assert br.load_motion(tmp_path / "walker.npz", figure).q[15, 7] == pytest.approx(np.sin(0.5))
 
 
 def test_a_person_of_amass(tmp_path):
@@ -100,7 +100,7 @@ def test_a_person_of_amass(tmp_path):
         (["none.bvh", "walk.npz"], "there is no such file"),
         (["walker.csv", "walker.bvh"], "whose motion is it?"),
         (["walker.csv", "walker.bvh", "--figure", "human27"], "Did you mean 'human28'?"),
-        (["walker.csv", "walker.bvh", "--figure", "walker.urdf", "--unit", "cm"], "unit= means nothing for this format"),
+        (["walker.csv", "walker.bvh", "--figure", "walker.urdf", "--unit", "cm"], "unit= does not apply to this format"),
         (["walk.bvh", "walk.npz", "--order", "depth"], "order= means nothing for a .npz file"),
     ],
 )

@@ -10,12 +10,11 @@ from typer.testing import CliRunner
 import brachiate as br
 from brachiate import procedural
 from brachiate.cli import app, main
-from brachiate.cli.motions import draw_strip
+from brachiate.cli.info import draw_strip
 from brachiate.clip.markers import Markers
 from brachiate.io.bvh import format_bvh, write_bvh
 from brachiate.io.opensim import Table, write_table
 from brachiate.io.trc import format_trc
-from brachiate.motion.motion import motion_of
 
 
 def test_what_was_assumed_is_told_and_poses_are_drawn(tmp_path):
@@ -45,7 +44,7 @@ def run(*words):
 def test_who_stays_in_one_place_is_drawn_side_by_side(tmp_path):
     pytest.importorskip("matplotlib")
     for name, beside in (("squat", True), ("walk", False)):
-        motion = motion_of(procedural.make(name, seconds=8.0, rate=10.0))
+        motion = procedural.sample_motion(name, seconds=8.0, rate=10.0)
         before = motion.q.copy()
         assert draw_strip(motion, tmp_path / "strip.png", 6) == (6, beside)
         assert (motion.q == before).all()
@@ -63,7 +62,7 @@ def test_markers(tmp_path):
     with pytest.raises(br.BrachiateError, match="rate= means nothing for markers"):
         run(tmp_path / "m.trc", "--rate", 3)
     with pytest.raises(br.BrachiateError, match=r"has markers, not angles of joints.*inverse kinematics"):
-        br.read_motion(tmp_path / "m.trc")
+        br.load_motion(tmp_path / "m.trc")
 
 
 def test_plates_and_other_tables(tmp_path):
@@ -73,15 +72,15 @@ def test_plates_and_other_tables(tmp_path):
     write_table(Table("grf", np.arange(4) / 10, tuple(names), values), tmp_path / "grf.mot")
     assert "plate ground_force: up to 700 N upwards, more than 20 N in 75 % of the rows" in run(tmp_path / "grf.mot").output
     with pytest.raises(br.BrachiateError, match="has forces of 1 plates, and no motion"):
-        br.read_motion(tmp_path / "grf.mot")
+        br.load_motion(tmp_path / "grf.mot")
     write_table(Table("angles", np.arange(4) / 10, ("a", "b"), np.ones((4, 2))), tmp_path / "other.sto")
     assert "say which with --figure" in run(tmp_path / "other.sto").output
 
 
 def test_motions_of_a_figure_and_the_file_it_came_from(tmp_path):
-    clip = procedural.make("squat", seconds=1.0)
+    clip = procedural.make_clip("squat", seconds=1.0)
     write_bvh(clip, tmp_path / "squat.bvh")
-    motion = br.read_motion(tmp_path / "squat.bvh", quiet=True)
+    motion = br.load_motion(tmp_path / "squat.bvh")
     motion.save(tmp_path / "squat.npz")
     with pytest.raises(br.BrachiateError, match=r"whose motion is it\?.*figure="):
         run(tmp_path / "squat.npz")
@@ -92,7 +91,7 @@ def test_motions_of_a_figure_and_the_file_it_came_from(tmp_path):
 
 @pytest.mark.parametrize(("words", "count"), [(":20", 20), ("100:", 21), ("5:8", 3)])
 def test_some_of_the_frames(tmp_path, words, count):
-    write_bvh(procedural.make("squat", seconds=1.0, rate=120.0), tmp_path / "squat.bvh")
+    write_bvh(procedural.make_clip("squat", seconds=1.0, rate=120.0), tmp_path / "squat.bvh")
     assert f"BVH, {count} frames" in run(tmp_path / "squat.bvh", "--frames", words).output
     for wrong in ("7", "a:b", ":", "-3:5"):
         with pytest.raises(br.BrachiateError, match=r"expected FIRST:END"):
@@ -100,7 +99,7 @@ def test_some_of_the_frames(tmp_path, words, count):
 
 
 def test_messages_name_the_options(tmp_path, monkeypatch, capsys):
-    text = format_bvh(procedural.make("squat", seconds=1.0)).replace("Head", "X1")
+    text = format_bvh(procedural.make_clip("squat", seconds=1.0)).replace("Head", "X1")
     (tmp_path / "strange.bvh").write_text(text)
     monkeypatch.setattr("sys.argv", ["brachiate", "info", str(tmp_path / "strange.bvh")])
     with pytest.raises(SystemExit):

@@ -21,7 +21,7 @@ def told(*arguments: str) -> str:
 def test_all_are_listed_with_options_and_how_to_get_more(monkeypatch):
     monkeypatch.setattr("brachiate.procedural.deepmimic.PACKAGE", "a_package_that_nobody_has")
     text = told()
-    for name in (*procedural.MOVES, "seconds", "speed 1.3", "angle 90 deg", "side right", "swing 25 deg", "pip install pybullet"):
+    for name in (*procedural.SAMPLE_MOTIONS, "seconds", "speed 1.3", "angle 90 deg", "side right", "swing 25 deg", "pip install pybullet"):
         assert name in text, text
 
 

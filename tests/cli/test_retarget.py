@@ -14,7 +14,7 @@ import brachiate as br
 from brachiate import procedural
 from brachiate.cli import app, main
 from brachiate.io.bvh import format_bvh, write_bvh
-from brachiate.motion.archive import load_motion
+from brachiate.motion.archive import load_motion_archive
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_a_walk_of_a_built_in_figure(walk, tmp_path):
     assert result.exit_code == 0, result.output
     for what in ("scale of the path", "skating", "below the ground", "jerk", "at limits"):
         assert what in result.output
-    motion = load_motion(out, br.figures.human28())
+    motion = load_motion_archive(out, br.figures.human28())
     assert len(motion) == 30
     assert draw.stat().st_size > 1000
 
@@ -40,7 +40,7 @@ def test_other_rate_and_a_map(walk, tmp_path):
     roles.write_text(json.dumps({"left_foot": "left_foot"}))
     args = ["retarget", str(walk), "--to", "human16", "--to-rate", "15", "--map", str(roles), "--out", str(out)]
     assert CliRunner().invoke(app, args).exit_code == 0
-    assert np.allclose(np.diff(load_motion(out, br.figures.human16()).times), 1 / 15)
+    assert np.allclose(np.diff(load_motion_archive(out, br.figures.human16()).times), 1 / 15)
 
 
 def test_doors(walk, tmp_path, monkeypatch, capsys):
@@ -51,7 +51,7 @@ def test_doors(walk, tmp_path, monkeypatch, capsys):
         return capsys.readouterr().err
 
     assert "human82" in told(str(walk), "--to", "human82")
-    assert "no free root" in told(str(walk), "--to", "arm2")
+    assert "no floating base" in told(str(walk), "--to", "arm2")
     broken = tmp_path / "roles.json"
     broken.write_text("left_knee: 3")
     assert "is no JSON" in told(str(walk), "--to", "human28", "--map", str(broken))
@@ -61,7 +61,7 @@ def test_doors(walk, tmp_path, monkeypatch, capsys):
 
 
 def test_contacts_that_are_given_are_kept(tmp_path):
-    write_bvh(procedural.make("hang", seconds=1.0, rate=30.0), tmp_path / "hang.bvh")
+    write_bvh(procedural.make_clip("hang", seconds=1.0, rate=30.0), tmp_path / "hang.bvh")
     runner = CliRunner(env={"COLUMNS": "140"})
     contacts = tmp_path / "contacts.txt"
     assert runner.invoke(app, ["check", str(tmp_path / "hang.bvh"), "--save-contacts", str(contacts)]).exit_code == 0

@@ -18,7 +18,7 @@ pytest.importorskip("optuna")
 @pytest.fixture(scope="module")
 def squat(tmp_path_factory):
     path = tmp_path_factory.mktemp("clips") / "low.bvh"
-    write_bvh(procedural.make("squat", seconds=0.6), path)
+    write_bvh(procedural.make_clip("squat", seconds=0.6), path)
     return path
 
 

@@ -30,6 +30,6 @@ def test_every_door_is_compiled_and_what_runs_later_compiles_nothing():
     world = br.World()
     world.add(br.figures.ground(), "floor")
     world.add(br.figures.box(), "box").place((0, 0, 0.3))
-    world.touch()
+    world.enable_contact()
     assert len(world.contacts) == 0
     assert signatures() == before

@@ -108,7 +108,7 @@ def stepping(dialect: str = "motionbuilder", frames: int = 60, rate: float = 60.
     """Someone who walks on the spot: knees and elbows bend about one axis each, everything else sways."""
     skeleton, names = skeleton_of(dialect, size)
     t = np.arange(frames) / rate
-    q = np.broadcast_to(rotations.NONE, (frames, len(skeleton), 4)).copy()
+    q = np.broadcast_to(rotations.IDENTITY, (frames, len(skeleton), 4)).copy()
     place = {role: skeleton.index(name) for role, name in names.items()}
     sway = 0.1 * np.sin(2 * np.pi * t)
     for role in ("pelvis", "spine", "spine2", "neck", "head"):
@@ -117,10 +117,10 @@ def stepping(dialect: str = "motionbuilder", frames: int = 60, rate: float = 60.
         swing = 0.4 * np.sin(2 * np.pi * t) * s
         lift = np.clip(swing, 0, None)
         q[:, place[f"{side}_hip"]] = rotations.from_euler("yxz", np.stack((-lift, 0.05 * swing, 0.1 * swing), axis=-1))
-        q[:, place[f"{side}_knee"]] = rotations.about(1, 2 * lift)
+        q[:, place[f"{side}_knee"]] = rotations.about_axis(1, 2 * lift)
         q[:, place[f"{side}_ankle"]] = rotations.from_euler("yx", np.stack((-lift, -0.05 * swing), axis=-1))
         q[:, place[f"{side}_shoulder"]] = rotations.from_euler("xyz", np.stack((-s * 1.3 + 0 * t, 0.3 * swing, 0.1 * swing), axis=-1))
-        q[:, place[f"{side}_elbow"]] = rotations.about(2, -s * (0.3 + 0.2 * swing))
+        q[:, place[f"{side}_elbow"]] = rotations.about_axis(2, -s * (0.3 + 0.2 * swing))
         q[:, place[f"{side}_wrist"]] = rotations.from_euler("xz", np.stack((0.1 * swing, 0.1 * sway), axis=-1))
     places = np.broadcast_to(skeleton.offsets, (frames, len(skeleton), 3)).copy()
     places[:, 0] = size * np.array((0, 0, 0.955)) + np.stack((0.02 * np.sin(t), 0.02 * np.cos(t), 0 * t), axis=-1)

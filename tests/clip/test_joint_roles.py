@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from tests.clip.people import DIALECTS, skeleton_of
 
-from brachiate.clip.joint_roles import anatomy_of, words_of
+from brachiate.clip.joint_roles import find_joint_roles, split_name
 from brachiate.clip.skeleton import Skeleton
 from brachiate.errors import MotionError, UnknownName
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_role_is_found(dialect):
+def test_all_roles_are_found(dialect):
     skeleton, names = skeleton_of(dialect)
-    found = anatomy_of(skeleton)
+    found = find_joint_roles(skeleton)
     assert found.missing() == []
     assert {role: skeleton.names[j] for role, j in found.joints.items()} == {role: name for role, name in names.items() if role != "spine2"}
     assert [skeleton.names[j] for j in found.spine] == [names["spine"], names["spine2"]]
@@ -30,25 +30,25 @@ def test_every_role_is_found(dialect):
         ("lowerback", "", "lowerback"),
     ],
 )  # fmt: skip
-def test_words(name, side, word):
-    assert words_of(name) == (side, word)
+def test_split_name(name, side, word):
+    assert split_name(name) == (side, word)
 
 
-def test_a_map_says_what_names_do_not():
+def test_given_roles():
     skeleton, names = skeleton_of("motionbuilder")
     strange = Skeleton(tuple(f"bone{k}" for k in range(len(skeleton))), skeleton.parents, skeleton.offsets, skeleton.ends)
-    assert "left_knee" in anatomy_of(strange).missing()
+    assert "left_knee" in find_joint_roles(strange).missing()
     roles = {role: f"bone{skeleton.index(name)}" for role, name in names.items() if role != "spine2"}
-    found = anatomy_of(strange, roles)
+    found = find_joint_roles(strange, roles)
     assert found.missing() == []
     assert found["left_knee"] == skeleton.index("LeftLeg")
 
 
-def test_doors():
+def test_invalid_input_is_refused():
     skeleton, _ = skeleton_of()
-    with pytest.raises(MotionError, match=r"'RightLeg' cannot be the left knee: it does not hang on 'LeftUpLeg', the left hip"):
-        anatomy_of(skeleton, {"left_knee": "RightLeg"})
+    with pytest.raises(MotionError, match=r"'RightLeg' cannot be the left knee: it is not a descendant of 'LeftUpLeg', the left hip"):
+        find_joint_roles(skeleton, {"left_knee": "RightLeg"})
     with pytest.raises(UnknownName, match=r"'LeftKnee' is not a joint of this skeleton"):
-        anatomy_of(skeleton, {"left_knee": "LeftKnee"})
+        find_joint_roles(skeleton, {"left_knee": "LeftKnee"})
     with pytest.raises(ValueError, match=r"lefty_knee"):
-        anatomy_of(skeleton, {"lefty_knee": "LeftLeg"})
+        find_joint_roles(skeleton, {"lefty_knee": "LeftLeg"})

@@ -10,10 +10,10 @@ from tests.clip.people import stepping
 
 from brachiate import rotations
 from brachiate.clip.clip import Clip
-from brachiate.clip.reroot import rooted
+from brachiate.clip.reroot import reroot_at_pelvis
 from brachiate.clip.skeleton import End, Skeleton
 from brachiate.errors import MotionError
-from brachiate.motion.motion import motion_of
+from brachiate.motion.motion import Motion
 
 
 def below_a_reference() -> Clip:
@@ -24,35 +24,35 @@ def below_a_reference() -> Clip:
         ("reference", *s.names), (-1, *(p + 1 for p in s.parents)), np.concatenate((np.zeros((1, 3)), s.offsets)),
         tuple(End(end.joint + 1, end.offset) for end in s.ends),
     )  # fmt: skip
-    q = np.concatenate((np.tile(rotations.about(2, np.array(0.4)), (len(clip), 1, 1)), clip.turns), axis=1)
-    x = np.concatenate((np.tile(np.array((1.0, 2.0, 0.0)), (len(clip), 1, 1)), clip.places), axis=1)
+    q = np.concatenate((np.tile(rotations.about_axis(2, np.array(0.4)), (len(clip), 1, 1)), clip.rotations), axis=1)
+    x = np.concatenate((np.tile(np.array((1.0, 2.0, 0.0)), (len(clip), 1, 1)), clip.translations), axis=1)
     return Clip(skeleton, clip.times, q, x, "below")
 
 
-def test_what_is_above_the_pelvis_goes_and_its_motion_stays():
+def test_joints_above_the_pelvis_are_removed_and_their_motion_kept():
     clip = below_a_reference()
-    found = rooted(clip)
+    found = reroot_at_pelvis(clip)
     assert found.skeleton.names == clip.skeleton.names[1:]
     assert found.positions == pytest.approx(clip.positions[:, 1:], abs=1e-12)
-    assert [str(g) for g in found.guesses] == ["root: Hips (the joints above it carry nothing else: reference)"]
-    motion = motion_of(clip, mass=60.0)
+    assert [str(g) for g in found.assumptions] == ["root: Hips (the joints above it have no other descendants: reference)"]
+    motion = Motion.from_clip(clip, mass=60.0)
     assert motion.figure.links["pelvis"].mass > 5.0  # not that of the joint above it
-    assert motion.figure.nv == motion_of(stepping()).figure.nv
+    assert motion.figure.nv == Motion.from_clip(stepping()).figure.nv
 
 
-def test_bones_that_stretch():
+def test_translations_of_joints():
     clip = stepping()
-    places = clip.places.copy()
+    translations = clip.translations.copy()
     knee = clip.skeleton.index("LeftLeg")
-    places[5, knee, 2] += 0.004
-    found = rooted(replace(clip, places=places))
-    assert [str(g) for g in found.guesses] == ["translations: left out (joints only turn; 'LeftLeg' moves most, by 4.0 mm)"]
-    places[5, knee, 2] += 0.05
-    with pytest.raises(MotionError, match=r"joint 'LeftLeg' moves by up to 5.4 cm in its parent, and a body's joints only turn"):
-        rooted(replace(clip, places=places))
-    assert rooted(clip) is clip
+    translations[5, knee, 2] += 0.004
+    found = reroot_at_pelvis(replace(clip, translations=translations))
+    assert [str(g) for g in found.assumptions] == ["translations: left out (joints only rotate; 'LeftLeg' moves most, by 4.0 mm)"]
+    translations[5, knee, 2] += 0.05
+    with pytest.raises(MotionError, match=r"joint 'LeftLeg' moves by up to 5.4 cm in its parent, and joints of a body only rotate"):
+        reroot_at_pelvis(replace(clip, translations=translations))
+    assert reroot_at_pelvis(clip) is clip
 
 
-def test_a_pelvis_that_carries_too_little():
-    with pytest.raises(MotionError, match=r"do not hang on the pelvis, 'Spine'"):
-        rooted(stepping(), {"pelvis": "Spine"})
+def test_pelvis_without_the_limbs_is_refused():
+    with pytest.raises(MotionError, match=r"are not descendants of the pelvis, 'Spine'"):
+        reroot_at_pelvis(stepping(), {"pelvis": "Spine"})

@@ -19,7 +19,7 @@ from tests.random_mechanisms import random_mechanism
 from tests.random_models import moved
 
 from brachiate import Data, dynamics, figures
-from brachiate.constraints.coordinates import Coordinates, choose, unit_vector_accelerations
+from brachiate.constraints.coordinates import Coordinates, choose_coordinates, unit_vector_accelerations
 from brachiate.errors import ArgumentError, StateError
 from brachiate.validation import Array
 
@@ -55,7 +55,7 @@ sizes = st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 8), st.integers(0, 1
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_motions_of_w_keep_to_the_rows_and_are_all_there_are(seed):
     m, c = example(seed)
-    chosen = choose(c.J, np.diag(c.A))
+    chosen = choose_coordinates(c.J, np.diag(c.A))
     n, N_F = chosen.W.shape
     assert N_F == chosen.mobility == n - chosen.rank == maximal.mobility(m.model, m.q, m.connections)
     assert largest(c.J @ chosen.W) < 1e-10 * max(1.0, largest(c.J)) * largest(chosen.W)
@@ -69,7 +69,7 @@ def test_the_motions_of_w_keep_to_the_rows_and_are_all_there_are(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_drift_is_what_the_rows_ask_for_at_rest_of_the_generalized_coordinates(seed):
     _, c = example(seed)
-    chosen = choose(c.J, np.diag(c.A))
+    chosen = choose_coordinates(c.J, np.diag(c.A))
     w = chosen.drift(c.gamma)
     assert largest(w[chosen.generalized]) == 0
     assert largest(c.J @ w + c.gamma) < 1e-10 * (1 + largest(c.gamma))
@@ -78,7 +78,7 @@ def test_drift_is_what_the_rows_ask_for_at_rest_of_the_generalized_coordinates(s
 @pytest.mark.parametrize("seed", SEEDS)
 def test_inertia_gives_the_kinetic_energy(seed):
     m, c = example(seed)
-    chosen = choose(c.J, np.diag(c.A))
+    chosen = choose_coordinates(c.J, np.diag(c.A))
     v = m.v[chosen.generalized]
     kinetic, _ = maximal.energy(m.model, m.q, m.v, GRAVITY, m.connections)
     assert 0.5 * v @ chosen.inertia(c.A) @ v == pytest.approx(kinetic, rel=1e-10)
@@ -87,7 +87,7 @@ def test_inertia_gives_the_kinetic_energy(seed):
 @pytest.mark.parametrize("seed", TWINS)
 def test_the_rows_of_a_twin_are_redundant_and_made_of_those_it_repeats(seed):
     m, c = example(seed)
-    chosen = choose(c.J, np.diag(c.A))
+    chosen = choose_coordinates(c.J, np.diag(c.A))
     last = len(m.connections) - 1
     assert chosen.redundant == tuple(np.flatnonzero(c.owner == last))
     for row, parts in chosen.depends.items():
@@ -99,7 +99,7 @@ def test_the_rows_of_a_twin_are_redundant_and_made_of_those_it_repeats(seed):
 def test_random_rows_of_any_shape_and_rank(size):
     J, diagonal = rows_of_rank(*size)
     _, m, n, rank = size
-    c = choose(J, diagonal)
+    c = choose_coordinates(J, diagonal)
     assert (c.rank, c.mobility, len(c.redundant)) == (rank, n - rank, m - rank)
     assert c.W.shape == (n, n - rank)
     assert c.H.shape == (rank, n - rank)
@@ -118,14 +118,14 @@ def test_units_do_not_matter(size, power):
     """Velocities in other units (by powers of two, so that nothing is rounded): the same choice, and H in those units."""
     J, diagonal = rows_of_rank(*size)
     unit = 2.0 ** np.random.default_rng(size[0]).integers(-10, 10, len(diagonal))
-    c, other = choose(J, diagonal), choose(J * 2.0**power * unit, diagonal * unit**2)
+    c, other = choose_coordinates(J, diagonal), choose_coordinates(J * 2.0**power * unit, diagonal * unit**2)
     assert np.array_equal(c.dependent, other.dependent)
     assert np.allclose(c.W, other.W * unit[:, None] / unit[c.generalized], rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize(("m", "n"), [(0, 0), (0, 4), (3, 0), (3, 4)])
 def test_without_rows_or_with_rows_of_zeros_everything_is_free(m, n):
-    c = choose(np.zeros((m, n)), np.ones(n))
+    c = choose_coordinates(np.zeros((m, n)), np.ones(n))
     assert np.array_equal(c.W, np.eye(n))
     assert (c.rank, c.mobility, c.near_singular) == (0, n, ())
     assert c.redundant == tuple(range(m))
@@ -134,7 +134,7 @@ def test_without_rows_or_with_rows_of_zeros_everything_is_free(m, n):
 
 
 def test_a_chain_without_freedom_has_none():
-    c = choose(np.array([[1.0, 1.0], [1.0, -1.0]]), [1.0, 2.0])
+    c = choose_coordinates(np.array([[1.0, 1.0], [1.0, -1.0]]), [1.0, 2.0])
     assert (c.mobility, c.W.shape) == (0, (2, 0))
     assert np.allclose(c.drift([2.0, 0.0]), [-1.0, -1.0])
     assert np.allclose(unit_vector_accelerations(lambda a: a, c, [2.0, 0.0], [5.0, 5.0]), [-1.0, -1.0])
@@ -150,7 +150,7 @@ def test_mechanisms_have_the_freedoms_that_are_published(name):
     model = getattr(figures, name)()
     q = model.poses.get("reference", model.neutral)
     c = closed(model, q, np.zeros(model.nv), loops_of(model))
-    chosen = choose(c.J, np.diag(c.A))
+    chosen = choose_coordinates(c.J, np.diag(c.A))
     assert chosen.mobility == FREEDOMS[name]
     assert largest(c.J @ chosen.W) < 1e-10 * largest(c.J)
 
@@ -158,7 +158,7 @@ def test_mechanisms_have_the_freedoms_that_are_published(name):
 def test_the_gymnast_at_the_high_bar_has_twelve_freedoms_and_seventeen_by_one_hand():
     for hands, freedoms in ((("right", "left"), 12), (("right",), 17)):
         c = closed(*high_bar(hands))
-        assert choose(c.J, np.diag(c.A)).mobility == freedoms
+        assert choose_coordinates(c.J, np.diag(c.A)).mobility == freedoms
 
 
 # --- near singular postures ---------------------------------------------------------------------
@@ -167,7 +167,7 @@ def test_the_gymnast_at_the_high_bar_has_twelve_freedoms_and_seventeen_by_one_ha
 def fourbar_at(angle: float) -> tuple[Coordinates, Array]:
     model = figures.fourbar()
     c = closed(model, np.array([angle, angle, -angle]), np.zeros(3), loops_of(model))
-    return choose(c.J, np.diag(c.A)), c.J
+    return choose_coordinates(c.J, np.diag(c.A)), c.J
 
 
 @pytest.mark.parametrize("angle", [1e-3, 1e-6, 1e-7])
@@ -195,7 +195,7 @@ def test_along_a_four_bar_that_turns_the_set_is_never_changed():
     sets = set()
     for angle in np.arange(0.05, 2 * np.pi, 0.1):
         c = closed(model, angle * cranks, np.zeros(7), loops_of(model))
-        previous = choose(c.J, np.diag(c.A), previous)
+        previous = choose_coordinates(c.J, np.diag(c.A), previous)
         sets.add(tuple(previous.generalized))
         assert largest(c.J @ previous.W) < 1e-10
         assert largest(measured(previous)) <= 5
@@ -220,10 +220,10 @@ def wanderings(steps: int) -> list[tuple[Array, Array]]:
 
 def test_along_a_large_motion_sets_are_kept_while_they_do():
     path = wanderings(150)
-    fresh = [choose(J, diagonal) for J, diagonal in path]
+    fresh = [choose_coordinates(J, diagonal) for J, diagonal in path]
     kept = [fresh[0]]
     for J, diagonal in path[1:]:
-        kept.append(choose(J, diagonal, kept[-1]))
+        kept.append(choose_coordinates(J, diagonal, kept[-1]))
         assert kept[-1].mobility == fresh[0].mobility
         assert largest(J @ kept[-1].W) < 1e-10 * largest(J) * largest(kept[-1].W)
         assert largest(measured(kept[-1])) <= 5
@@ -238,10 +238,10 @@ def test_along_a_large_motion_sets_are_kept_while_they_do():
 def test_a_set_is_kept_up_to_five_and_exchanged_down_to_one(size, change):
     J, diagonal = rows_of_rank(*size)
     rank = size[3]
-    before = choose(J, diagonal)
+    before = choose_coordinates(J, diagonal)
     rng = np.random.default_rng(size[0])
     J = J @ (np.eye(len(diagonal)) + change * rng.normal(size=(len(diagonal), len(diagonal))))
-    after = choose(J, diagonal, before)
+    after = choose_coordinates(J, diagonal, before)
     assert after.rank == rank
     assert largest(J @ after.W) < 1e-9 * (1 + largest(J)) * (1 + largest(after.W))
     V = np.linalg.svd(J / np.sqrt(diagonal))[2][:rank]
@@ -253,24 +253,28 @@ def test_a_set_is_kept_up_to_five_and_exchanged_down_to_one(size, change):
 
 
 def test_once_a_pair_is_beyond_five_every_pair_beyond_one_is_exchanged():
-    before = choose([[1.0, 0.1, 0.0, 0.0], [0.0, 0.0, 1.0, 0.1]], np.ones(4))
-    kept = choose([[1.0, 4.9, 0.0, 0.0], [0.0, 0.0, 1.0, 3.0]], np.ones(4), before)
-    exchanged = choose([[1.0, 5.1, 0.0, 0.0], [0.0, 0.0, 1.0, 3.0]], np.ones(4), before)
+    before = choose_coordinates([[1.0, 0.1, 0.0, 0.0], [0.0, 0.0, 1.0, 0.1]], np.ones(4))
+    kept = choose_coordinates([[1.0, 4.9, 0.0, 0.0], [0.0, 0.0, 1.0, 3.0]], np.ones(4), before)
+    exchanged = choose_coordinates([[1.0, 5.1, 0.0, 0.0], [0.0, 0.0, 1.0, 3.0]], np.ones(4), before)
     assert [list(c.dependent) for c in (before, kept, exchanged)] == [[0, 2], [0, 2], [1, 3]]
     assert (largest(kept.H), largest(exchanged.H)) == pytest.approx((4.9, 1 / 3))
 
 
 def test_after_a_change_of_structure_or_rank_everything_is_chosen_anew():
     J, diagonal = rows_of_rank(1, 4, 7, 3)
-    anew = choose(J, diagonal)
-    others = [choose(*rows_of_rank(2, 4, 8, 3)), choose(*rows_of_rank(2, 5, 7, 3)), choose(*rows_of_rank(2, 4, 7, 2))]
+    anew = choose_coordinates(J, diagonal)
+    others = [
+        choose_coordinates(*rows_of_rank(2, 4, 8, 3)),
+        choose_coordinates(*rows_of_rank(2, 5, 7, 3)),
+        choose_coordinates(*rows_of_rank(2, 4, 7, 2)),
+    ]
     for other in others:
-        assert np.array_equal(choose(J, diagonal, other).dependent, anew.dependent)
+        assert np.array_equal(choose_coordinates(J, diagonal, other).dependent, anew.dependent)
 
 
 def test_a_set_that_determines_nothing_any_more_is_given_up():
-    before = choose([[1.0, 0.1, 0.0]], np.ones(3))
-    after = choose([[0.0, 0.1, 1.0]], np.ones(3), before)
+    before = choose_coordinates([[1.0, 0.1, 0.0]], np.ones(3))
+    after = choose_coordinates([[0.0, 0.1, 1.0]], np.ones(3), before)
     assert (list(before.dependent), list(after.dependent)) == ([0], [2])
 
 
@@ -282,7 +286,7 @@ def test_unit_vectors_give_the_accelerations_of_maximal_coordinates(seed):
     m, c = example(seed)
     tau = np.random.default_rng(seed).normal(size=m.model.nv)
     expected, _ = maximal.accelerations(*m[:3], tau, GRAVITY, m.connections)
-    a = unit_vector_accelerations(c.inverse_dynamics, choose(c.J, np.diag(c.A)), c.gamma, tau)
+    a = unit_vector_accelerations(c.inverse_dynamics, choose_coordinates(c.J, np.diag(c.A)), c.gamma, tau)
     assert largest(a - expected) < 1e-9 * largest(expected)
 
 
@@ -292,7 +296,7 @@ def test_unit_vectors_do_with_the_newton_euler_method_of_the_package(seed):
     data = Data(m.model, GRAVITY)
     tau = np.random.default_rng(seed).normal(size=m.model.nv)
     expected, _ = maximal.accelerations(*m[:3], tau, GRAVITY, m.connections)
-    chosen = choose(c.J, np.diag(dynamics.mass_matrix(data, m.q)))
+    chosen = choose_coordinates(c.J, np.diag(dynamics.mass_matrix(data, m.q)))
     a = unit_vector_accelerations(lambda a: dynamics.inverse_dynamics(data, m.q, m.v, a), chosen, c.gamma, tau)
     assert largest(a - expected) < 1e-9 * largest(expected)
 
@@ -300,8 +304,8 @@ def test_unit_vectors_do_with_the_newton_euler_method_of_the_package(seed):
 def test_whatever_set_is_chosen_accelerations_are_the_same():
     m, c = example(7)
     diagonal = np.diag(c.A)
-    one = choose(c.J, diagonal)
-    other = choose(c.J, diagonal * 10.0 ** np.random.default_rng(0).uniform(-3, 3, len(diagonal)))
+    one = choose_coordinates(c.J, diagonal)
+    other = choose_coordinates(c.J, diagonal * 10.0 ** np.random.default_rng(0).uniform(-3, 3, len(diagonal)))
     assert not np.array_equal(one.dependent, other.dependent)
     a, b = (unit_vector_accelerations(c.inverse_dynamics, chosen, c.gamma, np.zeros(m.model.nv)) for chosen in (one, other))
     assert largest(a - b) < 1e-9 * largest(a)
@@ -313,19 +317,19 @@ def test_whatever_set_is_chosen_accelerations_are_the_same():
 @pytest.mark.parametrize(
     ("J", "diagonal", "message"),
     [
-        (np.zeros((1, 3)), np.ones((2, 2)), "mass_diagonal: expected finite numbers in a row"),
-        (np.zeros((1, 3)), [1.0, np.nan, 1.0], "mass_diagonal: expected finite numbers in a row"),
+        (np.zeros((1, 3)), np.ones((2, 2)), "mass_diagonal: expected a flat array of finite numbers"),
+        (np.zeros((1, 3)), [1.0, np.nan, 1.0], "mass_diagonal: expected a flat array of finite numbers"),
         (np.zeros((1, 3)), "heavy", "mass_diagonal: expected the diagonal of the mass matrix, got 'heavy'"),
-        (np.zeros((1, 3)), [1.0, 0.0, 1.0], r"mass_diagonal\[1\] must be more than 0, got 0: give what it moves mass, or"),
+        (np.zeros((1, 3)), [1.0, 0.0, 1.0], r"mass_diagonal\[1\] must be more than 0, got 0: give its links mass, or"),
         (np.zeros(3), np.ones(3), r"J: expected rows of 3 numbers, as mass_diagonal has, got shape \(3,\)"),
         (np.zeros((1, 2)), np.ones(3), r"J: expected rows of 3 numbers, as mass_diagonal has, got shape \(1, 2\)"),
         ([], np.ones(3), r"Without rows it is np.zeros\(\(0, 3\)\)"),
         ([[1.0, np.inf, 0.0]], np.ones(3), "J: every number must be finite"),
     ],
 )
-def test_bad_rows_and_masses_are_refused(J, diagonal, message):
+def test_bad_rows_and_masses_raise_errors(J, diagonal, message):
     with pytest.raises(ArgumentError, match=message):
-        choose(J, diagonal)
+        choose_coordinates(J, diagonal)
 
 
 @pytest.mark.parametrize(
@@ -333,25 +337,25 @@ def test_bad_rows_and_masses_are_refused(J, diagonal, message):
     [
         ([0, 3], "actuated: there is no velocity 3; there are 3, counted from 0"),
         ([-1], "actuated: there is no velocity -1"),
-        ([1, 1], r"actuated: a velocity is named twice in \[1, 1\]"),
-        ([0.5], r"actuated: expected indices of velocities in a row, got \[0.5\]"),
+        ([1, 1], r"actuated: an index occurs twice in \[1, 1\]"),
+        ([0.5], r"actuated: expected a flat array of velocity indices, got \[0.5\]"),
         (np.array([True, False, True]), r"From a mask, use np.flatnonzero\(mask\)"),
-        (1, "actuated: expected indices of velocities in a row, got 1"),
+        (1, "actuated: expected a flat array of velocity indices, got 1"),
     ],
 )
-def test_motors_that_are_not_there_are_refused(actuated, message):
+def test_motors_that_do_not_exist_raise_errors(actuated, message):
     with pytest.raises(ArgumentError, match=message):
-        choose([[1.0, 2.0, 3.0]], np.ones(3)).S(actuated)
+        choose_coordinates([[1.0, 2.0, 3.0]], np.ones(3)).S(actuated)
 
 
 def test_rows_of_s_are_in_the_order_asked_for():
-    c = choose([[1.0, 2.0, 4.0]], np.ones(3))
+    c = choose_coordinates([[1.0, 2.0, 4.0]], np.ones(3))
     assert np.array_equal(c.S([2, 0]), c.W[[2, 0]])
     assert c.S([]).shape == (0, 2)
 
 
-def test_wrong_sizes_are_refused_and_results_cannot_be_changed():
-    c = choose([[1.0, 2.0, 4.0]], np.ones(3))
+def test_wrong_sizes_raise_errors_and_results_are_read_only():
+    c = choose_coordinates([[1.0, 2.0, 4.0]], np.ones(3))
     with pytest.raises(ArgumentError, match="gamma: expected 1 numbers"):
         c.drift([1.0, 2.0])
     with pytest.raises(ArgumentError, match=r"mass matrix: expected an array of shape \(3, 3\)"):

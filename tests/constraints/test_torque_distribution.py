@@ -17,8 +17,8 @@ from tests import maximal
 from tests.constraints.closed import GRAVITY, MOTORS_16, closed, example, high_bar, loops_of
 
 from brachiate import figures
-from brachiate.constraints.coordinates import Coordinates, choose
-from brachiate.constraints.torque_distribution import Sharing, share
+from brachiate.constraints.coordinates import Coordinates, choose_coordinates
+from brachiate.constraints.torque_distribution import TorqueDistribution, distribute_torques
 from brachiate.errors import ArgumentError
 from brachiate.validation import Array
 
@@ -34,7 +34,7 @@ class Case:
 
     def __init__(self, seed: int, n: int, rank: int, motors: int) -> None:
         rng = np.random.default_rng(seed)
-        self.coordinates = choose(rng.normal(size=(rank, n)), 10.0 ** rng.uniform(-1, 1, n))
+        self.coordinates = choose_coordinates(rng.normal(size=(rank, n)), 10.0 ** rng.uniform(-1, 1, n))
         self.motors = np.sort(rng.choice(n, motors, replace=False))
         self.tau_O = rng.normal(0.0, 10.0, n)
         self.weights = 10.0 ** rng.uniform(-1, 1, motors)
@@ -42,8 +42,8 @@ class Case:
         self.tau_G = self.coordinates.W.T @ self.tau_O
         self.rng = rng
 
-    def share(self, effort: Array | float | None = None) -> Sharing:
-        return share(self.coordinates, self.tau_O, self.motors, effort=effort, weights=self.weights)
+    def share(self, effort: Array | float | None = None) -> TorqueDistribution:
+        return distribute_torques(self.coordinates, self.tau_O, self.motors, effort=effort, weights=self.weights)
 
 
 cases = st.tuples(st.integers(0, 2**32 - 1), st.integers(1, 9)).flatmap(
@@ -63,7 +63,7 @@ def metric(c: Coordinates) -> Array:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_torques_of_motors_come_back_from_the_motion_they_make(seed, count):
     m, c = example(seed)
-    chosen = choose(c.J, np.diag(c.A))
+    chosen = choose_coordinates(c.J, np.diag(c.A))
     rng = np.random.default_rng(seed)
     motors = {"few": max(1, chosen.mobility // 2), "as many as freedoms": chosen.mobility, "all": m.model.nv}[count]
     actuated = rng.permutation(m.model.nv)[:motors]
@@ -71,10 +71,10 @@ def test_torques_of_motors_come_back_from_the_motion_they_make(seed, count):
     tau[actuated] = rng.normal(size=motors)
     a, _ = maximal.accelerations(*m[:3], tau, GRAVITY, m.connections)
     tau_O = c.inverse_dynamics(a)
-    result = share(chosen, tau_O, actuated)
+    result = distribute_torques(chosen, tau_O, actuated)
     cosines = np.linalg.svd(np.linalg.qr(chosen.measure[:, None] * chosen.W)[0][actuated], compute_uv=False)
     digits = 1e-10 * largest(tau_O) / max(cosines[: result.rank].min(), 1e-3)  # motors that hardly move what they drive lose some
-    assert result.realised
+    assert result.realized
     assert largest(chosen.W.T @ (result.torque - tau)) < 1e-10 * max(largest(tau_O), largest(result.torque))
     assert result.unique == (result.rank == motors)
     if result.unique:
@@ -90,8 +90,8 @@ def test_a_stewart_platform_is_driven_by_its_six_legs_in_one_way():
     q, v, gravity = model.poses["reference"], np.zeros(model.nv), np.array([0, 0, -9.81])
     c = closed(model, q, v, loops_of(model), gravity)
     legs = [model.coordinate_index[f"length{i}"] for i in range(1, 7)]
-    result = share(choose(c.J, np.diag(c.A)), c.inverse_dynamics(v), legs)
-    assert (result.rank, result.unique, result.realised, result.passive.shape) == (6, True, True, (model.nv, 0))
+    result = distribute_torques(choose_coordinates(c.J, np.diag(c.A)), c.inverse_dynamics(v), legs)
+    assert (result.rank, result.unique, result.realized, result.passive.shape) == (6, True, True, (model.nv, 0))
     a, _ = maximal.accelerations(model, q, v, result.torque, gravity, loops_of(model))
     assert largest(a) < 1e-9  # at these forces it rests
 
@@ -107,7 +107,7 @@ def test_of_many_torques_the_least_are_taken(case):
     # stationary: w τ = S μ, and Sᵀτ = τ_G
     KKT = np.block([[np.diag(case.weights), -case.S], [case.S.T, np.zeros((N_F, N_F))]])
     expected = np.linalg.solve(KKT, np.concatenate([np.zeros(N_A), case.tau_G]))[:N_A]
-    assert result.realised
+    assert result.realized
     assert result.unique == (N_A == N_F)
     assert largest(result.torque[case.motors] - expected) < 1e-9 * (1 + largest(expected))
     assert largest(np.delete(result.torque, case.motors)) == 0
@@ -127,7 +127,7 @@ def test_what_is_brought_and_what_is_missing_make_the_whole_and_passive_motions_
     # no torque of any motor would make the residual less
     better = case.S @ np.linalg.solve(metric(c), result.residual)
     assert largest(better) < 1e-8 * (1 + largest(np.linalg.solve(metric(c), case.tau_G)))
-    assert result.realised == (largest(result.residual) < 1e-8 * (1 + largest(case.tau_G)))
+    assert result.realized == (largest(result.residual) < 1e-8 * (1 + largest(case.tau_G)))
 
 
 @given(cases)
@@ -142,21 +142,21 @@ def test_the_choice_of_coordinates_does_not_matter(case):
     W = c.W @ np.linalg.inv(c.W[generalized])
     other = Coordinates(generalized, dependent, W[dependent], W, c.J_S_inverse, c.measure, (), {}, ())
     for effort in (None, 3.0):
-        one, two = (share(k, case.tau_O, case.motors, effort=effort, weights=case.weights) for k in (c, other))
-        assert (one.rank, one.realised, one.saturated) == (two.rank, two.realised, two.saturated)
+        one, two = (distribute_torques(k, case.tau_O, case.motors, effort=effort, weights=case.weights) for k in (c, other))
+        assert (one.rank, one.realized, one.saturated) == (two.rank, two.realized, two.saturated)
         assert largest(one.torque - two.torque) < 1e-6 * (1 + largest(one.torque))
 
 
 # --- limits -------------------------------------------------------------------------------------
 
 
-def useful(case: Case, result: Sharing) -> Array:
+def useful(case: Case, result: TorqueDistribution) -> Array:
     """How fast the (halved, squared) residual would shrink with each motor's torque, as part of what τ_G would give."""
     inverse = np.linalg.inv(metric(case.coordinates))
     return case.S @ inverse @ result.residual / (largest(case.S @ inverse @ case.tau_G) or 1.0)
 
 
-def check_least(case: Case, result: Sharing, effort: Array) -> None:
+def check_least(case: Case, result: TorqueDistribution, effort: Array) -> None:
     """Conditions for the least Σ w τ²: w τ = S μ - ν with ν ≥ 0 in the torque's direction, and none but at limits.
 
     Motors that would do good beyond their limits are at them, whatever they cost: of these nothing is asked.
@@ -178,13 +178,13 @@ def check_least(case: Case, result: Sharing, effort: Array) -> None:
 @given(cases, st.floats(0.3, 1.2))
 def test_limits_are_kept_and_the_rest_is_shared_anew(case, part):
     free = case.share()
-    assume(free.realised and largest(free.torque) > 0)
+    assume(free.realized and largest(free.torque) > 0)
     effort = np.full(len(case.motors), part * largest(free.torque))
     effort[case.rng.random(len(effort)) < 0.2] = np.inf
     result = case.share(effort)
     assert (np.abs(result.torque[case.motors]) <= effort).all()
-    assert result.realised or result.saturated
-    assert result.realised == (largest(result.residual) < 1e-8 * (1 + largest(case.tau_G)))
+    assert result.realized or result.saturated
+    assert result.realized == (largest(result.residual) < 1e-8 * (1 + largest(case.tau_G)))
     check_least(case, result, effort)
 
 
@@ -204,14 +204,14 @@ def test_too_weak_motors_do_what_they_can(case, part):
 
 def test_of_motors_that_are_too_weak_those_that_are_not_needed_rest():
     """Velocities 0 and 1 are one (as by a gear), 2 is alone: what is missing at 2 is nobody else's to bring."""
-    c = choose([[1.0, -1.0, 0.0]], np.ones(3))
-    result = share(c, [2.0, 2.0, 5.0], [0, 1, 2], effort=3.0, weights=[1.0, 3.0, 1.0])
+    c = choose_coordinates([[1.0, -1.0, 0.0]], np.ones(3))
+    result = distribute_torques(c, [2.0, 2.0, 5.0], [0, 1, 2], effort=3.0, weights=[1.0, 3.0, 1.0])
     assert np.allclose(result.torque, [3.0, 1.0, 3.0])
-    assert (result.realised, result.unique, result.saturated) == (False, False, (0, 2))
+    assert (result.realized, result.unique, result.saturated) == (False, False, (0, 2))
     assert np.allclose(np.sort(result.residual), [0.0, 2.0])
-    weaker = share(c, [2.0, 2.0, 5.0], [0, 1, 2], effort=[2.5, 3.0, np.inf], weights=[1.0, 3.0, 1.0])
+    weaker = distribute_torques(c, [2.0, 2.0, 5.0], [0, 1, 2], effort=[2.5, 3.0, np.inf], weights=[1.0, 3.0, 1.0])
     assert np.allclose(weaker.torque, [2.5, 1.5, 5.0])
-    assert (weaker.realised, weaker.saturated) == (True, (0,))
+    assert (weaker.realized, weaker.saturated) == (True, (0,))
 
 
 def test_limits_of_a_few_motors_agree_with_trying_every_combination_of_them():
@@ -230,7 +230,7 @@ def test_limits_of_a_few_motors_agree_with_trying_every_combination_of_them():
             cost = case.weights @ tau**2
             if largest(case.S.T @ tau - case.tau_G) < 1e-9 and (np.abs(tau) <= effort * (1 + 1e-12)).all() and cost < least:
                 best, least = tau, cost
-        assert result.realised == (best is not None)
+        assert result.realized == (best is not None)
         if best is not None:
             assert largest(result.torque - best) < 1e-9 * largest(best)
 
@@ -238,7 +238,7 @@ def test_limits_of_a_few_motors_agree_with_trying_every_combination_of_them():
 def test_limits_that_do_not_matter_change_nothing():
     case = Case(3, 8, 3, 7)
     free = case.share()
-    assert free.realised
+    assert free.realized
     assert free.saturated == ()
     for effort in (np.inf, 1e6, np.full(7, 2 * largest(free.torque))):
         assert np.array_equal(case.share(effort).torque, free.torque)
@@ -249,7 +249,7 @@ def test_motors_without_strength_bring_nothing():
     result = case.share(0.0)
     assert largest(result.torque) == 0
     assert np.allclose(result.residual, case.tau_G)
-    assert not result.realised
+    assert not result.realized
     assert result.saturated == tuple(case.motors)
 
 
@@ -261,10 +261,10 @@ def test_the_gymnast_cannot_turn_about_the_bar_by_will():
     m = high_bar()
     gravity = np.array([0.0, 0.0, -9.81])
     c = closed(*m, gravity)
-    chosen = choose(c.J, np.diag(c.A))
-    result = share(chosen, c.inverse_dynamics(np.zeros(22)), MOTORS_16)
+    chosen = choose_coordinates(c.J, np.diag(c.A))
+    result = distribute_torques(chosen, c.inverse_dynamics(np.zeros(22)), MOTORS_16)
     assert (len(MOTORS_16), chosen.mobility, result.rank) == (16, 12, 11)
-    assert not result.realised
+    assert not result.realized
     assert not result.unique
     turning = result.passive[:, 0]
     assert result.passive.shape == (22, 1)
@@ -289,9 +289,9 @@ def test_by_letting_the_motion_be_what_gravity_makes_it_the_gymnast_needs_no_mor
     tau = np.zeros(22)
     tau[MOTORS_16] = np.random.default_rng(0).normal(0.0, 20.0, 16)
     a, _ = maximal.accelerations(*m[:3], tau, GRAVITY, m.connections)
-    chosen = choose(c.J, np.diag(c.A))
-    result = share(chosen, c.inverse_dynamics(a), MOTORS_16)
-    assert result.realised
+    chosen = choose_coordinates(c.J, np.diag(c.A))
+    result = distribute_torques(chosen, c.inverse_dynamics(a), MOTORS_16)
+    assert result.realized
     assert np.linalg.norm(result.torque) < np.linalg.norm(tau)  # sixteen motors, eleven motions
     again, _ = maximal.accelerations(*m[:3], result.torque, GRAVITY, m.connections)
     assert largest(again - a) < 1e-9 * largest(a)
@@ -302,7 +302,7 @@ def test_no_motors_no_freedoms_or_neither(rank, motors):
     case = Case(0, 3, rank, motors)
     result = case.share()
     assert result.rank == min(motors, 3 - rank)
-    assert result.realised == (3 - rank <= motors)
+    assert result.realized == (3 - rank <= motors)
     assert result.unique == (motors <= 3 - rank)
     assert result.passive.shape == (3, 3 - rank - result.rank)
     if rank == 3:  # everything is held: nothing to bring
@@ -328,10 +328,10 @@ def test_no_motors_no_freedoms_or_neither(rank, motors):
         ({"effort": "strong"}, "effort: expected one number, or 2: one for each motor, got 'strong'"),
     ],
 )
-def test_bad_input_is_refused(arguments, message):
-    c = choose([[1.0, 2.0, 3.0]], np.ones(3))
+def test_bad_input_raises_an_error(arguments, message):
+    c = choose_coordinates([[1.0, 2.0, 3.0]], np.ones(3))
     with pytest.raises(ArgumentError, match=message):
-        share(**{"coordinates": c, "tau_O": np.ones(3), "actuated": [0, 1], **arguments})
+        distribute_torques(**{"coordinates": c, "tau_O": np.ones(3), "actuated": [0, 1], **arguments})
 
 
 def test_results_cannot_be_changed():

@@ -1,4 +1,4 @@
-"""Contact problems to try the solution on: one or several pairs of bodies, made with nothing of the package but its arrays."""
+"""Contact problems for the solvers: one or several contacts of bodies, built independently of the package except for its arrays."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.compiled import Handle
-from brachiate.contact.arrays import FROZEN, PAIRS, ROWS, STRIDE, Problem
-from brachiate.contact.solver.contact_law import NEW
+from brachiate.compiled import ArrayHandle
+from brachiate.contact.arrays import FROZEN, NUM_CONTACTS, NUM_ROWS, STRIDE, ContactProblem
+from brachiate.contact.solver.contact_law import UNKNOWN
 from brachiate.contact.solver.solve import new_problem, solve_problem
 from brachiate.validation import Array
 
@@ -18,72 +18,78 @@ from brachiate.validation import Array
 KEPT = {1: [0, 1, 2], 2: [0, 1, 2, 4, 5]}
 
 
-def kept(corners: int) -> list[int]:
+def row_indices(corners: int) -> list[int]:
     return KEPT.get(corners, [0, 1, 2, 3, 4, 5])
 
 
 class Case(NamedTuple):
-    """A problem as plain arrays: six rows to every pair in H; u0 = H v."""
+    """A problem as plain arrays with packed rows; u0 = H v."""
 
-    areas: list[Array]  # (k, 2) corners of each pair
+    patches: list[Array]  # (k, 2) corners of each pair
     G: Array  # (n, n) packed
     u0: Array  # (n,) packed
     friction: Array
-    grip: Array
-    spin: Array
+    static_friction: Array
+    torsion_scale: Array
 
     @property
     def rows(self) -> list[slice]:
-        ends = np.cumsum([0] + [len(kept(len(a))) for a in self.areas])
+        ends = np.cumsum([0] + [len(row_indices(len(a))) for a in self.patches])
         return [slice(a, b) for a, b in pairwise(ends)]
 
     def wrench(self, x: Array, p: int) -> Array:
         full = np.zeros(6)
-        full[kept(len(self.areas[p]))] = x[self.rows[p]]
+        full[row_indices(len(self.patches[p]))] = x[self.rows[p]]
         return full
 
 
 def case(
-    areas: Sequence[Array], G: Array, u0: Array, friction: float | Array, grip: float | Array | None = None, spin: float | Array = 1.0
+    patches: Sequence[Array],
+    G: Array,
+    u0: Array,
+    friction: float | Array,
+    static_friction: float | Array | None = None,
+    torsion_scale: float | Array = 1.0,
 ) -> Case:
-    """From matrices with six rows to every pair, those that a segment or a point does not have left out here."""
-    picked = np.concatenate([6 * p + np.array(kept(len(a))) for p, a in enumerate(areas)])
-    m = len(areas)
+    """From matrices with six rows per contact; rows that a segment or a point does not have are left out."""
+    picked = np.concatenate([6 * p + np.array(row_indices(len(a))) for p, a in enumerate(patches)])
+    m = len(patches)
     friction = np.broadcast_to(np.asarray(friction, float), m)
     return Case(
-        list(areas), G[np.ix_(picked, picked)], u0[picked], friction,
-        friction if grip is None else np.broadcast_to(np.asarray(grip, float), m), np.broadcast_to(np.asarray(spin, float), m),
+        list(patches), G[np.ix_(picked, picked)], u0[picked], friction,
+        friction if static_friction is None else np.broadcast_to(np.asarray(static_friction, float), m),
+        np.broadcast_to(np.asarray(torsion_scale, float), m),
     )  # fmt: skip
 
 
 class Solver:
-    """A room for problems, and the last solution in it."""
+    """Arrays of a problem, and its last solution."""
 
     def __init__(self, pairs: int) -> None:
-        self.P: Problem = new_problem(pairs)
-        self.handle = Handle(self.P)
+        self.problem: ContactProblem = new_problem(pairs)
+        self.handle = ArrayHandle(self.problem)
 
     def load(self, c: Case, fresh: bool = True) -> None:
-        P, m, n = self.P, len(c.areas), len(c.u0)
+        problem, m, n = self.problem, len(c.patches), len(c.u0)
         stride = (n + 3) // 4 * 4
-        P.count[[PAIRS, ROWS, STRIDE, FROZEN]] = m, n, stride, 0
-        P.at[: m + 1] = np.cumsum([0] + [len(kept(len(a))) for a in c.areas])
-        for p, a in enumerate(c.areas):
-            P.corners[p], P.V[p, : len(a)] = len(a), a
-        P.friction[:m], P.grip[:m], P.spin[:m] = c.friction, c.grip, c.spin
-        G = P.G[: n * stride].reshape(n, stride)
-        G[:] = np.nan  # what is behind the last row does not matter
+        problem.count[[NUM_CONTACTS, NUM_ROWS, STRIDE, FROZEN]] = m, n, stride, 0
+        problem.row_start[: m + 1] = np.cumsum([0] + [len(row_indices(len(a))) for a in c.patches])
+        for p, a in enumerate(c.patches):
+            problem.corners[p], problem.V[p, : len(a)] = len(a), a
+        problem.friction[:m], problem.static_friction[:m], problem.torsion_scale[:m] = c.friction, c.static_friction, c.torsion_scale
+        G = problem.G[: n * stride].reshape(n, stride)
+        G[:] = np.nan  # values behind the last row do not matter
         G[:, :n] = c.G
-        P.u0[:n] = c.u0
+        problem.u0[:n] = c.u0
         if fresh:
-            P.area[:m], P.w[:n] = NEW, 0.0
+            problem.normal_mode[:m], problem.w[:n] = UNKNOWN, 0.0
 
     def solve(self, c: Case, fresh: bool = True) -> tuple[Array, Array, float]:
-        """Forces and velocities, and what is left of the law."""
+        """Forces and velocities, and the residual of the contact law."""
         self.load(c, fresh)
         off = solve_problem(self.handle.key)
         n = len(c.u0)
-        return self.P.w[:n].copy(), self.P.u[:n].copy(), float(off)
+        return self.problem.w[:n].copy(), self.problem.u[:n].copy(), float(off)
 
 
 def energy_gain(c: Case, w: Array) -> float:
@@ -91,9 +97,9 @@ def energy_gain(c: Case, w: Array) -> float:
 
 
 def penetration(c: Case, u: Array) -> float:
-    """The fastest corner that moves in."""
+    """Speed of the fastest approaching corner."""
     worst = 0.0
-    for p, a in enumerate(c.areas):
+    for p, a in enumerate(c.patches):
         _, _, z, x, y, _ = c.wrench(u, p)
         worst = max(worst, float(-(z + a[:, 1] * x - a[:, 0] * y).min()))
     return worst
@@ -109,7 +115,7 @@ class Body(NamedTuple):
     velocity: Array = np.zeros(6)  # linear first
 
 
-class Touch(NamedTuple):
+class ContactPair(NamedTuple):
     """Body ``second`` rests on body ``first`` (-1: the ground) at a point, with axes as columns."""
 
     first: int
@@ -123,10 +129,10 @@ def skew(r: Array) -> Array:
     return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
 
 
-def together(
-    bodies: Sequence[Body], touches: Sequence[Touch], friction: float | Array, free: Sequence[int] = range(6), **options: float
+def contact_case(
+    bodies: Sequence[Body], contacts: Sequence[ContactPair], friction: float | Array, free: Sequence[int] = range(6), **options: float
 ) -> Case:
-    """The problem of bodies that are free to move in those of their six directions."""
+    """The problem of bodies that can move in the given ones of their six directions."""
     n = 6 * len(bodies)
     weights, v = np.zeros((n, n)), np.concatenate([b.velocity for b in bodies])
     for i, b in enumerate(bodies):
@@ -134,15 +140,15 @@ def together(
         inverse[:3, :3], inverse[3:, 3:] = np.eye(3) / b.mass, np.linalg.inv(b.inertia)
         ways = 6 * i + np.array(free)
         weights[np.ix_(ways, ways)] = inverse[np.ix_(free, free)]
-    H = np.zeros((6 * len(touches), n))
-    for p, t in enumerate(touches):
+    H = np.zeros((6 * len(contacts), n))
+    for p, t in enumerate(contacts):
         for body, sign in ((t.first, -1.0), (t.second, 1.0)):
             if body >= 0:
                 r = t.point - bodies[body].position
                 H[6 * p : 6 * p + 3, 6 * body : 6 * body + 3] = sign * t.axes.T
                 H[6 * p : 6 * p + 3, 6 * body + 3 : 6 * body + 6] = -sign * t.axes.T @ skew(r)
                 H[6 * p + 3 : 6 * p + 6, 6 * body + 3 : 6 * body + 6] = sign * t.axes.T
-    return case([t.corners for t in touches], H @ weights @ H.T, H @ v, friction, **options)
+    return case([t.corners for t in contacts], H @ weights @ H.T, H @ v, friction, **options)
 
 
 def box(half: Sequence[float], mass: float = 1.0, **more: Array) -> Body:
@@ -163,7 +169,7 @@ def turned(angle: float, axis: int) -> Array:
     return R
 
 
-def random_area(rng: np.random.Generator, corners: int, size: float = 0.1) -> Array:
+def random_patch(rng: np.random.Generator, corners: int, size: float = 0.1) -> Array:
     """A point, a segment along x, or a convex polygon, counter-clockwise."""
     if corners == 1:
         return np.zeros((1, 2))
@@ -175,12 +181,12 @@ def random_area(rng: np.random.Generator, corners: int, size: float = 0.1) -> Ar
     return rng.uniform(0.3, 1.0) * size * np.stack([np.cos(angles), rng.uniform(0.3, 1.0) * np.sin(angles)], axis=1)
 
 
-def random_pairs(rng: np.random.Generator, m: int) -> Case:
-    """Pairs that have everything to do with each other: G = J M⁻¹ Jᵀ of random rows and a random mass matrix."""
+def random_contacts(rng: np.random.Generator, m: int) -> Case:
+    """Fully coupled contacts: G = J M⁻¹ Jᵀ of random rows and a random mass matrix."""
     nv = 6 + 3 * m
     root = rng.normal(size=(nv, nv))
     inverse = np.linalg.inv(root @ root.T / nv + 0.1 * np.eye(nv))
     J = rng.normal(size=(6 * m, nv))
     J.reshape(m, 6, nv)[:, 3:] *= rng.uniform(1.0, 10.0)
-    areas = [random_area(rng, int(rng.integers(1, 9))) for _ in range(m)]
-    return case(areas, J @ inverse @ J.T, J @ rng.normal(size=nv) * rng.choice([0.01, 1.0, 10.0]), rng.uniform(0.0, 1.2, m))
+    patches = [random_patch(rng, int(rng.integers(1, 9))) for _ in range(m)]
+    return case(patches, J @ inverse @ J.T, J @ rng.normal(size=nv) * rng.choice([0.01, 1.0, 10.0]), rng.uniform(0.0, 1.2, m))

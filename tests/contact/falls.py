@@ -1,19 +1,19 @@
-"""Problems that a falling human makes: boxes and capsules of a figure against a plane, step after step."""
+"""Contact problems of a falling human: boxes and capsules of a figure against a plane, step after step."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import numpy as np
-from tests.contact.cases import Case, Solver, case, kept
+from tests.contact.cases import Case, Solver, case, row_indices
 
 import brachiate as br
 from brachiate import Box, Capsule
-from brachiate.contact.solver.contact_law import NEW
+from brachiate.contact.solver.contact_law import UNKNOWN
 from brachiate.validation import Array
 
 DAMPING = 1.0  # [N m s] of joints
-MARGIN, FAR_END = 0.02, 0.05  # [m] gap up to which something is a pair, and up to which a segment has both its ends
+MARGIN, FAR_END = 0.02, 0.05  # [m] gap up to which a shape is in contact, and up to which a segment has both its ends
 
 
 def frame_along(normal: Array, along: Array) -> Array:
@@ -25,7 +25,7 @@ def frame_along(normal: Array, along: Array) -> Array:
 
 
 def lowest(shape: Box | Capsule, R: Array, p: Array, normal: Array) -> tuple[Array, float]:
-    """Places of a shape that may touch a plane, and how far around them its surface is."""
+    """Points of a shape that may touch a plane, and the radius around them."""
     R, p = R @ shape.rotation, p + R @ shape.position
     if isinstance(shape, Capsule):
         return p + np.outer([-0.5, 0.5], shape.length * R[:, 2]), shape.radius
@@ -48,7 +48,7 @@ class Fall:
         self.normal = np.array([0.0, rng.uniform(-0.3, 0.3) * (seed % 2), 1.0])
         self.normal /= np.linalg.norm(self.normal)
         self.friction = rng.choice([0.2, 0.5, 0.8, 1.1])
-        self.grip = self.friction * (1.0 if seed % 3 else 1.2)
+        self.static_friction = self.friction * (1.0 if seed % 3 else 1.2)
         q = np.array(self.world.q)
         q[2] += 0.05 + 0.1 * (seed % 5)
         quat = rng.normal(size=4) if seed % 4 == 3 else np.array([1.0, *rng.normal(0.0, 0.2, 3)])
@@ -63,7 +63,7 @@ class Fall:
         self.damping[:6] = 0.0
 
     def pairs(self) -> Iterator[tuple[str, str, Array, Array, Array, Array]]:
-        """Name, link, point, axes, corners and gaps of everything near the plane."""
+        """Name, link, point, axes, corners and gaps of all shapes near the plane."""
         for name, link in self.model.links.items():
             pose = self.world.pose(f"man/{name}")
             for n, shape in enumerate(link.shapes):
@@ -85,7 +85,7 @@ class Fall:
                 yield f"{name} {n} {len(corners)}", name, middle, axes, corners, gaps
 
     def problem(self) -> tuple[list[str], Case | None, Array, Array]:
-        """Names of pairs, their problem, velocities without contact, and velocities for forces."""
+        """Names of contacts, their problem, velocities without contact, and velocity response to forces."""
         world, dt = self.world, self.dt
         A = np.array(world.mass_matrix()) + dt * np.diag(self.damping)
         inverse = np.linalg.inv(A)
@@ -94,36 +94,39 @@ class Fall:
         found = list(self.pairs())
         if not found:
             return [], None, free, np.zeros((len(v), 0))
-        J, push, areas = [], [], []
+        J, push, patches = [], [], []
         for _, link, point, axes, corners, gaps in found:
             pose = world.pose(f"man/{link}")
             Jp = world.jacobian(f"man/{link}", at=pose.rotation.T @ (point - pose.position))
             J.append(np.concatenate([axes.T @ Jp[:3], axes.T @ Jp[3:]]))
             fit = np.linalg.lstsq(np.column_stack([np.ones(len(corners)), corners]), gaps, rcond=None)[0] / dt
-            deep = min(gaps.min(), 0.0) / dt  # let it be: no corner is pushed out
+            deep = min(gaps.min(), 0.0) / dt  # penetration is not corrected
             push.append([0.0, 0.0, fit[0] - deep, fit[2], -fit[1], 0.0])
-            areas.append(corners)
+            patches.append(corners)
         H = np.concatenate(J)
-        c = case(areas, H @ inverse @ H.T, H @ free + np.concatenate(push), self.friction, self.grip)
-        picked = np.concatenate([6 * p + np.array(kept(len(a))) for p, a in enumerate(areas)])
+        c = case(patches, H @ inverse @ H.T, H @ free + np.concatenate(push), self.friction, self.static_friction)
+        picked = np.concatenate([6 * p + np.array(row_indices(len(a))) for p, a in enumerate(patches)])
         return [f[0] for f in found], c, free, inverse @ H[picked].T
 
     def advance(self, v: Array) -> None:
         self.world.v = v
-        self.world.q = self.world.integrated(v, self.dt)
+        self.world.q = self.world.integrate(v, self.dt)
 
 
-class Warm:
-    """A solver that remembers forces and states by the names of pairs."""
+class WarmStartedSolver:
+    """A solver that keeps forces and modes by the names of contacts."""
 
     def __init__(self, pairs: int = 40) -> None:
         self.solver, self.names = Solver(pairs), []
         self.rows: list[slice] = []
 
     def load(self, names: list[str], c: Case) -> None:
-        P = self.solver.P
-        old = {n: (P.w[r].copy(), P.area[p], P.slip[p]) for p, (n, r) in enumerate(zip(self.names, self.rows, strict=True))}
+        problem = self.solver.problem
+        old = {
+            n: (problem.w[r].copy(), problem.normal_mode[p], problem.tangential_mode[p])
+            for p, (n, r) in enumerate(zip(self.names, self.rows, strict=True))
+        }
         self.solver.load(c, fresh=False)
         self.names, self.rows = names, c.rows
         for p, (n, r) in enumerate(zip(names, c.rows, strict=True)):
-            P.w[r], P.area[p], P.slip[p] = old.get(n, (0.0, NEW, 0))
+            problem.w[r], problem.normal_mode[p], problem.tangential_mode[p] = old.get(n, (0.0, UNKNOWN, 0))

@@ -1,4 +1,4 @@
-"""Two shapes, each on a body that floats, and what is known about how they touch."""
+"""Shapes on floating bodies, their contact patches, and reference distances."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 import mujoco
 import numpy as np
+import pytest
 
 import brachiate as br
 from brachiate.contact.collision import narrow_phase
-from brachiate.contact.collision.collision_shapes import geometry, rooms
-from brachiate.kinematics import locate
+from brachiate.contact.collision.collision_shapes import collision_geometry, collision_handle
+from brachiate.kinematics import update_body_poses
 
 POINTS = np.array([
     (0.09, 0.02, -0.05), (-0.07, 0.06, -0.05), (-0.06, -0.08, -0.05), (0.05, -0.07, -0.05),
@@ -27,11 +28,13 @@ SHAPES = {
     "hull": lambda: br.Hull(vertices=POINTS),
 }
 KINDS = tuple(SHAPES)
+#: Rotations of 90 degrees.
+X_UP, Y_UP = (np.sqrt(0.5), 0, -np.sqrt(0.5), 0), (np.sqrt(0.5), np.sqrt(0.5), 0, 0)
 
 
 @dataclass
-class Area:
-    """One area, with its corners in the world."""
+class Patch:
+    """One patch, with its corners in the world."""
 
     pair: tuple[int, int]
     feature: int
@@ -39,7 +42,7 @@ class Area:
     gaps: np.ndarray  # (k,)
     axes: np.ndarray
     point: np.ndarray
-    flat: np.ndarray  # (k, 2) in contact axes
+    corners_2d: np.ndarray  # (k, 2) in contact axes
     gap: np.ndarray
 
     @property
@@ -47,12 +50,12 @@ class Area:
         return self.axes[:, 2]
 
     @property
-    def least(self) -> float:
+    def min_gap(self) -> float:
         return float(self.gaps.min())
 
 
-class Couple:
-    """Shapes on bodies of their own: each floats, or, if it is fixed, stays where it is."""
+class CollisionCase:
+    """Shapes on bodies of their own: each floats, or is fixed."""
 
     def __init__(self, *shapes: br.Shape, fixed: tuple[int, ...] = (), capacity: int | None = None) -> None:
         b = br.ModelBuilder("couple")
@@ -63,38 +66,38 @@ class Couple:
         self._begin(model, br.Data(model), capacity)
 
     @classmethod
-    def of(cls, model: br.Model, data: br.Data) -> Couple:
-        """Whatever can touch in a model."""
+    def of(cls, model: br.Model, data: br.Data) -> CollisionCase:
+        """All shapes of a model that can collide."""
         couple = cls.__new__(cls)
         couple._begin(model, data, None)
         return couple
 
     def _begin(self, model: br.Model, data: br.Data, capacity: int | None) -> None:
-        self.model, self.data, self.geometry = model, data, geometry(model)
-        self.handle = rooms(self.geometry, capacity)
+        self.model, self.data, self.geometry = model, data, collision_geometry(model)
+        self.handle = collision_handle(self.geometry, capacity)
 
     def place(self, k: int, position: Any, quaternion: Any = (1, 0, 0, 0)) -> None:
-        """Put a floating shape at a place."""
+        """Set the pose of a floating shape."""
         q = self.model.joints[f"link{k}"].q
         self.data.q[q] = [*position, *(np.asarray(quaternion, float) / np.linalg.norm(quaternion))]
 
-    def find(self, margin: float = 0.02) -> list[Area]:
-        """Areas at the present places."""
-        locate(self.data.key)
-        count = narrow_phase.find(self.data, self.handle, margin)
-        return [area(self.handle, k) for k in range(count)]
+    def detect(self, margin: float = 0.02) -> list[Patch]:
+        """Patches at the present poses."""
+        update_body_poses(self.data.key)
+        count = narrow_phase.find_contacts(self.data, self.handle, margin)
+        return [patch_of(self.handle, k) for k in range(count)]
 
 
-def area(handle: Any, k: int) -> Area:
-    """Area k of the rooms of a handle."""
-    shapes, a, _ = handle.rooms
+def patch_of(handle: Any, k: int) -> Patch:
+    """Patch k of the arrays of a handle."""
+    shapes, a, _ = handle.structs
     n = a.corners[k]
     V, gap, R, P = a.V[k, :n].copy(), a.gap[k].copy(), a.R[k].copy(), a.P[k].copy()
     gaps = gap[0] + V @ gap[1:]
-    # V and P are on the plane of the first shape's surface at P; a corner's own surface may be higher or lower along z.
+    # V and P are in the plane of the first shape's surface at P; the surface at a corner may be higher or lower along z.
     corners = P + V @ R[:, :2].T
     first, second = shapes.pair[a.pair[k]]
-    return Area((int(first), int(second)), int(a.feature[k]), corners, gaps, R, P, V, gap)
+    return Patch((int(first), int(second)), int(a.feature[k]), corners, gaps, R, P, V, gap)
 
 
 class Peer:
@@ -139,12 +142,12 @@ def _geom(spec: Any, body: Any, shape: br.Shape, k: int) -> None:
 
 
 def random_pose(random: np.random.Generator, reach: float) -> tuple[np.ndarray, np.ndarray]:
-    """A place and an orientation."""
+    """A random position and orientation."""
     return random.uniform(-reach, reach, 3), random.normal(size=4)
 
 
 def farthest(shape: br.Shape, directions: np.ndarray) -> np.ndarray:
-    """How far a shape reaches from its middle along directions (n, 3) in its own axes: (n,)."""
+    """Support distance of a shape from its center along directions (n, 3) in its own axes: (n,)."""
     if isinstance(shape, br.Sphere):
         return np.full(len(directions), shape.radius)
     if isinstance(shape, br.Capsule):
@@ -159,8 +162,8 @@ def farthest(shape: br.Shape, directions: np.ndarray) -> np.ndarray:
     return (directions @ shape.vertices.T).max(axis=1)
 
 
-def signed_distance(couple: Couple, one: br.Shape, two: br.Shape, rounds: int = 5) -> float:
-    """Largest distance of two convex shapes along any direction, by trying ever finer: minus the depth, if they overlap."""
+def signed_distance(couple: CollisionCase, one: br.Shape, two: br.Shape, rounds: int = 5) -> float:
+    """Largest separation of two convex shapes along any direction, by refined sampling: minus the penetration, if they overlap."""
     work = couple.data.work
     x = [work.origin[k] + work.x[k] for k in (0, 1)]
     k = np.arange(4000) + 0.5
@@ -176,3 +179,45 @@ def signed_distance(couple: Couple, one: br.Shape, two: br.Shape, rounds: int = 
         n /= np.linalg.norm(n, axis=1)[:, None]
         width *= 0.2
     return float(best)
+
+
+def about(axis, angle):
+    """Quaternion of a rotation about an axis."""
+    return np.concatenate([[np.cos(angle / 2)], np.sin(angle / 2) * np.asarray(axis, float)])
+
+
+def rotation(q):
+    """Rotation matrix of a quaternion."""
+    w, x, y, z = np.asarray(q) / np.linalg.norm(q)
+    K = np.array([(0, -z, y), (z, 0, -x), (-y, x, 0)])
+    return np.eye(3) + 2 * w * K + 2 * K @ K
+
+
+def on_plane(shape: br.Shape) -> CollisionCase:
+    return CollisionCase(br.Plane(), shape, fixed=(0,))
+
+
+def check_patch(a):
+    """Invariants of every patch."""
+    assert np.isfinite(a.point).all()
+    assert np.isfinite(a.corners_2d).all()
+    assert np.isfinite(a.gap).all()
+    assert a.axes.T @ a.axes == pytest.approx(np.eye(3), abs=1e-9)
+    assert np.linalg.det(a.axes) == pytest.approx(1)
+    k = len(a.corners_2d)
+    assert 1 <= k <= 8
+    assert a.corners_2d.mean(axis=0) == pytest.approx(np.zeros(2), abs=1e-9)
+    if k == 2:
+        assert a.corners_2d[:, 1] == pytest.approx([0, 0])
+        assert a.corners_2d[0, 0] < a.corners_2d[1, 0]
+    for j in range(k if k > 2 else 0):
+        p, q, r = a.corners_2d[j - 2], a.corners_2d[j - 1], a.corners_2d[j]
+        assert (q - p)[0] * (r - q)[1] - (q - p)[1] * (r - q)[0] > -1e-9  # convex, counter-clockwise
+        assert np.linalg.norm(r - q) > 0.9e-4
+
+
+def product(a, b):
+    """Product of quaternions."""
+    a, b = np.asarray(a) / np.linalg.norm(a), np.asarray(b)
+    w, v = a[0], a[1:]
+    return np.concatenate([[w * b[0] - v @ b[1:]], w * b[1:] + b[0] * v + np.cross(v, b[1:])])

@@ -1,4 +1,4 @@
-"""Contact problems of a single rigid body, and of any pairs whose answers to forces are known in all six directions."""
+"""Contact problems of a single rigid body, and of any contacts whose response to forces is known in all six directions."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.compiled import Handle
-from brachiate.contact.arrays import Problem
-from brachiate.contact.published.trial import Trial, trial_for
+from brachiate.compiled import ArrayHandle
+from brachiate.contact.arrays import ContactProblem
+from brachiate.contact.published.trial import TrialArrays, new_trial
 from brachiate.contact.published.trial_and_error import solve_by_trial
-from brachiate.contact.solver.dense_problem import packed_problem, unpacked
+from brachiate.contact.solver.dense_problem import problem_from_dense, unpack_rows
 from brachiate.validation import Array
 
 SOLE = np.array([(-0.1, -0.05), (0.15, -0.05), (0.15, 0.05), (-0.1, 0.05)])  # P is not in its middle
@@ -19,41 +19,45 @@ SPOT = np.array([(0.0, 0.0)])
 
 
 class Solved(NamedTuple):
-    """A problem and its solution, unpacked: one row of six for each pair."""
+    """A problem and its solution, unpacked: one row of six for each contact."""
 
-    P: Problem
-    X: Trial
+    problem: ContactProblem
+    trial: TrialArrays
     w: Array  # (m, 6)
     u: Array  # (m, 6)
     solves: int
 
     @property
     def residual(self) -> float:
-        return float(self.P.residual[0])
+        return float(self.problem.residual[0])
 
 
-def problem(areas: list[Array], G: Array, u0: Array, friction: Array | float = 0.6, grip: Array | float | None = None) -> Problem:
-    """A problem whose rows of G are further apart than need be: a stride that is taken for the number of rows shows."""
-    P = packed_problem(areas, G, u0, friction, grip)
-    n = len(P.u0)
+def problem(
+    patches: list[Array], G: Array, u0: Array, friction: Array | float = 0.6, static_friction: Array | float | None = None
+) -> ContactProblem:
+    """A problem with a stride of G larger than the number of rows, so that a confusion of the two shows."""
+    contact_problem = problem_from_dense(patches, G, u0, friction, static_friction)
+    n = len(contact_problem.u0)
     wide = np.full((n, n + 1), np.nan)
-    wide[:, :n] = P.G.reshape(n, n)
-    P.count[2] = n + 1
-    return P._replace(G=wide.ravel())
+    wide[:, :n] = contact_problem.G.reshape(n, n)
+    contact_problem.count[2] = n + 1
+    return contact_problem._replace(G=wide.ravel())
 
 
-def solve(P: Problem, *, edges: bool = True, collide: bool = True, motion: Array | None = None) -> Solved:
+def solve(contact_problem: ContactProblem, *, edges: bool = True, collide: bool = True, motion: Array | None = None) -> Solved:
     """Solve by trial and error from the fullest states."""
-    X = trial_for(len(P.corners))
+    trial = new_trial(len(contact_problem.corners))
     if motion is not None:
-        X.motion[:] = motion
-    handle = Handle(P, X)
+        trial.motion[:] = motion
+    handle = ArrayHandle(contact_problem, trial)
     solves = solve_by_trial(handle.key, True, collide, edges)
-    return Solved(P, X, unpacked(P, P.w), unpacked(P, P.u), solves)
+    return Solved(
+        contact_problem, trial, unpack_rows(contact_problem, contact_problem.w), unpack_rows(contact_problem, contact_problem.u), solves
+    )
 
 
-def body_answer(mass: float, inertia: Array, places: list[Array], turns: list[Array] | None = None) -> tuple[Array, Array]:
-    """Rows H (6 m, 6) of pairs at places from the centre of a free body, and its G; velocities are (v, ω) at the centre."""
+def body_delassus(mass: float, inertia: Array, places: list[Array], turns: list[Array] | None = None) -> tuple[Array, Array]:
+    """Rows H (6 m, 6) of contacts at positions from the center of a free body, and its G; velocities are (v, ω) at the center."""
     H = np.zeros((6 * len(places), 6))
     for i, p in enumerate(places):
         R = np.eye(3) if turns is None else turns[i]
@@ -65,6 +69,9 @@ def body_answer(mass: float, inertia: Array, places: list[Array], turns: list[Ar
     return H, H @ np.linalg.solve(A, H.T)
 
 
-def corner_speeds(P: Problem, u: Array) -> list[Array]:
-    """Speed along the normal of all corners of every pair."""
-    return [x[2] + P.V[i, :n, 1] * x[3] - P.V[i, :n, 0] * x[4] for i, (n, x) in enumerate(zip(P.corners, u))]
+def corner_speeds(contact_problem: ContactProblem, u: Array) -> list[Array]:
+    """Normal speeds of all corners of every contact."""
+    return [
+        x[2] + contact_problem.V[i, :n, 1] * x[3] - contact_problem.V[i, :n, 0] * x[4]
+        for i, (n, x) in enumerate(zip(contact_problem.corners, u))
+    ]

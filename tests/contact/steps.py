@@ -1,4 +1,4 @@
-"""Steps of a scene as seen from their middles, where velocities change: what the laws of motion say of each, written down once more."""
+"""Steps of a scene as seen from their midpoints, where velocities change, and the laws of motion for each, implemented a second time."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from tests.contact.checks import mean_length
+from tests.contact.checks import torsion_length_by_angles
 
 from brachiate import dynamics, kinematics, manifold
 from brachiate.compiled import entry
 from brachiate.contact.arrays import FROZEN, open_problem
 from brachiate.contact.collision import narrow_phase
-from brachiate.contact.collision.collision_shapes import geometry, rooms
-from brachiate.contact.solver.contact_law import NO_LENGTH, residual
-from brachiate.contact.stepping.contact_rows import SLACK
+from brachiate.contact.collision.collision_shapes import collision_geometry, collision_handle
+from brachiate.contact.solver.contact_law import MIN_TORSION_LENGTH, residual
+from brachiate.contact.stepping.contact_rows import PENETRATION_SLACK
 from brachiate.model.data import Data
 from brachiate.model.joints import Free
 from brachiate.model.model import Model
 from brachiate.scenes import Scene
 from brachiate.validation import Array
+from brachiate.world.applied_forces import AppliedForce
 from brachiate.world.contacts import Contact, Contacts
-from brachiate.world.pushes import Push
 from brachiate.world.world import World
 
 
 @entry
 def violation_of_law(key):
-    """How far the forces of a problem are from holding the law of contact at their own centres of pressure, as a speed [m/s]."""
+    """Residual of the contact law of a problem's forces, at their own centers of pressure [m/s]."""
     (P,) = open_problem(key)
     P.count[FROZEN] = 0
     return residual(P)
 
 
 class Step(NamedTuple):
-    """One step. Velocities are those along the axes of its middle."""
+    """One step. Velocities are those along the axes of its midpoint."""
 
     row: int  # of the recording: the state at its end
     dt: float
@@ -44,13 +44,13 @@ class Step(NamedTuple):
     expected: tuple[Array, Array]  # by forces that grow with velocities: before and after, or the mean of both for each
     after: Array
     contacts: Contacts
-    pushes: tuple[Push, ...]
+    pushes: tuple[AppliedForce, ...]
     held: bool  # whether something is connected, and the state was brought back onto that at its end
     touchable: Array  # pairs of shapes that may touch
     violation: float  # [m/s] of the law of contact; NaN where things were pushed out of each other, which leaves nothing to look at
 
 
-class Watched:
+class SteppedScene:
     """A scene that was run step by step."""
 
     def __init__(self, scene: Scene, seconds: float | None = None) -> None:
@@ -62,36 +62,36 @@ class Watched:
         self.data = Data(self.model, self.run.gravity)
         self.roots = _roots(self.model)
         self.mass = {figure: self.world.totals(figure).mass for figure in self.roots}
-        self._finder = rooms(geometry(self.model))
+        self._finder = collision_handle(collision_geometry(self.model))
         self.steps = list(self._steps())
 
     def _look(self, world: World) -> None:
-        touches = world.surfaces.touches
-        assert touches is not None
-        S, off = touches.touch, 0.0
-        if S.old_count[0] > 0:
-            off = violation_of_law(touches.problem_key) if S.depth[0] <= SLACK else np.nan
-        expected = S.middle - S.half, S.middle + S.half
-        self._seen.append((expected, world.pushes, bool(world.connections), touches.geometry.pair_on.copy(), off))
+        contact_state = world.contact_settings.contact_state
+        assert contact_state is not None
+        contact, violation = contact_state.arrays, 0.0
+        if contact.old_count[0] > 0:
+            violation = violation_of_law(contact_state.problem_key) if contact.penetration[0] <= PENETRATION_SLACK else np.nan
+        expected = contact.v_mid - contact.half_jump, contact.v_mid + contact.half_jump
+        self._seen.append((expected, world.applied_forces, bool(world.connections), contact_state.geometry.pair_enabled.copy(), violation))
 
     def _steps(self) -> Iterator[Step]:
-        run, changed = self.run, [happening.time for happening in self.scene.happened]
+        run, changed = self.run, [happening.time for happening in self.scene.changes]
         for row in range(1, len(run)):
             dt = float(run.time[row] - run.time[row - 1])
             if any(run.time[row - 1] < time <= run.time[row] for time in changed):
                 continue  # two steps, or more, and an impulse in between
-            expected, _, held, touchable, off = self._seen[row]
+            expected, _, held, touchable, violation = self._seen[row]
             q, before = self.coasted(run.q[row - 1], run.v[row - 1], dt / 2)
             # What is pushed out of something is moved after its velocity is known, so the middle is that of the way to it.
             _, after = self.coasted(run.q[row], run.v[row], -dt / 2)
-            yield Step(row, dt, q, before, expected, after, run.contacts.at(row), self._seen[row - 1][1], held, touchable, off)
+            yield Step(row, dt, q, before, expected, after, run.contacts.at(row), self._seen[row - 1][1], held, touchable, violation)
 
     def coasted(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:
-        """Where constant velocities lead: places of floating roots go straight on while their axes turn."""
+        """Unforced motion: floating roots move on a straight line while their axes rotate."""
         turning, v = v.copy(), v.copy()
         for root in self.roots.values():
             turning[root.v][:3] = 0.0
-        end = manifold.integrated(self.data, q, turning, dt)
+        end = manifold.integrate(self.data, q, turning, dt)
         for root in self.roots.values():
             start, stop = quaternion_matrix(q[root.q][3:]), quaternion_matrix(end[root.q][3:])
             along = start @ v[root.v][:3]
@@ -100,9 +100,9 @@ class Watched:
         return end, v
 
     def missing(self, step: Step) -> dict[str, Array]:
-        """By figure: force and moment about its root that its motion takes, less gravity and all that acts on it by the recording.
+        """Root residual by figure: force and moment about its root that its motion requires, minus gravity and all recorded forces on it.
 
-        The root of a figure has no motor: what the law of motion asks of its six coordinates is what everything outside does.
+        The root of a figure has no motor: the generalized force of its six coordinates is the sum of all external forces.
         """
         tau = np.zeros(self.model.nv)
         for expected in step.expected:  # for half of the step each
@@ -128,7 +128,7 @@ class Watched:
         return found
 
     def twists(self, step: Step) -> list[Array]:
-        """How each contact's link moves against what it touches after the step's impulse, along contact axes at its point."""
+        """Relative twist of each contact after the step's impulse, along contact axes at its point."""
         self.data.q[:], self.data.v[:] = step.q, step.after
         kinematics.update_motion(self.data)
         found = []
@@ -138,7 +138,7 @@ class Watched:
         return found
 
     def _velocity(self, link: str, point: Array) -> Array:
-        """Of a point in the world that goes along with a link (6,), from motions already computed."""
+        """Velocity (6,) of a world point that moves with a link, from motions already computed."""
         body, work = self.model.placements[link].body, self.data.work
         if body < 0:
             return np.zeros(6)
@@ -146,7 +146,7 @@ class Watched:
         return np.concatenate([v + _cross(w, point - work.origin[self.model.tree.root[body]]), w])
 
     def answer(self, step: Step) -> float:
-        """fᵀ A⁻¹ f [N²/kg] of all contact forces: what they do to velocities, were there nothing else."""
+        """fᵀ A⁻¹ f [N²/kg] of all contact forces."""
         self.data.q[:] = step.q
         kinematics.update_poses(self.data)
         f = np.zeros(self.model.nv)
@@ -159,33 +159,33 @@ class Watched:
         damped = dynamics.mass_matrix(self.data, step.q) + step.dt * np.diag(self.model.tree.damping)  # dampers are implicit
         return float(f @ np.linalg.solve(damped, f))
 
-    def depth(self, row: int, touchable: Array) -> float:
-        """How deep shapes are inside each other at a recorded state [m]."""
+    def max_penetration(self, row: int, touchable: Array) -> float:
+        """Largest penetration at a recorded state [m]."""
         self.data.q[:] = self.run.q[row]
         kinematics.update_poses(self.data)
-        shapes, areas, _ = self._finder.rooms
-        shapes.pair_on[:] = touchable
-        n = narrow_phase.find(self.data, self._finder, 0.0)
-        gaps = areas.gap[:n, :1] + areas.V[:n, :, 0] * areas.gap[:n, 1:2] + areas.V[:n, :, 1] * areas.gap[:n, 2:]
-        there = np.arange(areas.V.shape[1]) < areas.corners[:n, None]
+        shapes, patches, _ = self._finder.structs
+        shapes.pair_enabled[:] = touchable
+        n = narrow_phase.find_contacts(self.data, self._finder, 0.0)
+        gaps = patches.gap[:n, :1] + patches.V[:n, :, 0] * patches.gap[:n, 1:2] + patches.V[:n, :, 1] * patches.gap[:n, 2:]
+        there = np.arange(patches.V.shape[1]) < patches.corners[:n, None]
         return -float(np.where(there, gaps, np.inf).min(initial=0.0))
 
     def friction(self, contact: Contact) -> float:
-        """The coefficient of its pair of shapes; lanes of a slope are as rough as what is on them."""
-        grips = self._grips[contact.on, contact.link]
-        if len(grips) == 1:
-            return min(grips)
+        """Friction coefficient of the contact's pair of shapes; lanes of a slope take that of the shape on them."""
+        coefficients = self._friction_coefficients[contact.on, contact.link]
+        if len(coefficients) == 1:
+            return min(coefficients)
         (shape,) = self.model.links[contact.link].shapes
         assert shape.material is not None
         return shape.material.friction
 
     @cached_property
-    def _grips(self) -> dict[tuple[str, str], set[float]]:
+    def _friction_coefficients(self) -> dict[tuple[str, str], set[float]]:
         """By links: those of all their shapes."""
-        touches, found = self.world.surfaces.touches, {}
-        assert touches is not None
-        for links, grip in zip(self.world.surfaces.pairs, touches.touch.grip, strict=True):
-            found.setdefault(links, set()).add(float(grip))
+        contact_state, found = self.world.contact_settings.contact_state, {}
+        assert contact_state is not None
+        for links, coefficient in zip(self.world.contact_settings.link_pairs, contact_state.arrays.static_friction, strict=True):
+            found.setdefault(links, set()).add(float(coefficient))
         return found
 
 
@@ -198,7 +198,7 @@ class Root(NamedTuple):
 
 
 def _roots(model: Model) -> dict[str, Root]:
-    """By figure."""
+    """Free joints by figure."""
     free = {j.link: j for j in model.joints.values() if model.links[j.link].parent is None and isinstance(model.links[j.link].joint, Free)}
     return {link.partition("/")[0]: Root(link, joint.q, joint.v) for link, joint in free.items()}
 
@@ -227,18 +227,18 @@ def _cross(a: Array, b: Array) -> Array:
 
 
 def corners(contact: Contact) -> Array:
-    """Of its area, along contact axes from its point (k, 2)."""
+    """Corners of its patch, along contact axes from its point (k, 2)."""
     return (contact.area - contact.point) @ contact.axes[:, :2]
 
 
-def centre(contact: Contact) -> Array:
-    """Of pressure, likewise (2,)."""
+def center_of_pressure(contact: Contact) -> Array:
+    """Center of pressure, likewise (2,)."""
     return (contact.cop - contact.point) @ contact.axes[:, :2]
 
 
-def outside(contact: Contact) -> float:
-    """How far its centre of pressure is outside of its area [m]."""
-    area, c = corners(contact), centre(contact)
+def distance_outside_patch(contact: Contact) -> float:
+    """Distance of its center of pressure from its patch [m]; 0 inside."""
+    area, c = corners(contact), center_of_pressure(contact)
     if len(area) == 1:
         return float(np.linalg.norm(c - area[0]))
     edge, to = np.roll(area, -1, axis=0) - area, c - area
@@ -248,10 +248,10 @@ def outside(contact: Contact) -> float:
     return float(np.linalg.norm(to - t[:, None] * edge, axis=1).min())
 
 
-def rubbing(contact: Contact) -> float:
-    """Size of friction over normal force: that of (f_x, f_y, m / l), as the law of contact has it."""
+def friction_ratio(contact: Contact) -> float:
+    """Norm of friction over normal force: that of (f_x, f_y, m / l), as in the contact law."""
     f_x, f_y, f_z = contact.wrench[:3]
-    moment, length = contact.moment @ contact.normal, mean_length(corners(contact), centre(contact), 1.0)
-    if length > NO_LENGTH:
+    moment, length = contact.moment @ contact.normal, torsion_length_by_angles(corners(contact), center_of_pressure(contact), 1.0)
+    if length > MIN_TORSION_LENGTH:
         return float(np.linalg.norm([f_x, f_y, moment / length]) / f_z)
     return float(np.hypot(f_x, f_y) / f_z) if abs(moment) < 1e-9 * f_z else np.inf

@@ -1,27 +1,27 @@
-"""Connecting while things touch: what holds and what touches take the impulse together."""
+"""Connection impulses with contacts, which share the impulse."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.contact.test_motion import G, body
+from tests.contact.bodies import G, body
 
 import brachiate as br
 from brachiate import Box, Sphere, figures
 from brachiate.errors import OverconstrainedError
-from brachiate.figures import things
+from brachiate.figures import objects
 
 SLAB, BALL = 2.0, 1.0  # [kg]
 FRICTION = 0.5
 
 
 def slab_and_ball(v: tuple[float, float, float], *, height: float = 0.0) -> br.World:
-    """A ball that moves, in the middle of a slab so that nothing tips, which lies on the ground or that high above it."""
+    """A moving ball in the middle of a slab, which lies on the ground or at a height above it."""
     world = br.World(G)
-    world.add(things.ground(), "floor")
+    world.add(objects.ground(), "floor")
     world.add(body(Box(size=(1.0, 1.0, 0.1)), SLAB), "slab").place((0, 0, 0.05 + height))
     world.add(body(Sphere(radius=0.03), BALL), "ball").place((0, 0, 0.05 + height))
-    world.touch(friction=FRICTION)
+    world.enable_contact(friction=FRICTION)
     world.v = {"ball/root": (*v, 0, 0, 0)}
     return world
 
@@ -33,7 +33,7 @@ def slab_and_ball(v: tuple[float, float, float], *, height: float = 0.0) -> br.W
     ((2.0, 0, -1.0), ((2.0 - FRICTION * 1.0) * BALL / (BALL + SLAB), 0, 0), None),  # friction takes what the push lets it
     ((1.0, 0, -3.0), (0, 0, 0), BALL * 10**0.5),  # and no more than there is
 ])  # fmt: skip
-def test_the_ground_answers_what_a_connection_takes(v, after, impulse):
+def test_ground_responds_to_connection_impulse(v, after, impulse):
     world = slab_and_ball(v)
     report = world.connect("ball/body", "slab/body").report
     for thing in ("ball", "slab"):
@@ -45,7 +45,7 @@ def test_the_ground_answers_what_a_connection_takes(v, after, impulse):
     assert report.energy_lost == pytest.approx(lost, abs=1e-5)
 
 
-def test_what_does_not_touch_yet_answers_nothing():
+def test_open_contact_does_not_respond():
     world = slab_and_ball((0, 0, -3.0), height=1e-3)
     report = world.connect("ball/body", "slab/body").report
     np.testing.assert_allclose(world.velocity("slab/body")[:3], (0, 0, -BALL * 3.0 / (BALL + SLAB)), atol=1e-12)
@@ -53,12 +53,12 @@ def test_what_does_not_touch_yet_answers_nothing():
     assert report.energy_lost == pytest.approx(report.energy_of_change, rel=1e-12)
 
 
-def test_who_stands_and_catches_does_not_sink_into_the_ground():
+def test_standing_figure_that_catches_does_not_sink():
     world = br.World(G)
-    world.add(things.ground(), "floor")
-    world.add(figures.human28().sprung(200.0, "stand", damping=5.0), "man")
+    world.add(objects.ground(), "floor")
+    world.add(figures.human28().with_springs(200.0, "stand", damping=5.0), "man")
     world.add(body(Sphere(radius=0.1), 5.0), "ball").place((2.0, 0, 0.5))
-    world.touch(friction=0.8)
+    world.enable_contact(friction=0.8)
     br.Simulation(world, dt=0.002).run(0.1, progress=False)  # until it stands
     world.figure("ball").place(world.position("man/left_hand"))
     v = world.v.copy()
@@ -75,14 +75,14 @@ def test_who_stands_and_catches_does_not_sink_into_the_ground():
     assert 0 < report.energy_lost < 0.5 * 5.0 * 6.0**2 + 1e-9
 
 
-def test_a_connection_that_is_refused_leaves_velocities_and_touches_as_they_were():
+def test_refused_connection_changes_neither_velocities_nor_pairs():
     world = slab_and_ball((0, 0, -3.0))
     world.connect("ball/body", "slab/body", name="first")
-    v, on = world.v.copy(), world.surfaces.touches.geometry.pair_on.copy()
+    v, on = world.v.copy(), world.contact_settings.contact_state.geometry.pair_enabled.copy()
     with pytest.raises(OverconstrainedError, match="redundant"):
         world.connect("ball/body", "slab/body", name="second")
     assert np.array_equal(world.v, v)
-    assert np.array_equal(world.surfaces.touches.geometry.pair_on, on)
+    assert np.array_equal(world.contact_settings.contact_state.geometry.pair_enabled, on)
     world.cut("first", impulse=(0, 0, 2.0))  # on the ball; the ground bears the other one
     np.testing.assert_allclose(world.velocity("ball/body")[:3], (0, 0, 2.0 / BALL), atol=1e-6)
     np.testing.assert_allclose(world.velocity("slab/body"), 0.0, atol=1e-6)

@@ -1,15 +1,38 @@
-"""The coupled problem of several pairs."""
+"""The coupled problem of several contacts."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.contact.cases import Body, Case, Solver, Touch, box, energy_gain, penetration, random_area, random_pairs, rectangle, together
+from tests.contact.cases import (
+    Body,
+    Case,
+    ContactPair,
+    Solver,
+    box,
+    contact_case,
+    energy_gain,
+    penetration,
+    random_contacts,
+    random_patch,
+    rectangle,
+)
 from tests.contact.checks import frictionless, worst
-from tests.contact.falls import Fall, Warm
+from tests.contact.falls import Fall, WarmStartedSolver
 
-from brachiate.compiled import MODE, call_at, entry
-from brachiate.contact.arrays import AS_FROZEN, CONVEX, DISSIPATE, FOLLOW, FOLLOWED, STATES, SWEEPS, UNSOLVED, WARM, open_problem
+from brachiate.compiled import MODE, call_address, entry
+from brachiate.contact.arrays import (
+    CONTINUATION,
+    CONVEX_RELAXATION,
+    GAUSS_SEIDEL_SWEEPS,
+    METHOD_CONTINUATION,
+    METHOD_CONVEX,
+    METHOD_FROZEN_CENTERS,
+    METHOD_NEWTON,
+    METHOD_WARM_START,
+    UNSOLVED,
+    open_problem,
+)
 from brachiate.contact.solver.contact_law import residual, state_name
 from brachiate.contact.solver.solve import solve_problem
 from brachiate.validation import Array
@@ -21,31 +44,31 @@ DOWN = np.array([0.0, 0.0, -G * DT, 0.0, 0.0, 0.0])
 
 @entry
 def dissipate(key):
-    """Only the last resort."""
-    (P,) = open_problem(key)
-    call_at(P.far[DISSIPATE], key, key, 0.0, 0)
-    return P.residual[0]
+    """Convex relaxation only."""
+    (problem,) = open_problem(key)
+    call_address(problem.functions[CONVEX_RELAXATION], key, key, 0.0, 0)
+    return problem.residual[0]
 
 
 @entry
 def follow_path(key, share, most):
-    """Only along the path from pairs alone."""
-    (P,) = open_problem(key)
-    call_at(P.far[FOLLOW], key, key, share, most)
-    return P.residual[0]
+    """Continuation only."""
+    (problem,) = open_problem(key)
+    call_address(problem.functions[CONTINUATION], key, key, share, most)
+    return problem.residual[0]
 
 
 def stack(
     masses: list[float], half: tuple[float, float, float] = (0.2, 0.2, 0.1), velocity: Array = DOWN
-) -> tuple[list[Body], list[Touch]]:
+) -> tuple[list[Body], list[ContactPair]]:
     """Boxes on each other, the lowest on the ground."""
     bodies = [box(half, m, position=np.array([0.0, 0.0, (2 * k + 1) * half[2]]), velocity=velocity) for k, m in enumerate(masses)]
     face = rectangle(half[0], half[1])
-    return bodies, [Touch(k - 1, k, np.array([0.0, 0.0, 2 * k * half[2]]), np.eye(3), face) for k in range(len(masses))]
+    return bodies, [ContactPair(k - 1, k, np.array([0.0, 0.0, 2 * k * half[2]]), np.eye(3), face) for k in range(len(masses))]
 
 
 def pile(rng: np.random.Generator, count: int) -> Case:
-    """Free bodies that touch the ground and each other anywhere, moving anyhow."""
+    """Free bodies in random contact with the ground and each other, with random velocities."""
     bodies = [
         Body(
             rng.uniform(0.5, 5.0),
@@ -55,36 +78,38 @@ def pile(rng: np.random.Generator, count: int) -> Case:
         )
         for _ in range(count)
     ]
-    touches = []
+    contacts = []
     for k in range(count):
         below = int(rng.integers(-1, k)) if k else -1
         turn = np.linalg.qr(rng.normal(size=(3, 3)))[0] if below >= 0 else np.eye(3)
         turn = turn * np.sign(np.linalg.det(turn))
-        touches.append(Touch(below, k, bodies[k].position + rng.uniform(-0.1, 0.1, 3), turn, random_area(rng, int(rng.integers(1, 7)))))
-    return together(bodies, touches, rng.uniform(0.0, 1.0, count))
+        contacts.append(
+            ContactPair(below, k, bodies[k].position + rng.uniform(-0.1, 0.1, 3), turn, random_patch(rng, int(rng.integers(1, 7))))
+        )
+    return contact_case(bodies, contacts, rng.uniform(0.0, 1.0, count))
 
 
 def good(s: Solver, c: Case, w: Array, u: Array, off: float) -> None:
-    """The law holds, by its own words; no corner moves in and energy does not grow."""
+    """The contact law holds, no corner approaches, and energy does not grow."""
     assert off <= 1e-6
     assert penetration(c, u) <= 1e-6
     assert energy_gain(c, w) <= 1e-9 * abs(w @ c.u0) + 1e-12
-    if not s.P.path[[AS_FROZEN, CONVEX]].any():
+    if not s.problem.counters[[METHOD_FROZEN_CENTERS, METHOD_CONVEX]].any():
         error, what = worst(c, w, u)
         assert error < 1e-5, what
-    s.P.path[:] = 0
+    s.problem.counters[:] = 0
 
 
 @pytest.mark.parametrize("pairs", [2, 3, 5])
-def test_random_pairs(pairs: int) -> None:
+def test_random_contacts(pairs: int) -> None:
     rng, s = np.random.default_rng(pairs), Solver(pairs)
     for _ in range(FEW):
-        c = random_pairs(rng, pairs)
+        c = random_contacts(rng, pairs)
         good(s, c, *s.solve(c))
 
 
 @pytest.mark.parametrize("count", [2, 3, 6])
-def test_bodies_that_touch_each_other(count: int) -> None:
+def test_random_piles(count: int) -> None:
     rng, s = np.random.default_rng(count), Solver(count)
     for _ in range(FEW):
         c = pile(rng, count)
@@ -93,18 +118,18 @@ def test_bodies_that_touch_each_other(count: int) -> None:
 
 @pytest.mark.parametrize("count", [2, 4])
 @pytest.mark.parametrize("share", [0.1, 0.3, 1.0])
-def test_a_path_leads_from_pairs_alone_to_all_of_them(count: int, share: float) -> None:
+def test_continuation_solves_the_coupled_problem(count: int, share: float) -> None:
     rng, s = np.random.default_rng(count), Solver(count)
     for _ in range(FEW // 3):
         c = pile(rng, count)
         s.solve(c)
-        s.P.w[:] = 0.0
+        s.problem.w[:] = 0.0
         off, n = follow_path(s.handle.key, share, 300), len(c.u0)
-        good(s, c, s.P.w[:n].copy(), s.P.u[:n].copy(), off)
+        good(s, c, s.problem.w[:n].copy(), s.problem.u[:n].copy(), off)
 
 
-def test_a_path_begins_with_pairs_alone() -> None:
-    """Before the first step every pair has the forces that it would have without all others."""
+def test_continuation_starts_with_decoupled_contacts() -> None:
+    """Before the first step every contact has the forces that it would have alone."""
     rng, s, one = np.random.default_rng(1), Solver(3), Solver(1)
     for _ in range(FEW // 3):
         c = pile(rng, 3)
@@ -115,33 +140,33 @@ def test_a_path_begins_with_pairs_alone() -> None:
         s.solve(c)
         follow_path(s.handle.key, 1.0, 0)
         for p, r in enumerate(c.rows):
-            alone = Case([c.areas[p]], G[r, r], c.u0[r], c.friction[[p]], c.grip[[p]], c.spin[[p]])
-            assert s.P.w[r] == pytest.approx(one.solve(alone)[0], rel=1e-5, abs=1e-5)
+            alone = Case([c.patches[p]], G[r, r], c.u0[r], c.friction[[p]], c.static_friction[[p]], c.torsion_scale[[p]])
+            assert s.problem.w[r] == pytest.approx(one.solve(alone)[0], rel=1e-5, abs=1e-5)
 
 
 @pytest.mark.parametrize(("pairs", "seed"), [(2, 7174), (2, 15615), (3, 19660), (4, 774), (6, 149)])
-def test_paths_that_turn_back_are_followed(pairs: int, seed: int) -> None:
-    """Much friction, and problems that neither sweeps nor splitting nor ever harder ones solve: they ended 0.1 to 220 m/s off."""
+def test_continuation_follows_paths_that_turn_back(pairs: int, seed: int) -> None:
+    """High friction, and problems that neither Gauss-Seidel nor splitting nor monotone continuation solve: residuals of 0.1 to 220 m/s."""
     rng, s = np.random.default_rng(seed), Solver(pairs)
-    c, friction = random_pairs(rng, pairs), rng.uniform(0.8, 1.6, pairs)
-    c = c._replace(friction=friction, grip=friction)
+    c, friction = random_contacts(rng, pairs), rng.uniform(0.8, 1.6, pairs)
+    c = c._replace(friction=friction, static_friction=friction)
     found = s.solve(c)
-    assert not s.P.path[[AS_FROZEN, CONVEX, UNSOLVED]].any()
+    assert not s.problem.counters[[METHOD_FROZEN_CENTERS, METHOD_CONVEX, UNSOLVED]].any()
     good(s, c, *found)
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_without_friction_it_is_a_quadratic_program(count: int) -> None:
+def test_frictionless_problem_is_a_quadratic_program(count: int) -> None:
     rng, s = np.random.default_rng(count), Solver(count)
     for _ in range(FEW):
-        c = pile(rng, count)._replace(friction=np.zeros(count), grip=np.zeros(count))
+        c = pile(rng, count)._replace(friction=np.zeros(count), static_friction=np.zeros(count))
         _, u, off = s.solve(c)
         assert off <= 1e-6
-        assert np.allclose(u, frictionless(c), rtol=0, atol=5e-4)  # corners may be a centimetre apart
+        assert np.allclose(u, frictionless(c), rtol=0, atol=5e-4)  # corners may be a centimeter apart
 
 
 @pytest.mark.parametrize("factor", [1e-3, 7.0])
-def test_scales(factor: float) -> None:
+def test_scaling_of_mass_and_velocity(factor: float) -> None:
     """Heavier bodies need larger forces, faster ones larger forces and velocities; nothing else changes."""
     rng, s = np.random.default_rng(3), Solver(3)
     for _ in range(FEW // 3):
@@ -155,11 +180,11 @@ def test_scales(factor: float) -> None:
         assert np.allclose(more, 10.0 * u, rtol=0, atol=1e-3)
 
 
-def test_the_order_of_pairs_does_not_matter() -> None:
-    bodies, touches = stack([1.0, 2.0, 0.5, 3.0], velocity=np.array([0.4, 0.1, -0.2, 0.0, 0.0, 0.3]))
+def test_result_is_independent_of_contact_order() -> None:
+    bodies, contacts = stack([1.0, 2.0, 0.5, 3.0], velocity=np.array([0.4, 0.1, -0.2, 0.0, 0.0, 0.3]))
     s, found = Solver(4), []
     for order in ([0, 1, 2, 3], [3, 1, 0, 2], [2, 3, 1, 0]):
-        c = together(bodies, [touches[k] for k in order], 0.4)
+        c = contact_case(bodies, [contacts[k] for k in order], 0.4)
         _, u, off = s.solve(c)
         assert off <= 1e-6
         found.append(np.concatenate([u[c.rows[order.index(k)]] for k in range(4)]))
@@ -168,41 +193,41 @@ def test_the_order_of_pairs_does_not_matter() -> None:
 
 
 def test_forces_in_a_stack_of_two() -> None:
-    bodies, touches = stack([1.0, 3.0])
+    bodies, contacts = stack([1.0, 3.0])
     s = Solver(2)
-    w, u, _ = s.solve(together(bodies, touches, 0.5))
+    w, u, _ = s.solve(contact_case(bodies, contacts, 0.5))
     assert w[[2, 8]] / DT == pytest.approx([4.0 * G, 3.0 * G], rel=1e-5)
-    bodies, touches = stack([1.0, 3.0], velocity=1e6 * DOWN)  # so that the tolerance of speeds is nothing
-    w, u, _ = s.solve(together(bodies, touches, 0.5))
+    bodies, contacts = stack([1.0, 3.0], velocity=1e6 * DOWN)  # so that the tolerance of speeds is nothing
+    w, u, _ = s.solve(contact_case(bodies, contacts, 0.5))
     assert w[[2, 8]] / DT / 1e6 == pytest.approx([4.0 * G, 3.0 * G], rel=1e-9)
     assert abs(u).max() < 1e-5
 
 
-def test_a_stack_of_twelve_with_the_heaviest_on_top() -> None:
+def test_stack_of_twelve_with_the_heaviest_on_top() -> None:
     masses = [1.0] * 11 + [100.0]
     s = Solver(12)
-    c = together(*stack(masses), 0.5)
+    c = contact_case(*stack(masses), 0.5)
     w, u, off = s.solve(c)
     good(s, c, w, u, off)
     carried = np.cumsum(masses[::-1])[::-1]
     assert w[2::6] / DT == pytest.approx(carried * G, rel=1e-3)
-    assert all(state_name(a, b) == "C0" for a, b in zip(s.P.area, s.P.slip, strict=True))
+    assert all(state_name(a, b) == "C0" for a, b in zip(s.problem.normal_mode, s.problem.tangential_mode, strict=True))
 
 
-def test_a_sliding_stack_is_carried_along() -> None:
+def test_upper_block_is_dragged_along() -> None:
     """The lower of two blocks is hit: the upper one slips on it, both are braked."""
-    bodies, touches = stack([2.0, 1.0], half=(0.5, 0.5, 0.01))
-    c = together([bodies[0]._replace(velocity=DOWN + np.eye(6)[0]), bodies[1]], touches, 0.3)
+    bodies, contacts = stack([2.0, 1.0], half=(0.5, 0.5, 0.01))
+    c = contact_case([bodies[0]._replace(velocity=DOWN + np.eye(6)[0]), bodies[1]], contacts, 0.3)
     _, u, _ = Solver(2).solve(c)
     assert u[6] + u[0] == pytest.approx(0.3 * G * DT, abs=2e-6)  # the upper one, by friction alone
     assert u[0] == pytest.approx(1.0 - 0.3 * G * DT * (3.0 + 1.0) / 2.0, abs=2e-6)
 
 
-def test_a_box_on_four_points_does_not_know_its_forces_but_rests() -> None:
+def test_box_on_four_points_shares_its_weight() -> None:
     corners = [[x, y, -0.1] for x in (-0.2, 0.2) for y in (-0.1, 0.1)]
-    touches = [Touch(-1, 0, np.array(p), np.eye(3), np.zeros((1, 2))) for p in corners]
+    contacts = [ContactPair(-1, 0, np.array(p), np.eye(3), np.zeros((1, 2))) for p in corners]
     s = Solver(4)
-    c = together([box([0.2, 0.1, 0.1], 2.0, velocity=DOWN)], touches, 0.5)
+    c = contact_case([box([0.2, 0.1, 0.1], 2.0, velocity=DOWN)], contacts, 0.5)
     w, u, off = s.solve(c)
     good(s, c, w, u, off)
     assert w[2::3].sum() == pytest.approx(2.0 * G * DT, rel=1e-5)
@@ -211,136 +236,138 @@ def test_a_box_on_four_points_does_not_know_its_forces_but_rests() -> None:
 
 def test_two_feet_of_one_body() -> None:
     foot = rectangle(0.12, 0.05)
-    touches = [Touch(-1, 0, np.array([0.0, y, -1.0]), np.eye(3), foot) for y in (-0.15, 0.15)]
+    contacts = [ContactPair(-1, 0, np.array([0.0, y, -1.0]), np.eye(3), foot) for y in (-0.15, 0.15)]
     s = Solver(2)
     for velocity, states in ((DOWN, {"C0"}), (DOWN + 0.5 * np.eye(6)[0], {"C4", "C5", "C6", "C7"})):
-        c = together([box([0.1, 0.2, 0.9], 70.0, velocity=velocity)], touches, 0.8)
+        c = contact_case([box([0.1, 0.2, 0.9], 70.0, velocity=velocity)], contacts, 0.8)
         w, u, off = s.solve(c)
         good(s, c, w, u, off)
-        assert {state_name(a, b) for a, b in zip(s.P.area, s.P.slip, strict=True)} <= states
+        assert {state_name(a, b) for a, b in zip(s.problem.normal_mode, s.problem.tangential_mode, strict=True)} <= states
 
 
 @pytest.mark.parametrize("ways", [[2], [0, 2], [0, 2, 4]])
-def test_bodies_that_cannot_move_every_way(ways: list[int]) -> None:
-    """On rails, or in a plane: rows that never move bear nothing, and what can move obeys the law."""
+def test_bodies_with_reduced_mobility(ways: list[int]) -> None:
+    """On rails, or in a plane: immobile rows have no force, and mobile ones satisfy the law."""
     rng, s = np.random.default_rng(11), Solver(2)
     for _ in range(FEW):
         body = box([0.1, 0.1, 0.1], 2.0, velocity=np.isin(range(6), ways) * (rng.normal(size=6) - [0, 0, 1, 0, 0, 0]))
         areas = rectangle(0.05, 0.1), np.array([[-0.02, 0.0], [0.02, 0.0]])
-        touches = [Touch(-1, 0, np.array([x, 0.0, -0.1]), np.eye(3), a) for x, a in zip((-0.05, 0.08), areas, strict=True)]
-        c = together([body], touches, 0.5, free=ways)
+        contacts = [ContactPair(-1, 0, np.array([x, 0.0, -0.1]), np.eye(3), a) for x, a in zip((-0.05, 0.08), areas, strict=True)]
+        c = contact_case([body], contacts, 0.5, free=ways)
         w, u, off = s.solve(c)
         assert np.isfinite(w).all()
         good(s, c, w, u, off)
 
 
-def test_numbers_that_are_none_are_seen() -> None:
+def test_not_finite_values_are_detected() -> None:
     s = Solver(2)
-    c = together(*stack([1.0, 3.0]), 0.5)
+    c = contact_case(*stack([1.0, 3.0]), 0.5)
     s.load(c)
-    s.P.area[:2], s.P.w[:12] = 1, 0.0
-    s.P.w[2] = np.nan
-    assert residual(s.P) == np.inf
+    s.problem.normal_mode[:2], s.problem.w[:12] = 1, 0.0
+    s.problem.w[2] = np.nan
+    assert residual(s.problem) == np.inf
     _, _, off = s.solve(c, fresh=False)  # forces to start from are not taken if they are none
     assert off <= 1e-6
     assert s.solve(c._replace(u0=np.nan * c.u0))[2] == np.inf
 
 
-def test_what_is_unchanged_is_found_at_once() -> None:
-    bodies, touches = stack([1.0, 3.0, 2.0])
+def test_warm_start_solves_unchanged_problem() -> None:
+    bodies, contacts = stack([1.0, 3.0, 2.0])
     s = Solver(3)
-    c = together(bodies, touches, 0.5)
+    c = contact_case(bodies, contacts, 0.5)
     w, _, _ = s.solve(c)
-    assert s.P.path[STATES] == 1
+    assert s.problem.counters[METHOD_NEWTON] == 1
     again, _, _ = s.solve(c, fresh=False)
-    assert s.P.path[WARM] == 1
+    assert s.problem.counters[METHOD_WARM_START] == 1
     assert np.array_equal(again, w)
     nearly, _, off = s.solve(c._replace(u0=1.01 * c.u0), fresh=False)
-    assert s.P.path[WARM] == 2
-    assert s.P.path[SWEEPS] == 0
+    assert s.problem.counters[METHOD_WARM_START] == 2
+    assert s.problem.counters[GAUSS_SEIDEL_SWEEPS] == 0
     assert nearly == pytest.approx(1.01 * w, rel=1e-3, abs=1e-6)
     assert off <= 1e-6
 
 
 @pytest.mark.parametrize(("pairs", "seed"), [(2, 7174), (4, 774), (6, 149)])
-def test_what_is_wedged_is_followed_once_and_not_in_every_step(pairs: int, seed: int) -> None:
-    """Loose steps lead away from such solutions: a figure that creeps down a slope took a thousand times as long in every step."""
+def test_wedged_contacts_are_warm_started_after_one_continuation(pairs: int, seed: int) -> None:
+    """Loose Newton steps diverge from such solutions: a figure creeping down a slope took a thousand times as long in every step."""
     rng, s = np.random.default_rng(seed), Solver(pairs)
-    c, friction = random_pairs(rng, pairs), rng.uniform(0.8, 1.6, pairs)
-    c = c._replace(friction=friction, grip=friction)
+    c, friction = random_contacts(rng, pairs), rng.uniform(0.8, 1.6, pairs)
+    c = c._replace(friction=friction, static_friction=friction)
     w, _, _ = s.solve(c)
-    assert s.P.path[FOLLOWED] == 1
+    assert s.problem.counters[METHOD_CONTINUATION] == 1
     nearly, _, off = s.solve(c._replace(u0=1.0001 * c.u0), fresh=False)
-    assert s.P.path[WARM] == 1
+    assert s.problem.counters[METHOD_WARM_START] == 1
     assert nearly == pytest.approx(1.0001 * w, rel=1e-6)
     assert off <= 1e-6
 
 
-def test_a_new_pair_joins_others() -> None:
-    bodies, touches = stack([1.0, 3.0])
+def test_new_contact_beside_warm_started_ones() -> None:
+    bodies, contacts = stack([1.0, 3.0])
     s = Solver(2)
-    s.solve(together(bodies[:1], touches[:1], 0.5))
-    kept = s.P.w[:6].copy(), s.P.area[0]
-    c = together(bodies, touches, 0.5)
+    s.solve(contact_case(bodies[:1], contacts[:1], 0.5))
+    previous = s.problem.w[:6].copy(), s.problem.normal_mode[0]
+    c = contact_case(bodies, contacts, 0.5)
     s.load(c)
-    s.P.w[:6], s.P.area[0] = kept
+    s.problem.w[:6], s.problem.normal_mode[0] = previous
     w, u, off = s.solve(c, fresh=False)
     good(s, c, w, u, off)
     assert w[2] == pytest.approx(4.0 * G * DT, rel=1e-4)
 
 
-def test_grip_never_spoils_a_solution() -> None:
+def test_static_friction_keeps_solutions_valid() -> None:
     rng, s = np.random.default_rng(9), Solver(4)
     for _ in range(FEW):
         c = pile(rng, 4)
-        c = c._replace(grip=1.3 * c.friction)
+        c = c._replace(static_friction=1.3 * c.friction)
         s.solve(c)
-        s.P.slip[:4] = rng.integers(0, 2, 4)
-        s.P.area[:4] = np.maximum(s.P.area[:4], 0)
+        s.problem.tangential_mode[:4] = rng.integers(0, 2, 4)
+        s.problem.normal_mode[:4] = np.maximum(s.problem.normal_mode[:4], 0)
         _, u, off = s.solve(c, fresh=False)
         assert off <= 1e-6
         assert penetration(c, u) <= 1e-6
 
 
-def test_the_last_resort_always_ends_well() -> None:
+def test_convex_relaxation_always_converges() -> None:
     rng, s = np.random.default_rng(10), Solver(6)
     for n in range(FEW):
-        c = pile(rng, 4) if n % 2 else random_pairs(rng, 3)
+        c = pile(rng, 4) if n % 2 else random_contacts(rng, 3)
         s.load(c)
         off = dissipate(s.handle.key)
-        w, u = s.P.w[: len(c.u0)], s.P.u[: len(c.u0)]
+        w, u = s.problem.w[: len(c.u0)], s.problem.u[: len(c.u0)]
         assert off <= 1e-5
         assert penetration(c, u) <= 1e-4
         assert energy_gain(c, w) <= 0.0
         assert np.allclose(u, c.u0 + c.G @ w, rtol=0, atol=1e-9)
 
 
-def test_nothing_to_solve() -> None:
+def test_separating_contact_has_no_force() -> None:
     s = Solver(2)
-    c = together([box([0.1, 0.1, 0.1], velocity=-DOWN)], [Touch(-1, 0, np.array([0.0, 0.0, -0.1]), np.eye(3), rectangle(0.1, 0.1))], 0.5)
+    c = contact_case(
+        [box([0.1, 0.1, 0.1], velocity=-DOWN)], [ContactPair(-1, 0, np.array([0.0, 0.0, -0.1]), np.eye(3), rectangle(0.1, 0.1))], 0.5
+    )
     w, u, off = s.solve(c)
     assert not w.any()
     assert off == 0.0
     assert np.array_equal(u, c.u0)
-    assert state_name(s.P.area[0], s.P.slip[0]) == "C7"
+    assert state_name(s.problem.normal_mode[0], s.problem.tangential_mode[0]) == "C7"
 
 
 @pytest.mark.skipif(MODE == "off", reason="a thousand steps")
 @pytest.mark.parametrize("seed", [5, 17] if MODE == "fast" else [5])
-def test_a_human_falls(seed: int) -> None:
-    """Every step of a fall is solved, most of them from the step before, and impulses never add energy."""
-    fall, solver = Fall(seed), Warm()
-    P, most = solver.solver.P, 0
+def test_falling_human(seed: int) -> None:
+    """Every step of a fall is solved, most of them from the warm start, and impulses never add energy."""
+    fall, solver = Fall(seed), WarmStartedSolver()
+    problem, most = solver.solver.problem, 0
     for _ in range(450 if MODE == "fast" else 150):
         names, c, v, answer = fall.problem()
         if c is not None:
             solver.load(names, c)
             assert solve_problem(solver.solver.handle.key) <= 1e-6
-            w = P.w[: len(c.u0)]
-            assert penetration(c, P.u[: len(c.u0)]) <= 1e-6
+            w = problem.w[: len(c.u0)]
+            assert penetration(c, problem.u[: len(c.u0)]) <= 1e-6
             v = v + answer @ w
             most = max(most, len(names))
         fall.advance(v)
     assert most >= 8 or MODE == "check"
-    assert P.path[UNSOLVED] + P.path[CONVEX] == 0
-    assert P.path[WARM] > 0.6 * P.path[:UNSOLVED].sum()
+    assert problem.counters[UNSOLVED] + problem.counters[METHOD_CONVEX] == 0
+    assert problem.counters[METHOD_WARM_START] > 0.6 * problem.counters[:UNSOLVED].sum()

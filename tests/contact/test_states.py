@@ -1,4 +1,4 @@
-"""The tables of contact states against the paper's, typed in a second time from its pages, and what makes trial and error end."""
+"""Tables of contact states against those of the paper, typed in a second time, and termination of trial and error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from brachiate.contact.published import states
-from brachiate.contact.published.states import ALLOWED, C0, C7, FACE, HOLDS, LINE, NEXT, POINT, TABLE_I, describe
+from brachiate.contact.published.states import ALLOWED, C0, C7, CONSTRAINED, FACE, LINE, NEXT, POINT, TABLE_I, describe_state
 
 # [DF] Table I: v_x v_y v_z ω_x ω_y ω_z | face line point.
 PRINTED_I = [
@@ -38,28 +38,28 @@ PRINTED_II = {
 
 
 @pytest.mark.parametrize("state", range(8))
-def test_table_one_is_the_papers(state: int) -> None:
-    assert [*HOLDS[state], *ALLOWED[0, :, state]] == PRINTED_I[state]
+def test_table_one_is_as_printed(state: int) -> None:
+    assert [*CONSTRAINED[state], *ALLOWED[0, :, state]] == PRINTED_I[state]
 
 
 @pytest.mark.parametrize("kind", [FACE, LINE, POINT])
-def test_table_two_is_the_papers(kind: int) -> None:
+def test_table_two_is_as_printed(kind: int) -> None:
     for state in np.flatnonzero(ALLOWED[0, kind]):
         for check in range(1, 5):
             allowed = [s for s in NEXT[0, state, check] if s >= 0 and ALLOWED[0, kind, s]]
             assert allowed == (PRINTED_II[kind].get(state) or ([], [], [], []))[check - 1], (state, check)
 
 
-def test_what_is_checked_is_held() -> None:
-    """A dash stands where what is checked is not free: no centre of pressure without ω_y, no friction without v_x, no twist without ω_z."""
+def test_checks_match_constrained_directions() -> None:
+    """Only constrained directions are checked: no center of pressure without ω_y, no friction without v_x, no torsion without ω_z."""
     for state in range(C7):
         checked = [NEXT[0, state, check, 0] >= 0 for check in range(1, 5)]
-        assert checked == [bool(HOLDS[state, direction]) for direction in (2, 4, 0, 5)], describe(state)
+        assert checked == [bool(CONSTRAINED[state, direction]) for direction in (2, 4, 0, 5)], describe_state(state)
 
 
 @pytest.mark.parametrize("edges", [0, 1])
-def test_every_failure_leads_to_letting_go_at_last(edges: int) -> None:
-    """So trial and error ends: C7 is the last resort of every check, fails none, and no state leads to itself."""
+def test_every_failure_finally_leads_to_separation(edges: int) -> None:
+    """So trial and error terminates: C7 is the last option of every check, fails none, and no state leads to itself."""
     assert (NEXT[edges, C7] < 0).all()
     for state in range(C7):
         for row in NEXT[edges, state]:
@@ -68,7 +68,7 @@ def test_every_failure_leads_to_letting_go_at_last(edges: int) -> None:
             assert len(listed) == 0 or listed[-1] == C7
 
 
-def test_by_edges_only_what_begins_to_slip_grows() -> None:
+def test_by_edges_only_contacts_that_start_to_slip_grow() -> None:
     """Face, line, point: by edges a state leads to one as large or smaller, but what stuck on a part slips with the whole at first."""
     size = {0: 3, 4: 3, 1: 2, 5: 2, 3: 1, 6: 1, 7: 0}
     for state, smaller in size.items():
@@ -83,7 +83,7 @@ def test_by_edges_a_kind_may_be_all_smaller_ones() -> None:
     assert [list(np.flatnonzero(row)) for row in ALLOWED[1]] == [[0, 1, 3, 4, 5, 6, 7], [1, 3, 5, 6, 7], [3, 6, 7]]
 
 
-def test_by_edges_is_the_papers_table_with_smaller_areas_for_spots() -> None:
+def test_by_edges_is_the_printed_table_with_smaller_contacts_for_spots() -> None:
     """2 is sticking one size smaller, 6 slipping one size smaller; a part that sticks goes on to slip like the paper's C2."""
     sticking, slipping = {0: 1, 4: 1, 1: 3, 5: 3}, {0: 5, 4: 5, 1: 6, 5: 6}
     for state in (0, 1, 4, 5):
@@ -95,10 +95,10 @@ def test_by_edges_is_the_papers_table_with_smaller_areas_for_spots() -> None:
         assert list(NEXT[1, 3, check]) == list(NEXT[0, 2, check])
 
 
-def test_states_have_words() -> None:
-    words = [describe(state) for state in range(8)]
+def test_state_descriptions() -> None:
+    words = [describe_state(state) for state in range(8)]
     assert len(set(words)) == 8
     assert words[C0] == "face, sticking"
-    assert words[C7] == "letting go"
+    assert words[C7] == "separated"
     for state, word in zip(TABLE_I, words):
-        assert ("sticking" in word) == (state.holds[0] == "o")
+        assert ("sticking" in word) == (state.constrained[0] == "o")

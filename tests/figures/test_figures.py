@@ -1,4 +1,4 @@
-"""Figures that are no humans, things, and what holds for all."""
+"""Figures other than humans, objects, and checks of all figures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from brachiate import Data, figures
 from brachiate.dynamics import forward_dynamics, mass_matrix, totals
 from brachiate.errors import ArgumentError, UnknownName
-from brachiate.figures import FIGURES, arm2, bar, box, chain, ground, human16, inchworm, monkey16, plate, slope, steps, swing, terrain
+from brachiate.figures import FIGURES, arm2, bar, box, chain, ground, human16, inchworm, monkey16, plate, slope, stairs, swing, terrain
 from brachiate.kinematics import link_poses
 from brachiate.model.joints import BALL
 from brachiate.model.model import Model
@@ -64,7 +64,7 @@ def test_nothing_starts_below_the_ground(name):
 
 
 @pytest.mark.parametrize("name", ["human16", "human28", "human40", "monkey16", "inchworm", "plate", "box"])
-def test_what_stands_touches_the_ground(name):
+def test_standing_figures_touch_the_ground(name):
     assert lowest(Data(made(name))) == pytest.approx(0.0, abs=1e-12)
 
 
@@ -142,7 +142,7 @@ def test_swing_hangs_closed():
     assert not model.effort.any()
 
 
-def test_things():
+def test_objects():
     assert box((1, 2, 3), 4.0).mass == pytest.approx(4.0)
     assert plate().links["plate"].position[2] == pytest.approx(0.02)
     assert isinstance(ground().links["ground"].shapes[0], Plane)
@@ -151,9 +151,9 @@ def test_things():
     corners = surface.surface()[0]
     assert corners[:, 0] == pytest.approx([0, 3**0.5, 3**0.5, 0], abs=1e-12)
     assert corners[:, 2] == pytest.approx([0, 1, 1, 0], abs=1e-12)
-    stairs = steps(3, rise=0.2, tread=0.3, width=1.0)
-    assert [shape.surface()[0][:, 2].max() for shape in stairs.links["steps"].shapes] == pytest.approx([0.2, 0.4, 0.6])
-    assert stairs.sites["top"].position == pytest.approx([0.75, 0, 0.6])
+    flight = stairs(3, rise=0.2, tread=0.3, width=1.0)
+    assert [shape.surface()[0][:, 2].max() for shape in flight.links["stairs"].shapes] == pytest.approx([0.2, 0.4, 0.6])
+    assert flight.sites["top"].position == pytest.approx([0.75, 0, 0.6])
     hill = terrain([[0, 1], [2, 3], [4, 5]], spacing=(0.5, 2.0)).links["terrain"].shapes[0]
     assert hill.surface()[0][:, 0] == pytest.approx([-0.25, 0.25] * 3)
     assert hill.surface()[0][:, 1] == pytest.approx([-2, -2, 0, 0, 2, 2])
@@ -169,11 +169,11 @@ def test_every_moving_figure_can_fall():
         assert np.delete(a, 2) == pytest.approx(np.zeros(len(a) - 1), abs=1e-5), name
 
 
-def test_figures_spring_back_to_a_posture():
-    # The springs' energy is none where they are slack, and ½ k φ² away from there.
+def test_springs_towards_a_pose():
+    # The energy of the springs is zero at their rest pose, and ½ k φ² away from it.
     model = human16()
     for pose in ("sit", {"left_knee": 0.5, "left_hip": model.poses["sit"][model.joints["left_hip"].q]}):
-        soft = model.sprung(10.0, pose, damping=2.0)
+        soft = model.with_springs(10.0, pose, damping=2.0)
         data = Data(soft, gravity=(0, 0, 0))
         data.assign(q=soft.poses["sit"] if isinstance(pose, str) else soft.configuration(pose))
         assert totals(data).potential == pytest.approx(0, abs=1e-12)
@@ -181,14 +181,14 @@ def test_figures_spring_back_to_a_posture():
         assert totals(data).potential == pytest.approx(0.5 * 10 * 0.3**2)
         joints = [link.joint for link in soft.links.values() if link.joint.nv]
         assert [set(joint.damping) for joint in joints] == [{0.0}] + [{2.0}] * (len(joints) - 1)  # but for the free root
-        assert not any(link.joint.damping.any() for link in soft.sprung(1.0, "sit", damping=0.0).links.values())
+        assert not any(link.joint.damping.any() for link in soft.with_springs(1.0, "sit", damping=0.0).links.values())
     with pytest.raises(UnknownName, match="'sitting' is not a pose of model 'human16'"):
-        model.sprung(10.0, "sitting")
+        model.with_springs(10.0, "sitting")
     with pytest.raises(ArgumentError, match="damping must be at least 0"):
-        model.sprung(10.0, "sit", damping=-1.0)
+        model.with_springs(10.0, "sit", damping=-1.0)
 
 
-def test_doors():
+def test_bad_arguments_raise():
     with pytest.raises(ArgumentError, match=r"n: expected a whole number of links from 1 to 100000, got 2.5"):
         chain(2.5)
     with pytest.raises(ArgumentError, match=r"joint of the chain: 'rope' is not one of: hinge, alternating, ball"):
@@ -204,9 +204,9 @@ def test_doors():
     with pytest.raises(ArgumentError, match=r"degrees of the slope must be at least 0 and at most 89.9, got 90"):
         slope(90)
     with pytest.raises(ArgumentError, match=r"count of the steps must be at least 1, got 0"):
-        steps(0)
+        stairs(0)
     with pytest.raises(ArgumentError, match=r"rise of the steps must be more than 0, got 0"):
-        steps(rise=0.0)
+        stairs(rise=0.0)
     with pytest.raises(ArgumentError, match=r"heights of a height field: expected at least 2 rows of .*, got shape \(3,\)"):
         terrain([1, 2, 3])
     with pytest.raises(ArgumentError, match=r"height of the monkey must be at least 0.1 and at most 3, got 60"):

@@ -93,12 +93,12 @@ def test_mass_and_height_are_exact_and_the_soles_are_on_the_ground(figure, heigh
 
 @pytest.mark.parametrize("figure", HUMANS)
 @pytest.mark.parametrize(("height", "mass", "sex"), BODIES)
-def test_the_centre_of_mass_is_where_people_have_it(figure, height, mass, sex):
+def test_height_of_the_center_of_mass(figure, height, mass, sex):
     data = posed(figure(height, mass, sex))
     x, y, z = mass_center(data)
     assert 0.53 < z / height < 0.58
     assert y == pytest.approx(0.0, abs=1e-12)
-    assert site(data, "left_heel")[0] < x < site(data, "left_toe")[0]  # else it could not stand
+    assert site(data, "left_heel")[0] < x < site(data, "left_toe")[0]  # above the feet
 
 
 # Three subjects in body position 1, taken to be standing with the arms at the sides: height [in], weight [lb], centre of mass
@@ -113,26 +113,26 @@ MEASURED = (
 
 
 @pytest.mark.parametrize(("inches", "pounds", "below", "moments"), MEASURED)
-def test_whole_body_is_near_men_who_were_measured(inches, pounds, below, moments):
+def test_whole_body_inertia_compared_with_measured_men(inches, pounds, below, moments):
     data = posed(human28(inches * 0.0254, pounds * 0.45359))
     ratio = np.diag(whole_inertia(data)) / (np.array(moments) * 0.11298)
     assert ratio[0] == pytest.approx(1.0, abs=0.10)
     assert ratio[1] == pytest.approx(1.0, abs=0.16)
-    # Known to be low: 71 to 86 % of the measured. The band is set around what the figure has, to notice a change, not to
-    # vouch for it. Segments stacked on one line, without depth, may be why.
+    # Known to be low: 71 to 86 % of the measured values. The band is around the present value, to detect changes, not to validate
+    # it. A possible reason: segments in one line, without depth.
     assert ratio[2] == pytest.approx(0.85, abs=0.16)
     assert mass_center(data)[2] == pytest.approx((inches - below) * 0.0254, rel=0.035)
 
 
-def test_whole_body_inertia_of_a_usual_man():
+def test_whole_body_inertia_of_an_average_man():
     about_x, about_y, about_z = np.diag(whole_inertia(posed(human28(1.75, 72.0))))
     assert 11 < about_y < about_x < 13
-    assert 0.9 < about_z < 1.5  # people have 1.0 to 1.5; see above
+    assert 0.9 < about_z < 1.5  # measured: 1.0 to 1.5; see above
 
 
 @pytest.mark.parametrize("sex", ["male", "female"])
-def test_the_three_figures_are_one_body(sex):
-    # Fails if cutting the trunk or the neck into pieces loses or gains any mass, moment or inertia.
+def test_the_three_figures_have_the_same_mass_properties(sex):
+    # Fails if dividing the trunk or the neck changes mass, first moment or inertia.
     first, *others = (posed(figure(1.7, 65.0, sex)) for figure in HUMANS)
     for other in others:
         assert mass_center(other) == pytest.approx(mass_center(first), abs=1e-12)
@@ -176,7 +176,7 @@ def test_named_poses(figure):
     hanging = posed(model, "hang")
     for side, s in (("left", 1), ("right", -1)):
         x, y, z = site(hanging, f"{side}_grip")
-        assert (x, z) == pytest.approx((0.0, 2.6))  # on the bar as it comes
+        assert (x, z) == pytest.approx((0.0, 2.6))  # on the default bar
         assert s * y > 0.1
     assert surface(hanging)[:, 2].min() > 0.2
     assert surface(posed(model, "sit"), "foot")[:, 2].min() == pytest.approx(0.0, abs=1e-9)
@@ -189,20 +189,20 @@ def test_feet_are_off_the_ground_when_hanging(height):
     assert surface(posed(human28(height, 60.0), "hang"))[:, 2].min() > 0
 
 
-def test_efforts_go_with_mass():
+def test_efforts_scale_with_mass():
     light, heavy = human28(mass=35.0), human28(mass=70.0)
     assert heavy.effort == pytest.approx(2 * light.effort)
     effort = dict(zip(heavy.coordinates, heavy.effort, strict=True))
     assert (effort["left_hip.x"], effort["right_knee"], effort["left_elbow"], effort["chest.y"]) == (220, 220, 60, 250)
-    assert not heavy.effort[:6].any()  # nobody pushes the root
+    assert not heavy.effort[:6].any()  # the root is not actuated
 
 
-def test_nothing_damps_by_default():
+def test_no_damping_by_default():
     for figure in HUMANS:
         assert not figure().tree.passive[0]
 
 
-def test_doors():
+def test_bad_arguments_raise():
     with pytest.raises(ArgumentError, match=r"height: 1750 m is outside 0.5 to 2.5 m"):
         human28(height=1750)
     with pytest.raises(ArgumentError, match=r"mass: -1 kg is outside"):

@@ -1,4 +1,4 @@
-"""Closed mechanisms: their loops are closed where they start, and they have the freedoms they should."""
+"""Closed mechanisms: closed loops in every pose, and mobility."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def misfit(loop: Loop, wanted):
         R, x = ends(data, q, alone)
         motions = columns(data, q, alone)
         step = np.linalg.lstsq(motions, apart(wanted, (R, x)), rcond=1e-9)[0]
-        q = manifold.integrated(data, q, step)
+        q = manifold.integrate(data, q, step)
         if np.abs(step).max(initial=0.0) < 1e-15:
             break
     R, x = ends(data, q, alone)
@@ -77,7 +77,7 @@ def columns(data: Data, q, loop: Loop):
     """Motion of the second frame in the first for each velocity, by differences: (6, nv)."""
     result = np.zeros((6, data.model.nv))
     for i, v in enumerate(np.eye(data.model.nv)):
-        one, other = (ends(data, manifold.integrated(data, q, v, s * TINY), loop) for s in (1, -1))
+        one, other = (ends(data, manifold.integrate(data, q, v, s * TINY), loop) for s in (1, -1))
         result[:, i] = apart(one, other) / (2 * TINY)
     return result
 
@@ -98,7 +98,7 @@ def rank(J) -> int:
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_counts_and_freedoms(name):
+def test_counts_and_mobility(name):
     model, links, nv, loops, freedoms = COUNTS[name]
     assert (len(model.links), model.nv, len(model.loops)) == (links, nv, loops)
     assert model.nv - rank(rows(model)) == freedoms
@@ -112,8 +112,8 @@ def test_every_pose_is_closed(name, pose):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_loop_that_is_open_is_seen(name):
-    # The tests above would pass on anything if misfit() were always small.
+def test_an_open_loop_is_detected(name):
+    # Guards against misfit() being always small.
     model = MODELS[name]
     q = model.poses["reference"].copy()
     q[0] += 0.01
@@ -122,7 +122,7 @@ def test_a_loop_that_is_open_is_seen(name):
 
 @pytest.mark.parametrize("name", PLANAR)
 def test_grueblers_count_in_the_plane(name):
-    # Three freedoms a body in the plane; two go at a hinge or slide, one at a hinge that slides. A spring holds nothing.
+    # Three degrees of freedom per body in the plane, less two per hinge or slide, and one per sliding hinge. Springs are no constraint.
     model, *_, freedoms = COUNTS[name]
     moving = len(model.joints)
     held = sum(3 - joint.nv for joint in [model.links[j.link].joint for j in model.joints.values()] + [loop.joint for loop in model.loops])
@@ -130,14 +130,14 @@ def test_grueblers_count_in_the_plane(name):
 
 
 def test_grueblers_count_in_space():
-    for model, count in ((stewart(), 6), (bricard(), 0)):  # Bricard's mechanism moves all the same
+    for model, count in ((stewart(), 6), (bricard(), 0)):  # though Bricard's mechanism is mobile
         assert model.nv - sum(6 - loop.joint.nv for loop in model.loops) == count
 
 
 @pytest.mark.parametrize(("n", "wanted"), [(2, -30.1798008602), (40, -30.0266374172)])
 def test_fourbar_is_the_published_one(n, wanted):
-    # All cranks alike and the couplers level: M and the weight along that motion must be those of the equation in the docstring,
-    # and from the start of the benchmark the equation must lead to the published angle.
+    # Equal crank angles and level couplers: inertia and weight along that motion must be those of the equation in the docstring,
+    # and its solution from the initial state of the benchmark must reach the published angle.
     model = fourbar(n)
     data = Data(model)
     along = np.r_[np.ones(n + 1), -np.ones(n)]
@@ -157,7 +157,7 @@ def test_fourbar_is_the_published_one(n, wanted):
     assert run.y[0, -1] == pytest.approx(wanted, abs=2e-9)
 
 
-def test_fourbar_gains_freedoms_in_line():
+def test_fourbar_mobility_in_line():
     model = fourbar(3)
     assert model.nv - rank(rows(model, model.neutral)) == 4
 
@@ -199,7 +199,7 @@ def test_bricard_is_a_ring_along_a_cube():
     assert model.mass == pytest.approx(5.0)
 
 
-def test_stewart_is_held_by_its_motors():
+def test_stewart_is_fully_actuated():
     model = stewart()
     motors = np.flatnonzero(model.effort)
     assert [model.coordinates[i] for i in motors] == [f"length{i}" for i in range(1, 7)]
@@ -211,7 +211,7 @@ def test_stewart_is_held_by_its_motors():
     assert legs == pytest.approx(np.full(6, legs[0]))
 
 
-def test_fivebar_is_held_by_its_motors():
+def test_fivebar_is_fully_actuated():
     model = fivebar(reach=0.3)
     motors = np.flatnonzero(model.effort)
     assert [model.coordinates[i] for i in motors] == ["left_crank", "right_crank"]
@@ -239,10 +239,10 @@ def test_scissor_lift_rises_level():
     assert [model.coordinates[i] for i in np.flatnonzero(model.effort)] == ["slider"]
 
 
-def test_doors():
-    with pytest.raises(ArgumentError, match=r"number of windows must be at least 1 and at most 10000, got 0"):
+def test_bad_arguments_raise():
+    with pytest.raises(ArgumentError, match=r"number of four-bars must be at least 1 and at most 10000, got 0"):
         fourbar(0)
-    with pytest.raises(ArgumentError, match=r"number of windows: expected a whole number, got 1.5"):
+    with pytest.raises(ArgumentError, match=r"number of four-bars: expected a whole number, got 1.5"):
         fourbar(1.5)
     with pytest.raises(ArgumentError, match=r"reach from 0.1 m to 0.5 m, and the tip is 0.60\d+ m away. Change reach="):
         fivebar(reach=0.6)

@@ -1,4 +1,4 @@
-"""Steps that the reference does not have: somebody stands, is pushed, and catches himself."""
+"""Push recovery: a standing figure is pushed and regains balance by capture steps that are not in the reference."""
 
 from __future__ import annotations
 
@@ -9,141 +9,157 @@ import pytest
 
 import brachiate as br
 from brachiate import procedural
-from brachiate.filter.footsteps.recovery_step import way_of
-from brachiate.filter.offline import filter_motion, world_of
+from brachiate.filter.footsteps.recovery_step import RecoveryStep, direction_name
+from brachiate.filter.offline import filter_motion, simulation_world
 from brachiate.filter.online.dynamics_filter import DynamicsFilter
-from brachiate.filter.reference.preprocess import clean
+from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
-from brachiate.filter.results.deviations import OWN
-from brachiate.filter.results.equations_of_motion import equations
-from brachiate.filter.results.result import Filtered
+from brachiate.filter.results.deviations import RECOVERY_STEP
+from brachiate.filter.results.equations_of_motion import equations_of_motion
+from brachiate.filter.results.result import FilterResult
 from brachiate.filter.settings import FilterSettings
-from brachiate.filter.tracking.fall_detection import RUNAWAY
-from brachiate.kinematics_batch import Many
-from brachiate.motion.motion import Motion, motion_of
+from brachiate.filter.tracking.fall_detection import MAX_JOINT_SPEED, Failure
+from brachiate.kinematics_batch import BatchKinematics
+from brachiate.motion.motion import Motion
 
-RATE, AT, LASTING = 60.0, 0.5, 0.1
+RATE, START, DURATION = 60.0, 0.5, 0.1  # [1/s] of the reference; [s] of the push
 LEFT, RIGHT, BACK = 90.0, -90.0, 180.0  # [deg]
 
 
 @cache
 def standing(seconds: float = 2.4) -> Reference:
-    stands = motion_of(procedural.make("squat"))
+    stands = procedural.sample_motion("squat")
     times = np.arange(round(seconds * RATE) + 1) / RATE
-    return clean(Motion(stands.figure, times, np.repeat(stands.q[:1], len(times), axis=0), "stand"), dt=0.002)
+    return make_reference(Motion(stands.figure, times, np.repeat(stands.q[:1], len(times), axis=0), "stand"), dt=0.002)
 
 
-def shove(speed: float, way: float) -> br.Shove:
-    force = standing().figure.mass * speed / LASTING
-    return br.Shove("spine2", (force * np.cos(np.radians(way)), force * np.sin(np.radians(way)), 0.0), at=AT, lasting=LASTING)
+def push(speed: float, direction: float) -> br.Push:
+    """Push whose impulse is speed [m/s] times the mass of the figure, in a horizontal direction [deg]."""
+    force = standing().figure.mass * speed / DURATION
+    return br.Push(
+        "spine2", (force * np.cos(np.radians(direction)), force * np.sin(np.radians(direction)), 0.0), start=START, duration=DURATION
+    )
 
 
 @cache
-def pushed(way: float, speed: float = 0.6, mode: str = "preview", rescue: float = 0.25, seconds: float = 2.4) -> Filtered:
-    settings = FilterSettings(rescue=rescue)
-    return filter_motion(standing(seconds), mode=mode, settings=settings, strength=np.inf, pushes=[shove(speed, way)], progress=False)
+def pushed(direction: float, speed: float = 0.6, mode: str = "preview", step_duration: float = 0.25, seconds: float = 2.4) -> FilterResult:
+    settings = FilterSettings(recovery_step_duration=step_duration)
+    return filter_motion(
+        standing(seconds), mode=mode, settings=settings, torque_scale=np.inf, pushes=[push(speed, direction)], progress=False
+    )
 
 
-@pytest.mark.parametrize(("way", "foot", "words"), [(LEFT, "left_foot", "to the left"), (RIGHT, "right_foot", "to the right")])
-def test_a_push_to_the_side_is_caught_by_a_step_with_the_foot_of_that_side(way, foot, words):
-    done = pushed(way)
-    assert done.finished
-    step = done.own_steps[0]
-    assert (step.link, step.way, step.catches) == (foot, words, True)
-    assert AT < step.start < AT + 0.2
-    assert 0.2 < step.far < 0.7
-    assert np.degrees(np.arctan2(step.y, step.x)) == pytest.approx(way, abs=15.0)
+@pytest.mark.parametrize(("direction", "foot", "words"), [(LEFT, "left_foot", "to the left"), (RIGHT, "right_foot", "to the right")])
+def test_a_push_to_the_side_takes_a_step_with_the_foot_of_that_side(direction, foot, words):
+    result = pushed(direction)
+    assert result.success
+    step = result.recovery_steps[0]
+    assert (step.link, step.direction, step.is_capture) == (foot, words, True)
+    assert START < step.start < START + 0.2
+    assert 0.2 < step.length < 0.7
+    assert np.degrees(np.arctan2(step.y, step.x)) == pytest.approx(direction, abs=15.0)
 
 
-def test_one_from_the_front_by_a_step_back():
-    done = pushed(BACK)
-    assert done.finished
-    assert done.own_steps[0].way == "backward"
-    assert done.own_steps[0].x < -0.2
+def test_a_push_from_the_front_takes_a_step_back():
+    result = pushed(BACK)
+    assert result.success
+    assert result.recovery_steps[0].direction == "backward"
+    assert result.recovery_steps[0].x < -0.2
 
 
-def test_without_it_falls():
-    done = pushed(BACK, rescue=0.0)
-    assert not done.finished
-    assert done.own_steps == ()
+def test_without_capture_steps_the_figure_falls():
+    result = pushed(BACK, step_duration=0.0)
+    assert not result.success
+    assert result.recovery_steps == ()
 
 
 def test_gentle_pushes_take_no_step():
-    done = pushed(BACK, speed=0.25)
-    assert done.finished
-    assert done.own_steps == ()
+    result = pushed(BACK, speed=0.25)
+    assert result.success
+    assert result.recovery_steps == ()
 
 
-def test_who_is_on_his_way_back_takes_no_step():
-    # Bent over by 50 degrees he has caught himself. Fails if he steps for that alone: he falls then.
-    done = filter_motion(standing(), strength=1.0, pushes=[shove(0.4, BACK)], progress=False)
-    assert done.finished
-    assert not done.own_steps
+def test_a_body_that_is_returning_takes_no_step():
+    # Rotated by 50 degrees the body has regained balance. Fails if it steps for the rotation alone: it falls then.
+    result = filter_motion(standing(), torque_scale=1.0, pushes=[push(0.4, BACK)], progress=False)
+    assert result.success
+    assert not result.recovery_steps
 
 
 @pytest.mark.parametrize("mode", ["offline", "online"])
-def test_other_modes_catch_themselves_too(mode):
-    done = pushed(BACK, mode=mode)
-    assert done.finished
-    assert done.own_steps[0].way == "backward"
+def test_other_modes_take_capture_steps_too(mode):
+    result = pushed(BACK, mode=mode)
+    assert result.success
+    assert result.recovery_steps[0].direction == "backward"
 
 
-def test_the_foot_is_lifted_and_comes_down_where_it_is_said_to():
-    done = pushed(LEFT)
-    step, place = done.own_steps[0], done.motion.figure.placements["left_foot"]
-    foot = Many(done.motion.figure).poses(done.motion.q).point(place.body, place.position)
-    before, after = (int(np.searchsorted(done.motion.times, t)) for t in (step.start - 0.02, step.end + 0.05))
+def test_the_foot_is_lifted_and_lands_where_the_record_says():
+    result = pushed(LEFT)
+    step, place = result.recovery_steps[0], result.motion.figure.placements["left_foot"]
+    foot = BatchKinematics(result.motion.figure).poses(result.motion.q).point(place.body, place.position)
+    before, after = (int(np.searchsorted(result.motion.times, t)) for t in (step.start - 0.02, step.end + 0.05))
     assert foot[after, :2] - foot[before, :2] == pytest.approx((step.x, step.y), abs=0.02)
     assert 0.02 < foot[before:after, 2].max() - foot[before, 2] < 0.15
 
 
-def test_the_equations_hold():
-    done = pushed(LEFT)
-    force, moment = equations(done).nobody_brings()
-    assert max(force, moment) < 1e-9 * 9.81 * done.motion.figure.mass * 10.0
+def test_the_equations_of_motion_hold():
+    result = pushed(LEFT)
+    force, moment = equations_of_motion(result).root_residual()
+    assert max(force, moment) < 1e-9 * 9.81 * result.motion.figure.mass * 10.0
 
 
-def test_it_is_told_why():
-    said = [str(reason) for reason in pushed(LEFT).reasons if reason.what.startswith(OWN)]
-    assert said[0].startswith("left_foot: stepped ")
-    assert "to the left, to catch the body" in said[0]
+def test_deviations_name_the_step_and_its_purpose():
+    said = [str(deviation) for deviation in pushed(LEFT).deviations if deviation.cause.startswith(RECOVERY_STEP)]
+    assert said[0].startswith("left_foot: recovery step of ")
+    assert "to the left, to regain balance" in said[0]
 
 
-def test_feet_come_back():
-    done = pushed(BACK, seconds=3.4)
-    assert done.finished
-    assert [step.catches for step in done.own_steps[:2]] == [True, False]
-    assert done.own_steps[1].x > 0.1
-    end = done.motion.q[-1, :3] - standing(3.4).q[-1, :3]
+def test_feet_return_to_the_reference():
+    result = pushed(BACK, seconds=3.4)
+    assert result.success
+    assert [step.is_capture for step in result.recovery_steps[:2]] == [True, False]
+    assert result.recovery_steps[1].x > 0.1
+    end = result.motion.q[-1, :3] - standing(3.4).q[-1, :3]
     assert np.linalg.norm(end[:2]) < 0.15
 
 
-def test_on_line_a_moment_says_whose_foot_steps_though_nothing_was_ever_like_it():
-    """Pushed before anything can be recalled: what comes after the last frame is only assumed."""
+def test_online_steps_name_the_stepping_foot_without_any_prediction():
+    """Pushed before the reference can be predicted: frames after the last one are extrapolated."""
     reference = standing()
-    world = world_of(reference, strength=np.inf)
+    world = simulation_world(reference, torque_scale=np.inf)
     live = DynamicsFilter(world, "man", dt=0.002)
-    force, stepped = reference.figure.mass * 0.6 / LASTING, set()
+    force, stepped = reference.figure.mass * 0.6 / DURATION, set()
     for k in range(650):
         if k == 100:
-            push = world.push("man/spine2", force=(-force, 0.0, 0.0))
+            push = world.apply_force("man/spine2", force=(-force, 0.0, 0.0))
         if k == 150:
             world.remove(push)
         moment = live.step(reference.q[0])
         if moment is not None:
-            assert moment.blame is None
+            assert moment.failure is None
             stepped.add(moment.steps)
-    assert stepped - {None}  # with one foot, or with both in turn
+    assert stepped - {None}  # with one foot, or both in turn
 
 
-def test_ways_are_seen_from_the_foot():
-    assert way_of((1.0, 0.1), (1.0, 0.0)) == "forward"
-    assert way_of((1.0, 0.0), (0.0, 1.0)) == "to the right"
-    assert way_of((-1.0, -1.0), (-1.0, 0.0)) == "forward and to the left"
+def test_directions_are_relative_to_the_foot():
+    assert direction_name((1.0, 0.1), (1.0, 0.0)) == "forward"
+    assert direction_name((1.0, 0.0), (0.0, 1.0)) == "to the right"
+    assert direction_name((-1.0, -1.0), (-1.0, 0.0)) == "forward and to the left"
 
 
-def test_limbs_that_run_away_end_it():
-    # Without limits motors throw limbs about as it falls, and contacts among them took minutes to find.
-    done = pushed(LEFT, speed=1.0, mode="offline", rescue=0.0)
-    assert not done.finished
-    assert np.abs(done.run.v[:-2, 6:]).max() < RUNAWAY < np.abs(done.run.v[-2:, 6:]).max()
+def test_a_runaway_joint_ends_the_run():
+    # Without torque limits limbs are thrown about in a fall, and their contacts took minutes to solve.
+    result = pushed(LEFT, speed=1.0, mode="offline", step_duration=0.0)
+    assert not result.success
+    assert np.abs(result.recording.v[:-2, 6:]).max() < MAX_JOINT_SPEED < np.abs(result.recording.v[-2:, 6:]).max()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("way", "direction"), ("catches", "is_capture"), ("far", "length"), ("told", "description"), ("why", "reason")]
+)
+def test_deprecated_attributes_are_forwarded(old, new):
+    step = RecoveryStep(0, "left_foot", 0.5, 0.75, 0.3, 0.4, "forward", True)
+    record = Failure(0.5, "the pelvis is 40 cm too low") if old == "why" else step
+    with pytest.warns(DeprecationWarning, match=f"{old} is deprecated .* use {type(record).__name__}.{new}"):
+        assert getattr(record, old) == getattr(record, new)
+    assert str(step) == "left_foot: stepped 50 cm forward, to regain balance (0.50-0.75 s)"

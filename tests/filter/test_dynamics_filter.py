@@ -1,4 +1,4 @@
-"""The filter on line: frames come in one by one, and nothing is known of the next."""
+"""Online filter: frames arrive one by one, and nothing is known of the next."""
 
 from __future__ import annotations
 
@@ -10,35 +10,34 @@ import pytest
 import brachiate as br
 from brachiate import procedural
 from brachiate.errors import ArgumentError, StateError
-from brachiate.filter.offline import filter_motion, world_of
-from brachiate.filter.online.dynamics_filter import DynamicsFilter, Moment
-from brachiate.filter.reference.preprocess import clean
+from brachiate.filter.offline import filter_motion, simulation_world
+from brachiate.filter.online.dynamics_filter import DynamicsFilter, FilterStep
+from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
-from brachiate.filter.results.equations_of_motion import equations
-from brachiate.motion.motion import Motion, motion_of
-from brachiate.motion.spline import Course
+from brachiate.motion.motion import Motion
+from brachiate.motion.spline import MotionSpline
 
 DT = 0.002
 
 
 @pytest.fixture(scope="module")
 def walk() -> Motion:
-    return motion_of(procedural.make("walk", seconds=3.0))
+    return procedural.sample_motion("walk", seconds=3.0)
 
 
 @pytest.fixture(scope="module")
-def cleaned(walk: Motion) -> Reference:
-    return clean(walk, dt=DT)
+def reference(walk: Motion) -> Reference:
+    return make_reference(walk, dt=DT)
 
 
 @pytest.fixture(scope="module")
-def frames(walk: Motion, cleaned: Reference) -> np.ndarray:
-    """One a step."""
-    return Course(walk.figure, walk.times, walk.q).at(cleaned.times).q
+def frames(walk: Motion, reference: Reference) -> np.ndarray:
+    """One frame per step."""
+    return MotionSpline(walk.figure, walk.times, walk.q).at(reference.times).q
 
 
-def live(cleaned: Reference, **how: Any) -> DynamicsFilter:
-    return DynamicsFilter(world_of(cleaned, strength=np.inf), "man", dt=DT, **how)
+def live(reference: Reference, **options: Any) -> DynamicsFilter:
+    return DynamicsFilter(simulation_world(reference, torque_scale=np.inf), "man", dt=DT, **options)
 
 
 def ball() -> br.Model:
@@ -47,155 +46,177 @@ def ball() -> br.Model:
     return builder.build()
 
 
-# --- a body that does it ----------------------------------------------------------------------------
+# --- tracking ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def walked(walk: Motion) -> Any:
-    return filter_motion(walk, mode="online", strength=np.inf, progress=False)
+    return filter_motion(walk, mode="online", torque_scale=np.inf, progress=False)
 
 
-def test_a_walk_is_walked(walked):
-    assert walked.finished
+def test_a_walk_is_tracked(walked):
+    assert walked.success
     assert walked.tracking["mpjpe_root_aligned_cm"] < 6.5
     assert walked.motion.duration > 2.8
 
 
-def test_nobody_has_to_help(walked):
-    force, moment = equations(walked).nobody_brings()
+def test_the_root_residual_is_round_off(walked):
+    force, moment = walked.root_residual()
     load = walked.motion.figure.mass * 9.81
     assert force < 1e-9 * load
     assert moment < 1e-9 * load
 
 
-def test_frames_may_wait(cleaned, frames):
-    waiting = live(cleaned, preview=0.6)
+def test_latency_delays_the_body(reference, frames):
+    waiting = live(reference, latency=0.6)
     known = [waiting.step(frame) for frame in frames]
-    count = sum(moment is None for moment in known)
-    assert count == round(waiting.settings.listen / DT) + 300  # those only listened to, and those that wait
-    done = [moment for moment in known if moment is not None]
-    assert waiting.blame is None
-    assert max(abs(moment.off[:3]).max() for moment in done) < 0.1
+    count = sum(step is None for step in known)
+    assert count == round(waiting.settings.startup_time / DT) + 300  # startup and latency
+    done = [step for step in known if step is not None]
+    assert waiting.failure is None
+    assert max(abs(step.deviation[:3]).max() for step in done) < 0.1
 
 
-def test_a_moment_has_what_there_is_to_know(cleaned, frames):
-    here = live(cleaned)
-    moments = [here.step(frame) for frame in frames[:300]]
-    listened = round(here.settings.listen / DT)
-    assert [moment is None for moment in moments] == [True] * listened + [False] * (300 - listened)
-    last = moments[-1]
-    assert isinstance(last, Moment)
-    assert last.time == pytest.approx((300 - listened) * DT)
-    assert last.q == pytest.approx(here.world.q[here.follower.body.q_at])
-    assert set(last.torques) == set(cleaned.figure.joints)
-    assert last.standing
+def test_a_step_has_state_torques_stance_and_contacts(reference, frames):
+    here = live(reference)
+    steps = [here.step(frame) for frame in frames[:300]]
+    startup = round(here.settings.startup_time / DT)
+    assert [step is None for step in steps] == [True] * startup + [False] * (300 - startup)
+    last = steps[-1]
+    assert isinstance(last, FilterStep)
+    assert last.time == pytest.approx((300 - startup) * DT)
+    assert last.q == pytest.approx(here.world.q[here.tracker.controller.q_at])
+    assert set(last.torques) == set(reference.figure.joints)
+    assert last.stance
     force = sum(contact.force[2] for contact in last.contacts)
-    assert 0.2 < force / (cleaned.figure.mass * 9.81) < 3.0
-    # One step of delay: the body has gone on by the step that the frame asked for
-    assert abs(last.off[:2]).max() < 0.1
+    assert 0.2 < force / (reference.figure.mass * 9.81) < 3.0
+    assert abs(last.deviation[:2]).max() < 0.1
 
 
-def test_it_is_the_same_again(cleaned, frames):
-    one, other = ([m.q for frame in frames[:250] if (m := run.step(frame)) is not None] for run in (live(cleaned), live(cleaned)))
+def test_it_is_deterministic(reference, frames):
+    one, other = ([m.q for frame in frames[:250] if (m := run.step(frame)) is not None] for run in (live(reference), live(reference)))
     assert np.array_equal(one, other)
 
 
-def test_old_frames_are_forgotten_at_any_length_of_steps(cleaned):
-    # Fails if more comes in than there is room for: then memory would be written that is not ours.
+def test_old_frames_are_dropped_at_any_step_length(reference):
+    # Fails if frames exceed the buffer: then compiled code would write beyond it.
     for dt in (0.001, 0.004):
-        here = DynamicsFilter(world_of(cleaned, strength=np.inf), "man", dt=dt)
-        room = here.stream.capacity
-        for _ in range(room + 10):
-            here.take(cleaned.original.q[0])
-            if here.follower is not None:
+        here = DynamicsFilter(simulation_world(reference, torque_scale=np.inf), "man", dt=dt)
+        capacity = here.stream.capacity
+        for _ in range(capacity + 10):
+            here.take(reference.original.q[0])
+            if here.tracker is not None:
                 here.frame += 1
-        assert len(here.stream) < room
+        assert len(here.stream) < capacity
         assert len(here.stream) > here.stream.memory
 
 
-def test_a_preview_that_nobody_has_room_for(cleaned):
-    with pytest.raises(ArgumentError, match="preview and listen"):
-        DynamicsFilter(world_of(cleaned), "man", dt=0.0001, preview=10.0)
+def test_a_latency_beyond_the_buffer_is_refused(reference):
+    with pytest.raises(ArgumentError, match="latency, startup_time and horizon need a buffer"):
+        DynamicsFilter(simulation_world(reference), "man", dt=0.0001, latency=10.0)
 
 
-def test_the_world_may_change_on_the_way(cleaned, frames):
-    here = live(cleaned)
+def test_the_world_may_change_between_steps(reference, frames):
+    here = live(reference)
     for k, frame in enumerate(frames[:900]):
         if k == 300:
-            push = here.world.push("man/spine2", (60.0, 0.0, 0.0))
+            push = here.world.apply_force("man/spine2", (60.0, 0.0, 0.0))
         if k == 350:
             here.world.remove(push)
-        if k == 500:  # a ball comes in, is in the way, and rolls off
+        if k == 500:  # a ball is added in the way of the walk
             x = here.world.position("man/pelvis")[0]
             here.world.add(ball(), name="ball", at=(x + 0.6, 0.0, 0.05))
         here.step(frame)
-    assert here.blame is None
+    assert here.failure is None
     assert "ball" in here.world.figures
 
 
-def test_one_that_has_fallen_is_not_moved_on(cleaned, frames):
-    here = live(cleaned)
-    here.world.push("man/spine2", (0.0, 2000.0, 0.0))
+def test_a_fallen_figure_is_not_moved(reference, frames):
+    here = live(reference)
+    here.world.apply_force("man/spine2", (0.0, 2000.0, 0.0))
     for frame in frames:
-        moment = here.step(frame)
-        if moment is not None and moment.blame is not None:
+        step = here.step(frame)
+        if step is not None and step.failure is not None:
             break
-    assert here.blame is not None
+    assert here.failure is not None
     before = here.world.q.copy()
-    with pytest.raises(StateError, match="has fallen: it fell at"):
+    with pytest.raises(StateError, match="The figure fell at"):
         here.step(frames[-1])
     assert np.array_equal(here.world.q, before)
+
+
+def test_a_model_gets_a_world_with_level_ground(reference, frames):
+    ours, given = DynamicsFilter(reference.figure, dt=DT, ground_height=0.3), DynamicsFilter(simulation_world(reference), "man", dt=DT)
+    for frame in frames[:60]:
+        ours.step(frame), given.step(frame)
+    step, other = ours.step(frames[60]), given.step(frames[60])
+    assert ours.world.position("floor/ground")[2] == pytest.approx(0.3)
+    assert step.q[2] == pytest.approx(other.q[2] + 0.3, abs=1e-6)
+    assert ours.failure is None
+
+
+def test_old_names_are_deprecated(reference):
+    with pytest.warns(DeprecationWarning, match="'preview'.*use 'latency'"):
+        old = DynamicsFilter(simulation_world(reference), "man", preview=0.1)
+    assert old.latency == 0.1
+    with pytest.warns(DeprecationWarning, match="ground_height"):
+        old.ground = 0.2
+    assert old.ground_height == 0.2
+    with pytest.warns(DeprecationWarning, match="failure"):
+        assert old.blame is None
 
 
 # --- bad frames -------------------------------------------------------------------------------------
 
 
-def test_a_frame_that_is_none(cleaned, frames):
-    here = live(cleaned)
+def test_frames_of_wrong_size_or_with_nan_are_refused(reference, frames):
+    here = live(reference)
     here.step(frames[0])
     bad = frames[1].copy()
-    place = cleaned.figure.joints["left_knee"].q.start
+    place = reference.figure.joints["left_knee"].q.start
     bad[place] = np.nan
     with pytest.raises(ArgumentError, match="'left_knee' is nan"):
         here.step(bad)
-    with pytest.raises(ArgumentError, match=f"expected {cleaned.figure.nq} numbers"):
+    with pytest.raises(ArgumentError, match=f"expected {reference.figure.nq} numbers"):
         here.step(frames[1][:-1])
     with pytest.raises(ArgumentError, match="frame"):
         here.step("walk")
     assert len(here.stream) == 1
 
 
-def test_a_frame_that_jumps_is_not_taken(cleaned, frames):
-    here = live(cleaned)
+def test_a_frame_with_a_jump_is_rejected(reference, frames):
+    here = live(reference)
     for frame in frames[:120]:
         here.step(frame)
-    before, state = len(here.stream), here.stream.senses.v.copy()
+    before, state = len(here.stream), here.stream.estimator.v.copy()
     jump = frames[120].copy()
-    jump[cleaned.figure.joints["right_elbow"].q.start] += 2.0
-    with pytest.raises(ArgumentError, match=r"'right_elbow' jumps by 2\.0.*begin anew"):
+    jump[reference.figure.joints["right_elbow"].q.start] += 2.0
+    with pytest.raises(ArgumentError, match=r"'right_elbow' jumps by 2\.0.*start again"):
         here.step(jump)
     assert len(here.stream) == before
-    assert np.array_equal(here.stream.senses.v, state)
+    assert np.array_equal(here.stream.estimator.v, state)
     assert here.step(frames[120]) is not None
 
 
-def test_worlds_in_which_nobody_could_stand(cleaned):
+def test_unsuitable_worlds_and_arguments_are_refused(reference):
     world = br.World()
-    world.add(cleaned.figure, name="man")
-    with pytest.raises(ArgumentError, match=r"world\.touch"):
+    world.add(reference.figure, name="man")
+    with pytest.raises(ArgumentError, match=r"world\.enable_contact"):
         DynamicsFilter(world, "man")
     with pytest.raises(ArgumentError, match="settings"):
-        DynamicsFilter(world_of(cleaned), "man", {"sharp": 3.0})  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="preview"):
-        live(cleaned, preview=-1.0)
+        DynamicsFilter(simulation_world(reference), "man", {"stream_bandwidth": 3.0})  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="latency"):
+        live(reference, latency=-1.0)
+    with pytest.raises(ArgumentError, match="expected the name of a figure"):
+        DynamicsFilter(simulation_world(reference))
     with pytest.raises(br.BrachiateError, match="men"):
-        DynamicsFilter(world_of(cleaned), "men")
+        DynamicsFilter(simulation_world(reference), "men")
 
 
-def test_what_is_not_known_on_line(walk):
-    with pytest.raises(ArgumentError, match="ground is level"):
-        filter_motion(walk, mode="online", ground="slope:5")
-    with pytest.raises(ArgumentError, match=r"br\.read_motion"):
+def test_arguments_that_need_the_whole_motion_are_refused(walk):
+    with pytest.raises(ArgumentError, match="level ground"):
+        filter_motion(walk, mode="online", terrain="slope:5")
+    with pytest.raises(ArgumentError, match=r"br\.load_motion"):
         filter_motion("walk.bvh", mode="online")  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="listens"):
+    with pytest.raises(ArgumentError, match="observes a motion before it starts"):
         filter_motion(walk.frames(slice(0, 6)), mode="online")

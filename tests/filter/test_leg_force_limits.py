@@ -1,4 +1,4 @@
-"""What motors let legs bring: by their lever arms, as linear programming finds it, and so that a plan that knows it does not fall."""
+"""Force limits of legs: against lever arms and linear programming, online against offline, and in the filter."""
 
 from __future__ import annotations
 
@@ -7,70 +7,70 @@ import pytest
 from scipy.optimize import linprog
 
 import brachiate as br
-from brachiate.centroidal.problem import MOTORS
+from brachiate.centroidal.problem import MAX_MOTORS
 from brachiate.centroidal.settings import PlanSettings
 from brachiate.compiled import MODE
 from brachiate.filter.offline import filter_motion
-from brachiate.filter.online.reference_stream import Stream
-from brachiate.filter.reference.preprocess import clean
+from brachiate.filter.online.reference_stream import ReferenceStream
+from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
-from brachiate.filter.schedule.contact_schedule import Schedule
-from brachiate.filter.schedule.leg_force_limits import STEEP
+from brachiate.filter.schedule.contact_schedule import ContactSchedule
+from brachiate.filter.schedule.leg_force_limits import MAX_FORCE_SLOPE
 from brachiate.filter.settings import FilterSettings
 from brachiate.kinematics import jacobian, update_poses
 from brachiate.model.data import Data
-from brachiate.motion.motion import Motion, motion_of
+from brachiate.motion.motion import Motion
 
 DT = 0.004
 
 
 @pytest.fixture(scope="module")
 def kick() -> Motion:
-    return motion_of(br.procedural.make("kick"))
+    return br.procedural.sample_motion("kick")
 
 
 @pytest.fixture(scope="module")
-def cleaned(kick: Motion) -> Reference:
-    return clean(kick, dt=DT)
+def reference(kick: Motion) -> Reference:
+    return make_reference(kick, dt=DT)
 
 
 @pytest.fixture(scope="module")
-def schedule(cleaned: Reference) -> Schedule:
-    return Schedule(cleaned, 0.1, cleaned.figure.effort)
+def schedule(reference: Reference) -> ContactSchedule:
+    return ContactSchedule(reference, 0.1, reference.figure.effort)
 
 
-def frames_of(schedule: Schedule) -> list[int]:
-    """Some, with one leg that stands and with two."""
-    count = schedule.on.sum(axis=1)
+def frames_of(schedule: ContactSchedule) -> list[int]:
+    """Some frames of single and of double support."""
+    count = schedule.in_contact.sum(axis=1)
     return [int(k) for many in (1, 2) for k in np.flatnonzero(count == many)[:: max((count == many).sum() // 4, 1)]]
 
 
-def corners(schedule: Schedule, k: int, leg: int) -> list[tuple[str, np.ndarray, np.ndarray]]:
-    """Corners of a leg that bear: the link, where they are, and velocity (3) and angular velocity (3) there per velocity of every joint."""
+def corners(schedule: ContactSchedule, k: int, leg: int) -> list[tuple[str, np.ndarray, np.ndarray]]:
+    """Corners of a leg in contact: link, position [m], and Jacobian (6, joints) there, linear rows first."""
     model, found = schedule.reference.figure, []
     data = Data(model)
     data.q[:] = schedule.reference.q[k]
     update_poses(data)
-    for n, sole in enumerate(schedule.soles):
+    for n, sole in enumerate(schedule.contact_links):
         place = model.placements[sole.link]
         for j, corner in enumerate(sole.corners):
-            if sole.leg == leg and (schedule.bears[k, n] >> j) & 1:
+            if sole.leg == leg and (schedule.contact_mask[k, n] >> j) & 1:
                 at = place._replace(position=place.position + place.rotation @ corner)
-                found.append((sole.link, schedule.places[n][k, j], jacobian(data, at)[:, 6:]))
+                found.append((sole.link, schedule.corner_positions[n][k, j], jacobian(data, at)[:, 6:]))
     return found
 
 
-def test_motors_are_turned_as_by_their_lever_arms(schedule):
+def test_motor_rows_are_lever_arms(schedule):
     effort = schedule.reference.figure.effort[6:]
     for k in frames_of(schedule):
-        for leg in np.flatnonzero(schedule.on[k]):
-            at = k * schedule.legs + leg
-            rows = schedule.motor[MOTORS * at : MOTORS * (at + 1)]
+        for leg in np.flatnonzero(schedule.in_contact[k]):
+            at = k * schedule.leg_count + leg
+            rows = schedule.motor_rows[MAX_MOTORS * at : MAX_MOTORS * (at + 1)]
             rows = rows[np.isfinite(rows[:, 5])]
             found = corners(schedule, k, leg)
             middle = np.mean([p for _, p, _ in found], axis=0)
-            assert schedule.spot[at] == pytest.approx(middle[:2], abs=1e-12)
-            # The middle is a point of the foot, where it bears, and of toes where these bear alone
+            assert schedule.motor_point[at] == pytest.approx(middle[:2], abs=1e-12)
+            # The middle is a point of the foot if it is in contact, else of the toes
             _, p, J = next((each for each in found if not each[0].endswith("toes")), found[0])
             mine = np.flatnonzero((np.abs(J).max(axis=0) > 1e-12) & (effort > 0.0))
             turns = J[3:, mine].T
@@ -81,66 +81,66 @@ def test_motors_are_turned_as_by_their_lever_arms(schedule):
             assert in_order[0] == pytest.approx(in_order[1], abs=1e-12)
 
 
-def test_a_leg_brings_what_linear_programming_finds(schedule):
-    """Forces at corners towards the centre of mass, as large in sum as motors allow: pressure may be anywhere then."""
+def test_max_vertical_force_against_linear_programming(schedule):
+    """Forces at the corners towards the CoM with the largest sum that the torque limits allow, for any center of pressure."""
     effort, shares = schedule.reference.figure.effort[6:], []
     for k in frames_of(schedule):
-        for leg in np.flatnonzero(schedule.on[k]):
+        for leg in np.flatnonzero(schedule.in_contact[k]):
             found = corners(schedule, k, leg)
             if len({link for link, _, _ in found}) > 1:
-                continue  # corners of toes that bear beside a foot are taken as the foot's
+                continue  # corners of toes in contact beside a foot are treated as the foot's
             columns = []
             for _, p, J in found:
-                d = (schedule.centre[k] - p) / (schedule.centre[k] - p)[2]
-                d[:2] *= min(1.0, STEEP / max(np.hypot(*d[:2]), 1e-9))
+                d = (schedule.com[k] - p) / (schedule.com[k] - p)[2]
+                d[:2] *= min(1.0, MAX_FORCE_SLOPE / max(np.hypot(*d[:2]), 1e-9))
                 columns.append(J[:3].T @ d)
             A = np.array(columns).T
             A, limit = A[np.abs(A).max(axis=1) > 1e-12], effort[np.abs(A).max(axis=1) > 1e-12]
             best = linprog(-np.ones(len(found)), A_ub=np.vstack((A, -A)), b_ub=np.tile(limit, 2))
-            shares.append(schedule.most[k * schedule.legs + leg] / -best.fun)
-    # Points that are tried are a quarter of the way between corners apart, and between two of them only
+            shares.append(schedule.max_vertical_force[k * schedule.leg_count + leg] / -best.fun)
+    # Centers of pressure are sampled at quarters of the edges between two corners only
     assert len(shares) > 4
     assert min(shares) > 0.85
     assert max(shares) < 1.0 + 1e-6
 
 
-def test_twice_as_strong_brings_twice_as_much(schedule):
-    stronger = Schedule(schedule.reference, 0.1, 2.0 * schedule.reference.figure.effort)
-    finite = np.isfinite(schedule.most)
+def test_force_limits_scale_with_torque_limits(schedule):
+    stronger = ContactSchedule(schedule.reference, 0.1, 2.0 * schedule.reference.figure.effort)
+    finite = np.isfinite(schedule.max_vertical_force)
     assert finite.any()
-    assert stronger.most[finite] == pytest.approx(2.0 * schedule.most[finite])
-    assert np.isinf(stronger.most[~finite]).all()
+    assert stronger.max_vertical_force[finite] == pytest.approx(2.0 * schedule.max_vertical_force[finite])
+    assert np.isinf(stronger.max_vertical_force[~finite]).all()
 
 
-def test_where_nothing_limits_motors_nothing_is_known_of_them(cleaned):
-    for effort in (None, np.full(cleaned.figure.nv, np.inf), np.zeros(cleaned.figure.nv)):
-        assert len(Schedule(cleaned, 0.1, effort).most) == 0
+def test_no_force_limits_without_torque_limits(reference):
+    for effort in (None, np.full(reference.figure.nv, np.inf), np.zeros(reference.figure.nv)):
+        assert len(ContactSchedule(reference, 0.1, effort).max_vertical_force) == 0
 
 
-def test_frames_that_come_in_bring_the_same(kick, schedule):
-    heard = Stream(kick.figure, FilterSettings(), DT, 0.0, 0.0)
+def test_online_force_limits_match_the_schedule(kick, schedule):
+    stream = ReferenceStream(kick.figure, FilterSettings(), DT, 0.0, 0.0)
     for q in schedule.reference.q:
-        heard.take(q)
-    n, theirs = len(heard), [next(s.leg for s in schedule.soles if s.link == mine.link) for mine in heard.soles if mine.leads]
-    mine, same = heard.room.most[: 2 * n].reshape(n, 2), 0
+        stream.take(q)
+    n, theirs = len(stream), [next(s.leg for s in schedule.contact_links if s.link == mine.link) for mine in stream.soles if mine.swings]
+    mine, same = stream.window.max_vertical_force[: 2 * n].reshape(n, 2), 0
     for leg, other in enumerate(theirs):
         for k in range(0, n, 10):
-            bears = [heard.room.bears[k * len(heard.soles) + s] for s, sole in enumerate(heard.soles) if sole.leg == leg]
-            known = {sole.link: schedule.bears[k, s] for s, sole in enumerate(schedule.soles)}
-            if bears == [known.get(sole.link, 0) for sole in heard.soles if sole.leg == leg] and schedule.on[k, other]:
-                # Postures are followed with a little delay
-                assert mine[k, leg] == pytest.approx(schedule.most[k * schedule.legs + other], rel=0.05)
+            bears = [stream.window.contact_mask[k * len(stream.soles) + s] for s, sole in enumerate(stream.soles) if sole.leg == leg]
+            known = {sole.link: schedule.contact_mask[k, s] for s, sole in enumerate(schedule.contact_links)}
+            if bears == [known.get(sole.link, 0) for sole in stream.soles if sole.leg == leg] and schedule.in_contact[k, other]:
+                # Causal smoothing lags slightly
+                assert mine[k, leg] == pytest.approx(schedule.max_vertical_force[k * schedule.leg_count + other], rel=0.05)
                 same += 1
     assert same > 20
 
 
 @pytest.mark.skipif(MODE != "fast", reason="whole clips")
-def test_a_kick_by_somebody_weak_is_planned_so_that_he_can_do_it(kick):
-    """With less than half of a person's strength. If plans ask for more than motors can bring, it falls at 2.2 s."""
-    done = filter_motion(clean(kick), strength=0.44, progress=False)
-    assert done.finished, done.blame
+def test_kick_with_reduced_torque_limits_succeeds(kick):
+    """With 44 % of human torque limits. Fails at 2.2 s if the planner ignores them."""
+    done = filter_motion(make_reference(kick), torque_scale=0.44, progress=False)
+    assert done.success, done.failure
     assert done.tracking["mpjpe_global_cm"] < 3.0
-    assert not done.own_steps
-    blind = FilterSettings(plan=PlanSettings(strain=1e3))
-    done = filter_motion(clean(kick), strength=0.44, settings=blind, progress=False)
-    assert not done.finished
+    assert not done.recovery_steps
+    blind = FilterSettings(plan=PlanSettings(leg_torque_softness=1e3))
+    done = filter_motion(make_reference(kick), torque_scale=0.44, settings=blind, progress=False)
+    assert not done.success

@@ -1,4 +1,4 @@
-"""Loads: what they add to a figure, and that the ground carries them."""
+"""Payloads: added mass of a figure, and the ground reaction forces that carry it."""
 
 from __future__ import annotations
 
@@ -9,54 +9,53 @@ import brachiate as br
 from brachiate import procedural
 from brachiate.errors import ArgumentError, UnknownName
 from brachiate.filter.offline import filter_motion
-from brachiate.filter.reference.payloads import load_of
-from brachiate.filter.reference.preprocess import clean
-from brachiate.filter.results.equations_of_motion import equations
-from brachiate.motion.motion import motion_of
+from brachiate.filter.reference.payloads import parse_payloads
+from brachiate.filter.reference.preprocess import make_reference
+from brachiate.filter.results.equations_of_motion import equations_of_motion
 
 G = 9.81
 
 
 @pytest.fixture(scope="module")
 def stand():
-    """Somebody who hardly moves."""
-    return clean(motion_of(procedural.make("squat", seconds=1.2, depth=0.02)))
+    """A nearly static motion."""
+    return make_reference(procedural.sample_motion("squat", seconds=1.2, depth=0.02))
 
 
 @pytest.fixture(scope="module")
 def carried(stand):
-    return {mass: filter_motion(stand, load={"right_hand": mass} if mass else None, progress=False) for mass in (0.0, 5.0)}
+    return {mass: filter_motion(stand, payloads={"right_hand": mass} if mass else None, progress=False) for mass in (0.0, 5.0)}
 
 
-def test_the_ground_carries_the_load(carried):
+def test_ground_reaction_force_carries_the_payload(carried):
     up = {mass: sum(values[1:, 2] for values in done.motion.forces.values()).mean() for mass, done in carried.items()}
-    # The centre of mass hardly rises: what is left of its momentum is small beside 49 N
+    # The CoM hardly rises: the rate of its momentum is small compared with 49 N
     assert up[5.0] - up[0.0] == pytest.approx(5.0 * G, rel=0.02)
-    assert carried[5.0].finished
+    assert carried[5.0].success
 
 
-def test_the_load_is_on_the_right(carried):
-    def to_the_right(done):
+def test_center_of_pressure_moves_towards_the_payload(carried):
+    def rightward_cop(done):
         cop = [np.average(f[1:, 4], weights=f[1:, 2]) * f[1:, 2].sum() for f in done.motion.forces.values()]
         return -sum(cop) / sum(f[1:, 2].sum() for f in done.motion.forces.values())
 
-    assert to_the_right(carried[5.0]) > to_the_right(carried[0.0]) + 0.005
+    assert rightward_cop(carried[5.0]) > rightward_cop(carried[0.0]) + 0.005
 
 
-def test_nobody_else_brings_anything(carried):
-    assert max(equations(carried[5.0]).nobody_brings()) < 1e-9 * G * 75.0
+def test_root_residual_is_zero(carried):
+    assert max(equations_of_motion(carried[5.0]).root_residual()) < 1e-9 * G * 75.0
 
 
-def test_the_result_knows_its_load_and_the_original_does_not(stand, carried):
+def test_result_has_the_payload_and_the_source_has_not(stand, carried):
     done = carried[5.0]
     assert done.motion.figure.mass == pytest.approx(stand.figure.mass + 5.0)
-    assert done.check().summary["residual_peak_N"] < 0.01  # measured: 0.001; without its load, 49
-    assert done.source.figure is stand.figure
+    assert done.check().summary["root_residual_force_peak_N"] < 0.01  # measured: 0.001; without the payload, 49
+    assert done.source.motion.figure is stand.figure
 
 
-def test_a_loaded_figure_is_the_same_otherwise():
+def test_payload_changes_only_the_mass():
     model = br.figures.human28()
-    heavy = br.figures.loaded(model, {"right_hand": 5.0, "left_foot": 1})
+    heavy = br.figures.with_payload(model, {"right_hand": 5.0, "left_foot": 1})
     assert heavy.mass == pytest.approx(model.mass + 6.0)
     assert (heavy.effort == model.effort).all()
     assert heavy.coordinates == model.coordinates
@@ -68,35 +67,35 @@ def test_a_loaded_figure_is_the_same_otherwise():
     assert hand.shapes is same.shapes
 
 
-def test_its_weight_acts_where_it_is():
-    # The torque that holds an arm straight out grows by weight times lever
+def test_payload_acts_at_its_link():
+    # The torque of an arm held straight out increases by weight times lever arm
     def shoulder(model):
         world = br.World()
         man = world.add(model, name="man")
-        man.pose("t-pose")
+        man.set_pose("t-pose")
         lever = world.position("man/right_hand", at=model.links["right_hand"].center)[1] - world.position("man/right_upper_arm")[1]
         return np.abs(world.inverse_dynamics(np.zeros(world.model.nv))["man/right_shoulder"]).max(), abs(lever)
 
     model = br.figures.human28()
-    (bare, lever), (heavy, _) = shoulder(model), shoulder(br.figures.loaded(model, {"right_hand": 5.0}))
+    (bare, lever), (heavy, _) = shoulder(model), shoulder(br.figures.with_payload(model, {"right_hand": 5.0}))
     assert heavy - bare == pytest.approx(5.0 * G * lever, rel=1e-3)
 
 
-def test_by_words():
-    assert load_of(["right_hand:5", " spine2 : 2.5 ", "right_hand:1"]) == {"right_hand": 6.0, "spine2": 2.5}
+def test_parse_payloads():
+    assert parse_payloads(["right_hand:5", " spine2 : 2.5 ", "right_hand:1"]) == {"right_hand": 6.0, "spine2": 2.5}
     for text in ("right_hand", "right_hand:", "right_hand:much"):
-        with pytest.raises(ArgumentError, match=r"is no load. Write link:mass"):
-            load_of([text])
+        with pytest.raises(ArgumentError, match=r"is not a payload. Write link:mass"):
+            parse_payloads([text])
 
 
 @pytest.mark.parametrize("mass", [np.nan, -1.0, np.inf, 1e9, "5", None])
-def test_masses_that_are_none(mass):
+def test_invalid_masses_are_refused(mass):
     with pytest.raises(ArgumentError, match=r"load of 'right_hand'"):
-        br.figures.loaded(br.figures.human28(), {"right_hand": mass})
+        br.figures.with_payload(br.figures.human28(), {"right_hand": mass})
 
 
-def test_links_that_are_none():
+def test_unknown_links_are_refused():
     with pytest.raises(UnknownName, match=r"Did you mean 'right_hand'"):
-        br.figures.loaded(br.figures.human28(), {"right_hnd": 5.0})
+        br.figures.with_payload(br.figures.human28(), {"right_hnd": 5.0})
     with pytest.raises(ArgumentError, match=r"masses by link"):
-        br.figures.loaded(br.figures.human28(), "right_hand:5")
+        br.figures.with_payload(br.figures.human28(), "right_hand:5")

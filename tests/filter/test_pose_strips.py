@@ -1,4 +1,4 @@
-"""Strips of postures: who ends early is seen once more, and the picture is as large as its rows."""
+"""Pose strips: size of the picture, motions that end early, drift, slopes, forces."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ import numpy as np
 import pytest
 
 from brachiate import procedural
-from brachiate.filter.results.pose_strips import ALARM, draw_strips
-from brachiate.motion.contact_labels import Labels
-from brachiate.motion.edit import moved
-from brachiate.motion.motion import Motion, motion_of
-from brachiate.motion.terrain import Ground
+from brachiate.filter.results.pose_strips import FAILURE_COLOR, draw_pose_strips
+from brachiate.motion.contact_labels import ContactLabels
+from brachiate.motion.edit import move
+from brachiate.motion.motion import Motion
+from brachiate.motion.terrain import Terrain
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
 
 @pytest.fixture(scope="module")
 def walk() -> Motion:
-    return motion_of(procedural.make("walk", seconds=1.0))
+    return procedural.sample_motion("walk", seconds=1.0)
 
 
 def drawn(path, rows, **options):
-    draw_strips(rows, path, **options)
+    draw_pose_strips(rows, path, **options)
     return plt.imread(path)[..., :3]
 
 
 def red(image) -> int:
-    """How many pixels have the colour of what is said of an early end."""
-    color = np.array([int(ALARM[n : n + 2], 16) for n in (1, 3, 5)]) / 255
+    """Number of pixels in the color of the mark of an early end."""
+    color = np.array([int(FAILURE_COLOR[n : n + 2], 16) for n in (1, 3, 5)]) / 255
     return int((np.abs(image - color).max(axis=2) < 0.02).sum())
 
 
@@ -35,27 +35,27 @@ def test_rows_are_below_each_other(walk, tmp_path):
     one = drawn(tmp_path / "one.png", {"a": walk}, poses=4)
     two = drawn(tmp_path / "two.png", {"a": walk, "b": walk}, poses=4)
     assert one.shape[1] == two.shape[1]
-    words = 36  # pixels below everything
+    words = 36  # pixels below all rows
     assert two.shape[0] - words == 2 * (one.shape[0] - words)
     high = one.shape[0] - words
     assert np.array_equal(two[:high, 36:], two[high : 2 * high, 36:])
 
 
-def test_who_ends_early_is_marked(walk, tmp_path):
+def test_a_motion_that_ends_early_is_marked(walk, tmp_path):
     short = walk.frames(slice(0, 70))
     assert red(drawn(tmp_path / "all.png", {"a": walk, "b": walk}, poses=4)) == 0
     assert red(drawn(tmp_path / "short.png", {"a": walk, "b": short, "c": walk}, poses=4)) > 10
 
 
-def test_drift_is_seen(walk, tmp_path):
-    aside = moved(walk, (0.0, 0.3))
+def test_drift_is_visible(walk, tmp_path):
+    aside = move(walk, (0.0, 0.3))
     same, off = (drawn(tmp_path / f"{n}.png", {"a": walk, "b": other}, poses=3) for n, other in enumerate((walk, aside)))
     assert same.shape != off.shape or np.abs(same - off).max() > 0.1
 
 
 @pytest.mark.parametrize("in_place", [False, True])
 def test_slopes_have_boards(walk, tmp_path, in_place):
-    board = Motion(walk.figure, walk.times, walk.q, contacts=Labels((), Ground(0.0, slope=-10.0)))
+    board = Motion(walk.figure, walk.times, walk.q, contacts=ContactLabels((), Terrain(0.0, slope=-10.0)))
     image = drawn(tmp_path / "slope.png", {"a": board}, poses=3, in_place=in_place)
     brown = np.abs(image - np.array((188, 138, 90)) / 255).max(axis=2) < 0.06
     assert brown.sum() > 5000
@@ -64,7 +64,7 @@ def test_slopes_have_boards(walk, tmp_path, in_place):
 def test_forces_are_drawn(walk, tmp_path):
     force = np.tile((0.0, 0.0, 600.0, 0.5, 0.0, 0.0), (len(walk), 1))
     pushed = Motion(walk.figure, walk.times, walk.q, forces={"left_foot": force})
-    plain, arrows = (drawn(tmp_path / f"{n}.png", {"a": pushed}, poses=3, in_place=True, weight=n * 0.8) for n in (0, 1))
+    plain, arrows = (drawn(tmp_path / f"{n}.png", {"a": pushed}, poses=3, in_place=True, weight_length=n * 0.8) for n in (0, 1))
     ink = np.array((0.72, 0.05, 0.45))
     counts = [int((np.abs(image - ink).max(axis=2) < 0.05).sum()) for image in (plain, arrows)]
     assert counts[0] == 0

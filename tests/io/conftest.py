@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from brachiate.io import ModelFileWarning, read_model
+from brachiate.io import ModelFileWarning, load_model
 
 
 @pytest.fixture
@@ -25,19 +25,19 @@ def write(tmp_path):
 @pytest.fixture
 def mjcf(write):
     """Read MJCF from the inside of its <mujoco> element; a warning is an error."""
-    return lambda inside, **more: read_model(write(f'<mujoco model="test">{inside}</mujoco>'), **more)
+    return lambda inside, **more: load_model(write(f'<mujoco model="test">{inside}</mujoco>'), **more)
 
 
 @pytest.fixture
 def urdf(write):
     """Read URDF from the inside of its <robot> element; a warning is an error."""
-    return lambda inside, **more: read_model(write(f'<robot name="test">{inside}</robot>', "model.urdf"), **more)
+    return lambda inside, **more: load_model(write(f'<robot name="test">{inside}</robot>', "model.urdf"), **more)
 
 
 @pytest.fixture
 def sdf(write):
     """Read SDF from the inside of its <model> element; a warning is an error."""
-    return lambda inside, **more: read_model(write(f'<sdf version="1.6"><model name="m">{inside}</model></sdf>', "model.sdf"), **more)
+    return lambda inside, **more: load_model(write(f'<sdf version="1.6"><model name="m">{inside}</model></sdf>', "model.sdf"), **more)
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def warned():
             warnings.simplefilter("always")
             model = read(*args, **more)
         assert [w.category for w in caught] == [ModelFileWarning]
-        assert caught[0].filename == __file__, "the warning points to the caller of read_model"
+        assert caught[0].filename == __file__, "the warning points to the caller of load_model"
         return model, str(caught[0].message)
 
     return warned_

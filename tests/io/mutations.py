@@ -20,7 +20,7 @@ from tests.io.c3d_files import c3d_file
 import brachiate as br
 from brachiate.clip.clip import Clip
 from brachiate.clip.markers import Markers
-from brachiate.clip.units_and_axes import settle
+from brachiate.clip.units_and_axes import normalize_clip
 from brachiate.errors import BrachiateError, MotionError
 from brachiate.io.amass import parse_amass
 from brachiate.io.amc import parse_amc
@@ -28,13 +28,14 @@ from brachiate.io.asf import parse_asf
 from brachiate.io.bvh import format_bvh, parse_bvh
 from brachiate.io.c3d import parse_c3d
 from brachiate.io.deepmimic import parse_deepmimic
-from brachiate.io.motion_text import decoded
+from brachiate.io.motion_text import decode_text
 from brachiate.io.opensim import Table, format_table, parse_table
 from brachiate.io.trc import format_trc, parse_trc
-from brachiate.motion.archive import load_motion, read_csv, save_motion, write_csv
-from brachiate.motion.contact_labels import Label, Labels, labels_from
+from brachiate.motion.archive import load_motion_archive, save_motion_archive
+from brachiate.motion.contact_labels import ContactInterval, ContactLabels, parse_contact_labels
 from brachiate.motion.motion import Motion
-from brachiate.motion.terrain import Ground
+from brachiate.motion.robot_csv import read_csv, write_csv
+from brachiate.motion.terrain import Terrain
 
 CLIPS = ("BVH", "ASF", "AMC", "DeepMimic")
 FORMATS = (*CLIPS, "OpenSim", "TRC", "contacts", "AMASS", "table", "archive")
@@ -122,8 +123,12 @@ def _trc() -> bytes:
 
 
 def _contacts() -> bytes:
-    labels = (Label("left_heel", 0.0, 0.5), Label("right_hand", 0.25, 1.0, "holds"), Label("left_toe", 0.5, 0.75, "stands", 0.3))
-    return "\n".join(Labels(labels, Ground(0.01, 2.0, 30.0, 0.7, (0.0, -1.25))).lines()).encode()
+    labels = (
+        ContactInterval("left_heel", 0.0, 0.5),
+        ContactInterval("right_hand", 0.25, 1.0, "grip"),
+        ContactInterval("left_toe", 0.5, 0.75, "support", 0.3),
+    )
+    return "\n".join(ContactLabels(labels, Terrain(0.01, 2.0, 30.0, 0.7, (0.0, -1.25))).lines()).encode()
 
 
 def _amass() -> bytes:
@@ -147,7 +152,7 @@ def robot() -> br.Model:
 def _motion() -> Motion:
     q = np.tile(robot().neutral, (FRAMES, 1))
     q[:, 7:] = np.random.default_rng(3).uniform(-1, 1, (FRAMES, 2))
-    contacts = Labels((Label("left_leg", 0.0, 0.1),), Ground(0.0))
+    contacts = ContactLabels((ContactInterval("left_leg", 0.0, 0.1),), Terrain(0.0))
     return Motion(robot(), np.arange(FRAMES) / 30.0, q, "sway", contacts=contacts, forces={"left_leg": np.ones((FRAMES, 6))})
 
 
@@ -168,7 +173,7 @@ OTHERS: dict[str, Callable[[], bytes]] = {
     "contacts": _contacts,
     "AMASS": _amass,
     "table": lambda: _in_a_file(write_csv, "sway.csv"),
-    "archive": lambda: _in_a_file(save_motion, "sway.npz"),
+    "archive": lambda: _in_a_file(save_motion_archive, "sway.npz"),
     "C3D": _c3d,
 }
 
@@ -350,7 +355,7 @@ def parsed(form: str, data: bytes) -> Clip:
     """The clip of a file's bytes."""
     if form == "AMASS":
         return parse_amass(data, "file")
-    text = decoded(data, "file")
+    text = decode_text(data, "file")
     if form == "BVH":
         return parse_bvh(text, "file")
     if form == "DeepMimic":
@@ -374,10 +379,10 @@ def outcome(form: str, data: bytes) -> str:
             return _refused(error)
         _check(clip)
         try:
-            clip = settle(clip)
+            clip = normalize_clip(clip)
         except MotionError as error:
             _refused(error)
-            clip = settle(clip, unit=0.01, up="y")
+            clip = normalize_clip(clip, unit=0.01, up="y")
         _check(clip)
         try:
             _check(parse_bvh(format_bvh(clip), "again"))
@@ -394,7 +399,7 @@ def _outcome_of_others(form: str, data: bytes) -> str:
             capture = parse_c3d(data, "file")
             assert capture.markers is None or not np.isinf(capture.markers.positions).any(), "a number that is not finite"
             return "read"
-        text = decoded(data, "file")
+        text = decode_text(data, "file")
         if form == "OpenSim":
             table = parse_table(text, "file")
             assert np.isfinite(table.values).all(), "a number that is not finite"
@@ -402,7 +407,7 @@ def _outcome_of_others(form: str, data: bytes) -> str:
             markers = parse_trc(text, "file")
             assert not np.isinf(markers.positions).any(), "a number that is not finite"
         else:
-            labels = labels_from(text.splitlines(), "file")
+            labels = parse_contact_labels(text.splitlines(), "file")
             assert all(np.isfinite((c.start, c.end)).all() for c in labels.contacts), "a number that is not finite"
     except BrachiateError as error:
         return _refused(error)
@@ -414,7 +419,7 @@ def _outcome_of_motion(form: str, data: bytes) -> str:
     with tempfile.NamedTemporaryFile(suffix=".npz" if form == "archive" else ".csv") as file:
         file.write(data)
         file.flush()
-        motion = load_motion(file.name, robot()) if form == "archive" else read_csv(file.name, robot())
+        motion = load_motion_archive(file.name, robot()) if form == "archive" else read_csv(file.name, robot())
     assert np.isfinite(motion.q).all(), "a number that is not finite"
     return "read"
 
@@ -426,9 +431,9 @@ def _refused(error: BrachiateError) -> str:
 
 
 def _check(clip: Clip) -> None:
-    for what in (clip.times, clip.turns, clip.places, clip.positions, clip.orientations, clip.tips, clip.skeleton.rest):
+    for what in (clip.times, clip.rotations, clip.translations, clip.positions, clip.orientations, clip.tips, clip.skeleton.rest):
         assert np.isfinite(what).all(), "a number that is not finite"
-    assert np.abs(np.linalg.norm(clip.turns, axis=-1) - 1.0).max() < 1e-6, "a quaternion that is no rotation"
+    assert np.abs(np.linalg.norm(clip.rotations, axis=-1) - 1.0).max() < 1e-6, "a quaternion that is no rotation"
 
 
 def damaged(source: str, head: int) -> Iterator[str]:

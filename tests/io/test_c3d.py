@@ -70,7 +70,7 @@ def test_markers(tmp_path):
     assert [gap[:3] for gap in found.markers.gaps()] == [("M1", 2, 3)]
     assert found.analog is None
     assert found.plates == ()
-    assert [guess.flag for guess in found.guesses] == ["up"]
+    assert [assumption.argument for assumption in found.assumptions] == ["up"]
 
 
 @needs_library
@@ -80,24 +80,24 @@ def test_units_and_axes():
     def first(data, **more):
         found = parse_c3d(data, "a.c3d", **more)
         assert found.markers is not None
-        return found.markers.positions[0, 0], found.guesses
+        return found.markers.positions[0, 0], found.assumptions
 
     x, y, z = given[0, 0]
-    place, guesses = first(file(given, units=("m",), X_SCREEN=["+X"], Y_SCREEN=["+Y"]))
+    place, assumptions = first(file(given, units=("m",), X_SCREEN=["+X"], Y_SCREEN=["+Y"]))
     assert place == pytest.approx([z, x, y])
-    assert guesses == ()
+    assert assumptions == ()
     assert first(file(given, units=("cm",), Y_SCREEN=["+Z"]))[0] == pytest.approx(given[0, 0] / 100)
     assert first(file(given, units=("",)), unit="m", up="y")[0] == pytest.approx([z, x, y])
     with pytest.raises(MotionFileError, match=r"POINT:UNITS is ''; known are m, .* unit='mm'"):
         parse_c3d(file(given, units=("",)), "a.c3d")
-    with pytest.raises(MotionError, match="unit='mile' is none of"):
+    with pytest.raises(MotionError, match="unit='mile' is not one of"):
         parse_c3d(file(given), "a.c3d", unit="mile")
-    with pytest.raises(MotionError, match="up='w' is none of"):
+    with pytest.raises(MotionError, match="up='w' is not one of"):
         parse_c3d(file(given), "a.c3d", up="w")
 
 
 @needs_library
-def test_names_that_are_missing_or_there_twice():
+def test_missing_and_duplicate_names():
     found = parse_c3d(file(points(m=4), LABELS=["a", "", "a"]), "a.c3d")
     assert found.markers is not None
     assert found.markers.names == ("a", "point2", "a'", "point4")
@@ -123,7 +123,7 @@ def statics(plate, place):
 
 
 @needs_library
-def test_a_weight_on_a_plate():
+def test_weight_on_a_plate():
     """700 N at the world's (0.25, 0.45): the plate, 40 mm below its surface, measures the reaction in its own axes."""
     place, force = np.array([0.25, 0.45, 0.0]), np.array([20.0, -30.0, 700.0])
     below = MIDDLE + np.array([0, 0, -0.04])
@@ -139,7 +139,7 @@ def test_a_weight_on_a_plate():
 
 
 @needs_library
-def test_an_empty_plate_says_what_it_measures():
+def test_unloaded_plate():
     raw = np.array([1.0, 2.0, -3.0, 400.0, 500.0, 600.0])  # too little to say where
     data = file(points(), np.broadcast_to(raw, (6, 4, 6)), plates=platform(2, 6, (0, 0, 0)), analog=of_units(2))
     (plate,) = parse_c3d(data, "a.c3d").plates
@@ -149,14 +149,14 @@ def test_an_empty_plate_says_what_it_measures():
 
 @needs_library
 @pytest.mark.parametrize("kind", [1, 2, 3, 4])
-def test_plates_of_every_type_keep_the_moment(kind):
+def test_moment_of_plates_of_every_type(kind):
     calibration = np.eye(6) + np.random.default_rng(9).normal(size=(6, 6)) * 1e-3
     more: dict[str, Any] = {"CAL_MATRIX": calibration.reshape(6, 6, 1)} if kind == 4 else {}
     origin = (120.0, 200.0, -40.0) if kind == 3 else (3.0, -2.0, -40.0)
     data, raw = plate_file(kind, origin=origin, **more)
     found = parse_c3d(data, "a.c3d")
     (plate,) = found.plates
-    assert len(found.guesses) == 1  # only which axis is up
+    assert len(found.assumptions) == 1  # only which axis is up
     if kind == 1:
         assert plate.force == pytest.approx(raw[:, :3] @ DOWN.T)
         assert plate.point == pytest.approx(MIDDLE + np.column_stack((raw[:, 3:5] / 1000, np.zeros(24))) @ DOWN.T)
@@ -182,7 +182,7 @@ def test_plates_of_every_type_keep_the_moment(kind):
 
 @needs_library
 @pytest.mark.parametrize("kind", [2, 3, 4])
-def test_plates_as_ezc3d_has_them(tmp_path, kind):
+def test_plates_agree_with_ezc3d(tmp_path, kind):
     ezc3d = pytest.importorskip("ezc3d", reason="a peer that is not installed: pip install ezc3d")
     more = {"CAL_MATRIX": np.diag((1, 2, 3, 1, 2, 3.0)).reshape(6, 6, 1)} if kind == 4 else {}
     data, _ = plate_file(kind, seed=kind, origin=(120.0, 200.0, -40.0) if kind == 3 else (3.0, -2.0, -40.0), **more)
@@ -196,9 +196,9 @@ def test_plates_as_ezc3d_has_them(tmp_path, kind):
 
 
 @needs_library
-def test_what_is_assumed_of_plates_is_said():
+def test_assumptions_about_plates():
     def told(data):
-        return [str(guess) for guess in parse_c3d(data, "a.c3d", up="z").guesses]
+        return [str(assumption) for assumption in parse_c3d(data, "a.c3d", up="z").assumptions]
 
     assert told(plate_file(2)[0]) == []
     (said,) = told(plate_file(2, ZERO=[1, 5])[0])
@@ -223,37 +223,37 @@ def test_what_is_assumed_of_plates_is_said():
         {"TYPE": [4]},
     ],
 )
-def test_plates_that_do_not_fit(wrong):
+def test_inconsistent_plates(wrong):
     with pytest.raises(MotionFileError, match=r"a.c3d: TYPE, CHANNEL, .* of force plate [12] is missing or does not fit"):
         parse_c3d(plate_file(2, **wrong)[0], "a.c3d")
 
 
 @needs_library
-def test_corners_that_are_no_rectangle():
-    with pytest.raises(MotionFileError, match="corners of plate1 are no rectangle"):
+def test_plate_corners_must_be_a_rectangle():
+    with pytest.raises(MotionFileError, match="corners of plate1 are not a rectangle"):
         parse_c3d(plate_file(2, CORNERS=np.zeros((3, 4, 1)))[0], "a.c3d")
 
 
 # --- what is refused ----------------------------------------------------------------------------
 
 
-def test_the_missing_library_is_named(monkeypatch):
+def test_missing_library(monkeypatch):
     monkeypatch.setitem(sys.modules, "c3d", None)
     with pytest.raises(BrachiateError, match=r"C3D files need the package c3d, .* pip install 'brachiate\[c3d\]'"):
         parse_c3d(file(points()), "a.c3d")
 
 
-def test_what_is_no_c3d_file(tmp_path):
+def test_not_a_c3d_file(tmp_path):
     good = file(points())
 
     def with_byte(at, value):
         return good[:at] + bytes((value,)) + good[at + 1 :]
 
     for data, message in (
-        (b"", "a.c3d is no C3D file"),
-        (b"HIERARCHY" * 300, "a.c3d is no C3D file: two blocks of 512 bytes were expected"),
-        (with_byte(1, 81), "a.c3d is no C3D file"),
-        (with_byte(0, 200), "its parameters should be in block 200, which is not there"),
+        (b"", "a.c3d is not a C3D file"),
+        (b"HIERARCHY" * 300, "a.c3d is not a C3D file: at least two blocks of 512 bytes were expected"),
+        (with_byte(1, 81), "a.c3d is not a C3D file"),
+        (with_byte(0, 200), "its parameters should be in block 200, which does not exist"),
         (with_byte(0, 0), "its parameters should be in block 0"),
         (with_byte(515, 83), r"the kind of its numbers is 83; 84 \(Intel\), 85 \(DEC\) or 86 \(MIPS\) was expected"),
         (good[:2] + bytes(4) + good[6:], "has neither markers nor channels"),
@@ -265,7 +265,7 @@ def test_what_is_no_c3d_file(tmp_path):
 
 
 @needs_library
-def test_files_that_contradict_themselves():
+def test_inconsistent_files():
     good = file(points(f=40), np.ones((40, 4, 2)))
     with pytest.raises(MotionFileError, match=r"40 frames are announced, there is room for [0-9]+. The file was cut short"):
         parse_c3d(good[:-1024], "a.c3d")
@@ -275,12 +275,12 @@ def test_files_that_contradict_themselves():
         parse_c3d(good[:2] + b"\4" + good[3:], "a.c3d")
     with pytest.raises(MotionFileError, match="channels have values that are not finite"):
         parse_c3d(file(points(), np.full((6, 4, 2), np.inf)), "a.c3d")
-    with pytest.raises(MotionFileError, match="frames a second"):
+    with pytest.raises(MotionFileError, match="frames per second"):
         parse_c3d(file(points(), rate=-100.0), "a.c3d")
 
 
 @needs_library
-def test_damaged_files_are_refused_or_read_but_never_crash():
+def test_damaged_files_never_crash():
     source, _ = plate_file(2)
     refused = 0
     for seed in range(1000):

@@ -7,7 +7,7 @@ from tests.clip.people import stepping
 
 from brachiate.errors import MotionFileError
 from brachiate.io.bvh import format_bvh
-from brachiate.io.clips import format_of, read_clip
+from brachiate.io.clips import detect_format, read_clip
 
 
 @pytest.fixture
@@ -17,14 +17,14 @@ def walk(tmp_path):
     return path
 
 
-def test_the_name_does_not_matter(walk, tmp_path):
+def test_format_does_not_depend_on_the_name(walk, tmp_path):
     other = tmp_path / "walk.txt"
     other.write_bytes(walk.read_bytes())
-    assert format_of(other) == "BVH"
+    assert detect_format(other) == "BVH"
     clip, was = read_clip(other), stepping()
     place = [was.skeleton.index(name) for name in clip.skeleton.names]  # files nest joints, so their order may be another
     assert clip.positions == pytest.approx(was.positions[:, place], abs=1e-7)
-    assert {guess.what for guess in clip.guesses} >= {"frame rate", "up axis", "unit"}
+    assert {assumption.quantity for assumption in clip.assumptions} >= {"frame rate", "up axis", "unit"}
 
 
 def test_utf_16(walk, tmp_path):
@@ -33,13 +33,13 @@ def test_utf_16(walk, tmp_path):
     assert (read_clip(other).positions == read_clip(walk).positions).all()
 
 
-def test_some_frames(walk):
+def test_selected_frames(walk):
     assert len(read_clip(walk, frames=slice(10, 20))) == 10
 
 
-def test_what_is_given_is_not_guessed(walk):
+def test_given_values_are_not_inferred(walk):
     clip = read_clip(walk, unit=0.02, up="y", rest_frame=False)
-    assert {guess.what for guess in clip.guesses} == {"frame rate"}
+    assert {assumption.quantity for assumption in clip.assumptions} == {"frame rate"}
     assert clip.skeleton.offsets == pytest.approx(2 * read_clip(walk).skeleton.offsets, abs=1e-7)
 
 
@@ -47,11 +47,11 @@ def test_what_is_given_is_not_guessed(walk):
     ("text", "message"),
     [
         ("", r"is empty"),
-        ("once upon a time", r"no motion file that can be read: BVH, AMC .* begins with 'once upon a time'"),
+        ("once upon a time", r"not a supported motion file: BVH, AMC .* begins with 'once upon a time'"),
         (":version 1.10\n:name x\n", r"is an ASF skeleton without motion. Give the AMC file"),
     ],
 )
-def test_doors(text, message, tmp_path):
+def test_invalid_input_is_refused(text, message, tmp_path):
     path = tmp_path / "x"
     path.write_text(text)
     with pytest.raises(MotionFileError, match=message):
@@ -60,6 +60,6 @@ def test_doors(text, message, tmp_path):
         read_clip(tmp_path / "none.bvh")
 
 
-def test_arguments_that_mean_nothing(walk):
-    with pytest.raises(MotionFileError, match=r"rate= means nothing for this format"):
+def test_arguments_that_do_not_apply(walk):
+    with pytest.raises(MotionFileError, match=r"rate= does not apply to this format"):
         read_clip(walk, rate=60.0)

@@ -11,8 +11,8 @@ from scipy.spatial.transform import Rotation
 
 from brachiate import rotations
 from brachiate.clip.clip import Clip, Origin
-from brachiate.clip.joint_roles import anatomy_of
-from brachiate.clip.units_and_axes import settle
+from brachiate.clip.joint_roles import find_joint_roles
+from brachiate.clip.units_and_axes import normalize_clip
 from brachiate.errors import MotionFileError
 from brachiate.io.deepmimic import parse_deepmimic, read_deepmimic
 
@@ -54,7 +54,7 @@ def at(clip, name, frame=0):
 # --- what numbers mean --------------------------------------------------------------------------
 
 
-def test_at_rest_it_stands_upright_and_looks_along_x():
+def test_rest_pose_is_upright_and_faces_x():
     clip = parse_deepmimic(text(row()), "x")
     assert at(clip, "root") == pytest.approx([0, 0, 0.9])
     assert at(clip, "left_hip") == pytest.approx([0, 0.084887, 0.9])
@@ -70,7 +70,7 @@ def test_at_rest_it_stands_upright_and_looks_along_x():
     assert -0.03 < tips["left_ankle"][2] < 0.03  # 0.9 m is about where it stands
 
 
-def test_knees_bend_backwards_and_elbows_forwards():
+def test_knee_and_elbow_flexion():
     clip = parse_deepmimic(text(row(left_knee=-1.0, right_knee=-0.5, left_elbow=1.2, right_elbow=0.3)), "x")
     for side, angle in (("left", 1.0), ("right", 0.5)):
         shin = at(clip, f"{side}_ankle") - at(clip, f"{side}_knee")
@@ -81,65 +81,65 @@ def test_knees_bend_backwards_and_elbows_forwards():
 
 
 @pytest.mark.parametrize("name", [name for name, (_, count) in COLUMNS.items() if count == 4])
-def test_every_ball_turns_in_its_own_place(name):
+def test_columns_of_ball_joints(name):
     turn = Rotation.from_rotvec((0.4, -0.9, 0.7))
     clip = parse_deepmimic(text(row(**{name: turn})), "x")
     j = clip.skeleton.index(name)
-    assert rotations.matrix(clip.turns[0, j]) == pytest.approx(AXES.T @ turn.as_matrix() @ AXES)
+    assert rotations.to_matrix(clip.rotations[0, j]) == pytest.approx(AXES.T @ turn.as_matrix() @ AXES)
     others = [k for k in range(len(clip.skeleton)) if k != j]
-    assert clip.turns[0, others] == pytest.approx(np.tile([1, 0, 0, 0], (len(others), 1)))
+    assert clip.rotations[0, others] == pytest.approx(np.tile([1, 0, 0, 0], (len(others), 1)))
 
 
-def test_the_root_goes_forwards_left_and_up():
+def test_root_translation():
     clip = parse_deepmimic(text(row(place=(1.0, 2.0, 3.0)), row(place=(1.5, 2.0, 2.5))), "x")
-    assert clip.places[:, 0] == pytest.approx(np.array([(1, -3, 2), (1.5, -2.5, 2)]))
+    assert clip.translations[:, 0] == pytest.approx(np.array([(1, -3, 2), (1.5, -2.5, 2)]))
 
 
-def test_a_turn_to_the_left_is_one_about_up():
+def test_root_yaw():
     clip = parse_deepmimic(text(row(root=Rotation.from_rotvec((0, 0.5, 0)))), "x")  # about y, which is up there
-    ahead = rotations.turned(clip.orientations[0, clip.skeleton.index("left_ankle")], np.array((1.0, 0, 0)))
+    ahead = rotations.rotate(clip.orientations[0, clip.skeleton.index("left_ankle")], np.array((1.0, 0, 0)))
     assert ahead == pytest.approx([np.cos(0.5), np.sin(0.5), 0])
 
 
-def test_roles_are_found_and_nothing_is_left_to_settle():
+def test_roles_units_and_axes_are_known():
     clip = parse_deepmimic(text(row(), row()), "x")
-    assert not anatomy_of(clip.skeleton).missing()
+    assert not find_joint_roles(clip.skeleton).missing()
     assert (origin(clip).format, origin(clip).unit, origin(clip).up) == ("DeepMimic", 1.0, "z")
-    again = settle(clip)
+    again = normalize_clip(clip)
     assert again.positions == pytest.approx(clip.positions)
 
 
 # --- times and loops ----------------------------------------------------------------------------
 
 
-def test_frames_last_as_long_as_they_say_but_the_last():
+def test_frame_durations():
     for last in (0.0, 0.1, 50.0):
         clip = parse_deepmimic(text(row(0.1), row(0.2), row(0.05), row(last)), "x")
         assert clip.times == pytest.approx([0, 0.1, 0.3, 0.35])
     assert parse_deepmimic(text(row(0.0)), "x").times.tolist() == [0.0]
 
 
-def test_loops_are_told():
+def test_loop_assumption():
     def told(clip):
-        return next((guess.value, guess.why) for guess in clip.guesses if guess.what == "loop")
+        return next((assumption.value, assumption.reason) for assumption in clip.assumptions if assumption.quantity == "loop")
 
-    assert told(parse_deepmimic(text(row()), "x")) == ("wrap", "the file says so")
-    assert told(parse_deepmimic(text(row(), Loop="none"), "x")) == ("none", "the file says so")
-    assert told(parse_deepmimic(json.dumps({"Frames": [row()]}), "x")) == ("none", "the file does not say it")
+    assert told(parse_deepmimic(text(row()), "x")) == ("wrap", "stated in the file")
+    assert told(parse_deepmimic(text(row(), Loop="none"), "x")) == ("none", "stated in the file")
+    assert told(parse_deepmimic(json.dumps({"Frames": [row()]}), "x")) == ("none", "the file does not state it")
 
 
-def test_other_words_in_the_file_do_not_matter():
+def test_other_keys_are_ignored():
     assert len(parse_deepmimic(text(row(), RightJoints=[3, 4], LeftJoints=[9, 10], EnableCycleSync=True), "x")) == 1
 
 
-def test_quaternions_are_made_of_length_1_and_this_is_told():
+def test_quaternions_are_normalized():
     turn = Rotation.from_rotvec((0.4, -0.9, 0.7))
     numbers = row(chest=turn)
     numbers[8:12] = [0.6 * x for x in numbers[8:12]]
     clip = parse_deepmimic(text(numbers), "x")
-    assert rotations.matrix(clip.turns[0, 1]) == pytest.approx(AXES.T @ turn.as_matrix() @ AXES)
-    assert "quaternions: made of length 1 (some are off by up to 0.4)" in map(str, clip.guesses)
-    assert "quaternions" not in {guess.what for guess in parse_deepmimic(text(row(chest=turn)), "x").guesses}
+    assert rotations.to_matrix(clip.rotations[0, 1]) == pytest.approx(AXES.T @ turn.as_matrix() @ AXES)
+    assert "quaternions: normalized (some are off by up to 0.4)" in map(str, clip.assumptions)
+    assert "quaternions" not in {assumption.quantity for assumption in parse_deepmimic(text(row(chest=turn)), "x").assumptions}
 
 
 # --- what is refused ----------------------------------------------------------------------------
@@ -154,26 +154,29 @@ def changed(k, value):
 ZERO = row()
 ZERO[8:12] = [0.0] * 4
 WRONG = {
-    "no JSON": ("hello", "x line 1: this is no JSON, or was cut short: Expecting value"),
-    "cut short": (text(row(), row()).replace("], [", "],\n[")[:-200], "x line 2: this is no JSON, or was cut short: "),
+    "no JSON": ("hello", "x line 1: not valid JSON, or cut short: Expecting value"),
+    "cut short": (text(row(), row()).replace("], [", "],\n[")[:-200], "x line 2: not valid JSON, or cut short: "),
     "a list": ("[1, 2]", "x: a JSON object with 'Loop' and 'Frames' was expected"),
     "no frames": ('{"Loop": "wrap"}', "x: a JSON object with 'Loop' and 'Frames' was expected"),
-    "empty": (text(), "x: 'Frames' must be a list of rows of 44 numbers, one at least"),
+    "empty": (text(), "x: 'Frames' must be a list of rows of 44 numbers, at least one"),
     "frames a word": ('{"Frames": "many"}', "x: 'Frames' must be a list of rows of 44 numbers"),
     "frames a number": ('{"Frames": 3}', "x: 'Frames' must be a list of rows of 44 numbers"),
-    "row short": (text(row(), row()[:-1]), r"x frame 1: 44 numbers expected \(the duration, .* 13 joints\), 43 found"),
+    "row short": (text(row(), row()[:-1]), r"x frame 1: 44 numbers expected \(duration, .* 13 joints\), 43 found"),
     "row no list": (text(row(), 5), "x frame 1: 44 numbers expected .*, '5' found"),
-    "a word": (changed(7, "up"), r"x frame 1: 'up' is no finite number up to 1e\+12 \(place 7\)"),
-    "nothing": (changed(7, None), "x frame 1: 'None' is no finite number"),
-    "true": (changed(7, True), "x frame 1: 'True' is no finite number"),
-    "a list in it": (changed(7, [1]), r"x frame 1: '\[1\]' is no finite number"),
-    "NaN": (changed(7, float("nan")), "x frame 1: 'nan' is no finite number"),
-    "infinite": (changed(7, 0.5).replace("0.5", "1e999"), "x frame 1: 'inf' is no finite number"),
-    "beyond": (changed(2, 10**300), "x frame 1: '1000.*' is no finite number"),
-    "digits without end": (changed(2, 0.5).replace("0.5", "9" * 5000), "x: this JSON is nested too deep, or has a number of thousands of"),
+    "a word": (changed(7, "up"), r"x frame 1: 'up' is not a finite number up to 1e\+12 \(column 7\)"),
+    "nothing": (changed(7, None), "x frame 1: 'None' is not a finite number"),
+    "true": (changed(7, True), "x frame 1: 'True' is not a finite number"),
+    "a list in it": (changed(7, [1]), r"x frame 1: '\[1\]' is not a finite number"),
+    "NaN": (changed(7, float("nan")), "x frame 1: 'nan' is not a finite number"),
+    "infinite": (changed(7, 0.5).replace("0.5", "1e999"), "x frame 1: 'inf' is not a finite number"),
+    "beyond": (changed(2, 10**300), "x frame 1: '1000.*' is not a finite number"),
+    "digits without end": (
+        changed(2, 0.5).replace("0.5", "9" * 5000),
+        "x: this JSON is nested too deeply, or has a number with thousands of",
+    ),
     "nested": ("[" * 100_000, "x: this JSON is nested too deep"),
-    "no quaternion": (text(row(), ZERO), "x frame 1: the quaternion of 'chest' has the length 0, and should have 1"),
-    "long quaternion": (changed(8, 50.0), "x frame 1: the quaternion of 'chest' has the length 50, and should have 1"),
+    "no quaternion": (text(row(), ZERO), "x frame 1: the quaternion of 'chest' has the norm 0, expected 1"),
+    "long quaternion": (changed(8, 50.0), "x frame 1: the quaternion of 'chest' has the norm 50, expected 1"),
     "no time": (text(row(), row(0.0), row()), "x frame 1: it lasts 0 s. All frames but the last must last up to 1000 s"),
     "time runs back": (text(row(-1.0), row()), "x frame 0: it lasts -1 s"),
     "time without end": (text(row(1e9), row()), r"x frame 0: it lasts 1e\+09 s"),
@@ -183,7 +186,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_said_with_its_frame(case):
+def test_errors_name_the_frame(case):
     content, message = WRONG[case]
     with pytest.raises(MotionFileError, match=message) as caught:
         parse_deepmimic(content, "x")

@@ -14,7 +14,7 @@ import brachiate as br
 from brachiate import rotations
 from brachiate.clip.clip import Clip
 from brachiate.clip.skeleton import End, Skeleton
-from brachiate.clip.units_and_axes import settle
+from brachiate.clip.units_and_axes import normalize_clip
 from brachiate.errors import ArgumentError, MotionError, UnknownName
 from brachiate.io.bvh import read_bvh
 from brachiate.io.gltf import bones, write_gltf
@@ -133,8 +133,8 @@ def random_clip(seed=0, n=9, f=25, moving=True):
     parents = (-1, *(int(random.integers(k)) for k in range(1, n)))
     offsets = random.normal(size=(n, 3)) * 0.3
     skeleton = Skeleton(tuple(f"joint {k}" for k in range(n)), parents, offsets, (End(n - 1, np.array([0.1, 0.0, 0.0])),))
-    steps = rotations.from_vector(random.normal(size=(f, n, 3)) * 0.3)
-    q = [rotations.from_vector(random.normal(size=(n, 3)))]
+    steps = rotations.from_rotation_vector(random.normal(size=(f, n, 3)) * 0.3)
+    q = [rotations.from_rotation_vector(random.normal(size=(n, 3)))]
     for step in steps[1:]:
         q.append(rotations.product(q[-1], step))
     q = np.array(q) * random.choice((-1, 1), size=(f, n, 1))  # signs are nobody's business
@@ -159,19 +159,19 @@ def written(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".glb", ".gltf"])
 @pytest.mark.parametrize("seed", range(3))
-def test_joints_are_where_the_clip_has_them(written, seed, suffix):
+def test_joint_positions_match_the_clip(written, seed, suffix):
     clip = random_clip(seed)
     scene = written(clip, suffix)
     assert [node["name"] for node in scene.nodes[: len(clip.skeleton)]] == list(clip.skeleton.names)
     for k in range(len(clip)):
         world = scene.play(clip.times[k] - clip.times[0])[: len(clip.skeleton)]
         assert world[:, :3, 3] == pytest.approx(upright(clip.positions[k]), abs=1e-5)
-        R = rotations.matrix(clip.orientations[k])
+        R = rotations.to_matrix(clip.orientations[k])
         for i, axis in enumerate(np.eye(3)):
             assert np.einsum("jab,b->ja", world[:, :3, :3], axis) == pytest.approx(upright(R[..., i]), abs=1e-5)
 
 
-def test_between_frames_it_goes_the_short_way(written):
+def test_interpolation_takes_the_short_way(written):
     clip = random_clip(4, moving=False)
     scene = written(clip)
     rotations = [c for c in scene.tree["animations"][0]["channels"] if c["target"]["path"] == "rotation"]
@@ -184,7 +184,7 @@ def test_between_frames_it_goes_the_short_way(written):
     assert np.abs(middle - ends.mean(axis=0)).max() < np.abs(ends[1] - ends[0]).max()
 
 
-def test_only_what_moves_is_moved(written):
+def test_only_moving_translations_are_animated(written):
     clip = random_clip(5, moving=False)
     moved = [c["target"]["node"] for c in written(clip).tree["animations"][0]["channels"] if c["target"]["path"] == "translation"]
     assert moved == [0]
@@ -193,7 +193,7 @@ def test_only_what_moves_is_moved(written):
     assert moved == [0, len(clip.skeleton) // 2]
 
 
-def test_the_skin_goes_along_with_the_joints(written):
+def test_skin_follows_the_joints(written):
     clip = random_clip(6)
     shapes = [("joint 3", br.Box(size=SIZE, position=SIZE)), ("joint 8", br.Sphere(radius=0.1))]
     scene = written(clip, bodies=shapes)
@@ -203,18 +203,18 @@ def test_the_skin_goes_along_with_the_joints(written):
         for name, shape in shapes:
             j = clip.skeleton.index(name)
             vertices, _ = shape.surface(6)
-            expected = upright(clip.positions[k, j] + rotations.turned(clip.orientations[k, j], vertices))
+            expected = upright(clip.positions[k, j] + rotations.rotate(clip.orientations[k, j], vertices))
             mine = bent[joints[:, 0] == j]
             away = np.linalg.norm(mine[:, None] - expected, axis=-1)
             assert away.min(axis=1).max() < 1e-5  # every vertex is one of the shape's
             assert away.min(axis=0).max() < 1e-5  # and every one of the shape's is there
 
 
-def test_at_rest_the_file_is_the_skeleton_at_rest(written):
+def test_bind_pose_is_the_rest_pose(written):
     clip = random_clip(7)
     scene = written(clip)
     world = scene.world()
-    rest = clip.places[0, 0] + clip.skeleton.rest
+    rest = clip.translations[0, 0] + clip.skeleton.rest
     assert world[: len(clip.skeleton), :3, 3] == pytest.approx(upright(rest), abs=1e-6)
     assert scene.skin(world) == pytest.approx(scene.surface()[0], abs=1e-6)
 
@@ -231,7 +231,7 @@ def volume(points, triangles):
     "shape",
     [br.Box(size=SIZE), br.Sphere(radius=0.1), br.Capsule(radius=0.1, length=0.3), br.Cylinder(radius=0.1, length=0.3)],
 )
-def test_surfaces_look_outwards_and_have_edges_where_they_should(written, shape):
+def test_normals_and_sharp_edges(written, shape):
     clip = random_clip(8, n=1)
     points, normals, joints, triangles = written(clip, bodies=[("joint 0", shape)]).surface()
     assert np.linalg.norm(normals, axis=1) == pytest.approx(np.ones(len(normals)), abs=1e-5)
@@ -265,7 +265,7 @@ def test_capsules_along_bones():
     assert shapes[2].position == pytest.approx([0, 0.1, 0])
 
 
-def test_a_single_joint_is_a_ball(written):
+def test_single_joint(written):
     clip = made(Skeleton(("a",), (-1,), np.zeros((1, 3))), [0.0], [[[1, 0, 0, 0]]], [[[1, 2, 3]]])
     scene = written(clip, name="ball")
     assert scene.play(0.0)[0, :3, 3] == pytest.approx([2, 3, 1])
@@ -277,7 +277,7 @@ def test_a_single_joint_is_a_ball(written):
 # --- what is refused ----------------------------------------------------------------------------
 
 
-def test_what_cannot_be_written(tmp_path):
+def test_invalid_clips_are_refused(tmp_path):
     clip = random_clip(9)
     with pytest.raises(ArgumentError, match=r"a.obj: a file that ends in .glb or .gltf was expected"):
         write_gltf(clip, tmp_path / "a.obj")
@@ -287,11 +287,11 @@ def test_what_cannot_be_written(tmp_path):
         write_gltf(clip, tmp_path / "a.glb", bodies=["joint 7"])  # pyright: ignore
     with pytest.raises(ArgumentError, match="bodies: one shape was expected at least"):
         write_gltf(clip, tmp_path / "a.glb", bodies=[])
-    still = made(clip.skeleton, [0.0], np.zeros((1, 9, 4)), clip.places[:1])
-    with pytest.raises(MotionError, match="Joint 'joint 0' is not turned by a quaternion in frame 0"):
+    still = made(clip.skeleton, [0.0], np.zeros((1, 9, 4)), clip.translations[:1])
+    with pytest.raises(MotionError, match="Joint 'joint 0' has a zero quaternion in frame 0"):
         write_gltf(still, tmp_path / "a.glb")
-    dense = made(clip.skeleton, [0.0, 1e4, 1e4 + 1e-5], clip.turns[:3], clip.places[:3])
-    with pytest.raises(MotionError, match="too near to each other"):
+    dense = made(clip.skeleton, [0.0, 1e4, 1e4 + 1e-5], clip.rotations[:3], clip.translations[:3])
+    with pytest.raises(MotionError, match="too close to each other"):
         write_gltf(dense, tmp_path / "a.glb")
     assert not (tmp_path / "a.glb").exists()
 
@@ -301,8 +301,8 @@ def test_what_cannot_be_written(tmp_path):
 
 @needs_data
 @pytest.mark.parametrize("name", ["07_01", "49_06"])
-def test_a_recording_stands_upright(written, name):
-    clip = settle(read_bvh(DATA / f"{name}.bvh", frames=slice(0, 200)))
+def test_recording_is_upright(written, name):
+    clip = normalize_clip(read_bvh(DATA / f"{name}.bvh", frames=slice(0, 200)))
     scene = written(clip)
     for k in (0, len(clip) // 2, len(clip) - 1):
         world = scene.play(clip.times[k] - clip.times[0])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
+
 import mujoco
 import numpy as np
 import pytest
 
-from brachiate import Box, Capsule, Cylinder, Data, Ellipsoid, Mesh, Plane, Sphere, dynamics, kinematics
+from brachiate import Box, Capsule, Cylinder, Data, Ellipsoid, Free, Mesh, Plane, Sphere, dynamics, kinematics
 from brachiate.errors import ModelFileError
-from brachiate.io import read_model
+from brachiate.io import load_model
 
 BALL_GEOM = '<geom type="sphere" size="0.1" mass="1" pos="0.1 0.2 0.3"/>'
 
@@ -56,14 +59,14 @@ MANY_JOINTS = f"""
 </body></worldbody>"""
 
 
-def test_several_joints_on_one_body_with_anchors_of_their_own(mjcf):
+def test_several_joints_on_one_body(mjcf):
     text = MANY_JOINTS.format(r1="", r2="", r3="")
     model = mjcf(text)
     assert model.coordinates == ("a1", "a2", "a3", "b1", "b2.x", "b2.y", "b2.z", "c1")
     assert_same_motion(model, *peer(text))
 
 
-def test_reference_angles_are_part_of_the_frames(mjcf):
+def test_reference_angles(mjcf):
     """Our q is MuJoCo's qpos though the file is drawn at ref, also for joints before the one that has it."""
     text = MANY_JOINTS.format(r1='ref="0.4"', r2='ref="-50"', r3='ref="70"')
     model = mjcf(text)
@@ -76,13 +79,13 @@ def test_reference_angles_are_part_of_the_frames(mjcf):
     np.testing.assert_allclose(drawn.position, (1, 2, 3), atol=1e-14)
 
 
-def test_a_reference_behind_a_ball_is_refused(mjcf):
+def test_reference_angle_after_a_ball_joint_is_refused(mjcf):
     joints = '<joint name="x" type="ball"/><joint name="y" type="slide" ref="0.17"/>'
     with pytest.raises(ModelFileError, match=r"model\.xml: Joint 'y' has ref=0\.17.* follows the ball joint 'x' on one body"):
         mjcf(f"<worldbody><body>{joints}{BALL_GEOM}</body></worldbody>")
 
 
-def test_a_free_body_starts_where_the_file_has_it(mjcf):
+def test_initial_position_of_a_free_body(mjcf):
     model = mjcf(f'<worldbody><body name="a" pos="1 2 3"><freejoint name="f"/>{BALL_GEOM}</body></worldbody>')
     np.testing.assert_array_equal(model.poses["reference"], [1, 2, 3, 1, 0, 0, 0])
     data = Data(model)
@@ -96,14 +99,14 @@ def test_defaults_and_includes(write):
         "<mujoco><include file='parts/defaults.xml'/>"
         "<worldbody><body name='a'><joint name='j'/><geom size='1'/></body></worldbody></mujoco>"
     )
-    model = read_model(path)
+    model = load_model(path)
     assert model.name == "model"
     assert model.links["a"].mass == 2
     assert model.tree.damping[0] == 7
     np.testing.assert_allclose(np.rad2deg(np.ravel(model.limits)), (-10, 20))
 
 
-def test_names_that_the_file_does_not_give(mjcf):
+def test_generated_names(mjcf):
     model = mjcf(
         f"""<worldbody><site/><body><joint/>{BALL_GEOM}<body><joint/><joint axis="1 0 0"/>{BALL_GEOM}</body><body name="arm/left"/></body>
         <body name="body.1"><joint name="body.1.2"/>{BALL_GEOM}</body></worldbody>"""
@@ -169,7 +172,7 @@ EQUALITIES = """<worldbody>
         ('<weld name="e" site1="sa" site2="sb"/>', "fixed"),
     ],
 )
-def test_loops_hold_the_frames_that_mujoco_holds(mjcf, text, kind):
+def test_loops_match_mujoco(mjcf, text, kind):
     """MuJoCo's constraint violation at a random posture is the difference of the loop's two frames."""
     model = mjcf(EQUALITIES.format(text))
     (loop,) = model.loops
@@ -252,20 +255,48 @@ def test_keyframes_are_poses(mjcf):
     np.testing.assert_array_equal(model.poses["up"], (0.1, 0.2))
 
 
-def test_a_root_is_set_free_or_fixed(mjcf):
-    fixed = f'<worldbody><geom type="plane" size="1 1 1"/><body name="a" pos="0 0 1">{BALL_GEOM}</body></worldbody>'
-    model = mjcf(fixed, floating=True)
+def test_floating_base_is_added_or_removed(mjcf):
+    fixed = f'<worldbody><body name="a" pos="0 0 1">{BALL_GEOM}</body></worldbody>'
+    model = mjcf(fixed, floating_base=True)
     assert model.coordinates[:4] == ("root.x", "root.y", "root.z", "root.rx")
     free = fixed.replace('pos="0 0 1">', 'pos="0 0 1"><freejoint name="f"/>')
-    assert mjcf(free, floating=True).coordinates[0] == "f.x"
-    assert mjcf(free, floating=False).nv == 0
-    with pytest.raises(ModelFileError, match="floating=True, but the root 'a' already moves by the joint 'j'"):
-        mjcf(fixed.replace('pos="0 0 1">', 'pos="0 0 1"><joint name="j"/>'), floating=True)
-    with pytest.raises(ModelFileError, match="floating=True needs one root body to set free, this file has 0"):
-        mjcf('<worldbody><body name="a"><geom size="1"/></body><body name="b"><geom size="1"/></body></worldbody>', floating=True)
+    assert mjcf(free, floating_base=True).coordinates[0] == "f.x"
+    assert mjcf(free, floating_base=False).nv == 0
+    with pytest.raises(ModelFileError, match="floating_base=True, but the root 'a' already has the joint 'j'"):
+        mjcf(fixed.replace('pos="0 0 1">', 'pos="0 0 1"><joint name="j"/>'), floating_base=True)
+    with pytest.raises(ModelFileError, match="floating_base=True needs one root body, this file has 0"):
+        mjcf('<worldbody><body name="a"><geom size="1"/></body><body name="b"><geom size="1"/></body></worldbody>', floating_base=True)
 
 
-def test_everything_left_out_is_named_once_or_refused(mjcf, warned):
+def test_floating_figure_comes_without_the_floor(mjcf, warned):
+    scene = f"""<worldbody><geom name="floor" type="plane" size="1 1 1"/><site name="mark"/>
+    <body name="a" pos="0 0 1">{{}}{BALL_GEOM}<body name="b"><joint name="j"/>{BALL_GEOM}</body></body>{{}}</worldbody>"""
+    free = '<freejoint name="f"/>'
+    model, message = warned(mjcf, scene.format(free, ""))
+    assert "shapes and sites of the world (left out of a floating figure" in message
+    assert message.endswith(": floor, mark")
+    assert list(model.links) == ["a", "b"]
+    assert not model.sites
+    with pytest.raises(ModelFileError, match=r"strict=True.*\n.*left out of a floating figure.*floor, mark"):
+        mjcf(scene.format(free, ""), strict=True)
+    assert list(warned(mjcf, scene.format("", ""), floating_base=True)[0].links) == ["a", "b"]
+    assert list(mjcf(scene.format(free, ""), floating_base=False).links) == ["ground", "a", "b"]
+    assert list(mjcf(scene.format("", "")).links) == ["ground", "a", "b"]
+    second = f'<body name="c" pos="3 0 1"><freejoint/>{BALL_GEOM}</body>'
+    assert list(mjcf(scene.format(free, second)).links) == ["ground", "a", "b", "c"]  # two separate bodies and a floor
+
+
+@pytest.mark.parametrize("name", ["humanoid", "humanoid_CMU", "fish"])
+def test_floating_figures_of_dm_control(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it looks for a screen
+        suite = pytest.importorskip("dm_control.suite", reason="dm_control is not installed")
+        model = load_model(Path(suite.__file__).parent / f"{name}.xml")
+    roots = [link for link in model.links.values() if link.parent is None]
+    assert [type(link.joint) for link in roots] == [Free]
+
+
+def test_left_out_parts_are_listed_or_refused(mjcf, warned):
     text = f"""<option gravity="0 0 -1.6" density="1.2"><flag contact="disable"/></option>
     <asset><hfield name="h" nrow="2" ncol="2" size="1 1 1 1"/></asset>
     <worldbody><geom name="hills" type="hfield" hfield="h"/>
@@ -278,8 +309,8 @@ def test_everything_left_out_is_named_once_or_refused(mjcf, warned):
         "model.xml: parts of this file could not be kept as they are:",
         "gravity (a model has none; give (0.0, 0.0, -1.6) to Data or World)",
         "the fluid around the bodies (left out: density 1.2", "height fields and signed distance fields (left out): hills",
-        "gravity compensation (left out): a", "springs of free joints (left out): f", "mocap bodies (they stand still here): m",
-        "contact exclusions (left out): a and b", "switched off (left out): off", "switched off in the file (but not here): contact",
+        "gravity compensation (left out): a", "springs of free joints (left out): f", "mocap bodies (they are fixed here): m",
+        "contact exclusions (left out): a and b", "switched off (left out): off", "disabled in the file (but not here): contact",
     ):  # fmt: skip
         assert words in message
     cone = model.links["b"].joint.cone
@@ -288,15 +319,15 @@ def test_everything_left_out_is_named_once_or_refused(mjcf, warned):
         mjcf(text, strict=True)
 
 
-def test_strict_is_silent_where_everything_is_kept(mjcf):
+def test_strict_accepts_complete_files(mjcf):
     assert mjcf(f"<worldbody><body><joint/>{BALL_GEOM}</body></worldbody>", strict=True, name="mine").name == "mine"
 
 
-def test_an_inertia_no_solid_has(mjcf, warned):
+def test_impossible_inertia(mjcf, warned):
     text = """<worldbody><body name="plate"><joint/><inertial pos="0 0 0" mass="1" diaginertia="1 1 3"/>
     <body name="full"><joint/><inertial pos="0 0 0" mass="1" fullinertia="1 1 3 0.1 0 0"/></body></body></worldbody>"""
     with pytest.raises(ModelFileError, match=r"A \+ B >= C.*'plate'.*fix_inertia=True"):
         mjcf(text)
     model, message = warned(mjcf, text, fix_inertia=True)
-    assert "nearest that one has was taken): plate, full" in message
+    assert "replaced by the nearest possible ones): plate, full" in message
     np.testing.assert_allclose(model.links["plate"].inertia, np.diag((1.5, 1.5, 3)), rtol=1e-6)

@@ -14,17 +14,17 @@ ROOM = 300  # [MB]
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_files_as_they_should_be_are_read(form):
+def test_valid_files_are_read(form):
     assert outcome(form, sample(form)) == "read"
 
 
-def test_seeds_make_the_same_file_again():
+def test_seeds_are_reproducible():
     assert [mutated("BVH", seed) for seed in range(50)] == [mutated("BVH", seed) for seed in range(50)]
     assert len({mutated("BVH", seed) for seed in range(50)}) > 40
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_files_made_wrong_are_read_or_refused(form):
+def test_mutated_files_are_read_or_refused(form):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     found = {"read": 0, "refused": 0}
     for seed in range(COUNT):

@@ -9,7 +9,7 @@ import pytest
 from tests.io.mutations import damaged
 
 from brachiate.errors import ArgumentError, BrachiateError, MotionError, MotionFileError, UnknownName
-from brachiate.io.opensim import Table, forces_of, format_table, parse_table, read_table, write_table
+from brachiate.io.opensim import Table, force_plates, format_table, parse_table, read_table, write_table
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "opensim" / "gait2354"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"recordings to try on are not there: {DATA}")
@@ -34,14 +34,14 @@ def plates_table(columns, rows=2):
 # --- what is read -------------------------------------------------------------------------------
 
 
-def test_a_plain_table():
+def test_simple_table():
     t = table(PLAIN + ROWS)
     assert t.name == "walk"
     assert t.columns == ("hip", "pelvis_tx", "pelvis_tilt")
     assert t.times == pytest.approx([0, 0.1, 0.2])
     assert t["pelvis_tilt"] == pytest.approx([180, -90, 1e-3])
     assert t.degrees
-    assert t.guesses == ()
+    assert t.assumptions == ()
     assert len(t) == 3
 
 
@@ -61,23 +61,23 @@ def test_a_plain_table():
         ("x\nendheader\n\ntime a b\n\n  0.0   1.0\t2.0 \n\n", "x", False, 1),
     ],
 )
-def test_forms_of_headers(text, name, degrees, told):
+def test_header_formats(text, name, degrees, told):
     t = table(text)
-    assert (t.name, t.columns, t.degrees, len(t.guesses)) == (name, ("a", "b"), degrees, told)
+    assert (t.name, t.columns, t.degrees, len(t.assumptions)) == (name, ("a", "b"), degrees, told)
     assert t.values.tolist() == [[1.0, 2.0]]
     if told:
-        assert t.guesses[0].flag == "degrees"
+        assert t.assumptions[0].argument == "degrees"
 
 
-def test_labels_may_have_blanks_between_tabs():
+def test_column_names_with_blanks():
     assert table("x\nnColumns=3\ninDegrees=no\nendheader\ntime\tleft hip\tb\n0\t1\t2\n").columns == ("left hip", "b")
 
 
-def test_what_is_said_wins_over_the_file():
+def test_arguments_override_the_file():
     assert not parse_table(PLAIN + ROWS, "walk.mot", degrees=False).degrees
 
 
-def test_some_rows_of_a_file_that_was_cut():
+def test_rows_of_a_truncated_file():
     cut = (PLAIN + ROWS)[:-5]
     t = parse_table(cut, "walk.mot", frames=slice(0, 2))
     assert len(t) == 2
@@ -108,7 +108,7 @@ def test_round_trips_are_exact(tmp_path):
         t = made("some name", np.cumsum(random_.random(20)), (*"abcd", "left hip"), values, degrees)
         write_table(t, tmp_path / "t.sto")
         back = read_table(tmp_path / "t.sto")
-        assert (back.name, back.columns, back.degrees, back.guesses) == (t.name, t.columns, t.degrees, ())
+        assert (back.name, back.columns, back.degrees, back.assumptions) == (t.name, t.columns, t.degrees, ())
         assert (back.values == t.values).all()
         assert (back.times == t.times).all()
 
@@ -128,9 +128,9 @@ AXES = "xyz"
         ("R_ground_force_", "R_ground_moment_", "r_ground_force"),
     ],
 )
-def test_plates_are_found_by_name(force, torque, name):
+def test_plates_are_identified_by_name(force, torque, name):
     t = plates_table([f"{force}v{x}" for x in AXES] + [f"{torque}{x}" for x in AXES] + [f"{force}p{x}" for x in AXES] + ["other"])
-    (plate,) = forces_of(t)
+    (plate,) = force_plates(t)
     assert plate.name == name
     assert plate.force[0].tolist() == [0, 1, 2]
     assert plate.moment[0].tolist() == [3, 4, 5]
@@ -142,23 +142,23 @@ def test_plates_are_found_by_name(force, torque, name):
 
 def test_two_plates_and_one_without_torques():
     names = [f"{k}ground_force_{part}{x}" for k in ("", "1_") for part in "vp" for x in AXES]
-    one, two = forces_of(plates_table([*names, *(f"1_ground_torque_{x}" for x in AXES)]))
+    one, two = force_plates(plates_table([*names, *(f"1_ground_torque_{x}" for x in AXES)]))
     assert (one.name, two.name) == ("ground_force", "1_ground_force")
     assert not one.moment.any()
     assert two.moment[0].tolist() == [12, 13, 14]
 
 
-def test_plates_that_are_not_whole():
+def test_incomplete_plates():
     with pytest.raises(MotionError, match="lacks y of its point"):
-        forces_of(plates_table([f"f_force_v{x}" for x in AXES] + ["f_force_px", "f_force_pz"]))
+        force_plates(plates_table([f"f_force_v{x}" for x in AXES] + ["f_force_px", "f_force_pz"]))
     with pytest.raises(MotionError, match="lacks x, y, z of its point"):
-        forces_of(plates_table([f"f_force_v{x}" for x in AXES]))
+        force_plates(plates_table([f"f_force_v{x}" for x in AXES]))
     with pytest.raises(MotionError, match="belong to no force"):
-        forces_of(plates_table([f"ground_torque_{x}" for x in AXES]))
+        force_plates(plates_table([f"ground_torque_{x}" for x in AXES]))
     with pytest.raises(MotionError, match=r"has no force plates: columns such as ground_force_vx, .* found a, b"):
-        forces_of(plates_table(["a", "b"]))
+        force_plates(plates_table(["a", "b"]))
     with pytest.raises(MotionError, match="are the same part of one plate"):
-        forces_of(plates_table(["Force_vx", "force_vx"]))
+        force_plates(plates_table(["Force_vx", "force_vx"]))
 
 
 # --- what is refused ----------------------------------------------------------------------------
@@ -167,8 +167,8 @@ def test_plates_that_are_not_whole():
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("nRows=3", "nRows=4", r"walk.mot line 3: 4 rows are announced, 3 are there: .* frames=slice\(0, 3\)"),
-        ("nRows=3", "nRows=2", "line 3: 2 rows are announced, 3 are there"),
+        ("nRows=3", "nRows=4", r"walk.mot line 3: 4 rows are announced, the file has 3: .* frames=slice\(0, 3\)"),
+        ("nRows=3", "nRows=2", "line 3: 2 rows are announced, the file has 3"),
         ("nRows=3", "nRows=many", "line 3: a whole number was expected, not 'many'"),
         ("nRows=3", "nRows=-3", "line 3: a whole number was expected, not '-3'"),
         ("nColumns=4", "nColumns=5", "line 9: 5 columns are announced in line 4, 4 are named"),
@@ -181,39 +181,39 @@ def test_plates_that_are_not_whole():
         ("45", "nan", "line 11, column 'hip': 'nan' is not finite"),
         ("1.6", "-Inf", "line 11, column 'pelvis_tx': '-Inf' is not finite"),
         ("1e-3", "1e999", "line 12, column 'pelvis_tilt': '1e999' is not finite"),
-        ("45", "4,5", "line 11, column 'hip': '4,5' is no number"),
+        ("45", "4,5", "line 11, column 'hip': '4,5' is not a number"),
         ("\t-90", "", "line 11: 4 numbers expected, as there are columns, 3 found"),
         ("\t-90", "\t-90\t7", "line 11: 4 numbers expected, as there are columns, 5 found"),
         ("0.1\t", "0.3\t", r"line 12: the time 0.2 s follows 0.3 s. .* frames=slice\(0, 2\)"),
-        ("0.1\t", "0.0\t", "line 11: the time 0 s is there twice"),
-        (ROWS, "", "line 3: 3 rows are announced, 0 are there"),
-        ("nRows=3\n", "nRows=0\n", "line 3: 0 rows are announced, 3 are there"),
+        ("0.1\t", "0.0\t", "line 11: the time 0 s occurs twice"),
+        (ROWS, "", "line 3: 3 rows are announced, the file has 0"),
+        ("nRows=3\n", "nRows=0\n", "line 3: 0 rows are announced, the file has 3"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(old, new, message):
+def test_errors_name_the_line(old, new, message):
     assert old in PLAIN + ROWS
     with pytest.raises(MotionFileError, match=message):
         table((PLAIN + ROWS).replace(old, new, 1))
 
 
-def test_one_number_moved_to_the_next_line_is_found():
+def test_misplaced_number_is_detected():
     with pytest.raises(MotionFileError, match="line 10: 4 numbers expected"):
         table(PLAIN + "0.0 90 1.5\n180 0.1 45 1.6 -90\n0.2 0 1.7 1e-3\n")
 
 
-def test_tables_without_anything(tmp_path):
+def test_empty_tables(tmp_path):
     with pytest.raises(MotionFileError, match="there is no such file"):
         read_table(tmp_path / "none.mot")
     with pytest.raises(MotionFileError, match="ends after its header"):
         table("x\nendheader\n\n")
     with pytest.raises(MotionFileError, match="has no rows"):
         table("x\nendheader\ntime\ta\n")
-    with pytest.raises(MotionFileError, match="has no rows, or none of those asked for"):
+    with pytest.raises(MotionFileError, match="has no rows, or none of the selected ones"):
         parse_table(PLAIN + ROWS, "walk.mot", frames=slice(7, 9))
 
 
-def test_tables_that_cannot_be():
-    with pytest.raises(MotionError, match="Times must grow from row to row; row 1 does not"):
+def test_invalid_tables():
+    with pytest.raises(MotionError, match="Times must increase from row to row; row 1 does not"):
         made("t", [0, 0], ("a",), [[1], [2]])
     with pytest.raises(MotionError, match="Two columns are named 'a'"):
         made("t", [0], ("a", "a"), [[1, 2]])
@@ -230,7 +230,7 @@ def test_tables_that_cannot_be():
             format_table(made(name, [0], ("a",), [[1]]))
 
 
-def test_damaged_files_are_refused_or_read_but_never_crash():
+def test_damaged_files_never_crash():
     refused = 0
     for text in damaged(PLAIN + ROWS, 9):
         try:
@@ -252,7 +252,7 @@ def test_recordings_are_read_and_written_back_exactly(tmp_path):
     assert len(files) >= 5
     for file in files:
         t = read_table(file)
-        assert t.guesses == ()
+        assert t.assumptions == ()
         write_table(t, tmp_path / file.name)
         back = read_table(tmp_path / file.name)
         assert (back.values == t.values).all()
@@ -261,9 +261,9 @@ def test_recordings_are_read_and_written_back_exactly(tmp_path):
 
 
 @needs_data
-def test_plates_of_a_walk_carry_the_body():
+def test_plates_support_the_body_weight():
     t = read_table(DATA / "subject01_walk1_grf.mot")
-    one, two = (plate.z_up() for plate in forces_of(t))
+    one, two = (plate.z_up() for plate in force_plates(t))
     both = one.force + two.force
     assert 700 < both[:, 2].mean() < 730  # [N]: of 72.6 kg, over whole steps about the weight
     assert np.abs(both[:, :2].mean(axis=0)).max() < 10

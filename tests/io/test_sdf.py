@@ -26,7 +26,7 @@ LINKS = link("a", "0 0 1 0 0 0") + link(
 )
 
 
-def test_a_tree(sdf):
+def test_tree_of_links(sdf):
     model = sdf(LINKS + joint("j", "a", "b", inside=AXIS, pose="0.5 0 0 0 0 0"))
     assert model.coordinates == ("root.x", "root.y", "root.z", "root.rx", "root.ry", "root.rz", "j")
     (element,) = model.links["b"].joint.elements
@@ -47,10 +47,10 @@ def test_a_tree(sdf):
 def test_static_and_world(sdf):
     assert sdf("<static>true</static>" + LINKS + joint("j", "a", "b", inside=AXIS)).nv == 1
     assert sdf(LINKS + joint("i", "world", "a", inside=AXIS) + joint("j", "a", "b", "ball")).coordinates == ("i", "j.x", "j.y", "j.z")
-    assert sdf(LINKS + joint("j", "a", "b", "fixed"), floating=False).nv == 0
+    assert sdf(LINKS + joint("j", "a", "b", "fixed"), floating_base=False).nv == 0
 
 
-def test_axes_of_the_model(sdf):
+def test_axes_in_the_model_frame(sdf):
     axis = AXIS.replace("</xyz>", "</xyz><use_parent_model_frame>true</use_parent_model_frame>")
     (element,) = sdf(LINKS + joint("j", "a", "b", inside=axis)).links["b"].joint.elements
     np.testing.assert_allclose(element.axis, (1, 0, 0), atol=1e-15)
@@ -74,12 +74,12 @@ def test_later_joints_close_loops(sdf, warned):
         ("</model><model>", r"expected one <model> in the <sdf>, found 2"),
         ("", r"the robot has no <link>"),
         (LINKS, r"2 links have no parent: a, b"),
-        (LINKS + joint("j", "a", "x"), r"joint 'j' connects 'x', which is no link\. Valid: a, b"),
+        (LINKS + joint("j", "a", "x"), r"joint 'j' connects 'x', which is not a link\. Valid: a, b"),
         (LINKS + joint("j", "a", "b", "screw"), r"joint 'j' has the type 'screw'\. Valid: revolute"),
         (LINKS + joint("j", "a", "b", pose="1 2"), r"pose of 'j': expected 6 numbers, got '1 2'"),
         (LINKS + joint("j", "a", "b", pose="nan 0 0 0 0 0"), r"a number is NaN"),
-        (LINKS.replace("<pose>", '<pose relative_to="a">', 1), r"<pose> places things by other frames or models"),
-        (LINKS + "<include><uri>model://x</uri></include>", r"<include> places things by other frames or models"),
+        (LINKS.replace("<pose>", '<pose relative_to="a">', 1), r"<pose> uses other frames or models"),
+        (LINKS + "<include><uri>model://x</uri></include>", r"<include> uses other frames or models"),
     ],
 )
 def test_refused_with_the_reason(sdf, text, message):

@@ -49,7 +49,7 @@ def with_gaps(found, *gaps):
 def test_markers_by_name():
     found = curve()
     assert (found["m1"] == found.positions[:, 1]).all()
-    some = found.only(["m2", "m0"])
+    some = found.select(["m2", "m0"])
     assert some.names == ("m2", "m0")
     assert (some["m0"] == found["m0"]).all()
     assert len(found.frames(slice(5, 9))) == 4
@@ -57,41 +57,41 @@ def test_markers_by_name():
     with pytest.raises(UnknownName, match="'m9' is not a marker of this recording"):
         found["m9"]
     with pytest.raises(ArgumentError, match="expected several names"):
-        found.only("m0")
+        found.select("m0")
 
 
-def test_gaps_are_found():
+def test_gaps():
     found = with_gaps(curve(), (0, 0, 4), (1, 10, 12), (1, 20, 30), (2, 35, 40))
     assert [gap[:3] for gap in found.gaps()] == [("m0", 0, 4), ("m1", 10, 12), ("m1", 20, 30), ("m2", 35, 40)]
     assert [gap.duration for gap in found.gaps()] == pytest.approx([np.inf, 0.03, 0.11, np.inf])
     assert curve().gaps() == []
 
 
-def test_short_gaps_are_filled_as_cubics_go():
+def test_short_gaps_are_filled_by_cubics():
     whole = curve()
     found = with_gaps(whole, (0, 0, 4), (1, 10, 12), (1, 20, 30), (2, 5, 14), (2, 39, 40))
-    filled = found.filled()
+    filled = found.fill_gaps()
     assert filled.positions[10:12, 1] == pytest.approx(whole.positions[10:12, 1], abs=1e-12)
     assert filled.positions[5:14, 2] == pytest.approx(whole.positions[5:14, 2], abs=1e-12)
     assert filled.gaps() == [Gap("m0", 0, 4, np.inf), found.gaps()[2], Gap("m2", 39, 40, np.inf)]
-    seen = found.seen
+    seen = found.visible
     assert (filled.positions[seen] == found.positions[seen]).all()
-    assert filled.guesses[-1].value == "2 filled"
-    assert [gap.name for gap in found.filled(longest=1.0).gaps()] == ["m0", "m2"]
-    assert found.filled(longest=0.0) is found
-    with pytest.raises(ArgumentError, match="longest must be at least 0"):
-        found.filled(longest=-1)
+    assert filled.assumptions[-1].value == "2 filled"
+    assert [gap.name for gap in found.fill_gaps(max_duration=1.0).gaps()] == ["m0", "m2"]
+    assert found.fill_gaps(max_duration=0.0) is found
+    with pytest.raises(ArgumentError, match="max_duration must be at least 0"):
+        found.fill_gaps(max_duration=-1)
 
 
-def test_a_gap_between_single_frames_is_filled_straight():
+def test_gap_between_single_frames_is_filled_linearly():
     line = curve(f=5, m=1, degree=1)
-    assert with_gaps(line, (0, 1, 4)).filled().positions == pytest.approx(line.positions)
+    assert with_gaps(line, (0, 1, 4)).fill_gaps().positions == pytest.approx(line.positions)
 
 
-def test_markers_that_cannot_be():
+def test_invalid_markers():
     with pytest.raises(MotionError, match="Two markers are named 'a'"):
         made(("a", "a"), [0], np.zeros((1, 2, 3)))
-    with pytest.raises(MotionError, match="Times must grow"):
+    with pytest.raises(MotionError, match="Times must increase"):
         made(("a",), [0, 0], np.zeros((2, 1, 3)))
     with pytest.raises(MotionError, match=r"Marker 'a' in frame 0 is at .*: expected three finite numbers, or three NaN"):
         made(("a",), [0], [[[1, np.nan, 2]]])
@@ -99,37 +99,37 @@ def test_markers_that_cannot_be():
         made(("a",), [0], [[[np.inf] * 3]])
     with pytest.raises(ArgumentError, match="positions: expected an array of shape"):
         made(("a",), [0], np.zeros((1, 2, 3)))
-    with pytest.raises(MotionError, match="one frame and one marker at least"):
+    with pytest.raises(MotionError, match="At least one frame and one marker"):
         made((), [0], np.zeros((1, 0, 3)))
 
 
 # --- files --------------------------------------------------------------------------------------
 
 
-def test_a_plain_file():
+def test_simple_file():
     found = markers()
     assert found.names == ("R.Heel", "Head")
     assert found.times == pytest.approx([0, 0.01, 0.02])
-    assert found["R.Heel"][0] == pytest.approx([0.003, 0.001, 0.002])  # z, x, y of the file, in metres
+    assert found["R.Heel"][0] == pytest.approx([0.003, 0.001, 0.002])  # z, x, y of the file, in meters
     assert np.isnan(found["R.Heel"][1]).all()
     assert np.isnan(found["Head"][2]).all()
-    assert [guess.flag for guess in found.guesses] == ["up"]
+    assert [assumption.argument for assumption in found.assumptions] == ["up"]
     assert found.name == "w"
 
 
 def test_units_and_axes():
     assert markers(up="z")["Head"][0] == pytest.approx([0.004, 0.005, 0.006])
-    assert markers(up="z").guesses == ()
+    assert markers(up="z").assumptions == ()
     assert markers((HEAD + NAMES + ROWS).replace("mm", "m"), up="z")["Head"][0] == pytest.approx([4, 5, 6])
     assert markers((HEAD + NAMES + ROWS).replace("mm", "cm"), up="x")["Head"][0] == pytest.approx([0.05, 0.06, 0.04])
     assert markers(unit="m", up="z")["Head"][0] == pytest.approx([4, 5, 6])
-    with pytest.raises(MotionError, match="unit='mile' is none of m, cm"):
+    with pytest.raises(MotionError, match="unit='mile' is not one of m, cm"):
         markers(unit="mile")
-    with pytest.raises(MotionError, match="up='w' is none of"):
+    with pytest.raises(MotionError, match="up='w' is not one of"):
         markers(up="w")
 
 
-def test_forms_of_files():
+def test_file_variants():
     whole = ROWS.replace("\t\t\t\t40", "\t7\t8\t9\t40").replace("30\t\t\t\n", "30\t7\t8\t9\n")
     blanks = (HEAD + NAMES + whole).replace("\t\t\t", "\t").replace("\t", "  ")
     assert (markers(blanks).positions == markers(HEAD + NAMES + whole).positions).all()
@@ -140,15 +140,15 @@ def test_forms_of_files():
     assert len(markers((HEAD + NAMES + ROWS).replace("\n", "\r\n"))) == 3
 
 
-def test_zeros_are_gaps_unless_said_otherwise():
+def test_zeros_are_gaps_by_default():
     text = HEAD + NAMES + ROWS.replace("\t\t\t\t40", "\t0\t0.0\t-0\t40")
     found = markers(text)
     assert np.isnan(found["R.Heel"][1]).all()
-    assert found.guesses[0].flag == "zeros_are_gaps"
+    assert found.assumptions[0].argument == "zeros_are_gaps"
     assert markers(text, zeros_are_gaps=False)["R.Heel"][1].tolist() == [0, 0, 0]
 
 
-def test_times_that_were_rounded_are_even():
+def test_rounded_times_are_evenly_spaced():
     times = np.arange(200) / 60
     found = made(("a",), times, np.ones((200, 1, 3)))
     lines = format_trc(found).splitlines()
@@ -157,7 +157,7 @@ def test_times_that_were_rounded_are_even():
         lines[6 + k] = "\t".join([cells[0], f"{times[k]:.3f}", *cells[2:]])
     back = markers("\n".join(lines) + "\n")
     assert back.times == pytest.approx(times, abs=1e-12)
-    assert "60 frames/s" in back.guesses[-1].value
+    assert "60 frames/s" in back.assumptions[-1].value
     slow = "\n".join(lines).replace("60\t60", "50\t50", 1) + "\n"  # a rate that contradicts them is not believed
     assert markers(slow).times == pytest.approx(np.round(times, 3), abs=1e-12)
 
@@ -169,8 +169,8 @@ def test_round_trips(tmp_path, unit, up):
     back = read_trc(tmp_path / "a.trc", up=up)
     assert back.names == found.names
     assert back.times == pytest.approx(found.times, abs=1e-9)
-    assert (back.seen == found.seen).all()
-    assert back.positions[back.seen] == pytest.approx(found.positions[back.seen], rel=1e-8)
+    assert (back.visible == found.visible).all()
+    assert back.positions[back.visible] == pytest.approx(found.positions[back.visible], rel=1e-8)
 
 
 # --- what is refused ----------------------------------------------------------------------------
@@ -180,50 +180,50 @@ def test_round_trips(tmp_path, unit, up):
     ("old", "new", "message"),
     [
         ("PathFileType", "Path", "w.trc line 1: 'PathFileType' was expected. Is it a TRC file"),
-        ("\t3\t2\tmm", "\t4\t2\tmm", r"line 3: 4 frames are announced, 3 are there. .* frames=slice\(0, 3\)"),
-        ("\t3\t2\tmm", "\t2\t2\tmm", "line 3: 2 frames are announced, 3 are there"),
+        ("\t3\t2\tmm", "\t4\t2\tmm", r"line 3: 4 frames are announced, the file has 3. .* frames=slice\(0, 3\)"),
+        ("\t3\t2\tmm", "\t2\t2\tmm", "line 3: 2 frames are announced, the file has 3"),
         ("\t3\t2\tmm", "\t3\t3\tmm", "line 4: 3 markers are announced in line 3, 2 are named"),
-        ("\t3\t2\tmm", "\t3\tx\tmm", "line 3: 'x' is no number of markers"),
-        ("\t3\t2\tmm", "\t-3\t2\tmm", "line 3: '-3' is no number of frames"),
+        ("\t3\t2\tmm", "\t3\tx\tmm", "line 3: 'x' is not a number of markers"),
+        ("\t3\t2\tmm", "\t-3\t2\tmm", "line 3: '-3' is not a number of frames"),
         ("\t3\t2\tmm", "\t3\t2", "line 3: 5 settings are named in line 2, 4 are there"),
         ("mm", "furlong", "line 3: Units are 'furlong'; known are m, cm, mm"),
-        ("Units", "", r"line 2 has no Units. Say what it counts in: unit='mm'"),
+        ("Units", "", r"line 2 has no Units. Give the unit: unit='mm'"),
         ("NumMarkers", "Markers", "line 2: NumMarkers was expected"),
         ("Frame#", "Frames", "line 4: 'Frame#', 'Time' and names of markers were expected"),
         ("Head", "R.Heel", "line 4: two markers are named 'R.Heel'"),
         ("R.Heel", "", "line 4: marker 1 has no name"),
-        ("0.01\t\t", "0.01\t7\t", "line 8, marker 'R.Heel': .* is no place"),
-        ("40", "inf", "line 8, marker 'Head': .* is no place"),
-        ("40", "4O", "line 8, marker 'Head': '4O' is no number"),
+        ("0.01\t\t", "0.01\t7\t", "line 8, marker 'R.Heel': .* is not a position"),
+        ("40", "inf", "line 8, marker 'Head': .* is not a position"),
+        ("40", "4O", "line 8, marker 'Head': '4O' is not a number"),
         ("0.01", "", "line 8: the time is missing"),
         ("0.01", "nan", "line 8: the time is missing or not finite"),
-        ("0.01", "0.00", "line 8: the time 0 s follows 0 s. Times must grow"),
+        ("0.01", "0.00", "line 8: the time 0 s follows 0 s. Times must increase"),
         ("60\n", "60\t7\n", r"line 8: 8 numbers expected \(2 markers\), 9 found"),
         ("\t60\n", "\n", r"line 8: 8 numbers expected \(2 markers\), 7 found"),
         (NAMES + ROWS, "", "has 3 lines: five of header were expected"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(old, new, message):
+def test_errors_name_the_line(old, new, message):
     assert old in HEAD + NAMES + ROWS
     with pytest.raises(MotionFileError, match=message):
         markers((HEAD + NAMES + ROWS).replace(old, new, 1))
 
 
-def test_a_last_line_that_breaks_off_between_markers():
+def test_truncated_last_line():
     text = (HEAD + NAMES + ROWS).rstrip()  # might be a marker that was not seen, or might not
     with pytest.raises(MotionFileError, match=r"line 9: the last line breaks off. .* frames=slice\(0, 2\)"):
         markers(text)
     assert len(markers(text, frames=slice(0, 2))) == 2
 
 
-def test_names_that_cannot_be_written():
+def test_invalid_names_are_refused():
     with pytest.raises(MotionError, match=r"A marker named 'a\\tb' cannot be written"):
         format_trc(made(("a\tb",), [0], np.zeros((1, 1, 3))))
-    with pytest.raises(MotionError, match="unit='mile' is none of"):
+    with pytest.raises(MotionError, match="unit='mile' is not one of"):
         format_trc(curve(), unit="mile")
 
 
-def test_damaged_files_are_refused_or_read_but_never_crash():
+def test_damaged_files_never_crash():
     refused = 0
     for text in damaged(HEAD + NAMES + ROWS, 5):
         try:
@@ -236,7 +236,7 @@ def test_damaged_files_are_refused_or_read_but_never_crash():
 
 
 @needs_data
-def test_a_recording(tmp_path):
+def test_recorded_markers(tmp_path):
     found = read_trc(DATA)
     assert found.positions.shape == (151, 41, 3)
     assert found.rate == pytest.approx(60)

@@ -9,7 +9,7 @@ import pytest
 
 from brachiate import Data, Mesh, dynamics, kinematics
 from brachiate.errors import ModelFileError
-from brachiate.io import read_model
+from brachiate.io import load_model
 
 INERTIAL = '<inertial><origin xyz="0.1 0 0" rpy="0 0 1.5707963267948966"/><mass value="2"/>' + (
     '<inertia ixx="1" ixy="0" ixz="0" iyy="2" iyz="0" izz="2.5"/></inertial>'
@@ -42,7 +42,7 @@ def tetrahedron():
     return b"\0" * 80 + struct.pack("<I", len(faces)) + body
 
 
-def test_links_limits_and_what_acts_in_joints(urdf):
+def test_links_limits_and_joint_parameters(urdf):
     model = urdf(ARM)
     assert (model.name, list(model.links), model.coordinates) == ("test", ["base", "a", "frame", "b"], ("j", "k"))
     np.testing.assert_array_equal(np.array(model.limits).T, [(-1, 2), (-np.inf, np.inf)])
@@ -53,7 +53,7 @@ def test_links_limits_and_what_acts_in_joints(urdf):
     np.testing.assert_allclose(model.links["a"].center, (0.1, 0, 0))
 
 
-def test_a_link_without_inertial_has_no_mass_whatever_its_shape(urdf):
+def test_link_without_inertial_is_massless(urdf):
     solid = '<collision><geometry><sphere radius="1"/></geometry></collision>'
     model = urdf(
         link("base", solid) + link("middle", solid) + link("end") + joint("i", "base", "middle") + joint("j", "middle", "end", axis="1 0 0")
@@ -65,24 +65,24 @@ def test_a_link_without_inertial_has_no_mass_whatever_its_shape(urdf):
 
 
 @pytest.mark.parametrize(("text", "speed"), [("1.5", 1.5), ("0", np.inf), ("-1", np.inf), ("inf", np.inf)])
-def test_speeds_of_motors(urdf, text, speed):
+def test_velocity_limits(urdf, text, speed):
     model = urdf(link("base") + link("a") + joint("j", "base", "a", inside=f'<limit lower="-1" upper="2" effort="3" velocity="{text}"/>'))
     assert model.speed.tolist() == [speed]
 
 
-def test_a_speed_that_is_no_number_is_refused(urdf):
+def test_invalid_velocity_limit_is_refused(urdf):
     with pytest.raises(ModelFileError, match="joint 'j': attribute 'velocity' of <limit> must be 1 finite number, got 'fast'"):
         urdf(link("base") + link("a") + joint("j", "base", "a", inside='<limit lower="-1" upper="2" effort="3" velocity="fast"/>'))
 
 
-def test_floating(urdf):
-    model = urdf(ARM, floating=True)
+def test_floating_base(urdf):
+    model = urdf(ARM, floating_base=True)
     assert model.nv == 8
     assert list(model.joints) == ["root", "j", "k"]
     assert urdf(ARM).nv == 2
 
 
-def test_a_root_called_world_is_the_world(urdf):
+def test_root_named_world_is_the_world(urdf):
     model = urdf(link("world", "") + link("a") + joint("j", "world", "a"))
     assert list(model.links) == ["a"]
     np.testing.assert_allclose(kinematics.link_poses(Data(model))["a"].position, (0, 0, 1))
@@ -103,7 +103,7 @@ def test_mimic_is_a_coupling(urdf, warned):
     assert (model.couplings[0].of, model.couplings[0].coefficients) == (None, (0.1,))
     assert urdf(ARM + link("c") + joint("l", "b", "c", "fixed", inside=follow)).couplings == ()
     model, message = warned(urdf, ARM + link("c") + joint("l", "b", "c", "continuous", inside=follow.replace('"j"', '"no"')))
-    assert "mimics of joints that are not there or not one number (left out): l of no" in message
+    assert "mimics of joints that are missing or not scalar (left out): l of no" in message
 
 
 @pytest.mark.parametrize(
@@ -118,10 +118,10 @@ def test_mimic_is_a_coupling(urdf, warned):
         ("file://{root}/far/x.stl", "far/x.stl"),
     ],
 )
-def test_meshes_are_found(write, tmp_path, address, file):
+def test_meshes_are_located(write, tmp_path, address, file):
     write(tetrahedron(), file)
     shape = f'<visual><geometry><mesh filename="{address.format(root=tmp_path)}" scale="2 2 2"/></geometry></visual>'
-    model = read_model(write(f'<robot name="r">{link("a", INERTIAL + shape)}</robot>', "ws/robot/urdf/model.urdf"), strict=True)
+    model = load_model(write(f'<robot name="r">{link("a", INERTIAL + shape)}</robot>', "ws/robot/urdf/model.urdf"), strict=True)
     (mesh,) = model.links["a"].shapes
     assert isinstance(mesh, Mesh)
     assert not mesh.collides
@@ -143,7 +143,7 @@ def test_meshes_from_assets_with_one_name_in_two_folders(urdf):
         ("broken.stl", "meshes (MuJoCo cannot use them, shapes left out): broken.stl"),
     ],
 )
-def test_without_its_meshes_a_robot_keeps_its_inertia(urdf, write, warned, address, message):
+def test_inertia_does_not_depend_on_meshes(urdf, write, warned, address, message):
     write(b"\0" * 80 + struct.pack("<I", 9) + b"\1" * 30, "broken.stl")
     shapes = (f'<mesh filename="{address}"/>', '<box size="1 1 1"/>')
     shape = "".join(f"<collision><geometry>{s}</geometry></collision>" for s in shapes)
@@ -156,13 +156,13 @@ def test_without_its_meshes_a_robot_keeps_its_inertia(urdf, write, warned, addre
         urdf(text, strict=True)
 
 
-def test_empty_limits_are_no_limits(urdf, warned):
+def test_empty_limits_mean_unlimited(urdf, warned):
     model, said = warned(urdf, link("base") + link("a") + joint("j", "base", "a", inside='<limit effort="1" velocity="1"/>'))
     assert "limits with lower = upper (left out): j" in said
     assert model.limits[1][0] == np.inf
 
 
-def test_inertias_no_solid_has_are_refused_or_mended(urdf, warned):
+def test_impossible_inertias_are_refused_or_repaired(urdf, warned):
     def with_inertia(mass, xx, yy, zz):
         inertial = f'<inertial><mass value="{mass}"/><inertia ixx="{xx}" ixy="0" ixz="0" iyy="{yy}" iyz="0" izz="{zz}"/></inertial>'
         return link("base") + link("a", inertial) + joint("j", "base", "a", "continuous") + link("b") + joint("k", "a", "b", "continuous")
@@ -175,7 +175,7 @@ def test_inertias_no_solid_has_are_refused_or_mended(urdf, warned):
         with pytest.raises(ModelFileError, match=rf"model\.urdf: Link 'a'.*{why}.* fix_inertia=True"):
             urdf(with_inertia(*numbers))
         model, said = warned(urdf, with_inertia(*numbers), fix_inertia=True)
-        assert "(no solid has them; the nearest that one has was taken): a" in said
+        assert "(physically impossible; replaced by the nearest possible ones): a" in said
         moments = np.linalg.eigvalsh(model.links["a"].inertia)
         assert moments[0] + moments[1] >= moments[2] * (1 - 1e-9)
     # What the writing program left of zero is zero: a point mass.

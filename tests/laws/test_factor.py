@@ -13,19 +13,20 @@ from tests.random_models import random_model, random_state
 import brachiate as br
 from brachiate import dynamics
 from brachiate.compiled import entry
-from brachiate.dynamics.factor import down, factor, up
-from brachiate.kinematics import ball_motions, poses
-from brachiate.model.arrays import OK, SINGULAR, open_rooms
+from brachiate.dynamics.factor import backward_sweep, factor, forward_sweep
+from brachiate.kinematics import ball_motion_columns, forward_kinematics
+from brachiate.model.arrays import open_model
+from brachiate.model.status import OK, SINGULAR
 
 
 @entry
 def _solve(key, implicit, y):
-    T, W = open_rooms(key)
-    poses(T, W)
-    ball_motions(T, W)
+    T, W = open_model(key)
+    forward_kinematics(T, W)
+    ball_motion_columns(T, W)
     status = factor(T, W, implicit)
-    up(T, W, y)
-    down(T, W, y)
+    backward_sweep(T, W, y)
+    forward_sweep(T, W, y)
     return status
 
 

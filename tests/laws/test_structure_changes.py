@@ -21,7 +21,7 @@ import brachiate as br
 from brachiate import Free, Model
 from brachiate.errors import ArgumentError, OverconstrainedError
 from brachiate.model.joints import BALL
-from brachiate.world.connections import Report
+from brachiate.world.connections import ConnectionReport
 
 EVENTS = (*["connect"] * 4, "cut", "cut", "cut_joint", "lock", "prescribe", "release", "save", "save", "restore", "copy", "run")
 HINGED = ("revolute", "universal", "cylindrical", "planar", "spherical", "compound")
@@ -39,7 +39,7 @@ class Book:
         return Book(dict(self.connections), dict(self.locks))
 
     @property
-    def held(self) -> dict[str, float]:
+    def prescribed(self) -> dict[str, float]:
         return {name: acceleration for names, acceleration, _ in self.locks.values() for name in names}
 
 
@@ -78,13 +78,13 @@ class Story:
 
     def judged(self) -> list[Connection]:
         """Connections, with their joints' coordinates to start the search from: many fit where there are several turns."""
-        return [c._replace(start=np.atleast_1d(bond.value)) for c, bond in self.book.connections.values()]
+        return [c._replace(start=np.atleast_1d(constraint.value)) for c, constraint in self.book.connections.values()]
 
-    def mobility(self, connections: list[Connection], held: Any, rank: float = RANK) -> int:
-        return maximal.mobility(self.world.model, self.world.q, connections, held, rank)
+    def mobility(self, connections: list[Connection], prescribed: Any, rank: float = RANK) -> int:
+        return maximal.mobility(self.world.model, self.world.q, connections, prescribed, rank)
 
     def accelerations(self) -> Any:
-        return maximal.accelerations(*self.state, self.world.torque, GRAVITY, self.judged(), self.book.held)
+        return maximal.accelerations(*self.state, self.world.torque, GRAVITY, self.judged(), self.book.prescribed)
 
     def check(self) -> None:
         """Everything that must hold after any event."""
@@ -93,28 +93,28 @@ class Story:
         assert np.isfinite(w.v).all()
         assert list(w.connections) == list(book.connections)
         assert set(w.locks) == set(book.locks)
-        for name, (_, bond) in book.connections.items():
-            assert bond.alive
-            assert w.connections[name] is bond
-        for bond in self.dead:
-            assert bond.alive == (bond in w.connections.values() or bond in w.locks.values())
+        for name, (_, constraint) in book.connections.items():
+            assert constraint.alive
+            assert w.connections[name] is constraint
+        for constraint in self.dead:
+            assert constraint.alive == (constraint in w.connections.values() or constraint in w.locks.values())
         connections = self.judged()
         speed = 1 + largest(w.v)
-        for name in book.held:
+        for name in book.prescribed:
             assert abs(w.v[w.model.coordinate_index[name]]) < 1e-11 * speed
-        for joint, (_, bond) in zip(System(*self.state, connections).connections, book.connections.values(), strict=True):
+        for joint, (_, constraint) in zip(System(*self.state, connections).connections, book.connections.values(), strict=True):
             assert largest(joint.gap) < 1e-11
             assert largest(joint.drift) < 1e-11 * speed
-            assert largest(np.abs(np.atleast_1d(bond.value)) - np.abs(joint.q)) < 1e-10  # quaternions up to their sign
-            assert largest(np.atleast_1d(bond.rate) - joint.rates) < 1e-10 * speed
+            assert largest(np.abs(np.atleast_1d(constraint.value)) - np.abs(joint.q)) < 1e-10  # quaternions up to their sign
+            assert largest(np.atleast_1d(constraint.rate) - joint.rates) < 1e-10 * speed
         before = w.save()
         a, forces = self.accelerations()
         found = w.forward_dynamics()
         assert largest(found - a) < 1e-9 * (1 + largest(a))
-        determined = maximal.determined(w.model, w.q, connections, book.held)
+        determined = maximal.determined(w.model, w.q, connections, book.prescribed)
         poses = maximal.bodies(*self.state)[0] | {"world": (np.eye(3), np.zeros(3))}
         for name, c, known, six in zip(book.connections, connections, determined, forces, strict=True):
-            wrench = found.connection[name]
+            wrench = found.connection_wrenches[name]
             R, p = poses[c.second]
             assert largest(wrench.at - p - R @ c.second_position) < 1e-11 * (1 + largest(wrench.at))
             if known:
@@ -124,8 +124,8 @@ class Story:
 
     # --- laws of events -------------------------------------------------------------------------
 
-    def changed(self, report: Report, was: Any, mobility: tuple[int, int]) -> None:
-        """A bond took hold: nothing moved, momentum stayed, energy was lost by what velocities changed."""
+    def changed(self, report: ConnectionReport, was: Any, mobility: tuple[int, int]) -> None:
+        """Connection impulse: positions unchanged, momentum conserved, energy lost by the change of velocities."""
         assert report.mobility == mobility
         now = motion(self.world)
         assert largest(np.array([now[n][1] - was[n][1] for n in now])) == 0.0
@@ -134,7 +134,7 @@ class Story:
         assert abs(report.energy_lost - report.energy_of_change) < 1e-10 * (kinetic + report.energy_of_change)
         assert report.energy_of_change >= 0.0
 
-    def conserves(self, report: Report, before: Any) -> None:
+    def conserves(self, report: ConnectionReport, before: Any) -> None:
         after = maximal.momentum(*self.state)
         size = sum(link.mass * (1 + largest(x[1])) * (1 + largest(x[2])) for link, x in self.heavy(before[2]))
         for one, other in zip(before[:2], after, strict=True):
@@ -145,8 +145,8 @@ class Story:
     def heavy(self, moving: Any) -> list[Any]:
         return [(self.world.model.links[name], x) for name, x in moving.items()]
 
-    def refused(self, action: Any) -> None:
-        """What would hold nothing new is refused, and nothing has changed."""
+    def rejected(self, action: Any) -> None:
+        """A redundant connection raises an error, and the world is unchanged."""
         w = self.world
         before, connections, locks = w.save(), list(w.connections.items()), list(w.locks.items())
         with pytest.raises(OverconstrainedError, match="redundant"):
@@ -168,40 +168,40 @@ class Story:
         joint = random_joint(rng, str(rng.choice(LOOP_KINDS)), f"c{rng.integers(10**6)}", passive=bool(rng.integers(2)))
         at = rng.normal(0.0, 0.3, 3)
         wanted = met(w, link, to, joint, at)
-        old, held = self.judged(), list(self.book.held)
-        before = self.mobility(old, held)
-        after = {self.mobility([*old, wanted], held, rank) for rank in (RANK, CLEAR)}
+        old, prescribed = self.judged(), list(self.book.prescribed)
+        before = self.mobility(old, prescribed)
+        after = {self.mobility([*old, wanted], prescribed, rank) for rank in (RANK, CLEAR)}
         if len(after) > 1 or min(after) == 0:
             return False  # too near a singular posture for many digits, or nothing would be left to move
-        if any(self.book.held.values()) and before - min(after) < 6 - joint.nv:
-            return False  # what is moved might be held now
+        if any(self.book.prescribed.values()) and before - min(after) < 6 - joint.nv:
+            return False  # a moved coordinate might be constrained now
         if after == {before}:
-            self.refused(lambda: w.connect(link, to, joint, at=at))
+            self.rejected(lambda: w.connect(link, to, joint, at=at))
             return True
         was, momentum = motion(w), maximal.momentum(*self.state)
-        bond = w.connect(link, to, joint, at=at)
-        self.book.connections[bond.name] = wanted, bond
-        self.changed(bond.report, was, (before, *after))
+        constraint = w.connect(link, to, joint, at=at)
+        self.book.connections[constraint.name] = wanted, constraint
+        self.changed(constraint.report, was, (before, *after))
         if self.afloat:
-            self.conserves(bond.report, (*momentum, was))
+            self.conserves(constraint.report, (*momentum, was))
         return True
 
     def cut(self) -> bool:
         if not self.book.connections:
             return False
         name = str(self.rng.choice(list(self.book.connections)))
-        _, bond = self.book.connections.pop(name)
+        _, constraint = self.book.connections.pop(name)
         was = motion(self.world)
-        report = self.world.cut(name if self.rng.random() < 0.5 else bond)
+        report = self.world.cut(name if self.rng.random() < 0.5 else constraint)
         assert apart(was, motion(self.world)) == 0.0
-        assert not bond.alive
+        assert not constraint.alive
         with pytest.raises(ArgumentError, match="cut already"):
-            self.world.cut(bond)
-        with pytest.raises(ArgumentError, match="holds nothing any more"):
-            _ = bond.force
+            self.world.cut(constraint)
+        with pytest.raises(ArgumentError, match="is no longer active"):
+            _ = constraint.force
         assert report.energy_lost == 0.0
-        assert report.mobility[1] == self.mobility(self.judged(), self.book.held)
-        self.dead.append(bond)
+        assert report.mobility[1] == self.mobility(self.judged(), self.book.prescribed)
+        self.dead.append(constraint)
         return True
 
     def cut_joint(self) -> bool:
@@ -217,7 +217,7 @@ class Story:
         report = w.cut(link.joint_name)
         now = motion(w)
         assert apart(was, now) < 1e-13 * (1 + max(largest(x) for parts in was.values() for x in parts))
-        assert report.mobility[1] == self.mobility(self.judged(), self.book.held)
+        assert report.mobility[1] == self.mobility(self.judged(), self.book.prescribed)
         assert w.model.links[link.name].parent is None
         assert w.figures[link.name.split("/")[0]].model.links[link.name.split("/")[1]].parent is None
         return True
@@ -231,9 +231,9 @@ class Story:
             return False
         name = str(rng.choice(free))
         names = tuple(model.coordinates[model.joints[name].v]) if name in balls else (name,)
-        held, old = self.book.held, self.judged()
-        before = self.mobility(old, held)
-        after = {self.mobility(old, [*held, *names], rank) for rank in (RANK, CLEAR)}
+        prescribed, old = self.book.prescribed, self.judged()
+        before = self.mobility(old, prescribed)
+        after = {self.mobility(old, [*prescribed, *names], rank) for rank in (RANK, CLEAR)}
         if len(after) > 1 or min(after) == 0:
             return False
         acceleration = float(rng.normal()) if course else 0.0
@@ -242,14 +242,14 @@ class Story:
             return w.prescribe(name, [w.angle(name), 0.0, acceleration / 2]) if course else w.lock(name)[0]
 
         if after == {before}:
-            self.refused(action)
+            self.rejected(action)
             return True
         was, momentum = motion(w), maximal.momentum(*self.state)
-        bond = action()
-        self.book.locks[name] = names, acceleration, bond
-        self.changed(bond.report, was, (before, *after))
+        constraint = action()
+        self.book.locks[name] = names, acceleration, constraint
+        self.changed(constraint.report, was, (before, *after))
         if self.afloat:
-            self.conserves(bond.report, (*momentum, was))
+            self.conserves(constraint.report, (*momentum, was))
         return True
 
     def prescribe(self) -> bool:
@@ -312,7 +312,7 @@ class Story:
         for world, state, a in self.left:  # nothing that happened to a copy has happened to them
             assert (world.q == state.q).all()
             assert (world.v == state.v).all()
-            assert tuple(world.bonds) == state.bonds
+            assert tuple(world.constraints) == state.constraints
             assert largest(world.forward_dynamics() - a) < 1e-12 * (1 + largest(a))
 
 

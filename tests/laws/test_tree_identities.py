@@ -397,7 +397,7 @@ def test_bodies_one_by_one_and_the_mass_matrix_give_the_same_accelerations(given
 
 
 def test_models_far_from_the_world_origin_lose_no_digits():
-    # A free root a million metres away falls and turns as one at home: fails if spatial vectors are about the world's origin.
+    # A free root a million meters away falls and turns as one at home: fails if spatial vectors are about the world's origin.
     for seed in range(10):
         given = _free_tree(seed)
         data, (q, v, a) = data_of(given), given.state

@@ -102,7 +102,7 @@ def test_an_empty_model_and_one_that_cannot_move():
 # --- frozen -------------------------------------------------------------------------------------
 
 
-def test_arrays_of_a_model_refuse_to_be_written():
+def test_arrays_of_a_model_are_read_only():
     # Fails if one number of a model can be changed behind the back of those who share it.
     b = figure()
     b.pose("wave", {"wrist": 1.0})
@@ -118,7 +118,7 @@ def test_arrays_of_a_model_refuse_to_be_written():
     assert [name for name, array in shared.items() if array.flags.writeable] == []
 
 
-def test_tables_of_a_model_refuse_to_be_written():
+def test_tables_of_a_model_are_read_only():
     model = figure().build()
     for table in (model.links, model.sites, model.joints, model.poses, model.actuators, model.coordinate_index):
         with pytest.raises(TypeError):

@@ -6,7 +6,21 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from brachiate import Compound, Cylindrical, Data, Fixed, Free, Joint, ModelBuilder, Planar, Prismatic, Revolute, Spherical, Universal, cone
+from brachiate import (
+    Compound,
+    Cylindrical,
+    Data,
+    Fixed,
+    Free,
+    Joint,
+    ModelBuilder,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+    cone_limit,
+)
 from brachiate.errors import ArgumentError
 from brachiate.kinematics import Pose, link_poses
 from brachiate.model.joints import BALL, FLOAT, JOINT_TYPES, SLIDE, TURN
@@ -153,7 +167,7 @@ def test_without_parameters_nothing_acts_and_nothing_is_limited():
 
 
 @pytest.mark.parametrize(("speed", "words"), [(0.0, "with 0 it never moves"), (-1.0, "speed of a revolute joint"), (np.nan, "speed")])
-def test_motors_without_speed_are_refused(speed, words):
+def test_motors_without_speed_raise_errors(speed, words):
     with pytest.raises(ArgumentError, match=words):
         Revolute(speed=speed)
 
@@ -181,10 +195,10 @@ def test_compound_renames_its_parts_only():
 
 
 def test_cone_keeps_axis_swing_and_twist():
-    limit = cone("-x", 0.5, (-0.1, 0.2))
+    limit = cone_limit("-x", 0.5, (-0.1, 0.2))
     assert limit.axis.tolist() == [-1, 0, 0]
     assert (limit.swing, limit.twist) == (0.5, (-0.1, 0.2))
     assert Spherical(cone=limit).cone is limit
-    assert cone("x", np.pi).twist == (-np.inf, np.inf)
+    assert cone_limit("x", np.pi).twist == (-np.inf, np.inf)
     with pytest.raises(ArgumentError, match=r"at most 3\.14159"):
-        cone("x", 3.2)
+        cone_limit("x", 3.2)

@@ -1,4 +1,4 @@
-"""Motions in the coordinates of OpenSim's gait models, and the figure they are of."""
+"""Motions in the coordinates of OpenSim gait models, and their figure."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from brachiate.evaluation.check import check
 from brachiate.figures import gait23
 from brachiate.io.opensim import Plate, Table, write_table
 from brachiate.kinematics import link_poses
-from brachiate.motion.opensim_gait import gait_motion, is_gait, plate_along_ours
-from brachiate.motion.read import read_motion
+from brachiate.motion.opensim_gait import gait_motion, has_gait_coordinates, plate_to_z_up
+from brachiate.motion.read import load_motion
 
 RECORDED = Path(__file__).parents[2].parent / "shared/data/opensim/gait2354"
 NAMES = (
@@ -38,7 +38,7 @@ def poses(motion, frame=0):
     return link_poses(data)
 
 
-def test_the_figure_weighs_and_stands_as_it_should():
+def test_mass_lengths_and_stance_of_the_figure():
     figure = gait23(1.80, 72.6, thigh=0.45, shank=0.42)
     assert figure.mass == pytest.approx(72.6)
     assert (figure.nq, figure.nv) == (27, 23)
@@ -54,13 +54,13 @@ def test_the_figure_weighs_and_stands_as_it_should():
             assert corners[:, 2].min() == pytest.approx(0.0, abs=1e-9)
     left, right = (stands[f"{side}_foot"].position for side in ("left", "right"))
     assert left == pytest.approx(right * (1, -1, 1))
-    # Upright: the whole weighs as much on either side, and is over the feet
+    # Upright: the center of mass is in the middle, over the feet
     center = br.dynamics.totals(data).center
     assert center[1] == pytest.approx(0.0, abs=1e-9)
     assert left[0] - 0.05 < center[0] < left[0] + 0.2
 
 
-def test_a_hip_that_bends_takes_the_knee_forward_and_a_knee_the_heel_back():
+def test_hip_flexion_moves_the_knee_forward_and_knee_flexion_the_heel_back():
     figure = gait23()
     still = poses(gait_motion(table(), figure))
     bent = poses(gait_motion(table(hip_flexion_r=40.0, knee_angle_l=-60.0), figure))
@@ -70,7 +70,7 @@ def test_a_hip_that_bends_takes_the_knee_forward_and_a_knee_the_heel_back():
     assert bent["left_foot"].position[2] > still["left_foot"].position[2] + 0.1
 
 
-def test_sides_are_mirror_images():
+def test_left_and_right_are_mirror_images():
     figure = gait23()
     angles = {"hip_flexion": 20.0, "hip_adduction": 8.0, "hip_rotation": -5.0, "knee_angle": -30.0, "ankle_angle": 10.0,
               "subtalar_angle": 6.0, "mtp_angle": 15.0}  # fmt: skip
@@ -80,24 +80,24 @@ def test_sides_are_mirror_images():
         assert found[f"left_{link}"].position == pytest.approx(found[f"right_{link}"].position * (1, -1, 1), abs=1e-12)
 
 
-def test_adduction_goes_inwards():
+def test_adduction_moves_the_foot_inward():
     figure = gait23()
     still, inwards = (poses(gait_motion(table(hip_adduction_r=angle), figure)) for angle in (0.0, 15.0))
     assert inwards["right_foot"].position[1] > still["right_foot"].position[1] + 0.1
 
 
-def test_the_pelvis_is_where_the_table_says():
+def test_pelvis_position():
     motion = gait_motion(table(pelvis_tx=0.3, pelvis_ty=1.1, pelvis_tz=0.2), gait23())
     assert poses(motion)["pelvis"].position == pytest.approx((0.3, -0.2, 1.1))
 
 
-def test_plates_are_turned_along():
+def test_plate_to_z_up():
     one = np.array([[1.0, 2.0, 3.0]])
-    plate = plate_along_ours(Plate("p", one, one, one))
+    plate = plate_to_z_up(Plate("p", one, one, one))
     assert plate.force[0] == pytest.approx((1.0, -3.0, 2.0))
 
 
-def test_newer_models_bend_knees_the_other_way():
+def test_both_signs_of_knee_flexion():
     figure = gait23()
     old = poses(gait_motion(table(knee_angle_r=-40.0, knee_angle_l=-40.0), figure))
     new = poses(gait_motion(table(knee_angle_r=40.0, knee_angle_l=40.0), figure))
@@ -106,27 +106,27 @@ def test_newer_models_bend_knees_the_other_way():
 
 def test_other_tables_are_refused():
     other = Table("other", np.arange(3.0), ("x",), np.zeros((3, 1)))
-    assert not is_gait(other)
+    assert not has_gait_coordinates(other)
     with pytest.raises(MotionError, match="pelvis_tilt"):
         gait_motion(other, gait23())
 
 
-def test_read_motion_builds_the_figure(tmp_path, capsys):
+def test_load_motion_builds_the_figure(tmp_path):
     path = tmp_path / "walk.mot"
     write_table(table(knee_angle_r=-5.0), path)
-    motion = read_motion(path, mass=60.0)
+    motion = load_motion(path, mass=60.0)
     assert motion.figure.name == "gait23"
     assert motion.figure.mass == pytest.approx(60.0)
-    assert "height: 1.75 m" in capsys.readouterr().err
-    given = read_motion(path, gait23(1.6, 50.0), quiet=True)
+    assert any(str(assumption).startswith("height: 1.75 m") for assumption in motion.assumptions)
+    given = load_motion(path, gait23(1.6, 50.0))
     assert given.figure.mass == pytest.approx(50.0)
     with pytest.raises(BrachiateError, match="unit"):
-        read_motion(path, unit="cm")
+        load_motion(path, unit="cm")
 
 
 @pytest.mark.skipif(not RECORDED.is_dir(), reason="needs OpenSim's example Gait2354, which is not part of this project")
-def test_a_measured_walk_is_nearly_physical():
-    report = check(read_motion(RECORDED / "subject01_walk1_ik.mot", mass=72.6, height=1.80, quiet=True), cutoff=6.0)
-    assert any(guess.what == "treadmill" for guess in report.guesses)
+def test_recorded_walk_is_nearly_physical():
+    report = check(load_motion(RECORDED / "subject01_walk1_ik.mot", mass=72.6, height=1.80), cutoff=6.0)
+    assert any(assumption.quantity == "treadmill" for assumption in report.assumptions)
     assert report.verdict == "nearly physical", str(report)
-    assert report.summary["residual_rms_percent_weight"] < 5.0
+    assert report.summary["root_residual_force_rms_percent_weight"] < 5.0

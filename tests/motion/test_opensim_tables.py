@@ -1,4 +1,4 @@
-"""Motions as OpenSim's tables, and back."""
+"""Motions as OpenSim tables, written and read."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import brachiate as br
 from brachiate import rotations
 from brachiate.errors import MotionError, MotionFileError
 from brachiate.io.opensim import read_table
-from brachiate.motion.motion import Motion, motion_of
-from brachiate.motion.opensim_tables import motion_from, read_motion_table, table_of, write_motion_table
+from brachiate.motion.motion import Motion
+from brachiate.motion.opensim_tables import motion_from_table, motion_table, read_motion_table, write_motion_table
 
 
-def alike(one: Motion, other: Motion) -> float:
-    """How far two motions of a figure are apart, whatever the signs of quaternions are."""
+def max_difference(one: Motion, other: Motion) -> float:
+    """Largest difference of two motions of a figure, up to the signs of quaternions."""
     a, b = one.q.copy(), other.q.copy()
     for link in one.figure.links.values():
         if link.joint.nq in (4, 7):
@@ -27,7 +27,7 @@ def alike(one: Motion, other: Motion) -> float:
 
 
 def mixed() -> br.Model:
-    """Joints of every kind."""
+    """Model with joints of every type."""
     b = br.ModelBuilder("mixed")
     solid = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}
     b.link("base", joint=br.Free(), joint_name="root", **solid)
@@ -39,16 +39,16 @@ def mixed() -> br.Model:
 
 
 @pytest.mark.parametrize("make", [lambda: moving(), lambda: moving(mixed()), lambda: moving(br.figures.human28())])
-def test_written_and_read_again(make, tmp_path):
+def test_round_trip(make, tmp_path):
     motion = make()
     path = tmp_path / "motion.mot"
     write_motion_table(motion, path)
     back = read_motion_table(path, motion.figure)
-    assert alike(motion, back) < 1e-9
+    assert max_difference(motion, back) < 1e-9
     assert back.times == pytest.approx(motion.times, abs=1e-12)
     assert back.name == motion.name
-    assert alike(motion, motion_from(read_table(path), motion.figure)) < 1e-9
-    assert (read_table(path).values == table_of(motion).values).all()
+    assert max_difference(motion, motion_from_table(read_table(path), motion.figure)) < 1e-9
+    assert (read_table(path).values == motion_table(motion).values).all()
 
 
 def test_columns_and_header(tmp_path):
@@ -66,42 +66,44 @@ def test_columns_and_header(tmp_path):
     )
     motion = moving()
     assert table["left_knee"] == pytest.approx(np.degrees(motion.q[:, 8]))
-    assert table["reach"] == pytest.approx(motion.q[:, -1])  # metres stay metres
+    assert table["reach"] == pytest.approx(motion.q[:, -1])  # lengths stay in meters
 
 
-def test_angles_of_balls_are_about_axes_that_turn_along():
+def test_angles_of_ball_joints_are_intrinsic():
     motion = moving(mixed())
-    table = table_of(motion)
+    table = motion_table(motion)
     angles = np.radians([table[f"spherical_r{axis}"] for axis in "zxy"])
-    q = rotations.product(rotations.product(rotations.about(2, angles[0]), rotations.about(0, angles[1])), rotations.about(1, angles[2]))
+    q = rotations.product(
+        rotations.product(rotations.about_axis(2, angles[0]), rotations.about_axis(0, angles[1])), rotations.about_axis(1, angles[2])
+    )
     given = motion.q[:, motion.figure.joints["spherical"].q]
-    assert rotations.matrix(q) == pytest.approx(rotations.matrix(given), abs=1e-12)
+    assert rotations.to_matrix(q) == pytest.approx(rotations.to_matrix(given), abs=1e-12)
 
 
-def test_angles_do_not_jump():
+def test_angles_are_continuous():
     model = robot()
     t = np.linspace(0, 10, 400)
     q = np.tile(model.neutral, (len(t), 1))
-    q[:, 3:7] = rotations.about(2, 2.0 * t)  # three turns about the upright axis
-    found = table_of(Motion(model, t, q))["root_rz"]
+    q[:, 3:7] = rotations.about_axis(2, 2.0 * t)  # three turns about the vertical axis
+    found = motion_table(Motion(model, t, q))["root_rz"]
     assert np.abs(np.diff(found)).max() < 10.0
     assert found[-1] == pytest.approx(np.degrees(20.0))
 
 
-def test_a_body_from_a_clip(tmp_path):
-    motion = motion_of(stepping())
+def test_body_built_from_a_clip(tmp_path):
+    motion = Motion.from_clip(stepping())
     write_motion_table(motion, tmp_path / "step.mot")
-    assert alike(motion, br.read_motion(tmp_path / "step.mot", motion.figure)) < 1e-9
-    with pytest.raises(MotionFileError, match=r"whose motion is it\?"):
-        br.read_motion(tmp_path / "step.mot")
-    with pytest.raises(MotionFileError, match=r"unit= means nothing for this format"):
-        br.read_motion(tmp_path / "step.mot", motion.figure, unit="cm")
+    assert max_difference(motion, br.load_motion(tmp_path / "step.mot", motion.figure)) < 1e-9
+    with pytest.raises(MotionFileError, match=r"does not say which figure moves"):
+        br.load_motion(tmp_path / "step.mot")
+    with pytest.raises(MotionFileError, match=r"unit= does not apply to this format"):
+        br.load_motion(tmp_path / "step.mot", motion.figure, unit="cm")
 
 
-def test_doors(tmp_path):
+def test_invalid_tables_are_refused(tmp_path):
     motion = moving()
     write_motion_table(motion, tmp_path / "m.mot")
     with pytest.raises(MotionFileError, match=r"m.mot: The table 'moving' has no column 'joint1', nor 2 others of figure 'chain3'"):
         read_motion_table(tmp_path / "m.mot", br.figures.chain(3))
     with pytest.raises(MotionError, match=r"has no column '.*', nor \d+ others of figure 'human28'"):
-        motion_from(table_of(motion), br.figures.human28())
+        motion_from_table(motion_table(motion), br.figures.human28())

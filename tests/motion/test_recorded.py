@@ -1,4 +1,4 @@
-"""Recorded motions: units, axes and statures are found, and feet stand on the floor. They are not part of this project."""
+"""Recorded motions (not part of this project): units, axes and statures are inferred, and feet stand on the floor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import brachiate as br
-from brachiate.contact_estimation.parts import FEET, motion_of_part, parts_of
+from brachiate.contact_estimation.parts import FOOT_WORDS, part_motion, parts_matching
 from brachiate.io.trc import read_trc
 from brachiate.motion.motion import Motion
 
@@ -17,18 +17,18 @@ DATA = Path(__file__).parents[2].parent / "shared/data"
 FILES = sorted((*DATA.glob("cmu/*.bvh"), *DATA.glob("asf_amc/*.bvh"), *DATA.glob("asf_amc/*.amc")))
 pytestmark = pytest.mark.skipif(not FILES, reason=f"recorded motions are not there: {DATA}")
 UNIT = 0.0254 / 0.45  # [m] of all of these
-OFF = 0.03  # [m] floors may be off the file's origin, and feet off the floor
-#: Ankles stand centimetres higher above the origin of these files than in others of the same person.
-HIGH = {"01_01.bvh": 0.04, "01_01.amc": 0.04}
+FLOOR_TOLERANCE = 0.03  # [m] of floors from the origin of the file, and of feet from the floor
+#: Ankles are centimeters higher in these files than in others of the same person.
+ELEVATED = {"01_01.bvh": 0.04, "01_01.amc": 0.04}
 
 
 @cache
 def read(path: Path) -> Motion:
-    return br.read_motion(path, quiet=True)
+    return br.load_motion(path)
 
 
-def told(motion: Motion) -> dict[str, br.clip.clip.Guess]:
-    return {guess.what: guess for guess in motion.guesses}
+def assumptions(motion: Motion) -> dict[str, br.assumptions.Assumption]:
+    return {assumption.quantity: assumption for assumption in motion.assumptions}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -37,34 +37,34 @@ def test_units_axes_and_stature(path):
     assert motion.clip is not None
     assert motion.clip.origin is not None
     assert (motion.clip.origin.unit, motion.clip.origin.up) == (pytest.approx(UNIT), "y")
-    assert ("first frame" in told(motion)) == (path.suffix == ".bvh")  # these begin with a T-pose
-    height = float(told(motion)["height"].value.split()[0])
+    assert ("first frame" in assumptions(motion)) == (path.suffix == ".bvh")  # these begin with a T-pose
+    height = float(assumptions(motion)["height"].value.split()[0])
     assert 1.6 < height < 1.85
-    # ASF skeletons are as tall as people with such legs. Their BVH files lack the bone below the neck: about 12 cm, and it is told.
-    assert ("trunk" in told(motion)) == (path.suffix == ".bvh")
+    # The BVH files lack the bone below the neck (about 12 cm), which the ASF skeletons have.
+    assert ("trunk" in assumptions(motion)) == (path.suffix == ".bvh")
     if path.suffix == ".bvh":
-        stands = float(told(motion)["trunk"].value.split()[-3])
+        stands = float(assumptions(motion)["trunk"].value.split()[-3])
         assert stands == pytest.approx(height - 0.13, abs=0.03)
-        assert "none leads up to Neck" in told(motion)["trunk"].why
+        assert "no bone leads to Neck" in assumptions(motion)["trunk"].reason
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_feet_stand_on_the_floor(path):
     report = br.check(read(path))
-    track, ground = report.track, report.labels.ground
-    assert abs(ground.height or 0.0) < HIGH.get(path.name, OFF)
+    dynamics, terrain = report.dynamics, report.contacts.terrain
+    assert abs(terrain.height or 0.0) < ELEVATED.get(path.name, FLOOR_TOLERANCE)
     heights = []
-    for p in parts_of(track, FEET):
-        for label in report.labels.of(track.spots.parts[p]):
+    for p in parts_matching(dynamics, FOOT_WORDS):
+        for label in report.contacts.of(dynamics.contact_points.parts[p]):
             if label.height is None:
-                during = (track.times >= label.start) & (track.times <= label.end)
-                heights.append(motion_of_part(track, ground, p)[0][during])
+                during = (dynamics.times >= label.start) & (dynamics.times <= label.end)
+                heights.append(part_motion(dynamics, terrain, p)[0][during])
     above = np.concatenate(heights)
     assert abs(np.median(above)) < 0.01
-    assert np.mean(np.abs(above) < OFF) > 0.8
+    assert np.mean(np.abs(above) < FLOOR_TOLERANCE) > 0.8
 
 
-def test_markers_are_as_high_as_the_subject():
+def test_markers_have_the_height_of_the_subject():
     path = DATA / "opensim/gait2354/subject01_walk1.trc"
     if not path.is_file():
         pytest.skip(f"recorded markers are not there: {path}")

@@ -1,4 +1,4 @@
-"""Motions as smooth curves: velocities and accelerations at any time."""
+"""Quintic splines of motions: velocities and accelerations at any time."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from tests.clip.people import stepping
 
 import brachiate as br
 from brachiate.errors import ArgumentError, MotionError
-from brachiate.manifold import integrated, subtracted
-from brachiate.motion.motion import motion_of
-from brachiate.motion.spline import Course, filtered
+from brachiate.manifold import difference, integrate
+from brachiate.motion.motion import Motion
+from brachiate.motion.spline import MotionSpline, lowpass
 
 
 @pytest.fixture(scope="module")
 def motion():
-    return motion_of(stepping(frames=120, rate=120.0))
+    return Motion.from_clip(stepping(frames=120, rate=120.0))
 
 
-def test_it_goes_through_the_frames(motion):
-    course = Course(motion.figure, motion.times, motion.q)
-    found = course.at(motion.times)
+def test_spline_interpolates_the_frames(motion):
+    spline = MotionSpline(motion.figure, motion.times, motion.q)
+    found = spline.at(motion.times)
     assert found.q == pytest.approx(motion.q, abs=1e-9)
 
 
-def test_velocities_and_accelerations_are_those_of_the_curve(motion):
-    # Differences on the manifold over 2h are right to h²; the curve's third derivatives are some hundred at most.
-    course, data, h = Course(motion.figure, motion.times, motion.q), br.Data(motion.figure), 1e-5
+def test_velocities_and_accelerations_are_derivatives_of_the_curve(motion):
+    # Central differences on the manifold have an error of h²; third derivatives of the curve are a few hundred at most.
+    spline, data, h = MotionSpline(motion.figure, motion.times, motion.q), br.Data(motion.figure), 1e-5
     for t in (0.21, 0.4777, 0.9):
-        before, now, after = (course.at(t + s) for s in (-h, 0, h))
-        v = (subtracted(data, after.q[0], now.q[0]) - subtracted(data, before.q[0], now.q[0])) / (2 * h)
+        before, now, after = (spline.at(t + s) for s in (-h, 0, h))
+        v = (difference(data, now.q[0], after.q[0]) - difference(data, now.q[0], before.q[0])) / (2 * h)
         assert now.v[0] == pytest.approx(v, abs=1e-6)
         assert now.a[0] == pytest.approx((after.v[0] - before.v[0]) / (2 * h), abs=1e-4)
 
 
-def test_a_steady_spin_on_a_screw():
-    # Constant velocities along turning axes: what comes back are these, to how well quintic splines follow sines.
+def test_constant_screw_motion():
+    # Constant velocities in child axes are recovered, up to the interpolation error of quintic splines for sines.
     b = br.ModelBuilder("top")
     b.link("top", joint=br.Free(), mass=1.0, inertia=(1, 1, 1))
     model = b.build()
@@ -43,14 +43,14 @@ def test_a_steady_spin_on_a_screw():
     v = np.array((0.3, -0.2, 0.5, 1.0, 2.0, -3.0))
     q0 = model.neutral
     times = np.arange(60) / 60
-    q = np.array([integrated(data, q0, v, t) for t in times])
-    found = Course(model, times, q).at(np.linspace(0.15, 0.8, 40))  # at the ends accelerations stay as they are
+    q = np.array([integrate(data, q0, v, t) for t in times])
+    found = MotionSpline(model, times, q).at(np.linspace(0.15, 0.8, 40))  # away from the ends, where accelerations are constant
     assert found.v == pytest.approx(np.tile(v, (40, 1)), abs=1e-6)
     assert found.a == pytest.approx(np.zeros((40, 6)), abs=1e-3)
 
 
-def test_a_thrown_body_falls():
-    # Velocities are along turning axes: seen from the world, the acceleration is gravity's.
+def test_free_fall():
+    # Velocities are in child axes: in the world, the acceleration is that of gravity.
     b = br.ModelBuilder("stone")
     b.link("stone", joint=br.Free(), mass=1.0, inertia=(1, 1, 1))
     model = b.build()
@@ -58,7 +58,7 @@ def test_a_thrown_body_falls():
     q = np.tile(model.neutral, (100, 1))
     q[:, 0], q[:, 2] = 2 * times, 5 * times - 0.5 * 9.81 * times**2
     q[:, 3], q[:, 4] = np.cos(times), np.sin(times)
-    found = Course(model, times, q).at(0.5)
+    found = MotionSpline(model, times, q).at(0.5)
     data = br.Data(model)
     data.assign(q=found.q[0], v=found.v[0])
     force = br.dynamics.inverse_dynamics(data, found.q[0], found.v[0], found.a[0])
@@ -66,32 +66,32 @@ def test_a_thrown_body_falls():
 
 
 @pytest.mark.parametrize("cutoff", [5.0, 12.0])
-def test_the_filter_halves_the_power_at_its_cut_off(cutoff):
+def test_lowpass_halves_the_power_at_its_cutoff(cutoff):
     times = np.arange(4000) / 200
     for frequency, gain in ((0.2 * cutoff, 1.0), (cutoff, np.sqrt(0.5)), (5 * cutoff, 0.0)):
         x = np.sin(2 * np.pi * frequency * times)[:, None]
-        y = filtered(times, x, cutoff)[1000:3000]
+        y = lowpass(times, x, cutoff)[1000:3000]
         assert np.std(y) / np.std(x[1000:3000]) == pytest.approx(gain, abs=0.012)
         if gain == 1.0:
-            assert y == pytest.approx(x[1000:3000], abs=0.02)  # and nothing is late
+            assert y == pytest.approx(x[1000:3000], abs=0.02)  # and without lag
 
 
 @pytest.mark.parametrize("frames", [2, 3, 4, 5, 6])
 def test_few_frames(motion, frames):
-    found = Course(motion.figure, motion.times[:frames], motion.q[:frames]).at(motion.times[:frames])
+    found = MotionSpline(motion.figure, motion.times[:frames], motion.q[:frames]).at(motion.times[:frames])
     assert found.q == pytest.approx(motion.q[:frames], abs=1e-9)
     assert np.isfinite(found.a).all()
 
 
-def test_doors(motion):
-    with pytest.raises(MotionError, match=r"two frames at least"):
-        Course(motion.figure, motion.times[:1], motion.q[:1])
-    course = Course(motion.figure, motion.times, motion.q)
-    with pytest.raises(MotionError, match=r"within the motion, from 0 to 0.991667 s; 2 to 2 were given"):
-        course.at(2.0)
+def test_invalid_arguments_are_refused(motion):
+    with pytest.raises(MotionError, match=r"at least two frames"):
+        MotionSpline(motion.figure, motion.times[:1], motion.q[:1])
+    spline = MotionSpline(motion.figure, motion.times, motion.q)
+    with pytest.raises(MotionError, match=r"within the motion, from 0 to 0.991667 s; got 2 to 2 s"):
+        spline.at(2.0)
     uneven = motion.times.copy()
     uneven[5] += 0.003
-    with pytest.raises(MotionError, match=r"not evenly apart"):
-        Course(motion.figure, uneven, motion.q, cutoff=6.0)
+    with pytest.raises(MotionError, match=r"not evenly spaced"):
+        MotionSpline(motion.figure, uneven, motion.q, cutoff=6.0)
     with pytest.raises(ArgumentError, match=r"cutoff"):
-        Course(motion.figure, motion.times, motion.q, cutoff=-1.0)
+        MotionSpline(motion.figure, motion.times, motion.q, cutoff=-1.0)

@@ -1,4 +1,4 @@
-"""Motions as trainers read them: what is said must be the motion of the robot, in the order that is said."""
+"""Tracker files: joint and body states of a robot, in the order that their names say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import brachiate as br
 from brachiate import rotations
 from brachiate.errors import ArgumentError, MotionError, UnknownName
 from brachiate.motion.motion import Motion
-from brachiate.motion.tracker_export import in_order, write_tracker
+from brachiate.motion.tracker_export import link_order, write_tracker
 
 ARRAYS = ("joint_pos", "joint_vel", "body_pos_w", "body_quat_w", "body_lin_vel_w", "body_ang_vel_w")
 DEPTH = ["base", "left_thigh", "left_shank", "left_sole", "right_thigh", "right_shank", "right_sole", "arm", "rod"]
@@ -38,11 +38,11 @@ def test_shapes_names_and_units(tmp_path):
 
 
 @pytest.mark.parametrize(("order", "bodies"), [("depth", DEPTH), ("breadth", BREADTH)])
-def test_both_orders(order, bodies, tmp_path):
-    # Fails if an array is left in another order than the names say: every column is looked up by name in the model itself.
+def test_columns_have_the_order_of_the_names(order, bodies, tmp_path):
+    # Every column is compared by name with the model, so an array in another order than the names fails.
     motion = moving(robot(anchored=True))
     model = motion.figure
-    assert in_order(model, order) == bodies
+    assert link_order(model, order) == bodies
     file = written(tmp_path, motion, order=order)
     assert list(file["body_names"]) == bodies
     assert list(file["joint_names"]) == [model.links[name].joint_name for name in bodies[1:] if model.links[name].joint.nv]
@@ -52,14 +52,14 @@ def test_both_orders(order, bodies, tmp_path):
         poses = br.kinematics.link_poses(data)
         for j, name in enumerate(file["body_names"]):
             assert file["body_pos_w"][k, j] == pytest.approx(poses[name].position, abs=1e-6)
-            assert rotations.matrix(file["body_quat_w"][k, j].astype(float)) == pytest.approx(poses[name].rotation, abs=1e-6)
+            assert rotations.to_matrix(file["body_quat_w"][k, j].astype(float)) == pytest.approx(poses[name].rotation, abs=1e-6)
         for j, name in enumerate(file["joint_names"]):
             assert file["joint_pos"][k, j] == pytest.approx(motion.q[k, model.joints[name].q.start], abs=1e-6)
 
 
 @pytest.mark.parametrize("rate", [60.0, 50.0])
-def test_velocities_are_those_of_the_motion(rate, tmp_path):
-    # Against differences of the functions the frames were taken from, over times much shorter than those between frames.
+def test_velocities_match_finite_differences(rate, tmp_path):
+    # Central differences of the analytic motion, over much shorter times than the frame interval.
     model = robot(anchored=True)
     file = written(tmp_path, moving(model), order="breadth", rate=rate)
     assert file["fps"].tolist() == [rate]
@@ -68,8 +68,8 @@ def test_velocities_are_those_of_the_motion(rate, tmp_path):
         t = k / rate
         before, after = at_times(model, np.array([t - h, t + h]))
         names = list(file["joint_names"])
-        places = [model.joints[name].q.start for name in names]
-        assert file["joint_vel"][k] == pytest.approx((after - before)[places] / (2 * h), abs=2e-5)
+        columns = [model.joints[name].q.start for name in names]
+        assert file["joint_vel"][k] == pytest.approx((after - before)[columns] / (2 * h), abs=2e-5)
         data, poses = br.Data(model), []
         for q in (before, after):
             data.assign(q=q)
@@ -77,23 +77,23 @@ def test_velocities_are_those_of_the_motion(rate, tmp_path):
         for j, name in enumerate(file["body_names"]):
             one, two = (pose[name] for pose in poses)
             assert file["body_lin_vel_w"][k, j] == pytest.approx((two.position - one.position) / (2 * h), abs=2e-5), name
-            spin = rotations.to_vector(rotations.from_matrix(two.rotation @ one.rotation.T)) / (2 * h)
-            assert file["body_ang_vel_w"][k, j] == pytest.approx(spin, abs=2e-5), name
+            angular = rotations.to_rotation_vector(rotations.from_matrix(two.rotation @ one.rotation.T)) / (2 * h)
+            assert file["body_ang_vel_w"][k, j] == pytest.approx(angular, abs=2e-5), name
 
 
-def test_another_rate_has_the_same_motion(tmp_path):
+def test_resampled_file_has_the_same_motion(tmp_path):
     file = written(tmp_path, rate=50.0)
     assert len(file["joint_pos"]) == 101
     model = robot()
-    wanted = at_times(model, np.arange(101) / 50.0)
-    assert file["joint_pos"] == pytest.approx(wanted[:, 7:], abs=1e-5)
+    expected = at_times(model, np.arange(101) / 50.0)
+    assert file["joint_pos"] == pytest.approx(expected[:, 7:], abs=1e-5)
     assert np.einsum("fbi,fbi->fb", file["body_quat_w"][1:], file["body_quat_w"][:-1]).min() > 0  # no sign jumps
 
 
-def test_some_bodies(tmp_path):
-    moved = [name for name in DEPTH if "sole" not in name]
-    file = written(tmp_path, bodies=moved[::-1])
-    assert list(file["body_names"]) == moved
+def test_selected_bodies(tmp_path):
+    moving_bodies = [name for name in DEPTH if "sole" not in name]
+    file = written(tmp_path, bodies=moving_bodies[::-1])
+    assert list(file["body_names"]) == moving_bodies
     assert len(file["joint_names"]) == 6
     with pytest.raises(MotionError, match=r"the root 'base' must be among them"):
         written(tmp_path, bodies=["arm"])
@@ -101,7 +101,7 @@ def test_some_bodies(tmp_path):
         written(tmp_path, bodies=["base", "left_foot"])
 
 
-def test_a_floor_beside_the_robot_is_no_body(tmp_path):
+def test_static_floor_is_not_a_body(tmp_path):
     b = br.ModelBuilder("with ground")
     b.link("ground", joint=br.Fixed())
     b.link("base", joint=br.Free(), mass=1.0, inertia=(1, 1, 1))
@@ -109,7 +109,7 @@ def test_a_floor_beside_the_robot_is_no_body(tmp_path):
     assert list(written(tmp_path, moving(b.build()))["body_names"]) == ["base", "leg"]
 
 
-def test_hinges_in_a_row_are_joints_of_their_own(tmp_path):
+def test_compound_hinges_are_separate_joints(tmp_path):
     b = br.ModelBuilder("with a hip")
     b.link("base", joint=br.Free(), mass=1.0, inertia=(1, 1, 1))
     hip = br.Compound({"hip_yaw": br.Revolute("z"), "hip_roll": br.Revolute("x")})
@@ -121,21 +121,21 @@ def test_hinges_in_a_row_are_joints_of_their_own(tmp_path):
     assert file["joint_vel"][1:-1] == pytest.approx((motion.q[2:, 7:] - motion.q[:-2, 7:]) * 30, abs=1e-3)
 
 
-def test_doors(tmp_path):
+def test_invalid_arguments_are_refused(tmp_path):
     path = tmp_path / "x"
     with pytest.raises(ArgumentError, match=r"order: 'deep' is not one of: depth, breadth"):
         write_tracker(moving(), path, order="deep")
     human = br.figures.human28()
-    with pytest.raises(MotionError, match=r"\(spherical\) is no hinge or slide, and trackers know no others.*Retarget it"):
+    with pytest.raises(MotionError, match=r"\(spherical\) is neither revolute nor prismatic.*Retarget the motion"):
         write_tracker(moving(human), path)
-    with pytest.raises(MotionError, match=r"has no free root"):
+    with pytest.raises(MotionError, match=r"has no floating base"):
         write_tracker(moving(br.figures.chain(3)), path)
     model = robot()
-    with pytest.raises(MotionError, match=r"one frame has no velocities"):
+    with pytest.raises(MotionError, match=r"at least two frames"):
         write_tracker(moving(model).frames(slice(0, 1)), path)
     t = np.array([0.0, 0.1, 0.3])
     uneven = Motion(model, t, at_times(model, t))
-    with pytest.raises(MotionError, match=r"not evenly apart. Say how many a second"):
+    with pytest.raises(MotionError, match=r"not evenly spaced. Give the frame rate"):
         write_tracker(uneven, path)
     assert write_tracker(uneven, path, rate=10.0) == tmp_path / "x.npz"
     with np.load(tmp_path / "x.npz") as file:

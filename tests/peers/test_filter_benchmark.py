@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from brachiate import figures, procedural
-from brachiate.filter.offline import OURS, filter_motion
-from brachiate.filter.reference.preprocess import clean
-from brachiate.motion.motion import motion_of
+from brachiate.filter.offline import TRACKING_MODES, filter_motion
+from brachiate.filter.reference.preprocess import make_reference
 from brachiate.retargeting.retarget import retarget
 
 pin = pytest.importorskip("pinocchio")
@@ -32,37 +31,37 @@ def benchmark(monkeypatch):
 
 @pytest.fixture(scope="module")
 def reference():
-    return clean(retarget(motion_of(procedural.make("walk", speed=1.0, step=0.6, seconds=0.6)), figures.human28(), progress=False))
+    return make_reference(retarget(procedural.sample_motion("walk", speed=1.0, step_length=0.6, seconds=0.6), figures.human28()).motion)
 
 
 def test_parts_of_a_step_are_timed_and_left_as_they_were(benchmark, reference):
     place, method = benchmark.found_part("control")
     before = getattr(place, method)
     with benchmark.stopwatches() as spans:
-        filter_motion(reference, mode=OURS[0], progress=False)
+        filter_motion(reference, mode=TRACKING_MODES[0], progress=False)
     assert getattr(place, method) is before
     steps = benchmark.Steps(spans)
     assert len(steps.parts["whole"]) == len(reference) - 1
-    for part in ("observe", "decide", "simulate"):
+    for part in ("state", "qp", "simulate"):
         assert (steps.calls[part] == 1).all(), part
-    inside = steps.parts["observe"] + steps.parts["plan"] + steps.parts["decide"]
+    inside = steps.parts["state"] + steps.parts["plan"] + steps.parts["qp"]
     assert (inside < steps.parts["control"]).all()
     assert (steps.parts["control"] + steps.parts["simulate"] < steps.parts["whole"] + 1e-9).all()
-    assert (steps.parts["solution"] <= steps.parts["plan"]).all()
+    assert (steps.parts["solver"] <= steps.parts["plan"]).all()
     assert 0 < len(steps.of("plan")) < len(reference)
-    assert not steps.calls["take"].any()
-    assert not steps.calls["recall"].any()
+    assert not steps.calls["input"].any()
+    assert not steps.calls["predict"].any()
 
 
 def test_steps_on_line_have_goals(benchmark, reference):
     with benchmark.stopwatches() as spans:
         filter_motion(reference, mode="online", progress=False)
     steps = benchmark.Steps(spans)
-    assert (steps.calls["take"] == 1).all()
-    assert (steps.calls["recall"] == steps.calls["plan"]).all()
-    assert np.allclose(steps.of("step") + steps.parts["plan"] + steps.parts["recall"], steps.parts["whole"])
+    assert (steps.calls["input"] == 1).all()
+    assert (steps.calls["predict"] == steps.calls["plan"]).all()
+    assert np.allclose(steps.of("step") + steps.parts["plan"] + steps.parts["predict"], steps.parts["whole"])
     planned = steps.calls["plan"] > 0
-    assert (steps.of("plan") > steps.of("recall")).all()
+    assert (steps.of("plan") > steps.of("predict")).all()
     assert len(steps.of("plan")) == planned.sum()
     lines = benchmark.own_rows("online", steps, reference.dt)
     assert {line["peer"] for line in lines} == {"goal", "-"}
@@ -79,7 +78,7 @@ def test_what_is_gone_is_told_by_name(benchmark, monkeypatch):
 def test_the_peer_gets_the_same_body_and_states(benchmark, reference, tmp_path):
     states = benchmark.States(reference)
     with states.noted(*benchmark.found_part("control")):
-        filter_motion(reference, mode=OURS[0], progress=False)
+        filter_motion(reference, mode=TRACKING_MODES[0], progress=False)
     states.write(tmp_path)
     model = pin.buildModelFromXML((tmp_path / "robot.urdf").read_text(), pin.JointModelFreeFlyer())
     data, settings = model.createData(), json.loads((tmp_path / "settings.json").read_text())

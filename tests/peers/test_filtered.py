@@ -17,8 +17,7 @@ import brachiate as br
 from brachiate import rotations
 from brachiate.errors import ArgumentError
 from brachiate.filter.offline import filter_motion
-from brachiate.filter.results.equations_of_motion import equations
-from brachiate.motion.motion import motion_of
+from brachiate.filter.results.equations_of_motion import equations_of_motion
 from brachiate.simulate.recording import Recording
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed (pip install brachiate[peers])")
@@ -34,7 +33,7 @@ class Stranger:
         self.model = pin.Model()
         self.model.gravity.linear = f["gravity"]
         nv = len(f["coordinates"])
-        self.joint, self.place = {-1: 0}, {-1: pin.SE3.Identity()}
+        self.joint, self.index = {-1: 0}, {-1: pin.SE3.Identity()}
         self.q_from, self.v_from = np.zeros(f["q"].shape[1], int), np.zeros(nv, int)
         children = {n: np.flatnonzero(f["link_parent"] == n) for n in range(-1, len(f["links"]))}
         waiting = list(children[-1][::-1])
@@ -47,7 +46,7 @@ class Stranger:
 
     def _add(self, n):
         f, parent = self.file, self.file["link_parent"][n]
-        joint, place = self.joint[parent], self.place[parent] * pin.SE3(f["link_rotation"][n], f["link_position"][n])
+        joint, place = self.joint[parent], self.index[parent] * pin.SE3(f["link_rotation"][n], f["link_position"][n])
         for e in np.flatnonzero(f["element_link"] == n):
             kinds = (pin.JointModelRevoluteUnaligned, pin.JointModelPrismaticUnaligned, pin.JointModelSpherical, pin.JointModelFreeFlyer)
             kind, anchor = f["element_kind"][e], f["element_anchor"][e]
@@ -61,13 +60,13 @@ class Stranger:
             self.q_from[added.idx_q : added.idx_q + added.nq] = q
             self.v_from[added.idx_v : added.idx_v + added.nv] = f["element_v"][e] + np.arange(added.nv)
         self.model.appendBodyToJoint(joint, pin.Inertia(f["link_mass"][n], f["link_center"][n], f["link_inertia"][n]), place)
-        self.joint[n], self.place[n] = joint, place
+        self.joint[n], self.index[n] = joint, place
 
     def residual(self, v=None):
         """What is left of each step's equation, (n, nv), and how large its terms are, (n,); ``v``: another velocity for Coriolis forces."""
         f = self.file
         v, a = (f["v"], f["a"]) if v is None else (v, f["a"] + carried(f["v"]) - carried(v))
-        around = v - f["jump"], v + f["jump"]
+        around = v - f["half_jump"], v + f["half_jump"]
         left, size = np.zeros_like(v), np.zeros(len(v))
         for k in range(len(left)):
             q = f["q"][k][self.q_from]
@@ -80,7 +79,7 @@ class Stranger:
                 forces[joint] = forces[joint] + self.data.oMi[joint].actInv(about_origin)
                 size[k] += np.linalg.norm(force)
             needed = np.mean([pin.rnea(self.model, self.data, q, x[k][self.v_from], a[k][self.v_from], forces) for x in around], axis=0)
-            given = f["torque"][k] + f["passive"][k] + f["stop"][k]
+            given = f["torque"][k] + f["passive_torque"][k] + f["limit_torque"][k]
             left[k, self.v_from] = needed - given[self.v_from]
             A = pin.crba(self.model, self.data, q)
             size[k] += (np.abs(np.triu(A) + np.triu(A, 1).T) @ np.abs(f["v_end"][k][self.v_from])).max() / f["h"][k]
@@ -97,13 +96,13 @@ def carried(v):
 
 def filtered(name, seconds=None, strength=np.inf, nudge=0.0, **options):
     """A ready-made motion, filtered; ``nudge``: [m/s] by which it drifts."""
-    motion = motion_of(br.procedural.make(name))
+    motion = br.procedural.sample_motion(name)
     if seconds is not None:
         motion = motion.frames(slice(0, int(np.searchsorted(motion.times, seconds + 1e-9))))
     q = motion.q.copy()
     q[:, 0] += nudge * motion.times
-    found = filter_motion(replace(motion, q=q), progress=False, strength=strength, **options)
-    assert found.finished
+    found = filter_motion(replace(motion, q=q), progress=False, torque_scale=strength, **options)
+    assert found.success
     return found
 
 
@@ -136,7 +135,7 @@ def check_nothing_left(path):
 @pytest.mark.parametrize("name", ["squat", "walk"])
 def test_nothing_is_left_of_the_written_equations(name, request, tmp_path):
     made = request.getfixturevalue(name)
-    f = check_nothing_left(equations(made).save(tmp_path / "equations.npz")).file
+    f = check_nothing_left(equations_of_motion(made).save(tmp_path / "equations.npz")).file
     # The file is of this motion: frames, and velocities that lead from one to the next
     np.testing.assert_array_equal(f["frame_q"], made.motion.q)
     np.testing.assert_allclose(f["frame_time"], made.motion.times)
@@ -151,23 +150,23 @@ def test_pushes_limits_and_dampers_are_in_the_equations(tmp_path):
     world = br.World()
     world.add(br.figures.ground(), name="floor")
     man = world.add(br.figures.human28(), name="man", at=(0.3, 0.0, 0.05))
-    world.touch()
+    world.enable_contact()
     world.v = np.random.default_rng(3).normal(size=world.model.nv)
     simulation = br.Simulation(world, dt=0.002)
     simulation.control(lambda w: w.torque.__setitem__(slice(6, None), 0.3 * np.minimum(world.model.effort[6:], 300.0)))
     pushed = []
     link = next(name for name in man.model.links if "chest" in name)
-    simulation.at(0.1, lambda: pushed.append(world.push(f"man/{link}", (150.0, 80.0, 0.0), moment=(0, 5, 0), at=(0, 0, 0.1), axes="link")))
+    simulation.at(0.1, lambda: pushed.append(world.apply_force(f"man/{link}", (150.0, 80.0, 0.0), moment=(0, 5, 0), at=(0, 0, 0.1), axes="link")))
     simulation.at(0.2, lambda: world.remove(pushed.pop()))
     run = simulation.run(0.6, progress=False)
-    stranger = check_nothing_left(equations(run).save(tmp_path / "equations"))
+    stranger = check_nothing_left(equations_of_motion(run).save(tmp_path / "equations"))
     f = stranger.file
-    assert f["wrench_push"].sum() == 50
-    assert (f["wrench_push"] == 0).any()
-    assert np.abs(f["stop"]).max() > 1.0
+    assert (f["wrench_source"] == 1).sum() == 50
+    assert (f["wrench_source"] == 0).any()
+    assert np.abs(f["limit_torque"]).max() > 1.0
     run.save(tmp_path / "run.npz")
-    with pytest.raises(ArgumentError, match="just been made"):
-        equations(Recording.load(tmp_path / "run.npz", run.model))
+    with pytest.raises(ArgumentError, match="right after Simulation.run"):
+        equations_of_motion(Recording.load(tmp_path / "run.npz", run.model))
 
 
 def test_at_mean_velocities_what_is_left_is_of_second_order(squat, tmp_path):
@@ -177,7 +176,7 @@ def test_at_mean_velocities_what_is_left_is_of_second_order(squat, tmp_path):
     """
     typical, weight = [], 9.81 * squat.motion.figure.mass
     for made in (filtered("squat", dt=0.004), squat):
-        e = equations(made)
+        e = equations_of_motion(made)
         left, _ = Stranger(e.save(tmp_path / "equations.npz")).residual(0.5 * (e.v_start + e.v_end))
         typical.append(np.median(np.abs(left).max(axis=1)))
         print(f"typical {typical[-1]:.1e}, largest {np.abs(left).max():.1e} N or N·m")
@@ -236,15 +235,15 @@ def in_mujoco(figure, ground):
 
 def replayed(made, share=1.0):
     """How far pelvis and feet are from the recorded motion at most [m], and feedback against ranges of torque; ``share`` of the torques."""
-    figure, run, h = made.reference.figure, made.run, made.reference.dt
-    m = in_mujoco(figure, made.reference.ground)
+    figure, run, h = made.reference.figure, made.recording, made.reference.dt
+    m = in_mujoco(figure, made.reference.terrain)
     effort = np.r_[np.ones(6), figure.effort[6:]]
     kp = np.r_[np.zeros(6), STIFF * figure.effort[6:]]
     kd = DAMPED * kp
     m.dof_damping[:] = kd + figure.tree.damping  # which MuJoCo takes as they are at the end of a step
     d, there = mujoco.MjData(m), mujoco.MjData(m)
     v = run.v.copy()
-    v[:, :3] = rotations.turned(run.q[:, 3:7], v[:, :3])  # theirs go along world axes
+    v[:, :3] = rotations.rotate(run.q[:, 3:7], v[:, :3])  # theirs go along world axes
     d.qpos[:], d.qvel[:] = run.q[0], v[0]
     watched = [m.body(name).id for name in ("pelvis", "left_foot", "right_foot", "left_toes", "right_toes")]
     q, off, fed, away = np.zeros(m.nq), np.zeros(m.nv), [], []

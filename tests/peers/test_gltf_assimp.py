@@ -13,7 +13,6 @@ import pytest
 
 import brachiate as br
 from brachiate import rotations
-from brachiate.motion.motion import motion_of
 
 # Pinocchio brings it along.
 PREFIX = next((Path(folder) / "cmeel.prefix" for folder in sys.path if (Path(folder) / "cmeel.prefix/bin/assimp").is_file()), None)
@@ -50,7 +49,7 @@ def joints(node, above, channels, frame, found):
         local = np.eye(4)
         local[:3, 3] = places[min(frame, len(places) - 1)]
         # Its quaternions have the real part first in memory, and its dump writes x y z w.
-        local[:3, :3] = rotations.matrix(np.roll(spins[min(frame, len(spins) - 1)], 1))
+        local[:3, :3] = rotations.to_matrix(np.roll(spins[min(frame, len(spins) - 1)], 1))
     found[name] = above @ local
     for child in node.findall("NodeList/Node"):
         joints(child, found[name], channels, frame, found)
@@ -60,7 +59,7 @@ def joints(node, above, channels, frame, found):
 @pytest.mark.parametrize("suffix", [".glb", ".gltf"])
 @pytest.mark.parametrize("move", ["walk", "hang"])
 def test_joints_are_where_the_clip_has_them(tmp_path, move, suffix):
-    motion = motion_of(br.procedural.make(move, seconds=1.0, rate=30.0))
+    motion = br.procedural.sample_motion(move, seconds=1.0, rate=30.0)
     clip = motion.clip
     assert clip is not None
     path = motion.save(tmp_path / f"{move}{suffix}")

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 from brachiate import Data, dynamics, kinematics
-from brachiate.dynamics.inverse import CREEP
+from brachiate.dynamics.inverse import FRICTION_SPEED_SCALE
 from brachiate.errors import ModelFileError
-from brachiate.io import ModelFileWarning, read_model
-from brachiate.model.joints import BALL, FLOAT, NUMBERS
+from brachiate.io import ModelFileWarning, load_model
+from brachiate.model.joints import BALL, FLOAT, ELEMENT_NQ
 
 STATES = 4
 CLOSE = 1e-9
@@ -29,7 +29,7 @@ CLOSE = 1e-9
 def read(path, **more):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelFileWarning)
-        return read_model(path, **more)
+        return load_model(path, **more)
 
 
 def random_state(model, rng):
@@ -37,7 +37,7 @@ def random_state(model, rng):
     q = rng.uniform(-1.0, 1.0, model.nq)
     for kind, at in zip(model.tree.kind, model.tree.q_at, strict=True):
         if kind in (BALL, FLOAT):
-            quaternion = slice(at + NUMBERS[kind] - 4, at + NUMBERS[kind])
+            quaternion = slice(at + ELEMENT_NQ[kind] - 4, at + ELEMENT_NQ[kind])
             q[quaternion] /= np.linalg.norm(q[quaternion])
     return q, rng.normal(size=model.nv), rng.normal(size=model.nv), 10 * rng.normal(size=model.nv)
 
@@ -187,7 +187,7 @@ class Match:
 def test_urdf_moves_as_in_pinocchio(name):
     pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
     path = robots_folder() / ROBOTS[name]
-    model = read(path, floating=True)
+    model = read(path, floating_base=True)
     peer = pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer())
     links = [f.name for f in peer.frames if f.type == pin.FrameType.BODY and f.name in model.links]
     assert set(model.links) == set(links)
@@ -200,7 +200,7 @@ def compare_with_pinocchio(pin, model, peer, links, name):
     for state in range(STATES):
         q, v, a, tau = random_state(model, rng)
         # Pinocchio's dynamics have no springs, dampers or friction.
-        passive = model.tree.damping * v + model.tree.friction * v / np.sqrt(v**2 + CREEP**2)
+        passive = model.tree.damping * v + model.tree.friction * v / np.sqrt(v**2 + FRICTION_SPEED_SCALE**2)
         for kind, i, k in zip(model.tree.kind, model.tree.q_at, model.tree.v_at, strict=True):
             if kind < BALL:
                 passive[k] += model.tree.stiffness[k] * (q[i] - model.tree.rest[i])

@@ -1,4 +1,4 @@
-"""Accelerations and forces of closed chains against Pinocchio's constraintDynamics: points held together, and frames.
+"""Accelerations and forces of closed chains against Pinocchio's constraintDynamics: point and frame constraints.
 
 Nothing but the description of the model is shared. Pinocchio factors the whole of rows and mass matrix, sparse, with mu = 0: right for
 rows that are independent; mechanisms are drawn so that they are, with singular values down to 1e-4 of the largest. Those enter squared,
@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from tests.maximal import Connection
 from tests.random_mechanisms import Mechanism, random_mechanism
-from tests.structures import held_of, largest
+from tests.structures import largest, make_constraint_set
 
 from brachiate import Model
-from brachiate.constraints.constraint_set import Held
+from brachiate.constraints.constraint_set import ConstraintSet
 from brachiate.validation import Array
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed (pip install brachiate[peers])")
@@ -35,12 +35,12 @@ def constraint(peer: Peer, c: Connection) -> pin.RigidConstraintModel:
     point = c.joint.elements[0].anchor if c.joint.elements else np.zeros(3)
     ends = []
     for link, position, rotation in ((c.first, c.first_position, c.first_rotation), (c.second, c.second_position, c.second_rotation)):
-        place = pin.SE3(np.array(rotation), position + rotation @ point)
+        index = pin.SE3(np.array(rotation), position + rotation @ point)
         if link == "world":
-            ends += [0, place]
+            ends += [0, index]
         else:
             frame = peer.model.frames[peer.frames[link]]
-            ends += [frame.parentJoint, frame.placement * place]
+            ends += [frame.parentJoint, frame.placement * index]
     kind = pin.ContactType.CONTACT_3D if c.joint.elements else pin.ContactType.CONTACT_6D
     return pin.RigidConstraintModel(kind, peer.model, *ends, pin.ReferenceFrame.LOCAL)
 
@@ -59,21 +59,21 @@ def theirs(m: Mechanism, tau: Array) -> tuple[Array, list[Array]]:
     return np.array(a)[peer.v_at], forces
 
 
-def ours(m: Mechanism, tau: Array) -> tuple[Array, Held, list[int]]:
-    held, places = held_of(m, GRAVITY)
-    held.data.tau[:] = tau
-    return held.accelerations().copy(), held, places
+def ours(m: Mechanism, tau: Array) -> tuple[Array, ConstraintSet, list[int]]:
+    constraint_set, indices = make_constraint_set(m, GRAVITY)
+    constraint_set.data.tau[:] = tau
+    return constraint_set.accelerations().copy(), constraint_set, indices
 
 
-def first_pose(m: Mechanism, held: Held, c: Connection) -> Array:
+def first_pose(m: Mechanism, constraint_set: ConstraintSet, c: Connection) -> Array:
     """Axes of a connection's first frame."""
-    return _rotation(m.model, held, c.first) @ c.first_rotation
+    return _rotation(m.model, constraint_set, c.first) @ c.first_rotation
 
 
-def _rotation(model: Model, held: Held, link: str) -> Array:
+def _rotation(model: Model, constraint_set: ConstraintSet, link: str) -> Array:
     if link == "world" or model.placements[link].body < 0:
         return np.eye(3) if link == "world" else model.placements[link].rotation
-    return held.data.work.R[model.placements[link].body] @ model.placements[link].rotation
+    return constraint_set.data.work.R[model.placements[link].body] @ model.placements[link].rotation
 
 
 @pytest.mark.parametrize("kinds", [("spherical",), ("fixed",), ("spherical", "fixed")], ids="+".join)
@@ -91,11 +91,11 @@ def test_forces_same_as_pinocchio(seed):
     m = mechanism(seed, ("spherical", "fixed"))
     tau = np.random.default_rng(seed).normal(size=m.model.nv)
     _, expected = theirs(m, tau)
-    _, held, places = ours(m, tau)
+    _, constraint_set, indices = ours(m, tau)
     size = max(largest(six) for six in expected)
-    for place, c, six in zip(places, m.connections, expected, strict=True):
-        wrench, _ = held.wrench(place)
-        R = first_pose(m, held, c)
+    for index, c, six in zip(indices, m.connections, expected, strict=True):
+        wrench, _ = constraint_set.wrench(index)
+        R = first_pose(m, constraint_set, c)
         assert largest(-R.T @ wrench[3:] - six[:3]) < TOLERANCE * size  # theirs is on the first link, ours on the second
         if not c.joint.elements:
             assert largest(-R.T @ wrench[:3] - six[3:]) < TOLERANCE * size

@@ -1,4 +1,4 @@
-"""What feet of a move do on the floor."""
+"""Contact points of the feet of a clip on the floor, and their sliding."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ def contacts(clip, height=1.75):
     found = []
     for side in ("Left", "Right"):
         j = skeleton.index(f"{side}Foot")
-        found.append(clip.positions[:, j] + rotations.turned(clip.orientations[:, j], person.heel))
+        found.append(clip.positions[:, j] + rotations.rotate(clip.orientations[:, j], person.heel))
         found.append(clip.tips[:, next(k for k, end in enumerate(skeleton.ends) if skeleton.names[end.joint] == f"{side}ToeBase")])
     return np.stack(found, axis=1)
 
 
 def slide(points):
-    """How far a point that touches the floor goes at most, from its first to its last frame on it [m]."""
-    most = 0.0
+    """Largest displacement of a contact point during a contact [m]."""
+    largest = 0.0
     for k in range(points.shape[1]):
         touching = np.flatnonzero(points[:, k, 2] < TOUCHING)
         for run in np.split(touching, np.flatnonzero(np.diff(touching) > 1) + 1):
             if len(run):
-                most = max(most, float(np.linalg.norm(points[run, k, :2] - points[run[0], k, :2], axis=1).max()))
-    return most
+                largest = max(largest, float(np.linalg.norm(points[run, k, :2] - points[run[0], k, :2], axis=1).max()))
+    return largest
 
 
 def knee(clip, side):
-    """How far a knee is bent in each frame [deg]."""
-    q = clip.turns[:, clip.skeleton.index(f"{side}Leg")]
+    """Knee flexion in each frame [deg]."""
+    q = clip.rotations[:, clip.skeleton.index(f"{side}Leg")]
     return np.degrees(2.0 * np.arctan2(q[:, 2], q[:, 0]))

@@ -1,12 +1,17 @@
-"""A small humanoid robot of hinges, as MJCF, with its links and joints named as robots of several makers are."""
+"""Humanoid robots: a small one as MJCF, with link and joint names in the styles of several makers, and those of example-robot-data."""
 
 from __future__ import annotations
 
+import sysconfig
 import tempfile
+import warnings
 from pathlib import Path
+
+import pytest
 
 import brachiate as br
 
+ROBOTS = Path(sysconfig.get_path("purelib")) / "cmeel.prefix/share/example-robot-data/robots"
 SIDES = {"left": 1, "right": -1}
 #: Of each limb from above: names of links and joints; {s} is the side, {l} its letter, {n} a number.
 STYLES = {
@@ -62,7 +67,7 @@ def biped(style: str = "unitree", swapped: bool = False) -> br.Model:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "biped.xml"
         path.write_text(text)
-        return br.read_model(path)
+        return br.load_model(path)
 
 
 def _limb(limb: str, names: list[str], joints, sign: int) -> str:
@@ -81,3 +86,13 @@ def _limb(limb: str, names: list[str], joints, sign: int) -> str:
         text += f'<joint name="{name}_joint" axis="{axis}" range="{low} {high}" limited="true"/>'
         ends += "</body>"
     return text + ends
+
+
+def robot(name: str) -> br.Model:
+    """A robot of example-robot-data."""
+    path = ROBOTS / name
+    if not path.exists():
+        pytest.skip("example-robot-data is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return br.load_model(path, floating_base=True)

@@ -1,4 +1,4 @@
-"""Scenes in which things touch: what should fall falls, what should stay stays, and known formulas hold."""
+"""Contact scenes: falling, standing, sliding, rocking, and known formulas."""
 
 from functools import cache
 from itertools import pairwise
@@ -8,7 +8,7 @@ import pytest
 
 from brachiate import scenes
 from brachiate.errors import ArgumentError
-from brachiate.figures.poses import turned
+from brachiate.rotations import rotate
 
 G = 9.81
 INSIDE = 1e-4  # [m] what contact lets things be inside each other before it pushes them out
@@ -23,19 +23,19 @@ def ran(name, seconds=None, **parameters):
 
 
 @pytest.mark.parametrize(("name", "seconds"), PASSIVE.items())
-def test_energy_only_falls(name, seconds):
+def test_energy_never_increases(name, seconds):
     scene, run = ran(name, seconds)
     energy = run["energy"]
     assert np.isfinite(run.q).all()
-    # To be pushed out of each other is to be lifted by no more than that. Errors of the motion are of second order in the turn of a step;
-    # their factor is a measured one, and counts for the top only, which turns by 0.24 rad.
+    # Depenetration lifts bodies by its depth at most. Integration errors are of second order in the rotation per step; their factor is
+    # measured, and matters only for the top, which rotates by 0.24 rad per step.
     lifted = scene.world.totals().mass * G * INSIDE
     fastest = np.abs(run.v).max() * scene.simulation.dt
     assert (energy - np.minimum.accumulate(energy)).max() < lifted + 1e-3 * fastest**2 * run["kinetic energy"].max()
 
 
 @pytest.mark.parametrize("name", ["fall", "stairs-tumble"])
-def test_who_has_fallen_lies_and_is_borne(name):
+def test_a_fallen_figure_rests_on_the_ground(name):
     scene, run = ran(name, PASSIVE[name])
     weight = scene.world.totals("man").mass * G
     last = run.time > run.time[-1] - 0.2
@@ -45,7 +45,7 @@ def test_who_has_fallen_lies_and_is_borne(name):
     assert run["center of mass"][-1, 2] < run["center of mass"][0, 2] - 0.5
 
 
-def test_who_tumbles_goes_down_the_stairs_and_touches_them():
+def test_stairs_tumble_reaches_the_ground():
     _, run = ran("stairs-tumble", PASSIVE["stairs-tumble"])
     center = run["center of mass"]
     assert center[-1, 0] - center[0, 0] > 1.0
@@ -53,7 +53,7 @@ def test_who_tumbles_goes_down_the_stairs_and_touches_them():
     assert len(touched) >= 4
 
 
-def test_a_figure_stands_by_its_torques_though_pushed():
+def test_standing_figure_withstands_a_push():
     scene, run = ran("stand")
     sway = np.linalg.norm((run["center of mass"] - run["center of mass"][0])[:, :2], axis=1)
     assert run.time[-1] >= 5.0
@@ -63,21 +63,21 @@ def test_a_figure_stands_by_its_torques_though_pushed():
     weight = scene.world.totals("man").mass * G
     np.testing.assert_allclose(feet.force[-1], (0, 0, weight), atol=1e-3 * weight)
     assert {c.link for row in range(1, len(run), 10) for c in run.contacts.at(row)} == {"man/left_foot", "man/right_foot"}
-    # It never tips: the centre of pressure stays between heels and toes.
+    # It never tips: the center of pressure stays between heels and toes.
     heel, toe = (scene.world.position(f"man/left_{end}")[0] for end in ("heel", "toe"))
     assert heel - 1e-3 < np.nanmin(feet.cop[:, 0]) < np.nanmax(feet.cop[:, 0]) < toe + 1e-3
     assert np.abs(run.torque).max() <= run.model.effort[np.isfinite(run.model.effort)].max()
 
 
-def test_who_jumps_catches_the_bar_lets_go_and_lands():
+def test_catch_bar_jump_swing_and_landing():
     scene, run = ran("catch-bar")
-    caught, _, cut, _ = (h.time for h in scene.happened)
-    assert [h.report.what for h in scene.happened] == [
+    caught, _, cut, _ = (h.time for h in scene.changes)
+    assert [h.report.event for h in scene.changes] == [
         "'left hand' connected", "'right hand' connected", "'left hand' cut", "'right hand' cut"
     ]  # fmt: skip
     assert 0.2 < caught < 0.6
     assert cut == 1.25
-    assert all(h.report.energy_lost > 0 for h in scene.happened[:2])
+    assert all(h.report.energy_lost > 0 for h in scene.changes[:2])
     load = run.contacts["man"].force[:, 2]
     assert load[run.time < 0.1].max() > 1.5 * 70 * G  # it jumps off
     hanging = (run.time > caught + 0.01) & (run.time < cut)
@@ -87,12 +87,12 @@ def test_who_jumps_catches_the_bar_lets_go_and_lands():
     landed = run.time[(run.time > cut) & (load > 0)][0]
     assert 0.2 < landed - cut < 0.5
     assert any(c.link == "man/left_foot" for c in run.contacts.at(int(np.searchsorted(run.time, landed))))
-    assert scene.gap <= 1e-8
+    assert scene.max_gap <= 1e-8
 
 
-def test_a_hand_that_is_too_far_catches_nothing():
+def test_catch_bar_needs_the_hands_within_reach():
     scene, _ = ran("catch-bar", 0.7, reach=0.001)
-    assert scene.happened == []
+    assert scene.changes == []
 
 
 @pytest.mark.parametrize("count", [5, 12])
@@ -106,7 +106,7 @@ def test_all_dominoes_fall(count):
 
 
 @pytest.mark.parametrize("degrees", [12.0, 20.0])
-def test_exactly_those_with_too_little_friction_slide(degrees):
+def test_boxes_slide_below_the_friction_threshold(degrees):
     friction = (0.1, 0.2, 0.3, 0.4, 0.5)
     _, run = ran("box-slope", 0.5, degrees=degrees)
     a = np.radians(degrees)
@@ -123,9 +123,9 @@ def rocking(run):
     return angle, run.time[i] + np.diff(run.time)[i] * angle[i] / (angle[i] - angle[i + 1])
 
 
-def test_a_block_rocks_as_housner_says():
-    # G. W. Housner 1963: T = 4/p acosh(1/(1 - θ/α)), p² = 3g/(4R), of slender blocks; angular momentum about the edge it lands on is kept.
-    _, run = ran("rocking-block", dt=0.0005)  # landings that happen within a step cost a little more, the more the longer it is
+def test_rocking_block_follows_housner():
+    # G. W. Housner 1963: T = 4/p acosh(1/(1 - θ/α)), p² = 3g/(4R), of slender blocks; angular momentum about the new edge is conserved.
+    _, run = ran("rocking-block", dt=0.0005)  # impacts within a step dissipate slightly more with longer steps
     angle, upright = rocking(run)
     alpha, R = np.arctan2(0.1, 0.4), np.hypot(0.1, 0.4)
     p = np.sqrt(3 * G / (4 * R))
@@ -141,7 +141,7 @@ def test_a_block_rocks_as_housner_says():
     assert np.abs(ran("rocking-block", PASSIVE["rocking-block"])[1].v[-1]).max() < 1e-6  # at rest in the end
 
 
-def test_a_stack_stays_where_it_is():
+def test_stack_stays_at_rest():
     _, run = ran("stack", 1.0)
     masses = 100.0 ** (np.arange(12) / 11)
     for k in range(1, 13):
@@ -153,20 +153,20 @@ def test_a_stack_stays_where_it_is():
         assert last.reaction(f"box{k}").force[2] == pytest.approx(masses[k - 1] * G, rel=1e-3)
 
 
-def test_a_top_goes_around_as_a_fast_top_does():
+def test_top_precession():
     scene, run = ran("spinning-top", PASSIVE["spinning-top"], dt=0.0005)
     link = scene.world.model.links["top/top"]
     fast = link.mass * G * link.center[2] / (link.inertia[2, 2] * 120.0)
-    axis = np.array([turned(q[3:], (0, 0, 1)) for q in run["top/root"]])
+    axis = np.array([rotate(q[3:], (0, 0, 1)) for q in run["top/root"]])
     around = np.unwrap(np.arctan2(axis[:, 1], axis[:, 0]))
     rate = (around[-1] - around[0]) / run.time[-1]
     assert rate == pytest.approx(fast, rel=0.04)
-    # The error is of second order in the turn of one step, 0.06 rad.
+    # The error is of second order in the rotation of one step, 0.06 rad.
     assert rate == pytest.approx(scenes.tops.precession(scene.world, 120.0, 18.0), rel=3e-3)
     assert np.ptp(np.arccos(axis[:, 2])) < np.radians(0.5)  # steady
     assert np.ptp(run["top/root"][:, :3], axis=0).max() < 1e-5  # friction holds its tip
 
 
-def test_a_slow_top_is_refused():
+def test_a_slow_top_raises():
     with pytest.raises(ArgumentError, match="spin"):
         scenes.make("spinning-top", spin=20.0)

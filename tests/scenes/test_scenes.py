@@ -1,4 +1,4 @@
-"""Ready-made scenes: they run, their loops stay closed, and what should happen in them happens."""
+"""Ready-made scenes: they run, their loops stay closed, and the expected events happen."""
 
 import numpy as np
 import pytest
@@ -18,35 +18,35 @@ def test_every_scene_runs_with_its_loops_closed(name):
     scene = scenes.make(name)
     run = scene.run()
     assert abs(run.time[-1] - scene.seconds) < 1e-9
-    assert (np.diff(run.time) > 0).all()  # pieces of a run follow each other without a gap or a repetition
+    assert (np.diff(run.time) > 0).all()  # the parts of a run are consecutive
     assert np.isfinite(run.q).all()
-    assert scene.gap <= 1e-10
-    if scene.passive:
-        # Fourth-order steps: largest where limbs whip around, in the trapeze, at 3e-6 of the kinetic energy.
-        assert np.abs(scene.drift(run)).max() < 1e-5 * run["kinetic energy"].max()
+    assert scene.max_gap <= 1e-10
+    if scene.conservative:
+        # Fourth-order steps: largest at fast limb motion, in the trapeze, at 3e-6 of the kinetic energy.
+        assert np.abs(scene.energy_drift(run)).max() < 1e-5 * run["kinetic energy"].max()
     assert scene.title
-    assert scene.about
-    assert "\n" not in scene.about
+    assert scene.description
+    assert "\n" not in scene.description
 
 
 @pytest.mark.parametrize("name", ["highbar", "monkey-swing"])
-def test_what_is_left_of_the_drift_is_the_integrators(name):
-    # Fails if anything but the error of the steps, of fourth order, changes the energy: an impulse, or a cut that takes some.
+def test_energy_drift_is_the_integration_error(name):
+    # Fails if anything but the integration error, of fourth order, changes the energy: an impulse, or a cut.
     made = [scenes.make(name, limits=False, stiffness=2.0, dt=dt) for dt in (0.002, 0.001)]
-    coarse, fine = (np.abs(scene.drift(scene.run())).max() for scene in made)
-    assert made[0].passive
+    coarse, fine = (np.abs(scene.energy_drift(scene.run())).max() for scene in made)
+    assert made[0].conservative
     assert fine < coarse / 6  # 16, but for terms of higher order
 
 
 @pytest.mark.parametrize("name", ["highbar", "monkey-swing"])
-def test_limits_only_take_energy(name):
+def test_limits_only_dissipate_energy(name):
     scene = scenes.make(name)
     run = scene.run()
-    assert not scene.passive
+    assert not scene.conservative
     assert np.diff(run["energy"]).max() < 1e-5 * run["kinetic energy"].max()
     assert run["energy"][-1] < run["energy"][0]
     knees = [joint for joint in run.model.joints if joint.endswith("knee")]
-    assert all(run[knee].min() > np.radians(-5 - 3) for knee in knees)  # hyperextended by no more than what one step passes
+    assert all(run[knee].min() > np.radians(-5 - 3) for knee in knees)  # hyperextension by the motion of one step at most
 
 
 # Joint variables (of the tree and of the connections), degrees of freedom and loops at the start of every scene.
@@ -62,16 +62,16 @@ COUNTS = {
 
 
 @pytest.mark.parametrize("name", scenes.SCENES)
-def test_scenes_count_as_they_should(name):
+def test_variables_mobility_and_loops(name):
     world = scenes.make(name).world
     assert (world.mobility().variables, world.mobility().dof, len(world.connections)) == COUNTS[name]
 
 
 def changes(scene):
-    return {h.report.what: (h.report.variables, h.report.mobility) for h in scene.happened}
+    return {h.report.event: (h.report.variables, h.report.mobility) for h in scene.changes}
 
 
-def test_one_hand_lets_go_of_the_high_bar():
+def test_highbar_release_of_one_hand():
     # [SVC] 6: 24 joint variables with both hands, 23 with one.
     scene = scenes.make("highbar", release=0.3, limits=False)
     assert scene.world.mobility().dof == 12
@@ -82,48 +82,48 @@ def test_one_hand_lets_go_of_the_high_bar():
         "'right hand' connected": ((23, 24), (17, 12)),
         "'right hand' cut": ((24, 23), (12, 17)),
     }
-    assert [h.time for h in scene.happened] == [0, 0, 0.3]
+    assert [h.time for h in scene.changes] == [0, 0, 0.3]
     assert np.allclose(scene.world.position("man/left_grip"), (0, 0.3226, 2.6), atol=1e-4)
     assert np.linalg.norm(scene.world.position("man/right_grip") - (0, -0.3226, 2.6)) > 0.1
 
 
-def test_a_figure_slides_off_the_swing():
-    # [SVC] 6 counts 30 joint variables, then 28; ours has 6 of the swing itself beside them.
+def test_swing_slide():
+    # [SVC] 6 counts 30 joint variables, then 28; here the swing itself has 6 more.
     scene = scenes.make("swing")
     moments = []
-    scene.tell = lambda h: moments.append((h, scene.world.pose("swing/plate"), scene.world.position("man/left_thigh")))
+    scene.on_change = lambda h: moments.append((h, scene.world.pose("swing/plate"), scene.world.position("man/left_thigh")))
     scene.run()
     own = 3 + 3
     left, right = changes(scene)["'left thigh' cut"], changes(scene)["'right thigh' cut"]
     assert (left[0], right[0]) == ((30 + own, 29 + own), (29 + own, 28 + own))
     assert (left[1], right[1]) == ((9, 13), (13, 18))
-    for happening, plate, hip in moments:  # cut when a hip is over the plate's front edge, and no earlier
-        assert 0.5 < happening.time < 1.3
+    for change, plate, hip in moments:  # cut when a hip passes the front edge of the plate
+        assert 0.5 < change.time < 1.3
         assert abs((plate.rotation.T @ (hip - plate.position))[0] - 0.10) < 1e-9
     assert not scene.world.beyond_limits().keys() & {"man/left_knee", "man/right_knee"}
 
 
-def test_a_monkey_lets_go_hand_by_hand():
-    # [CKC] 4 counts 34 joint variables and two loops; the free root of ours adds 6 and a loop.
+def test_monkey_swing_releases():
+    # [CKC] 4 counts 34 joint variables and two loops; the free root here adds 6 and a loop.
     scene = scenes.make("monkey-swing", limits=False)
     assert scene.world.mobility().variables == 34 + 6
     assert len(scene.world.connections) == 2 + 1
     assert scene.world.mobility().dof == 22
     scene.run()
-    assert [h.report.mobility[1] for h in scene.happened] == [25, 22, 25, 28]
+    assert [h.report.mobility[1] for h in scene.changes] == [25, 22, 25, 28]
     assert len(scene.world.connections) == 1
 
 
-def test_a_flyer_is_caught():
+def test_trapeze_catch():
     scene = scenes.make("trapeze")
     apart = {}
     scene.simulation.control(lambda w: apart.update({w.time: float(np.linalg.norm(between_hands(w)[0]))}))
     scene.run()
-    catches = [h for h in scene.happened if "hands" in h.report.what]
-    assert [c.report.what for c in catches] == ["'left hands' connected", "'right hands' connected"]
+    catches = [h for h in scene.changes if "hands" in h.report.event]
+    assert [c.report.event for c in catches] == ["'left hands' connected", "'right hands' connected"]
     caught = catches[0].time
     assert 1.6 < caught < 1.9
-    # In the moment in which the hands are nearest, and from then on they stay together.
+    # When the hands are nearest; from then on they stay connected.
     before, after = ([d for t, d in apart.items() if (t < caught) == early] for early in (True, False))
     assert min(before) < 0.05
     assert np.ptp(after) < 1e-10
@@ -131,12 +131,12 @@ def test_a_flyer_is_caught():
     for catch in catches:
         assert 0.3 < catch.report.impulse < 3.0
         assert catch.report.energy_lost > 0.1
-        # Plastic: what is lost is the kinetic energy of the change of velocity.
+        # Plastic impulse: the loss is the kinetic energy of the velocity change.
         assert abs(catch.report.energy_lost - catch.report.energy_of_change) < 1e-9
 
 
 @pytest.mark.parametrize("name", PEOPLE)
-def test_nobody_falls_through_the_ground(name):
+def test_no_figure_is_below_the_ground(name):
     scene = scenes.make(name)
     run, world = scene.run(), scene.world
     for q in run.q[::20]:
@@ -145,17 +145,17 @@ def test_nobody_falls_through_the_ground(name):
             assert link.endswith(("posts", "ground")) or pose.position[2] > 0.02, link
 
 
-def test_people_hang_in_chains_of_any_length():
+def test_chain_of_people_of_any_length():
     scene = scenes.make("chain-of-people", n=5, release=0.1, seconds=0.2)
     assert scene.world.mobility().variables == 5 * 22 + 2 + 4 * 6
     assert scene.world.mobility().dof == 5 * 22 - 2 * 5 - 4 * 6
     scene.run()
-    assert scene.gap <= 1e-10
-    assert scene.happened[-1].report.what == '"man5\'s right hand" cut'
+    assert scene.max_gap <= 1e-10
+    assert scene.changes[-1].report.event == '"man5\'s right hand" cut'
 
 
-def test_four_bars_turn_as_their_equation_says():
-    # A02: (n + (n + 1)/3) θ̈ = -(n + (n + 1)/2) g cos θ; fails if the scene starts otherwise, or takes a wrong branch.
+def test_fourbar_follows_its_equation():
+    # A02: (n + (n + 1)/3) θ̈ = -(n + (n + 1)/2) g cos θ; fails if the initial state or the branch is wrong.
     n = 3
     scene = scenes.make("fourbar", n=n)
     scene.run()
@@ -166,7 +166,7 @@ def test_four_bars_turn_as_their_equation_says():
         assert abs(scene.world[f"fourbar/crank{i}"] - course.y[0, -1]) < 1e-8
 
 
-def test_bricards_ring_moves_with_one_freedom():
+def test_bricard_has_one_degree_of_freedom():
     scene = scenes.make("bricard")
     start = scene.world.position("bricard/P3")
     scene.run(1.0)
@@ -174,7 +174,7 @@ def test_bricards_ring_moves_with_one_freedom():
     assert np.linalg.norm(scene.world.position("bricard/P3") - start) > 0.3
 
 
-def test_andrews_squeezer_ends_where_others_say():
+def test_andrews_reaches_the_reference_solution():
     # The reference solution at 0.03 s of the Test Set for IVP Solvers (F. Mazzia, C. Magherini, Bari 2008), problem "andrews".
     scene = scenes.make("andrews")
     scene.run()
@@ -186,7 +186,7 @@ def test_andrews_squeezer_ends_where_others_say():
         assert abs(scene.world[f"andrews/{joint}"] - angle) < 1e-8, joint
 
 
-def test_a_platform_goes_where_its_legs_take_it():
+def test_stewart_follows_its_legs():
     scene = scenes.make("stewart")
     start = scene.world.pose("stewart/platform").position
     reached = []
@@ -202,7 +202,7 @@ def test_a_platform_goes_where_its_legs_take_it():
     assert 100 < sum(scene.world.locks[f"stewart/length{i}"].torque for i in range(1, 7)) < 400
 
 
-def test_a_lift_goes_up_and_down():
+def test_scissor_lift_goes_up_and_down():
     scene = scenes.make("scissor-lift", stages=2)
     low = scene.world.position("lift/top")[2]
     scene.run(1.5)
@@ -212,7 +212,7 @@ def test_a_lift_goes_up_and_down():
     assert abs(scene.world.position("lift/top")[2] - low) < 1e-9
 
 
-def test_a_five_bar_draws_a_circle():
+def test_fivebar_draws_a_circle():
     scene = scenes.make("fivebar")
     center = scene.world.position("arm/tip") - (0.06, 0, 0)
     run, off, seen = scene.run(), [], []
@@ -224,7 +224,7 @@ def test_a_five_bar_draws_a_circle():
     assert abs(np.unwrap(seen)[-1] - 4 * np.pi) < 0.05
 
 
-def test_a_course_from_rest_to_rest():
+def test_rest_to_rest_polynomial():
     c = np.polynomial.Polynomial(rest_to_rest(1.0, 3.0, 2.0))
     assert np.allclose([c(0), c(2), c(1)], [1, 3, 2])
     assert np.allclose([c.deriv(k)(t) for k in (1, 2) for t in (0, 2)], 0)
@@ -233,7 +233,7 @@ def test_a_course_from_rest_to_rest():
 # --- doors ----------------------------------------------------------------------------------------
 
 
-def test_unknown_scenes_and_parameters_are_answered_in_words():
+def test_unknown_scenes_and_parameters_raise():
     with pytest.raises(
         UnknownName, match=r"'trapez' is not a scene of this package\. Did you mean 'trapeze'\? Valid: thrown, highbar, swing"
     ):
@@ -253,7 +253,7 @@ def test_unknown_scenes_and_parameters_are_answered_in_words():
 # --- pictures -------------------------------------------------------------------------------------
 
 
-def test_a_picture_shows_the_moments_side_by_side(tmp_path):
+def test_picture_shows_times_side_by_side(tmp_path):
     plt = pytest.importorskip("matplotlib.pyplot")
     scene = scenes.make("bricard")
     run = scene.run(0.4)
@@ -272,7 +272,7 @@ def test_a_picture_shows_the_moments_side_by_side(tmp_path):
 
 
 def test_the_thrown_figure_stays_above_the_ground_and_within_its_joints():
-    # Fails if the picture would show a figure below the floor or folded the wrong way.
+    # Fails if the picture would show a figure below the floor or with joints beyond their limits.
     scene = scenes.make("thrown")
     run = scene.run()
     for q in run.q[::20]:

@@ -1,4 +1,4 @@
-"""Pictures: that they show what they should, not how they look."""
+"""Pictures: content, not appearance."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ import brachiate as br
 from brachiate import Data
 from brachiate.errors import ArgumentError, BrachiateError
 from brachiate.figures import box, ground, human16
-from brachiate.show.draw import Look, picture, strobe
-from brachiate.show.page import Page, View
-from brachiate.show.surface import PAPER, Triangles, lit, parts_of
+from brachiate.show.canvas import Camera, Canvas
+from brachiate.show.draw import ViewSettings, picture, strobe
+from brachiate.show.surface import BACKGROUND, Triangles, link_surfaces, shaded_surface
 
 pytest.importorskip("matplotlib").use("Agg")
 
 
-def skin(data: Data) -> Triangles:
-    return lit(parts_of(data.model), data)
+def surface(data: Data) -> Triangles:
+    return shaded_surface(link_surfaces(data.model), data)
 
 
-def test_the_surface_of_a_box_is_the_box():
-    s = skin(Data(box((0.2, 0.4, 0.6), 1.0)))
+def test_surface_of_a_box():
+    s = surface(Data(box((0.2, 0.4, 0.6), 1.0)))
     assert np.ptp(s.corners.reshape(-1, 3), axis=0) == pytest.approx((0.2, 0.4, 0.6))
     area = np.linalg.norm(np.cross(s.corners[:, 1] - s.corners[:, 0], s.corners[:, 2] - s.corners[:, 0]), axis=1).sum() / 2
     assert area == pytest.approx(2 * (0.2 * 0.4 + 0.4 * 0.6 + 0.6 * 0.2))
     assert np.allclose(np.linalg.norm(s.normals, axis=2), 1)
 
 
-def test_normals_point_outwards():
-    # Of round shapes they are those of the true surface: nearly, but not quite, those of the triangles.
-    s = skin(Data(human16()))
+def test_normals_point_outward():
+    # Normals of round shapes are exact: close to, but not equal to those of the triangles.
+    s = surface(Data(human16()))
     flat = np.cross(s.corners[:, 1] - s.corners[:, 0], s.corners[:, 2] - s.corners[:, 0])
     flat /= np.linalg.norm(flat, axis=1, keepdims=True)
     along = (flat[:, None] * s.normals).sum(axis=2)
@@ -40,59 +40,59 @@ def test_normals_point_outwards():
     assert (along > 0.95).mean() > 0.9
 
 
-def test_the_side_towards_the_light_is_brighter():
-    s = skin(Data(box()))
+def test_side_facing_the_light_is_brighter():
+    s = surface(Data(box()))
     up, down = s.colors[s.normals[..., 2] > 0.9].mean(), s.colors[s.normals[..., 2] < -0.9].mean()
     assert up > down + 0.2
-    assert np.allclose(s.faded(0.0).colors, PAPER)
+    assert np.allclose(s.faded(0.0).colors, BACKGROUND)
 
 
-def test_a_figure_is_as_high_as_it_is():
-    s = skin(Data(human16()))
+def test_surface_has_the_height_of_the_figure():
+    s = surface(Data(human16()))
     assert (s.colors >= 0).all()
     assert (s.colors <= 1).all()
     assert s.corners[..., 2].max() == pytest.approx(1.75, abs=0.003)
 
 
-def test_a_triangle_covers_the_pixels_whose_middles_are_in_it():
-    # Seen from the front, a page of 10 m by 10 m and 20 pixels each way (10, twice as fine).
+def test_triangle_covers_the_pixels_whose_centers_are_inside():
+    # Seen from the front: a canvas of 10 m by 10 m with 20 pixels in each direction (10, supersampled twice).
     rng = np.random.default_rng(3)
     frame = np.array([(0.0, y, z) for y in (0.2, 9.8) for z in (0.2, 9.8)])
-    page = Page(View(around=0, above=0), frame, 10)
-    assert page.shape == (20, 20)
-    middle = page.low + (np.stack(np.meshgrid(np.arange(20), np.arange(20)), axis=-1) + 0.5) / page.scale
+    canvas = Canvas(Camera(azimuth=0, elevation=0), frame, 10)
+    assert canvas.shape == (20, 20)
+    center = canvas.low + (np.stack(np.meshgrid(np.arange(20), np.arange(20)), axis=-1) + 0.5) / canvas.scale
     for _ in range(50):
         corners = np.zeros((1, 3, 3))
         corners[0, :, 1:] = rng.uniform(-3, 13, (3, 2))  # some reach over the edge
         image = np.zeros((20, 20, 3), np.float32)
-        page.paint(image, corners, np.ones((1, 3, 3)))
+        canvas.paint(image, corners, np.ones((1, 3, 3)))
         (a, b, c) = corners[0, :, 1:]
-        turns = [(q[0] - p[0]) * (middle[..., 1] - p[1]) - (q[1] - p[1]) * (middle[..., 0] - p[0]) for p, q in ((a, b), (b, c), (c, a))]
-        right = (np.array(turns) > 0).all(axis=0) | (np.array(turns) < 0).all(axis=0)
-        assert ((image[..., 0] > 0) == right).all()
+        turns = [(q[0] - p[0]) * (center[..., 1] - p[1]) - (q[1] - p[1]) * (center[..., 0] - p[0]) for p, q in ((a, b), (b, c), (c, a))]
+        covered = (np.array(turns) > 0).all(axis=0) | (np.array(turns) < 0).all(axis=0)
+        assert ((image[..., 0] > 0) == covered).all()
 
 
-def test_picture_has_the_figure_on_paper(tmp_path):
+def test_picture_shows_the_figure(tmp_path):
     from matplotlib import image  # noqa: PLC0415
 
     data = Data(human16())
     path = tmp_path / "figure.png"
     moved = data.model.neutral.copy()
     moved[0] = 1.5
-    picture([(data, data.model.neutral), (data, moved)], path, view=View(around=-90), width=4, pixels_per_inch=60)
+    picture([(data, data.model.neutral), (data, moved)], path, camera=Camera(azimuth=-90), width=4, pixels_per_inch=60)
     pixels = image.imread(path)[..., :3]
     width = pixels.shape[1]
     assert width == pytest.approx(240, abs=2)
-    painted = np.abs(pixels - PAPER).max(axis=2) > 0.3
+    painted = np.abs(pixels - BACKGROUND).max(axis=2) > 0.3
     left, right = painted[:, : width // 2].sum(), painted[:, width // 2 :].sum()
-    assert right > 1.2 * left > 0  # the earlier posture is paler
+    assert right > 1.2 * left > 0  # the earlier pose is paler
     assert 0.05 < painted.mean() < 0.6
     assert not painted[:, 0].any()
     assert not painted[:, -1].any()
 
 
-def test_what_is_nearer_hides_what_is_behind(tmp_path):
-    # Two boxes seen along x: the nearer one shows, whatever their order in the model.
+def test_nearer_surfaces_hide_farther_ones(tmp_path):
+    # Two boxes seen along x: the nearer one is visible, independent of their order in the model.
     from matplotlib import image  # noqa: PLC0415
 
     for near_first in (True, False):
@@ -104,16 +104,16 @@ def test_what_is_nearer_hides_what_is_behind(tmp_path):
         b.link("bob", joint=br.Revolute("y"), mass=1.0, center=(0, 0, -1))
         world = br.World()
         world.add(b.build(), name="boxes")
-        look = Look(View(around=0, above=0), ground=False, columns=1, width=2.0)
-        br.Simulation(world).run(0.002).picture(tmp_path / "boxes.png", look, times=[0])
+        settings = ViewSettings(Camera(azimuth=0, elevation=0), ground=False, columns=1, width=2.0)
+        br.Simulation(world).run(0.002).picture(tmp_path / "boxes.png", settings, times=[0])
         pixels = image.imread(tmp_path / "boxes.png")[..., :3]
         height = pixels.shape[1]  # the panel is square; below it is the label
-        middle, edge = pixels[height // 2, height // 2], pixels[height // 2, height // 10]
-        assert middle[0] > 0.4 > middle[2]
+        center, edge = pixels[height // 2, height // 2], pixels[height // 2, height // 10]
+        assert center[0] > 0.4 > center[2]
         assert edge[2] > 0.4 > edge[0]
 
 
-def test_nothing_to_draw_is_said(tmp_path):
+def test_models_without_shapes_are_refused(tmp_path):
     b = br.ModelBuilder("bare")
     b.link("bob", joint=br.Revolute("y"), mass=1.0, center=(0, 0, -1))
     world = br.World()
@@ -123,7 +123,7 @@ def test_nothing_to_draw_is_said(tmp_path):
 
 
 @pytest.mark.parametrize(("times", "label"), [((0.0, 0.5), "0.50 s"), ((0.01, 0.0225), "0.0225 s"), ((1e-5, 2e-5), "0.00002 s")])
-def test_moments_are_labelled_so_that_they_can_be_told_apart(monkeypatch, tmp_path, times, label):
+def test_labels_distinguish_times(monkeypatch, tmp_path, times, label):
     shown = []
     monkeypatch.setattr("matplotlib.figure.Figure.text", lambda self, x, y, text, **how: shown.append(text))
     model = box()
@@ -131,14 +131,14 @@ def test_moments_are_labelled_so_that_they_can_be_told_apart(monkeypatch, tmp_pa
     assert shown[1] == label
 
 
-def test_looking_changes_nothing(tmp_path):
+def test_drawing_does_not_change_the_data(tmp_path):
     data = Data(human16())
     q = data.q.copy()
     picture([(data, data.model.poses["hang"])], tmp_path / "man.png", width=2)
     assert (data.q == q).all()
 
 
-def test_doors(tmp_path, monkeypatch):
+def test_invalid_arguments_are_refused(tmp_path, monkeypatch):
     with pytest.raises(ArgumentError, match=r"frames: expected at least one \(data, q\)"):
         picture([], tmp_path / "none.png")
     floor = Data(ground())

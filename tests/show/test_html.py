@@ -1,4 +1,4 @@
-"""Sheets for browsers: everything is in the file, nothing in it runs, and words stay words."""
+"""HTML pages: self-contained, without scripts, with escaped text."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import base64
 import re
 from html.parser import HTMLParser
 
-from brachiate.evaluation.metric_names import ROWS, TOLD, compared
+from brachiate.evaluation.metric_names import COMPARED, METRICS, compare
 from brachiate.show import html
 
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==")
 
 
 class Reader(HTMLParser):
-    """Tags, words, and whether every tag that is opened is closed."""
+    """Parser that collects tags and texts, and checks that tags are balanced."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,16 +34,16 @@ class Reader(HTMLParser):
             self.words.append(data.strip())
 
 
-def test_a_sheet_is_whole(tmp_path):
+def test_page_is_complete_and_self_contained(tmp_path):
     (tmp_path / "a.png").write_bytes(PNG)
     parts = [
         html.heading("<b>walk</b>", 1),
-        html.words("a & b", "bad"),
+        html.paragraph("a & b", "bad"),
         html.table(("what", "much"), [("x<y", "1"), ("z", "2")], (1,)),
         html.picture(tmp_path / "a.png", 'a "dot"'),
         html.files(["a.png"]),
     ]
-    text = html.sheet("t & t", parts)
+    text = html.page("t & t", parts)
     reader = Reader()
     reader.feed(text)
     assert not reader.open
@@ -56,9 +56,8 @@ def test_a_sheet_is_whole(tmp_path):
     assert ("a", {"href": "a.png"}) in reader.tags
 
 
-def test_numbers_are_compared_by_their_units():
-    keys = [key for row in ROWS.values() for key in (row[1], row[3]) if key]
-    rows = list(compared(dict.fromkeys(keys, 0.5), dict.fromkeys(keys, 2.0)))
-    assert rows[:2] == [("force nobody brings", "0.5", "2.0", "N RMS"), ("", "0.5", "2.0", "N peak")]
-    assert ("", "50 %", "200 %", "of it above 0.05") in rows
-    assert [row[0] for row in rows if row[0]] == [ROWS[name][0] for name in TOLD]
+def test_compared_metrics_have_their_units():
+    rows = list(compare(dict.fromkeys(METRICS, 0.5), dict.fromkeys(METRICS, 2.0)))
+    assert rows[:2] == [("root residual force", "RMS [N]", "0.5", "2.0"), ("", "peak [N]", "0.5", "2.0")]
+    assert ("", "above 0.05 m/s [% of contact]", "50", "200") in rows
+    assert [row[0] for row in rows if row[0]] == list(dict.fromkeys(METRICS[key].label for key in COMPARED))

@@ -1,4 +1,4 @@
-"""Forces of recordings: of whatever held when a state was recorded."""
+"""Constraint forces of recordings: of the constraints that were active at each recorded state."""
 
 import pickle
 
@@ -28,7 +28,7 @@ def pendulum(**joint) -> br.World:
     return world
 
 
-def test_a_connection_carries_the_weight_until_it_is_cut():
+def test_connection_force_is_the_weight_until_the_cut():
     world, hook = hanging()
     simulation = br.Simulation(world, dt=0.01)
     simulation.at(0.2, lambda: world.cut(hook))
@@ -38,7 +38,7 @@ def test_a_connection_carries_the_weight_until_it_is_cut():
     before = run.time < 0.2 - 1e-9
     assert np.allclose(force[before], (0, 0, WEIGHT), atol=1e-11)
     assert np.allclose(moment[before], 0, atol=1e-11)
-    assert np.isnan(force[~before]).all()  # at 0.2 s it is cut already
+    assert np.isnan(force[~before]).all()  # at 0.2 s it is already cut
     assert np.isnan(moment[~before]).all()
 
 
@@ -50,15 +50,15 @@ def eventful(every: int) -> tuple[br.Simulation, br.Connection, br.World]:
     world.v = {"it/root": [0.4, 0, 0, 0, 2.0, 0]}
     world.lock("p/hinge")
     simulation = br.Simulation(world, dt=0.004, every=every)
-    simulation.at(0.1, lambda: world.push("it/block", force=(5.0, 0, 0)))
+    simulation.at(0.1, lambda: world.apply_force("it/block", force=(5.0, 0, 0)))
     simulation.at(0.2, lambda: world.release("p/hinge"))
-    simulation.at(0.3, lambda: world.remove(world.pushes[0]))
+    simulation.at(0.3, lambda: world.remove(world.applied_forces[0]))
     return simulation, hook, world
 
 
 @pytest.mark.parametrize("every", [1, 3])
-def test_forces_are_those_of_the_moment(every):
-    # Fails if a recording says later anything else than what the world says in the moment.
+def test_recorded_forces_equal_those_during_the_run(every):
+    # Fails if the recording has other forces than the world had during the run.
     run = eventful(every)[0].run(0.48)
     simulation, hook, world = eventful(every)
     for row in range(1, len(run)):
@@ -68,10 +68,10 @@ def test_forces_are_those_of_the_moment(every):
         assert np.allclose(run["hook.moment"][row], hook.moment, atol=1e-9)
         locked = world.locks["p/hinge"].torque if world.locks else np.nan
         assert run["p/hinge.torque"][row] == pytest.approx(locked, abs=1e-9, nan_ok=True)
-    assert np.ptp(run["hook.force"][:, 2]) > 0.1  # it did swing
+    assert np.ptp(run["hook.force"][:, 2]) > 0.1  # it swings
 
 
-def test_reading_forces_disturbs_nothing():
+def test_reading_forces_changes_nothing():
     world, _ = hanging()
     world.v = {"it/root": [0, 0, 0, 0, 2.0, 0]}
     simulation = br.Simulation(world, dt=0.01)
@@ -80,29 +80,29 @@ def test_reading_forces_disturbs_nothing():
     _ = run["hook.force"]
     assert (world.q == before.q).all()
     assert (world.v == before.v).all()
-    world.gravity = (0, 0, 0)  # what comes later changes nothing either
+    world.gravity = (0, 0, 0)  # later changes have no effect either
     again = br.Simulation(hanging()[0], dt=0.01).run(0.1)
     world.cut("hook")
     assert np.allclose(again["hook.force"], (0, 0, WEIGHT))
 
 
-def test_a_prescribed_joint_says_what_it_takes():
-    # A pendulum of mass 1 kg at 1 m that is turned at a constant acceleration: τ = (I + m l²) a + m g l sin θ.
+def test_torque_of_a_prescribed_joint():
+    # A pendulum of mass 1 kg at 1 m with constant angular acceleration: τ = (I + m l²) a + m g l sin θ.
     world = pendulum()
     world.prescribe("p/hinge", [0.0, 0.0, 0.5])
     run = br.Simulation(world, dt=0.01).run(1.0)
     assert np.allclose(run["p/hinge.torque"], 1.01 + 9.81 * np.sin(run["p/hinge"]), atol=1e-9)
 
 
-def test_limits_that_are_pressed_against_bear_their_part():
-    # A block hangs from the rod of a pendulum that rests on its limit: the connection carries the block, not less.
+def test_active_limits_carry_their_load():
+    # A block hangs from the rod of a pendulum at rest on its limit: the connection force is the weight of the block.
     world = pendulum(limits=(-1.0, 1.0))
     builder = br.ModelBuilder("block")
     builder.link("block", joint=br.Free(), joint_name="root", mass=3.0, inertia=(0.1, 0.1, 0.1))
     world.add(builder.build(), "it")
     world["p/hinge"] = -0.9
     world.figure("it").place(world.position("p/rod", (0, 0, -1)))
-    world.push("p/rod", moment=(0, 100.0, 0))  # against the limit, by far
+    world.apply_force("p/rod", moment=(0, 100.0, 0))  # against the limit
     world.connect("it/block", "p/rod", br.Fixed(), name="glue")
     run = br.Simulation(world, dt=0.002).run(0.5)
     assert run["p/hinge"][-1] == pytest.approx(1.0, abs=1e-9)
@@ -110,7 +110,7 @@ def test_limits_that_are_pressed_against_bear_their_part():
     assert np.allclose(run["glue.force"][-1], (0, 0, WEIGHT), atol=1e-9)
 
 
-def test_motors_of_connections_and_figures_that_come_in():
+def test_motors_of_connections_and_added_figures():
     world, hook = hanging()
     simulation = br.Simulation(world, dt=0.01)
     simulation.control(lambda w: setattr(hook, "torque", [w.time]))
@@ -118,13 +118,13 @@ def test_motors_of_connections_and_figures_that_come_in():
     simulation.at(0.1, lambda: world.lock("late/hinge"))
     run = simulation.run(0.15)
     assert run.q.shape[1] == world.model.nq
-    # The motor turns the block by τ: its moment is there, and the bearing carries weight and centripetal force.
+    # The motor acts on the block with τ; the bearing carries weight and centripetal force.
     assert np.allclose(run["hook.moment"][1:, 1], run.time[:-1], atol=1e-9)
     assert np.isnan(run["late/hinge.torque"][:10]).all()
     assert np.allclose(run["late/hinge.torque"][10:], 0, atol=1e-9)
 
 
-def test_ball_joints_are_held_by_three_torques():
+def test_locked_ball_joints_have_three_torques():
     builder = br.ModelBuilder("ball")
     builder.link("rod", joint=br.Spherical(), joint_name="ball", mass=1.0, center=(1, 0, 0), inertia=(0.01, 0.01, 0.01))
     world = br.World()
@@ -134,7 +134,7 @@ def test_ball_joints_are_held_by_three_torques():
     assert np.allclose(run["b/ball.torque"], (0, -9.81, 0), atol=1e-9)
 
 
-def test_forces_survive_their_file(tmp_path):
+def test_forces_are_saved_and_loaded(tmp_path):
     world, hook = hanging()
     world.add(pendulum().parts["p"][0], "p", at=(2, 0, 0))
     world.lock("p/hinge")
@@ -149,7 +149,7 @@ def test_forces_survive_their_file(tmp_path):
     assert run.plot("energy", "hook.force", "p/hinge.torque", path=tmp_path / "plot.png").stat().st_size > 10_000
 
 
-def test_forces_are_labelled_with_their_units(monkeypatch):
+def test_plots_label_forces_with_units(monkeypatch):
     world, _ = hanging()
     shown = {}
     monkeypatch.setattr("brachiate.simulate.recording.plots.lines", lambda time, panels, path: shown.update(panels))
@@ -158,7 +158,7 @@ def test_forces_are_labelled_with_their_units(monkeypatch):
     assert list(shown["moment [N·m]"]) == ["hook.moment x", "hook.moment y", "hook.moment z"]
 
 
-def test_an_unknown_force_is_answered_with_those_there_are():
+def test_an_unknown_force_raises_with_suggestions():
     world, _ = hanging()
     run = br.Simulation(world, dt=0.01).run(0.02)
     with pytest.raises(UnknownName, match=r"'hok.force' is not a quantity of this recording\. Did you mean 'hook.force'\?"):
@@ -168,7 +168,7 @@ def test_an_unknown_force_is_answered_with_those_there_are():
 
 
 @pytest.mark.parametrize("how", ["rows", "columns", "infinite", "names", "missing"])
-def test_damaged_forces_are_refused(tmp_path, how):
+def test_damaged_forces_raise(tmp_path, how):
     world, _ = hanging()
     path = tmp_path / "run.npz"
     br.Simulation(world, dt=0.01).run(0.02).save(path)
@@ -189,7 +189,7 @@ def test_damaged_forces_are_refused(tmp_path, how):
         br.Recording.load(path, world.model)
 
 
-def test_files_from_before_there_were_forces_are_read(tmp_path):
+def test_files_without_forces_are_loaded(tmp_path):
     world, _ = hanging()
     path = tmp_path / "run.npz"
     br.Simulation(world, dt=0.01).run(0.02).save(path)
@@ -199,14 +199,14 @@ def test_files_from_before_there_were_forces_are_read(tmp_path):
     assert not br.Recording.load(path, world.model).forces
 
 
-def test_scenes_join_their_forces():
+def test_forces_of_scenes_are_joined():
     scene = br.scenes.make("highbar", release=0.1, limits=False)
     run = scene.run(0.2)
     right = run["right hand.force"]
     assert right.shape == (len(run), 3)
     assert np.isfinite(right[run.time < 0.1 - 1e-9]).all()
     assert np.isnan(right[run.time >= 0.1]).all()
-    # Both hands together bear what the centre of mass does not get from gravity.
+    # The forces of both hands are the external force on the center of mass minus gravity.
     held = run["left hand.force"] + np.nan_to_num(right)
     momentum = run["momentum"]
     rate = (momentum[2:] - momentum[:-2]) / (run.time[2:] - run.time[:-2])[:, None]
@@ -215,7 +215,7 @@ def test_scenes_join_their_forces():
     assert np.allclose(held[1:-1][smooth], (rate + weight)[smooth], atol=5e-3 * weight[2])
 
 
-def test_a_recording_with_forces_can_be_sent_elsewhere():
+def test_a_recording_with_forces_can_be_pickled():
     world, _ = hanging()
     run = br.Simulation(world, dt=0.01).run(0.02)
     back = pickle.loads(pickle.dumps(run))

@@ -32,7 +32,7 @@ def test_an_event_is_located_in_time(method):
     assert event.happened
 
 
-def test_a_step_is_shortened_to_meet_a_time():
+def test_a_step_is_shortened_to_an_event_time():
     world = ball()
     heights = []
     simulation = br.Simulation(world, dt=0.01)
@@ -54,18 +54,18 @@ def test_events_happen_in_order_and_once():
     assert seen == ["a", "c", "b"]  # the height of 1.7 m is passed at 0.247 s
 
 
-def test_structure_may_change_in_an_event():
+def test_structure_changes_in_an_event():
     world = ball()
     simulation = br.Simulation(world, dt=0.01)
     simulation.at(0.1, lambda: world.add(br.figures.plate(), "plate"))
     run = simulation.run(0.15, progress=False)
     simulation.run(0.05, progress=False)
     assert run.q.shape == (16, world.model.nq)
-    assert np.abs(run["plate/root"][:11] - run["plate/root"][10]).max() == 0  # it waits where it came in
+    assert np.abs(run["plate/root"][:11] - run["plate/root"][10]).max() == 0  # at its initial pose before it is added
     assert world["ball/height"] == pytest.approx(2.0 - 9.81 / 2 * 0.04, abs=1e-13)
 
 
-def test_motors_do_not_exceed_their_limit():
+def test_torques_are_clamped_to_effort_limits():
     world = ball()
     simulation = br.Simulation(world, dt=0.01)
     simulation.control(lambda w: w.torque.__setitem__(0, 1000.0))
@@ -74,7 +74,7 @@ def test_motors_do_not_exceed_their_limit():
     assert world["ball/height"] == pytest.approx(2.0 + (5.0 - 9.81) / 2 * 0.04, abs=1e-13)
 
 
-def test_runs_add_up_whatever_the_recording():
+def test_runs_are_independent_of_the_recording_interval():
     ends = []
     for every, parts in ((1, 1), (7, 1), (1, 4)):
         world = ball()
@@ -86,7 +86,7 @@ def test_runs_add_up_whatever_the_recording():
     assert ends[0] == pytest.approx(ends[2], abs=1e-14)
 
 
-def test_a_last_step_may_be_short():
+def test_the_last_step_may_be_shorter():
     world = ball()
     run = br.Simulation(world, dt=0.01, every=4).run(0.1234)
     assert run.time[-1] == pytest.approx(0.1234, abs=1e-15)
@@ -94,7 +94,7 @@ def test_a_last_step_may_be_short():
     assert world["ball/height"] == pytest.approx(2.0 - 9.81 / 2 * 0.1234**2, abs=1e-14)
 
 
-def test_a_recording_survives_its_file(tmp_path):
+def test_a_recording_is_saved_and_loaded(tmp_path):
     world = ball()
     run = br.Simulation(world, dt=0.01).run(0.3)
     run.save(tmp_path / "run.npz")
@@ -135,11 +135,11 @@ def _damage(path, how):
     ("how", "words"),
     [
         ("empty", "not a recording, or it is damaged"), ("text", "not a recording"), ("truncated", "not a recording"),
-        ("another kind", "it says 'something else'"), ("missing", "lacks v"), ("nan", "q must be"), ("shape", "v must be"),
+        ("another kind", "its format is 'something else'"), ("missing", "lacks v"), ("nan", "q must be"), ("shape", "v must be"),
         ("pickle", "not a recording, or it is damaged"), ("another model", "recorded with another model"), ("absent", "There is no file"),
     ],
 )  # fmt: skip
-def test_damaged_files_are_refused(tmp_path, how, words):
+def test_damaged_files_raise(tmp_path, how, words):
     world, path = ball(), tmp_path / "run.npz"
     if how != "absent":
         br.Simulation(world, dt=0.01).run(0.05).save(path)
@@ -148,7 +148,7 @@ def test_damaged_files_are_refused(tmp_path, how, words):
         br.Recording.load(path, world.model)
 
 
-def test_a_recording_is_an_ordinary_archive(tmp_path):
+def test_a_recording_is_a_numpy_archive(tmp_path):
     br.Simulation(ball(), dt=0.01).run(0.05).save(tmp_path / "run.npz")
     assert "q.npy" in zipfile.ZipFile(tmp_path / "run.npz").namelist()
 
@@ -160,13 +160,13 @@ def _watching(world, condition):
 
 
 BAD = [
-    (lambda w: br.Simulation("world"), ArgumentError, "expects a world"),
+    (lambda w: br.Simulation("world"), ArgumentError, "expects a World"),
     (lambda w: br.Simulation(w, dt=0), ArgumentError, "dt must be more than 0"),
     (lambda w: br.Simulation(w, integrator="verlet"), ArgumentError, "is not one of: euler, rk4"),
     (lambda w: br.Simulation(w, tolerance=0), ArgumentError, "tolerance must be"),
     (lambda w: br.Simulation(w, every=0), ArgumentError, "every must be at least 1"),
     (lambda w: br.Simulation(w).run(-1), ArgumentError, "seconds must be at least 0"),
-    (lambda w: br.Simulation(w).at(-1, print), ArgumentError, "is past"),
+    (lambda w: br.Simulation(w).at(-1, print), ArgumentError, "is in the past"),
     (lambda w: br.Simulation(w).at(1, None), ArgumentError, "action of an event"),
     (lambda w: br.Simulation(w).when(3, print), ArgumentError, "condition of an event"),
     (lambda w: _watching(w, lambda w: None).step(), ArgumentError, "condition of an event: expected a number, got None"),
@@ -178,33 +178,33 @@ BAD = [
 
 
 @pytest.mark.parametrize(("call", "error", "words"), BAD)
-def test_bad_calls_say_why(call, error, words):
+def test_bad_calls_raise(call, error, words):
     with pytest.raises(error) as raised:
         call(ball())
     assert words in str(raised.value)
 
 
-def test_a_state_that_runs_away_is_put_back():
+def test_a_diverging_state_is_restored():
     builder = br.ModelBuilder("strong")
     builder.link("a", joint=br.Prismatic("z"), mass=1.0)
     world = br.World()
     world.add(builder.build(), "strong")
     world.torque[0] = 1e308
     before = world.save()
-    with pytest.raises(StateError, match="ran away to infinity"):
+    with pytest.raises(StateError, match="diverged to infinity"):
         br.Simulation(world, dt=10.0).run(100.0)
     assert world.q[0] == before.q[0]
 
 
-def test_a_condition_that_is_not_finite_is_named():
+def test_a_condition_that_is_not_finite_raises():
     simulation = br.Simulation(ball())
     simulation.when(lambda w: float("nan"), print)
     with pytest.raises(StateError, match="condition of an event is nan"):
         simulation.run(0.1)
 
 
-def test_a_tolerance_out_of_reach_is_said():
-    # The spring's period is 1e-18 s, so steps that resolve it are shorter than the clock of a run of 1 s can tell.
+def test_an_unreachable_tolerance_raises():
+    # The spring's period is 1e-18 s, so steps that resolve it are below the time resolution of a run of 1 s.
     builder = br.ModelBuilder("stiff")
     builder.link("a", joint=br.Prismatic("x", stiffness=1e30), mass=1e-6)
     world = br.World()
@@ -215,15 +215,15 @@ def test_a_tolerance_out_of_reach_is_said():
 
 
 @pytest.mark.parametrize("method", ["euler", "rk4", "dormand-prince", "bulirsch-stoer"])
-def test_a_state_that_is_no_state_is_named(method):
+def test_error_names_a_state_that_is_not_finite(method):
     world = ball()
     world.v[0] = np.nan
     with pytest.raises(StateError, match=r"v\[0\] is nan \(coordinate 'ball/height'\)"):
         br.Simulation(world, integrator=method).step()
 
 
-def test_events_at_the_same_moment_all_happen():
-    # Fails if the search for the second starts from where the search for the first has left the world.
+def test_simultaneous_events_all_happen():
+    # Fails if the root search for the second starts from the state left by the first.
     world, seen = ball(), []
     simulation = br.Simulation(world, dt=0.01)
     for n in range(6):
@@ -233,8 +233,8 @@ def test_events_at_the_same_moment_all_happen():
     assert sorted(seen) == sorted([*range(6), *range(0, -6, -1)])
 
 
-def test_conditions_that_cross_together_but_for_round_off_all_happen_once():
-    # Fails if the stop at the first crossing is already beyond the second, which then is seen on neither side of it.
+def test_simultaneous_crossings_up_to_round_off_all_happen_once():
+    # Fails if the stop at the first crossing is beyond the second, which is then missed.
     for k in range(25):
         world = br.World()
         world.add(br.figures.arm2(), "arm")
@@ -251,8 +251,8 @@ def test_conditions_that_cross_together_but_for_round_off_all_happen_once():
         assert np.ptp([event.times[0] for event in events]) < 1e-12
 
 
-def test_what_one_event_undoes_still_happens_in_that_moment():
-    # Both cross at 1.5 m; the first throws the ball up again, which must not take the second away.
+def test_an_event_undone_by_a_simultaneous_one_still_happens():
+    # Both cross at 1.5 m; the first throws the ball up again, which must not suppress the second.
     world = ball()
     simulation = br.Simulation(world, dt=0.01)
     simulation.when(lambda w: w["ball/height"] - 1.5, lambda: world.v.__imul__(-1.0), rising=False)
@@ -261,7 +261,7 @@ def test_what_one_event_undoes_still_happens_in_that_moment():
     assert second.times == pytest.approx([np.sqrt(1 / 9.81)], abs=1e-11)
 
 
-def test_motors_are_limited_without_a_controller_too():
+def test_torques_are_clamped_without_a_controller():
     world = ball()
     world.torque = {"ball/height": -100.0}
     run = br.Simulation(world, dt=0.01).run(0.1)
@@ -269,7 +269,7 @@ def test_motors_are_limited_without_a_controller_too():
     assert world.v[0] == pytest.approx((-5.0 - 9.81) * 0.1, abs=1e-13)
 
 
-def test_quaternions_are_labelled_as_they_are(monkeypatch):
+def test_plots_label_quaternions(monkeypatch):
     world = br.World()
     world.add(br.figures.human28(), "man")
     run = br.Simulation(world, dt=0.01).run(0.02)
@@ -285,14 +285,14 @@ def test_quaternions_are_labelled_as_they_are(monkeypatch):
 
 
 @pytest.mark.parametrize("method", ["euler", "rk4", "rk8", "dormand-prince", "bulirsch-stoer"])
-def test_a_world_in_which_nothing_moves_runs(method):
+def test_an_immobile_world_runs(method):
     world = br.World()
     world.add(br.figures.ground(), "ground")
     br.Simulation(world, integrator=method).run(0.1)
     assert world.time == pytest.approx(0.1)
 
 
-def test_a_bar_is_put_away_when_a_run_fails(monkeypatch):
+def test_the_progress_bar_is_stopped_when_a_run_fails(monkeypatch):
     before = set(threading.enumerate())
     with monkeypatch.context() as patch:
         patch.setattr("brachiate.progress.PATIENCE", -1.0)
@@ -305,14 +305,14 @@ def test_a_bar_is_put_away_when_a_run_fails(monkeypatch):
 
         simulation.control(control)
         with pytest.raises(ZeroDivisionError):
-            simulation.run(12.0)
-        assert seen - before  # the bar was there
+            simulation.run(12.0, progress=True)
+        assert seen - before  # the bar was shown
     for thread in set(threading.enumerate()) - before:
-        thread.join(timeout=10)  # a bar that was not stopped refreshes for ever
+        thread.join(timeout=10)  # a bar that was not stopped would refresh forever
         assert not thread.is_alive()
 
 
-def test_a_run_ends_when_it_is_told_to():
+def test_a_run_ends_at_its_until_condition():
     world = ball()
     run = br.Simulation(world, dt=0.01, every=2).run(10.0, until=lambda w: w.time > 0.095)
     assert world.time == pytest.approx(0.1)
@@ -321,7 +321,7 @@ def test_a_run_ends_when_it_is_told_to():
         br.Simulation(ball()).run(1.0, until=3)  # type: ignore[arg-type]
 
 
-def test_any_damage_to_a_file_is_one_kind_of_error(tmp_path):
+def test_any_damaged_file_raises_the_same_error(tmp_path):
     world, path = ball(), tmp_path / "run.npz"
     br.Simulation(world, dt=0.01).run(0.05).save(path)
     whole = path.read_bytes()
@@ -336,7 +336,7 @@ def test_any_damage_to_a_file_is_one_kind_of_error(tmp_path):
             br.Recording.load(path, world.model)
 
 
-def test_a_name_without_an_ending_is_found_again(tmp_path):
+def test_a_path_without_suffix_is_found_again(tmp_path):
     world = ball()
     br.Simulation(world, dt=0.01).run(0.05).save(tmp_path / "run")
     assert len(br.Recording.load(tmp_path / "run", world.model)) == 6
@@ -344,8 +344,8 @@ def test_a_name_without_an_ending_is_found_again(tmp_path):
 
 @pytest.mark.parametrize("side", [-np.inf, np.inf])
 @pytest.mark.parametrize("start", [0.0, 300.0])
-def test_an_event_between_two_steps_makes_none_of_them_shorter(start, side):
-    # Fails if either step is shorter by the round-off that is between its end and the event: it leads elsewhere, by as little.
+def test_an_event_between_two_steps_shortens_neither(start, side):
+    # Fails if either step is shortened by the round-off between its end and the event.
     runs, at = [], float(np.nextafter(start + 0.7, side))
     for many in (0, 1):
         world = br.World()
@@ -353,7 +353,7 @@ def test_an_event_between_two_steps_makes_none_of_them_shorter(start, side):
         world.v[:] = (3.0, -2.0)
         world.time = start
         simulation = br.Simulation(world, dt=0.002)
-        simulation.when(lambda w: 1.0, lambda: None)  # so that both are made step by step
+        simulation.when(lambda w: 1.0, lambda: None)  # so that both run step by step
         events = [simulation.at(at, lambda: None) for _ in range(many)]
         runs.append(simulation.run(1.0, progress=False))
     assert events[0].times == [at]

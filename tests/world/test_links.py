@@ -1,4 +1,4 @@
-"""Parent, child, brother and real pointers [SVC] 3: true through whatever is connected, cut and restored; and the drawing of them."""
+"""Pointers parent, child, brother and real [SVC] 3: consistent after connects, cuts and restores; and the drawing of the tree."""
 
 from __future__ import annotations
 
@@ -14,26 +14,25 @@ def gym() -> br.World:
     world = br.World()
     man = world.add(br.figures.human16(), "man")
     world.add(br.figures.bar(), "bar")
-    man.pose("hang")
-    world["man/root"] = man.model.poses["hang"][man.model.joints["root"].q]
+    man.set_pose("hang", root=True)
     return world
 
 
 def walk(view: LinkView | None) -> list[LinkView]:
-    """Every link below and beside a link, by child and brother alone, as the paper's recursions go."""
+    """Every link below and beside a link, by child and brother alone, as in the recursions of the paper."""
     found: list[LinkView] = []
-    waiting = [view]
-    while waiting:
-        link = waiting.pop()
+    stack = [view]
+    while stack:
+        link = stack.pop()
         if link is not None:
             assert link not in found, "pointers lead in a circle"
             found.append(link)
-            waiting += [link.brother, link.child]
+            stack += [link.brother, link.child]
     return found
 
 
-def agree(world: br.World) -> None:
-    """What must be true of the pointers, whatever was done to the world."""
+def check_pointers(world: br.World) -> None:
+    """Check the invariants of the pointers."""
     links = world.links
     found = walk(next(iter(links.values()), None))
     assert {link.name for link in found} == set(links)
@@ -58,17 +57,17 @@ def agree(world: br.World) -> None:
     virtual = [link for link in links.values() if link.is_virtual]
     assert [link.connection for link in virtual] == list(world.connections.values())
     for link in virtual:
-        bond = link.connection
-        assert bond is not None
-        assert link.joint is bond.joint
-        assert (link.parent.name if link.parent else "world") == bond.to
-        assert (link.real.name if link.real else "world") == bond.link
+        constraint = link.connection
+        assert constraint is not None
+        assert link.joint is constraint.joint
+        assert (link.parent.name if link.parent else "world") == constraint.to
+        assert (link.real.name if link.real else "world") == constraint.link
         assert link.real is None or not link.real.is_virtual
         assert link.child is None
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_pointers_agree_through_connects_cuts_and_restores(seed):
+def test_pointers_are_consistent_after_connects_cuts_and_restores(seed):
     rng = np.random.default_rng(seed)
     world = gym()
     world.add(br.figures.monkey16(), "monkey", at=(1, 0, 0))
@@ -89,16 +88,16 @@ def test_pointers_agree_through_connects_cuts_and_restores(seed):
             saved.append(world.save())
         elif what == "restore":
             world.restore(saved[0])
-        agree(world)
-    agree(world.copy())
-    # views from before all that are as true as new ones
+        check_pointers(world)
+    check_pointers(world.copy())
+    # views made before the changes are still valid
     for name, view in kept.items():
         assert view == world.links[name]
         assert view.parent == world.links[name].parent
         assert view.children == world.links[name].children
 
 
-def test_a_connection_hangs_a_virtual_link_where_it_goes_to():
+def test_a_connection_adds_a_virtual_link_to_the_other_link():
     world = gym()
     assert world.links["man/left_hand"].parent.name == "man/left_forearm"
     rod = world.links["bar/rod"]
@@ -116,12 +115,12 @@ def test_a_connection_hangs_a_virtual_link_where_it_goes_to():
     assert rod.brother.name == "bar/posts"
     world.cut(left)
     assert rod.child.connection is right
-    with pytest.raises(ArgumentError, match="'man/left_grip \\(virtual\\)' is there no more"):
+    with pytest.raises(ArgumentError, match="'man/left_grip \\(virtual\\)' does not exist any more"):
         _ = virtual.parent
     assert "(cut)" in repr(virtual)
 
 
-def test_a_view_of_a_virtual_link_is_true_again_after_restoring():
+def test_a_view_of_a_virtual_link_is_valid_again_after_restoring():
     world = gym()
     grip = world.connect("man/left_hand", "bar/rod", br.Revolute("y"))
     view, state = world.links["man/left_hand (virtual)"], world.save()
@@ -129,7 +128,7 @@ def test_a_view_of_a_virtual_link_is_true_again_after_restoring():
     assert "man/left_hand (virtual)" not in world.links
     # another connection of the same name is another virtual link
     world.connect("man/left_hand", "bar/rod", br.Spherical())
-    with pytest.raises(ArgumentError, match="no more"):
+    with pytest.raises(ArgumentError, match="does not exist any more"):
         _ = view.real
     world.restore(state)
     assert view.real.name == "man/left_hand"
@@ -158,7 +157,7 @@ def test_either_end_may_be_the_inertial_frame():
     assert ground.parent.name == "man/right_foot"
     assert ground.real is None
     assert ground.is_virtual
-    agree(world)
+    check_pointers(world)
 
 
 def test_names_of_virtual_links_are_unique():
@@ -171,18 +170,18 @@ def test_names_of_virtual_links_are_unique():
     world.add(b.build(), "odd")
     world.connect("odd/hand", "bar/rod")
     assert {"man/left_hand (virtual)", "man/left_hand 2 (virtual)", "odd/hand (virtual)", "odd/hand (virtual)′"} < set(world.links)
-    agree(world)
+    check_pointers(world)
 
 
-def test_unknown_links_are_answered_with_names():
+def test_unknown_links_raise_with_suggestions():
     world = gym()
     with pytest.raises(UnknownName, match="Did you mean 'man/left_hand'"):
         _ = world.links["man/lefthand"]
-    assert world.links.get("man/left_grip") is None  # a site is no link
+    assert world.links.get("man/left_grip") is None  # a site is not a link
     assert "man/pelvis" in world.links
 
 
-def test_copies_look_at_themselves():
+def test_links_of_copies_are_independent():
     world = gym()
     world.connect("man/left_hand", "bar/rod", br.Revolute("y"))
     other = world.copy()
@@ -195,7 +194,7 @@ def test_copies_look_at_themselves():
 # --- drawing ------------------------------------------------------------------------------------
 
 
-def test_print_draws_figures_limbs_and_virtual_links():
+def test_print_draws_figures_chains_and_virtual_links():
     world = gym()
     world.connect("man/left_grip", "bar/rod", br.Revolute("y"))
     world.connect("man/right_hand", "bar/rod", br.Revolute("y"))
@@ -223,7 +222,7 @@ def test_print_draws_figures_limbs_and_virtual_links():
     assert len(repr(world).splitlines()) == 1
 
 
-def test_long_chains_are_drawn_short_and_long_limbs_broken():
+def test_long_chains_are_abbreviated_and_long_lines_wrapped():
     world = br.World()
     world.add(br.figures.chain(300), "chain")
     assert "link1 (revolute 1) ─ link2 (revolute 1) ─ ⋯ 297 more (revolute 1) ⋯ ─ link300 (revolute 1)" in str(world)
@@ -237,7 +236,7 @@ def test_long_chains_are_drawn_short_and_long_limbs_broken():
     assert max(len(line) for line in text.splitlines()) <= 110
 
 
-def test_what_was_cut_off_is_drawn_with_its_figure():
+def test_links_that_were_cut_off_are_drawn_with_their_figure():
     world = gym()
     world.cut("man/left_knee")
     lines = str(world).splitlines()
@@ -246,7 +245,7 @@ def test_what_was_cut_off_is_drawn_with_its_figure():
     assert lines.index("└─ left_shank (free 6) ─ left_foot (fixed)") < lines.index("bar")
 
 
-def test_redundant_rows_are_counted_whenever_it_is_drawn():
+def test_drawing_counts_redundant_rows():
     world = br.World()
     world.add(br.figures.fourbar(1), "four")
     assert str(world).startswith("World of 1 figure: 4 joint variables, 1 degree of freedom,")

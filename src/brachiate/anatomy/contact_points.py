@@ -1,4 +1,4 @@
-"""Spots: the points by which a figure can touch, and the parts of the body they belong to."""
+"""Contact points of a figure: spheres and corners of its collision shapes, grouped by body part."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from brachiate.model.shapes import Box, Capsule, Shape, Sphere
 from brachiate.validation import Array
 
 HEEL, TOE, BALL = "heel", "toe", "ball"
-SAME = 0.02  # [m] how close the end of a limb is to the joint that carries the next one
+JOINT_TOLERANCE = 0.02  # [m] a limb end this close to the joint of the next link belongs to that link
 
 
-class Spots(NamedTuple):
-    """Small balls fixed in bodies. A capsule has two, a box its corners, other shapes points of their surface."""
+class ContactPoints(NamedTuple):
+    """Spheres by which the bodies of a figure can touch: two of a capsule, the corners of a box, surface points of other shapes."""
 
-    body: Array  # (s,) whose
-    at: Array  # (s, 3) [m] centre, body axes
+    body: Array  # (s,) body index
+    position: Array  # (s, 3) [m] center, body axes
     radius: Array  # (s,) [m]
-    part: Array  # (s,) which part
-    parts: tuple[str, ...]  # of the body, by name: links; the heel and the front of feet apart
-    links: tuple[str, ...]  # that each part is of
+    part: Array  # (s,) index of the part
+    parts: tuple[str, ...]  # names of the parts: links, of feet the heel and the front separately
+    links: tuple[str, ...]  # link of each part
 
     def __len__(self) -> int:
         return len(self.body)
@@ -32,13 +32,13 @@ class Spots(NamedTuple):
 
 @cache
 def _directions() -> Array:
-    """All around, evenly enough: the corners, edges and faces of a cube."""
-    all_ways = np.array([way for way in product((-1.0, 0.0, 1.0), repeat=3) if any(way)])
-    return all_ways / np.linalg.norm(all_ways, axis=1)[:, None]
+    """Unit vectors to the corners, edges and faces of a cube: (26, 3)."""
+    directions = np.array([each for each in product((-1.0, 0.0, 1.0), repeat=3) if any(each)])
+    return directions / np.linalg.norm(directions, axis=1)[:, None]
 
 
-def _of_shape(shape: Shape) -> tuple[Array, float]:
-    """Centres, in the link's coordinates, and the radius they have in common."""
+def _shape_points(shape: Shape) -> tuple[Array, float]:
+    """Sphere centers of a shape, link axes: (n, 3) [m], and their radius [m]."""
     if isinstance(shape, Sphere):
         return shape.position[None], shape.radius
     if isinstance(shape, Capsule):
@@ -52,12 +52,12 @@ def _of_shape(shape: Shape) -> tuple[Array, float]:
     return vertices[outermost], 0.0
 
 
-def spots_of(model: Model) -> Spots:
-    """All spots of a figure's shapes that can touch."""
-    bodies, centers, radii, which = [], [], [], []
+def find_contact_points(model: Model) -> ContactPoints:
+    """Contact points of all collision shapes of a figure."""
+    bodies, centers, radii, part_names = [], [], [], []
     parts: dict[str, str] = {}
-    solid = [link for link in model.links.values() if link.parent is not None and any(shape.collides for shape in link.shapes)]
-    carried = {name: [link.position for link in solid if link.parent == name] for name in model.links}
+    colliding = [link for link in model.links.values() if link.parent is not None and any(shape.collides for shape in link.shapes)]
+    child_joints = {name: [link.position for link in colliding if link.parent == name] for name in model.links}
     for link in model.links.values():
         place = model.placements[link.name]
         if place.body < 0:
@@ -66,28 +66,28 @@ def spots_of(model: Model) -> Spots:
         for shape in link.shapes:
             if not shape.collides or shape.kind in ("plane", "height field"):
                 continue
-            points, radius = _of_shape(shape)
+            points, radius = _shape_points(shape)
             for point in points:
-                # A knee is the shank's, not the thigh's as well
-                if radius > 0.0 and any(np.linalg.norm(point - joint) < SAME for joint in carried[link.name]):
+                # The knee belongs to the shank only
+                if radius > 0.0 and any(np.linalg.norm(point - joint) < JOINT_TOLERANCE for joint in child_joints[link.name]):
                     continue
                 part = link.name
                 if HEEL in ends and TOE in ends:
-                    near = min((HEEL, TOE), key=lambda end: float(np.linalg.norm(ends[end].position - point)))
-                    # Where toes are a link of their own, what is in front of the foot is its ball
-                    front = BALL if carried[link.name] else TOE
-                    part = f"{ends[near].name.rpartition('_')[0]}_{near if near == HEEL else front}".lstrip("_")
+                    nearest = min((HEEL, TOE), key=lambda end: float(np.linalg.norm(ends[end].position - point)))
+                    # The front of a foot with a toe link is its ball
+                    front = BALL if child_joints[link.name] else TOE
+                    part = f"{ends[nearest].name.rpartition('_')[0]}_{nearest if nearest == HEEL else front}".lstrip("_")
                 parts[part] = link.name
-                which.append(part)
+                part_names.append(part)
                 bodies.append(place.body)
                 centers.append(place.position + place.rotation @ point)
                 radii.append(radius)
     order = {part: k for k, part in enumerate(parts)}
-    return Spots(
+    return ContactPoints(
         np.array(bodies, np.int64),
         np.array(centers, float).reshape(-1, 3),
         np.array(radii, float),
-        np.array([order[part] for part in which], np.int64),
+        np.array([order[part] for part in part_names], np.int64),
         tuple(parts),
         tuple(parts.values()),
     )

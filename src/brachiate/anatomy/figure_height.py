@@ -1,23 +1,23 @@
-"""How tall a figure is."""
+"""Height of a figure."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from brachiate.anatomy.contact_points import spots_of
-from brachiate.kinematics_batch import Many
+from brachiate.anatomy.contact_points import find_contact_points
+from brachiate.kinematics_batch import BatchKinematics
 from brachiate.model.model import Model
 
-SHORTEST = 0.1  # [m]
+MIN_HEIGHT = 0.1  # [m]
 
 
-def stature(model: Model) -> float:
-    """From the lowest to the highest point of its shapes, as it stands in its neutral posture, or in that named ``stand`` [m]."""
-    spots = spots_of(model)
+def figure_height(model: Model) -> float:
+    """Height between the lowest and the highest point of the shapes in the pose ``stand``, or else in the neutral pose [m]."""
+    points = find_contact_points(model)
     q = model.poses.get("stand", model.neutral)
-    poses = Many(model).poses(np.atleast_2d(q))
-    if len(spots) == 0:
+    poses = BatchKinematics(model).poses(np.atleast_2d(q))
+    if len(points) == 0:
         heights = poses.x[..., 2].ravel()
-        return max(float(np.ptp(heights)), SHORTEST)
-    z = np.array([poses.point(int(body), at)[0, 2] for body, at in zip(spots.body, spots.at, strict=True)])
-    return max(float((z + spots.radius).max() - (z - spots.radius).min()), SHORTEST)
+        return max(float(np.ptp(heights)), MIN_HEIGHT)
+    z = np.array([poses.point(int(body), position)[0, 2] for body, position in zip(points.body, points.position, strict=True)])
+    return max(float((z + points.radius).max() - (z - points.radius).min()), MIN_HEIGHT)

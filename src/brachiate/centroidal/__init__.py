@@ -1,1 +1,1 @@
-"""Where a body as a whole is to go: plans of its centre of mass and momentum, over what is known of the motion ahead."""
+"""Centroidal planning (MPC): CoM, angular momentum and footholds over a horizon, by staged least squares."""

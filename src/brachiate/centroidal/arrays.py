@@ -1,7 +1,7 @@
-"""A problem in stages, as arrays.
+"""Arrays of a staged least-squares problem.
 
-All numbers of a stage are one row z = (u, x, 1, 0...), ``w`` wide, a multiple of four. A row of the problem is as wide,
-(D, E, -e, 0...), so that r = row z; one of a step likewise.
+The variables of a stage are one vector z = (u, x, 1, 0...) of width ``w``, a multiple of four for SIMD. A row of the problem has the same
+width, (D, E, -e, 0...), so that r = row · z; so has a row of the dynamics.
 """
 
 from __future__ import annotations
@@ -12,38 +12,38 @@ import numpy as np
 
 from brachiate.compiled import Floats, Ints
 
-LIMITED = 60  # iterations
+MAX_ITERATIONS = 60
 
 
-class Stages(NamedTuple):
-    """A problem in N stages and its solution. Sizes: nx states, nu controls at most, m rows at most in a stage, w the width of z."""
+class StageArrays(NamedTuple):
+    """Staged least-squares problem and its solution. Sizes: N stages, nx states, at most nu controls and m rows a stage, w width of z."""
 
-    size: Ints  # (6,) N, nx, nu, m, w, iterations allowed
-    controls: Ints  # (N,) of each stage
-    rows: Ints  # (N + 1,) of each stage; those of the last are about x alone
-    step: Floats  # (N nx w) x⁺ = step z
-    row: Floats  # ((N + 1) m w) r = row z
-    sided: Ints  # ((N + 1) m) 1: one-sided, 0: two-sided
-    start: Floats  # (nx,) x of the first stage
-    z: Floats  # ((N + 1) w) the solution; before, the controls to begin with
-    r: Floats  # ((N + 1) m) its rows
-    press: Ints  # ((N + 1) m) which of them press, 0 or 1: the guess to begin with, then those of the solution
-    cost: Floats  # (1,) its sum
-    tries: Ints  # (1,) sweeps it took
-    R: Floats  # ((N + 1) nx w) scratch: what a state costs from here on
-    gain: Floats  # (N nu w) scratch: lines that give the controls
-    there: Floats  # ((N + 1) w) scratch: z where the rows that press have their least sum
-    r_there: Floats  # ((N + 1) m) scratch: rows there
-    blur: Floats  # ((N + 1) m) scratch: round-off of rows
-    M: Floats  # ((nx + m) w) scratch: rows to be brought to a triangle
-    at: Ints  # (nx + m,) scratch: where they begin in M, in the order of the triangle
-    live: Ints  # (nx + m,) scratch: those that are not zero in a column
-    v: Floats  # (nx + m,) scratch: what is reflected
-    slope: Floats  # (2 w) scratch: of the sum at z, and how large the terms are that it is made of
+    size: Ints  # (6,) N, nx, nu, m, w, maximum number of iterations
+    control_count: Ints  # (N,) controls of each stage
+    row_count: Ints  # (N + 1,) rows of each stage; those of the last depend on x alone
+    dynamics: Floats  # (N nx w) x⁺ = dynamics z
+    rows: Floats  # ((N + 1) m w) residuals r = rows z
+    one_sided: Ints  # ((N + 1) m) 1: one-sided, 0: two-sided
+    initial_state: Floats  # (nx,) x of the first stage
+    z: Floats  # ((N + 1) w) solution; before, the initial controls
+    residual: Floats  # ((N + 1) m) residuals at z
+    active: Ints  # ((N + 1) m) active one-sided rows, 0 or 1: initial guess, then those of the solution
+    cost: Floats  # (1,) sum of squares at z
+    iterations: Ints  # (1,) Newton iterations
+    R: Floats  # ((N + 1) nx w) scratch: square root of the cost-to-go
+    gain: Floats  # (N nu w) scratch: triangular rows that determine the controls
+    z_newton: Floats  # ((N + 1) w) scratch: minimizer for the active rows
+    residual_newton: Floats  # ((N + 1) m) scratch: residuals there
+    roundoff: Floats  # ((N + 1) m) scratch: round-off of residuals
+    M: Floats  # ((nx + m) w) scratch: rows to be triangularized
+    line_start: Ints  # (nx + m,) scratch: starts of rows in M, in the order of the triangle
+    nonzero: Ints  # (nx + m,) scratch: rows that are not zero in a column
+    householder: Floats  # (nx + m,) scratch: Householder vector
+    gradient: Floats  # (2 w) scratch: gradient of the cost at z and the magnitude of its terms; column norms of M
 
 
-def stages(intervals: int, states: int, controls: int, rows: int) -> Stages:
-    """Return an empty problem with room for so many intervals, states, and controls and rows of a stage."""
+def allocate_stages(intervals: int, states: int, controls: int, rows: int) -> StageArrays:
+    """Empty problem of this many intervals and states, and at most this many controls and rows a stage."""
     N, nx, nu, m = intervals, states, controls, rows
     w = -(-(nu + nx + 1) // 4) * 4
 
@@ -53,9 +53,9 @@ def stages(intervals: int, states: int, controls: int, rows: int) -> Stages:
     def integer(*n: int) -> Any:
         return np.zeros(int(np.prod(n)), np.int64)
 
-    size = np.array([N, nx, nu, m, w, LIMITED])
+    size = np.array([N, nx, nu, m, w, MAX_ITERATIONS])
     shared = (real(N, nx, w), real(N + 1, m, w), integer(N + 1, m), real(nx), real(N + 1, w), real(N + 1, m), integer(N + 1, m))
     scratch = (real(N + 1, nx, w), real(N, nu, w), real(N + 1, w), real(N + 1, m), real(N + 1, m), real(nx + m, w))
-    return Stages(
+    return StageArrays(
         size, integer(N), integer(N + 1), *shared, real(1), integer(1), *scratch, integer(nx + m), integer(nx + m), real(nx + m), real(2, w)
     )

@@ -1,7 +1,7 @@
-"""A plan of the body as a whole: of its centre of mass, its angular momentum and its next steps, over what is known of the motion ahead.
+"""Centroidal MPC: plan of CoM, angular momentum and footholds over a horizon of the reference motion.
 
-First heights, then everything along the ground: with heights known, both are least squares in stages. The plan begins with the state that
-the body is in, so it can be made anew as often as wanted; between two plans, let c̈ = s (c - cmp), not c̈, stay as it is.
+First the vertical plan, then the horizontal plan for given heights; both are staged least-squares problems. A plan starts at the present
+state of the body, so it can be updated at any rate (receding horizon); between two plans hold ω² and the CMP of c̈ = ω² (c - cmp), not c̈.
 """
 
 from __future__ import annotations
@@ -12,186 +12,195 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate.centroidal.arrays import Stages, stages
+from brachiate.centroidal.arrays import StageArrays, allocate_stages
 from brachiate.centroidal.horizontal import (
-    USUAL,
-    lay_horizontal,
-    read_horizontal,
-    read_landings,
-    sizes,
+    USUAL_STANCE_DURATION,
+    build_horizontal,
+    read_horizontal_solution,
+    read_landing_offsets,
+    stage_sizes,
 )
-from brachiate.centroidal.pendulum import ALPHA, LANDS, P_
+from brachiate.centroidal.pendulum import ANGULAR_ACCELERATION, COP, LANDING
 from brachiate.centroidal.problem import (
-    FEET,
     FLIGHT,
-    HELD,
-    MOST,
-    MOTORS,
-    NO_FAULT,
-    POINTS,
-    STANDS,
-    Course,
-    Outlook,
-    Weights,
-    empty_course,
-    empty_outlook,
-    fault,
-    weights,
+    GRIP,
+    MAX_FEET,
+    MAX_MOTORS,
+    MAX_PATCH_POINTS,
+    MAX_VERTICAL_ACCELERATION,
+    STANCE,
+    VALID,
+    PlanParameters,
+    PlanProblem,
+    PlanSolution,
+    allocate_problem,
+    allocate_solution,
+    check_problem,
+    plan_parameters,
 )
 from brachiate.centroidal.settings import PlanSettings
-from brachiate.centroidal.staged_least_squares import FROM_CONTROLS, NOT_FINITE, RELAXED, STATUS, find_least
-from brachiate.centroidal.vertical import CONTROLS, ROWS, STATES, U, lay_vertical, read_vertical
-from brachiate.compiled import Handle, call_at, entry, kernel, opener
+from brachiate.centroidal.staged_least_squares import EMPTY_ACTIVE_SET, NOT_FINITE, STATUS, WARM_START, solve_staged
+from brachiate.centroidal.vertical import (
+    CONTROL_COUNT,
+    MAX_ROWS,
+    STATE_COUNT,
+    VERTICAL_ACCELERATION,
+    build_vertical,
+    read_vertical_solution,
+)
+from brachiate.compiled import ArrayHandle, call_address, entry, kernel, struct_opener
 from brachiate.errors import ArgumentError, StateError
-from brachiate.validation import Array, number, numbers, whole
+from brachiate.validation import Array, integer, number, numbers
 
-__all__ = ["FLIGHT", "HELD", "STANDS", "Outlook", "Plan", "PlanSettings", "Planner"]
+__all__ = ["FLIGHT", "GRIP", "STANCE", "CentroidalPlan", "CentroidalPlanner", "PlanProblem", "PlanSettings"]
 
-MOVED = 0.002  # [m] steps this far from where they were assumed: what bears is laid out anew
-LAYOUTS = 3  # at most
+RELAYOUT_DISTANCE = 0.002  # [m] footholds farther from those assumed: support polygons are updated
+MAX_LAYOUTS = 3  # support polygon updates of a plan
 DEFAULT_INTERVALS = (0.024,) * 12 + (0.06,) * 14  # [s]
 
-open_plan = opener(Weights, Outlook, Course, Stages, Stages)
+open_plan = struct_opener(PlanParameters, PlanProblem, PlanSolution, StageArrays, StageArrays)
 
 
 @kernel
-def before(P, t):
-    """The interval of the last plan at a time of it."""
+def previous_interval(sol, t):
+    """Interval of the previous plan at a time."""
     k = 0
-    while k < P.count[0] - 1 and P.time[k + 1] < t:
+    while k < sol.interval_count[0] - 1 and sol.node_time[k + 1] < t:
         k += 1
     return k
 
 
 @kernel
-def remember(W, O, P, V, S, N, elapsed):
-    """Begin with the controls of the last plan, where the same kind of thing happens at the same time."""
-    t, wv, ws = elapsed, V.size[4], S.size[4]
+def warm_start(params, problem, sol, vertical, horizontal, N, elapsed):
+    """Warm start: controls of the previous plan where the contact mode is the same at the same time."""
+    t, wv, ws = elapsed, vertical.size[4], horizontal.size[4]
     for k in range(N):
-        old = before(P, t + 0.5 * O.h[k])
-        t += O.h[k]
-        same = P.how[old] == O.how[k]
-        V.z[k * wv + U] = P.up[old] if same else O.acceleration[k, 2]
+        old = previous_interval(sol, t + 0.5 * problem.dt[k])
+        t += problem.dt[k]
+        same = sol.contact_mode[old] == problem.contact_mode[k]
+        vertical.z[k * wv + VERTICAL_ACCELERATION] = sol.vertical_acceleration[old] if same else problem.com_acceleration[k, 2]
         for i in range(2):
-            S.z[k * ws + P_ + i] = 0.0
+            horizontal.z[k * ws + COP + i] = 0.0
             if same:
-                S.z[k * ws + P_ + i] = P.pressure[old, i] - P.present[i] if O.how[k] == STANDS else P.along[old, i]
+                horizontal.z[k * ws + COP + i] = (
+                    sol.cop[old, i] - sol.initial_state[i] if problem.contact_mode[k] == STANCE else sol.horizontal_acceleration[old, i]
+                )
         for i in range(3):
-            S.z[k * ws + ALPHA + i] = P.alpha[old, i] if same else 0.0
-    for n in range(O.landing_foot.shape[0]):
-        if O.landing_foot[n] >= 0 and O.landing_from[n] < N:
-            at = O.landing_from[n] * ws + LANDS + 2 * O.landing_foot[n]
-            S.z[at], S.z[at + 1] = O.landing_heading[n, 0], O.landing_heading[n, 1]
+            horizontal.z[k * ws + ANGULAR_ACCELERATION + i] = sol.angular_acceleration[old, i] if same else 0.0
+    for n in range(problem.landing_foot.shape[0]):
+        if problem.landing_foot[n] >= 0 and problem.landing_start[n] < N:
+            at = problem.landing_start[n] * ws + LANDING + 2 * problem.landing_foot[n]
+            horizontal.z[at], horizontal.z[at + 1] = problem.landing_target[n, 0], problem.landing_target[n, 1]
 
 
 @kernel
-def keep(O, P, N):
-    """Times and kinds of intervals, for the next plan."""
-    P.count[0], P.time[0] = N, 0.0
+def store_nodes(problem, sol, N):
+    """Store times and contact modes of intervals for the warm start of the next plan."""
+    sol.interval_count[0], sol.node_time[0] = N, 0.0
     for k in range(N):
-        P.time[k + 1], P.how[k] = P.time[k] + O.h[k], O.how[k]
+        sol.node_time[k + 1], sol.contact_mode[k] = sol.node_time[k] + problem.dt[k], problem.contact_mode[k]
 
 
 @entry
-def plan_ahead(key, up, along, find, N, elapsed):
-    """Plan N intervals. Returns a status.
+def solve_plan(key, vertical_key, horizontal_key, solver, N, elapsed):
+    """Solve a plan of N intervals. Returns a status.
 
-    Keys of both problems and the address of what solves them come beside the plan's own. ``elapsed`` is the time [s] since the last plan,
-    if it is to begin with what that found, else negative.
+    ``vertical_key`` and ``horizontal_key`` are those of the two least-squares problems, ``solver`` is the address of their solver,
+    ``elapsed`` the time [s] since the previous plan for a warm start, negative for a cold start.
     """
-    W, O, P, V, S = open_plan(key)
-    P.fault[0] = fault(W, O, P, N)
-    if P.fault[0] != NO_FAULT:
+    params, problem, sol, vertical, horizontal = open_plan(key)
+    sol.error[0] = check_problem(params, problem, sol, N)
+    if sol.error[0] != VALID:
         return NOT_FINITE
-    warm = elapsed >= 0.0 and P.count[0] > 0
+    warm = elapsed >= 0.0 and sol.interval_count[0] > 0
     if warm:
-        remember(W, O, P, V, S, N, elapsed)
-    P.count[0] = 0
-    lay_vertical(W, O, P, V, N)
-    start = FROM_CONTROLS if warm else RELAXED
-    status = call_at(find, up, up, 0.0, start)
-    P.tries[0], P.tries[1], P.tries[2] = V.tries[0], 0, 0
+        warm_start(params, problem, sol, vertical, horizontal, N, elapsed)
+    sol.interval_count[0] = 0
+    build_vertical(params, problem, sol, vertical, N)
+    start = WARM_START if warm else EMPTY_ACTIVE_SET
+    status = call_address(solver, vertical_key, vertical_key, 0.0, start)
+    sol.iterations[0], sol.iterations[1], sol.iterations[2] = vertical.iterations[0], 0, 0
     if status == NOT_FINITE:
         return status
-    read_vertical(W, O, P, V, N)
-    for n in range(O.landing_foot.shape[0]):
-        P.landing[n, 0], P.landing[n, 1] = O.landing_heading[n, 0], O.landing_heading[n, 1]
-    ground = status
-    for _ in range(LAYOUTS):
-        lay_horizontal(W, O, P, S, N)
-        ground = call_at(find, along, along, 0.0, start)
-        start = FROM_CONTROLS
-        P.tries[1] += S.tries[0]
-        P.tries[2] += 1
-        if ground == NOT_FINITE:
-            return ground
-        if read_landings(W, O, P, S, N) < MOVED:
+    read_vertical_solution(params, problem, sol, vertical, N)
+    for n in range(problem.landing_foot.shape[0]):
+        sol.landing_offset[n, 0], sol.landing_offset[n, 1] = problem.landing_target[n, 0], problem.landing_target[n, 1]
+    horizontal_status = status
+    for _ in range(MAX_LAYOUTS):
+        build_horizontal(params, problem, sol, horizontal, N)
+        horizontal_status = call_address(solver, horizontal_key, horizontal_key, 0.0, start)
+        start = WARM_START
+        sol.iterations[1] += horizontal.iterations[0]
+        sol.iterations[2] += 1
+        if horizontal_status == NOT_FINITE:
+            return horizontal_status
+        if read_landing_offsets(params, problem, sol, horizontal, N) < RELAYOUT_DISTANCE:
             break
-    read_horizontal(W, O, P, S, N)
-    keep(O, P, N)
-    return max(status, ground)
+    read_horizontal_solution(params, problem, sol, horizontal, N)
+    store_nodes(problem, sol, N)
+    return max(status, horizontal_status)
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is planned, for N intervals between N + 1 nodes; world axes, z up.
+class CentroidalPlan:
+    """Centroidal plan of N intervals between N + 1 nodes; world axes, z up.
 
     Attributes:
-        centre, velocity: (N + 1, 3) [m], [m/s] of the centre of mass at nodes
-        turn, spin: (N + 1, 3) [rad], [rad/s] orientation from that of the reference, and its rate
-        pressure: (N, 3) [m] centre of pressure of intervals; where there is none, the centre of mass
-        cmp, s: (N, 2) [m], (N,) [1/s²] along the ground c̈ = s (c - cmp) in an interval; s is 0 in flight and where hands hold
-        acceleration: (N, 3) [m/s²] of the centre of mass at the start of intervals
-        alpha: (N, 3) [rad/s²] angular acceleration beyond that of the reference
-        turning: (N, 3) [N·m] rate of angular momentum about the centre of mass
-        landing: (L, 2) [m] offsets of the outlook's landings
-        sweeps: of the vertical and of the horizontal plan
-        status: one of the words in :data:`brachiate.centroidal.staged_least_squares.STATUS`
-        off, turned: (greatest, root mean square) of |c - reference| [m] and |turn| [rad] over all nodes but the first: how far from
-            possible the reference is
+        com, com_velocity: (N + 1, 3) [m], [m/s] center of mass at nodes
+        orientation, angular_velocity: (N + 1, 3) [rad], [rad/s] whole-body orientation relative to the reference, and its rate
+        cop: (N, 3) [m] center of pressure of intervals; the CoM where there is none
+        cmp, omega_squared: (N, 2) [m], (N,) [1/s²] c̈ = ω² (c - cmp) horizontally; ω² is 0 in flight and with grips
+        com_acceleration: (N, 3) [m/s²] at the start of intervals
+        angular_acceleration: (N, 3) [rad/s²] relative to the reference
+        angular_momentum_rate: (N, 3) [N·m] about the CoM
+        landing_offset: (L, 2) [m] foothold offsets of the landings
+        iterations: of the vertical and of the horizontal plan
+        status: an entry of :data:`brachiate.centroidal.staged_least_squares.STATUS`
+        com_deviation, orientation_deviation: (max, RMS) of |c - reference| [m] and |orientation| [rad] over all nodes but the first:
+            feasibility of the reference
 
     """
 
-    centre: Array
-    velocity: Array
-    turn: Array
-    spin: Array
-    pressure: Array
+    com: Array
+    com_velocity: Array
+    orientation: Array
+    angular_velocity: Array
+    cop: Array
     cmp: Array
-    s: Array
-    acceleration: Array
-    alpha: Array
-    turning: Array
-    landing: Array
-    sweeps: tuple[int, int]
+    omega_squared: Array
+    com_acceleration: Array
+    angular_acceleration: Array
+    angular_momentum_rate: Array
+    landing_offset: Array
+    iterations: tuple[int, int]
     status: str
-    off: tuple[float, float]
-    turned: tuple[float, float]
+    com_deviation: tuple[float, float]
+    orientation_deviation: tuple[float, float]
 
     @property
-    def found(self) -> bool:
-        """Whether it is the best plan to round-off."""
+    def converged(self) -> bool:
+        """Whether the plan is optimal to round-off."""
         return self.status == STATUS[0]
 
-    def acceleration_at(self, centre: ArrayLike) -> Array:
-        """Acceleration of the centre of mass [m/s²] in the first interval, when it is there."""
-        result = self.acceleration[0].copy()
-        if self.s[0] != 0.0:
-            result[:2] = self.s[0] * (np.asarray(centre, float)[:2] - self.cmp[0])
+    def acceleration_at(self, com: ArrayLike) -> Array:
+        """CoM acceleration [m/s²] in the first interval at a CoM position."""
+        result = self.com_acceleration[0].copy()
+        if self.omega_squared[0] != 0.0:
+            result[:2] = self.omega_squared[0] * (np.asarray(com, float)[:2] - self.cmp[0])
         return result
 
 
-class Planner:
-    """Makes plans of a body, again and again, without taking new memory.
+class CentroidalPlanner:
+    """Centroidal planner (MPC) of a body; allocates its arrays once.
 
     Args:
         mass: [kg]
-        height: [m] of the body; settings grow with it
-        feet: how many feet can step elsewhere, up to 4
-        intervals: at most, in a plan
-        landings: at most, in a plan; by default four more than there are intervals
+        height: [m] of the body; settings are scaled with it
+        feet: number of feet whose footholds are planned, up to 4
+        intervals: largest number of intervals of a plan
+        landings: largest number of landings of a plan; default: intervals + 4
         gravity: [m/s²]
-        settings: for a body of 1.7 m
+        settings: for a body height of 1.7 m
 
     """
 
@@ -207,137 +216,162 @@ class Planner:
         settings: PlanSettings | None = None,
     ) -> None:
         self.mass, self.gravity = number(mass, "mass", above=0.0), number(gravity, "gravity", above=0.0)
-        self.feet, self.intervals = whole(feet, "feet", least=0), whole(intervals, "intervals", least=1)
-        if self.feet > FEET:
-            raise ArgumentError(f"feet must be at most {FEET}, got {self.feet}.")
-        self.landings = self.intervals + 4 if landings is None else whole(landings, "landings", least=0)
+        self.feet, self.intervals = integer(feet, "feet", minimum=0), integer(intervals, "intervals", minimum=1)
+        if self.feet > MAX_FEET:
+            raise ArgumentError(f"feet must be at most {MAX_FEET}, got {self.feet}.")
+        self.landings = self.intervals + 4 if landings is None else integer(landings, "landings", minimum=0)
         self.settings = (settings or PlanSettings()).scaled(height)
-        #: What is known of the motion ahead: to be filled before each plan.
-        self.outlook = empty_outlook(self.intervals, self.landings)
-        #: What is planned: filled by each plan.
-        self.course = empty_course(self.intervals, self.landings)
-        nx, nu, rows = sizes(self.feet)
-        up, along = stages(self.intervals, STATES, CONTROLS, ROWS), stages(self.intervals, nx, nu, rows)
-        self._up, self._along = Handle(up), Handle(along)
-        #: Settings and the body, as compiled code has them.
-        self.weights = weights(self.settings, self.mass, self.gravity, self.feet)
-        self._handle = Handle(self.weights, self.outlook, self.course, up, along)
+        #: Planning problem, to be filled before each plan.
+        self.problem = allocate_problem(self.intervals, self.landings)
+        #: Solution of the last plan.
+        self.solution = allocate_solution(self.intervals, self.landings)
+        nx, nu, rows = stage_sizes(self.feet)
+        vertical, horizontal = (
+            allocate_stages(self.intervals, STATE_COUNT, CONTROL_COUNT, MAX_ROWS),
+            allocate_stages(self.intervals, nx, nu, rows),
+        )
+        self._vertical, self._horizontal = ArrayHandle(vertical), ArrayHandle(horizontal)
+        #: Body and settings for the kernels.
+        self.parameters = plan_parameters(self.settings, self.mass, self.gravity, self.feet)
+        self._handle = ArrayHandle(self.parameters, self.problem, self.solution, vertical, horizontal)
         self.key = self._handle.key
         self.clear()
 
     def clear(self) -> None:
-        """Bring the outlook to where it knows of nothing but the default lengths of intervals."""
-        for name, array in self.outlook._asdict().items():
-            array[...] = {"foot": -1, "friction": 0.8, "most": MOST * self.gravity, "slack": np.inf}.get(name, 0)
-        O = self.outlook
-        O.landing_foot[:], O.landing_time[:], O.landing_lasts[:], O.reach_slack[:] = -1, np.inf, USUAL, np.inf
-        O.landing_least[:], O.landing_most[:] = -np.inf, np.inf
-        O.h[:] = DEFAULT_INTERVALS[0]
+        """Reset the problem to defaults: flight, default interval lengths, no landings."""
+        for name, array in self.problem._asdict().items():
+            array[...] = {
+                "patch_foot": -1,
+                "friction": 0.8,
+                "max_vertical_acceleration": MAX_VERTICAL_ACCELERATION * self.gravity,
+                "height_slack": np.inf,
+            }.get(name, 0)
+        problem = self.problem
+        problem.landing_foot[:], problem.landing_time[:], problem.landing_duration[:], problem.reach_slack[:] = (
+            -1,
+            np.inf,
+            USUAL_STANCE_DURATION,
+            np.inf,
+        )
+        problem.landing_min[:], problem.landing_max[:] = -np.inf, np.inf
+        problem.dt[:] = DEFAULT_INTERVALS[0]
         n = min(self.intervals, len(DEFAULT_INTERVALS))
         if self.intervals <= len(DEFAULT_INTERVALS):
-            O.h[:n] = DEFAULT_INTERVALS[:n]
-        O.inertia[:] = np.eye(3) * 0.06 * self.mass  # about that of a body curled up
-        self.course.count[0] = 0
+            problem.dt[:n] = DEFAULT_INTERVALS[:n]
+        problem.inertia[:] = np.eye(3) * 0.06 * self.mass  # about that of a crouched body
+        self.solution.interval_count[0] = 0
 
     def solve(
         self,
-        centre: ArrayLike,
-        velocity: ArrayLike,
-        turn: ArrayLike = (0.0, 0.0, 0.0),
-        spin: ArrayLike = (0.0, 0.0, 0.0),
+        com: ArrayLike,
+        com_velocity: ArrayLike,
+        orientation: ArrayLike = (0.0, 0.0, 0.0),
+        angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
         offsets: ArrayLike | None = None,
         *,
         intervals: int | None = None,
         elapsed: float | None = None,
-    ) -> Plan:
-        """Plan from the state that the body is in.
+    ) -> CentroidalPlan:
+        """Plan from the present state of the body.
 
         Args:
-            centre, velocity: (3,) [m], [m/s] of the centre of mass
-            turn, spin: (3,) [rad], [rad/s] orientation from that of the reference, and its rate
-            offsets: (feet, 2) [m] where feet stand, or last stood, from where they would in the reference
-            intervals: of the outlook to be planned; by default all there is room for
-            elapsed: [s] since the last plan, to begin with what it found; by default it is forgotten
+            com, com_velocity: (3,) [m], [m/s] center of mass
+            orientation, angular_velocity: (3,) [rad], [rad/s] whole-body orientation relative to the reference, and its rate
+            offsets: (feet, 2) [m] of the present, or last, footholds from those of the reference
+            intervals: number of intervals to plan; default: all
+            elapsed: [s] since the previous plan, for a warm start; default: cold start
 
         """
-        P = self.course
-        N = self.intervals if intervals is None else whole(intervals, "intervals", least=1)
+        sol = self.solution
+        N = self.intervals if intervals is None else integer(intervals, "intervals", minimum=1)
         if self.intervals < N:
-            raise ArgumentError(f"intervals: {N} were asked for, there is room for {self.intervals}.")
-        since = -1.0 if elapsed is None else number(elapsed, "elapsed", least=0.0)
-        state = [numbers(x, (3,), w) for x, w in ((centre, "centre"), (velocity, "velocity"), (turn, "turn"), (spin, "spin"))]
-        moved = np.zeros((self.feet, 2)) if offsets is None else numbers(offsets, (self.feet, 2), "offsets")
-        P.present[:12] = np.concatenate(state)
-        P.present[12 : 12 + 2 * self.feet] = moved.reshape(-1)
-        return self.told(N, self.find(N, since))
+            raise ArgumentError(f"intervals: {N} were given, at most {self.intervals} are possible.")
+        since = -1.0 if elapsed is None else number(elapsed, "elapsed", minimum=0.0)
+        state = [
+            numbers(x, (3,), w)
+            for x, w in (
+                (com, "com"),
+                (com_velocity, "com_velocity"),
+                (orientation, "orientation"),
+                (angular_velocity, "angular_velocity"),
+            )
+        ]
+        foot_offsets = np.zeros((self.feet, 2)) if offsets is None else numbers(offsets, (self.feet, 2), "offsets")
+        sol.initial_state[:12] = np.concatenate(state)
+        sol.initial_state[12 : 12 + 2 * self.feet] = foot_offsets.reshape(-1)
+        return self.to_plan(N, self.solve_in_place(N, since))
 
-    def find(self, N: int, since: float) -> int:
-        """Plan N intervals from the present state that the course has; ``since``: time [s] since the last plan, negative to forget it.
+    def solve_in_place(self, N: int, since: float) -> int:
+        """Plan N intervals from ``solution.initial_state``; ``since``: time [s] since the previous plan, negative for a cold start.
 
-        Returns the status; the course has the plan.
+        Returns the status; the plan is in ``solution``.
         """
-        P = self.course
-        status = int(plan_ahead(self.key, self._up.key, self._along.key, find_least.address, N, since))
-        if P.fault[0] != NO_FAULT:
-            raise ArgumentError(self._fault_words(int(P.fault[0]), int(P.fault[1])))
+        sol = self.solution
+        status = int(solve_plan(self.key, self._vertical.key, self._horizontal.key, solve_staged.address, N, since))
+        if sol.error[0] != VALID:
+            raise ArgumentError(self._error_message(int(sol.error[0]), int(sol.error[1])))
         if status == NOT_FINITE:
-            raise StateError("the plan is not finite: numbers of the outlook or of the state are too large.")
+            raise StateError("the plan is not finite: values of the problem or of the state are too large.")
         return status
 
-    def told(self, N: int, status: int) -> Plan:
-        """What was planned last, as a plan of its own."""
-        P, O = self.course, self.outlook
-        off = np.sqrt(np.square(P.centre[1 : N + 1] - O.centre[1 : N + 1]).sum(axis=1))
-        turned = np.sqrt(np.square(P.turn[1 : N + 1]).sum(axis=1))
+    def to_plan(self, N: int, status: int) -> CentroidalPlan:
+        """Copy of the solution as a plan."""
+        sol, problem = self.solution, self.problem
+        com_error = np.sqrt(np.square(sol.com[1 : N + 1] - problem.com[1 : N + 1]).sum(axis=1))
+        orientation_error = np.sqrt(np.square(sol.orientation[1 : N + 1]).sum(axis=1))
         acceleration = np.empty((N, 3))
-        acceleration[:, :2], acceleration[:, 2] = P.along[:N], P.up[:N]
+        acceleration[:, :2], acceleration[:, 2] = sol.horizontal_acceleration[:N], sol.vertical_acceleration[:N]
 
-        def score(x: Array) -> tuple[float, float]:
+        def max_and_rms(x: Array) -> tuple[float, float]:
             return float(x.max()), float(np.sqrt(x @ x / N))
 
-        return Plan(
-            P.centre[: N + 1].copy(),
-            P.velocity[: N + 1].copy(),
-            P.turn[: N + 1].copy(),
-            P.spin[: N + 1].copy(),
-            P.pressure[:N].copy(),
-            P.cmp[:N].copy(),
-            P.s[:N].copy(),
+        return CentroidalPlan(
+            sol.com[: N + 1].copy(),
+            sol.com_velocity[: N + 1].copy(),
+            sol.orientation[: N + 1].copy(),
+            sol.angular_velocity[: N + 1].copy(),
+            sol.cop[:N].copy(),
+            sol.cmp[:N].copy(),
+            sol.omega_squared[:N].copy(),
             acceleration,
-            P.alpha[:N].copy(),
-            P.turning[:N].copy(),
-            P.landing.copy(),
-            (int(P.tries[0]), int(P.tries[1])),
+            sol.angular_acceleration[:N].copy(),
+            sol.angular_momentum_rate[:N].copy(),
+            sol.landing_offset.copy(),
+            (int(sol.iterations[0]), int(sol.iterations[1])),
             STATUS[status],
-            score(off),
-            score(turned),
+            max_and_rms(com_error),
+            max_and_rms(orientation_error),
         )
 
-    def _fault_words(self, what: int, k: int) -> str:
-        O, feet = self.outlook, f"-1 to {self.feet - 1}"
-        words: tuple[Any, ...] = (
+    def _error_message(self, error: int, k: int) -> str:
+        problem, feet = self.problem, f"-1 to {self.feet - 1}"
+        messages: tuple[Any, ...] = (
             "",
-            lambda: f"outlook.h: interval {k} must be longer than 0 s and shorter than 1000 s, got {O.h[k]:g}.",
-            lambda: f"outlook: centre, velocity, acceleration and turning must be finite, which they are not at node or interval {k}.",
-            lambda: f"outlook.inertia: that of interval {k} is not symmetric and positive definite, as that of a body is.",
+            lambda: f"problem.dt: interval {k} must be longer than 0 s and shorter than 1000 s, got {problem.dt[k]:g}.",
             lambda: (
-                f"outlook: interval {k} must be FLIGHT, STANDS or HELD, with up to {POINTS} finite points in a patch, of feet from {feet}; "
-                f"got how {O.how[k]}, points {O.points[k].tolist()}, foot {O.foot[k].tolist()}."
+                f"problem: com, com_velocity, com_acceleration and angular_momentum_rate must be finite, but are not at node "
+                f"or interval {k}."
             ),
-            lambda: f"outlook: interval {k} STANDS, but none of its patches has a point. Give it one, or say that it is FLIGHT or HELD.",
+            lambda: f"problem.inertia: interval {k} is not symmetric and positive definite.",
             lambda: (
-                f"outlook: at {k}, weights must be finite, slack a number or inf, friction at least 0 and most above "
-                f"{self.settings.least_push * self.gravity:g} m/s²."
+                f"problem: interval {k} must be FLIGHT, STANCE or GRIP, with up to {MAX_PATCH_POINTS} finite points in a patch, "
+                f"of feet from {feet}; got contact_mode {problem.contact_mode[k]}, patch_size {problem.patch_size[k].tolist()}, "
+                f"patch_foot {problem.patch_foot[k].tolist()}."
+            ),
+            lambda: f"problem: interval {k} is STANCE, but none of its patches has a point. Add a point, or set FLIGHT or GRIP.",
+            lambda: (
+                f"problem: at {k}, offset_share must be finite, height_slack a number or inf, friction at least 0 and "
+                f"max_vertical_acceleration above {self.settings.min_vertical_acceleration * self.gravity:g} m/s²."
             ),
             lambda: (
-                f"outlook: landing {k} needs a foot from {feet}, finite heading and directions, times, room in order, and must take over "
-                f"at an interval from 0 on and no later than it touches; got foot {O.landing_foot[k]}, "
-                f"from {O.landing_from[k]}, touch {O.landing_touch[k]}."
+                f"problem: landing {k} needs a foot from {feet}, finite target and directions, times, ordered bounds, and must take effect "
+                f"at an interval from 0 on and no later than its touchdown; got foot {problem.landing_foot[k]}, "
+                f"start {problem.landing_start[k]}, touchdown {problem.landing_touchdown[k]}."
             ),
-            lambda: f"outlook: landing {k} takes over at the same interval as another of foot {O.landing_foot[k]}.",
+            lambda: f"problem: landing {k} takes effect at the same interval as another of foot {problem.landing_foot[k]}.",
             lambda: (
-                f"outlook: interval {k} needs 0 to {MOTORS} motors of a foot from {feet}, with finite numbers and limits above 0; got "
-                f"{O.motors[k]} of foot {O.motor_foot[k]}."
+                f"problem: interval {k} needs 0 to {MAX_MOTORS} motors of a foot from {feet}, with finite numbers and limits above 0; got "
+                f"{problem.motor_count[k]} of foot {problem.motor_foot[k]}."
             ),
         )
-        return words[what]()
+        return messages[error]()

@@ -1,8 +1,9 @@
-"""What the stages from here on cost at least, and by which controls: a sweep from the last stage to the first.
+"""Riccati recursion (square-root form, Householder): cost-to-go and feedback gains from the last stage to the first.
 
-V(x) = ½ |R (x, 1)|² is what it costs to be in x. Reflections bring the rows of a stage, and R of the next one, to a triangle: its first
-lines give u as a function of x, the others are R of this stage. Rows are never squared, so it does not matter how stiff they are, and
-the longest entry of a column comes first, so that soft rows are not lost among stiff ones [Powell & Reid 1969].
+V(x) = ½ |R (x, 1)|² is the cost-to-go. Householder reflections triangularize the rows of a stage together with R of the next one: the
+first rows of the triangle give the controls u as a function of x, the others are R of this stage. Rows are never squared, which keeps
+the accuracy for stiff rows, and the largest entry of a column is the pivot, so that soft rows are not lost among stiff ones
+[Powell & Reid 1969].
 """
 
 from __future__ import annotations
@@ -10,158 +11,158 @@ from __future__ import annotations
 import math
 
 from brachiate.compiled import index, kernel
-from brachiate.linalg.simd import add, put
+from brachiate.linalg.simd import axpy, copy_row
 
-SINGULAR = 1e-14  # of a column's length: what is left of it says nothing
+RANK_TOLERANCE = 1e-14  # of a column's norm: a smaller remainder is round-off
 
 
 @kernel
-def gather(S, k):
-    """M = R of the next stage, of what its state becomes; then the rows of this stage that press. Returns how many."""
-    N, nx, nu, m, w = S.size[0], S.size[1], S.size[2], S.size[3], S.size[4]
+def assemble_stage(lsq, k):
+    """M ← R of the next stage times the dynamics, then the active rows of this stage. Returns the number of rows."""
+    N, nx, nu, m, w = lsq.size[0], lsq.size[1], lsq.size[2], lsq.size[3], lsq.size[4]
     count = 0
     if k < N:
         one = nu + nx
         for i in range(nx):
-            to, ri = count * w, ((k + 1) * nx + i) * w
-            for j in range(to, to + w):
-                S.M[index(j)] = 0.0
-            S.M[index(to + one)] = S.R[index(ri + one)]
+            target, ri = count * w, ((k + 1) * nx + i) * w
+            for j in range(target, target + w):
+                lsq.M[index(j)] = 0.0
+            lsq.M[index(target + one)] = lsq.R[index(ri + one)]
             for l in range(i, nx):
-                s = S.R[index(ri + nu + l)]
+                s = lsq.R[index(ri + nu + l)]
                 if s != 0.0:
-                    add(S.M, to, s, S.step, (k * nx + l) * w, w)
-            S.at[index(count)] = to
+                    axpy(lsq.M, target, s, lsq.dynamics, (k * nx + l) * w, w)
+            lsq.line_start[index(count)] = target
             count += 1
-    for i in range(S.rows[index(k)]):
-        if S.sided[index(k * m + i)] == 0 or S.press[index(k * m + i)] == 1:
-            put(S.M, count * w, S.row, (k * m + i) * w, w)
-            S.at[index(count)] = count * w
+    for i in range(lsq.row_count[index(k)]):
+        if lsq.one_sided[index(k * m + i)] == 0 or lsq.active[index(k * m + i)] == 1:
+            copy_row(lsq.M, count * w, lsq.rows, (k * m + i) * w, w)
+            lsq.line_start[index(count)] = count * w
             count += 1
     return count
 
 
 @kernel
-def turn4(S, live, scale, k):
-    """M -= scale v (vᵀ M) in four columns of the lines that are live."""
+def reflect_columns4(lsq, nonzero_count, scale, k):
+    """M -= scale v (vᵀ M) in four columns of the nonzero rows."""
     t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
-    for n in range(live):
-        p, s = index(S.live[index(n)] + k), S.v[index(n)]
-        t0 += s * S.M[p]
-        t1 += s * S.M[p + index(1)]
-        t2 += s * S.M[p + index(2)]
-        t3 += s * S.M[p + index(3)]
+    for n in range(nonzero_count):
+        p, s = index(lsq.nonzero[index(n)] + k), lsq.householder[index(n)]
+        t0 += s * lsq.M[p]
+        t1 += s * lsq.M[p + index(1)]
+        t2 += s * lsq.M[p + index(2)]
+        t3 += s * lsq.M[p + index(3)]
     t0, t1, t2, t3 = t0 * scale, t1 * scale, t2 * scale, t3 * scale
-    for n in range(live):
-        p, s = index(S.live[index(n)] + k), S.v[index(n)]
-        x0, x1, x2, x3 = S.M[p] - s * t0, S.M[p + index(1)] - s * t1, S.M[p + index(2)] - s * t2, S.M[p + index(3)] - s * t3
-        S.M[p], S.M[p + index(1)], S.M[p + index(2)], S.M[p + index(3)] = x0, x1, x2, x3
+    for n in range(nonzero_count):
+        p, s = index(lsq.nonzero[index(n)] + k), lsq.householder[index(n)]
+        x0, x1, x2, x3 = lsq.M[p] - s * t0, lsq.M[p + index(1)] - s * t1, lsq.M[p + index(2)] - s * t2, lsq.M[p + index(3)] - s * t3
+        lsq.M[p], lsq.M[p + index(1)], lsq.M[p + index(2)], lsq.M[p + index(3)] = x0, x1, x2, x3
 
 
 @kernel
-def turn8(S, live, scale, k):
-    """The same in eight columns: two sums at once do not wait for each other."""
+def reflect_columns8(lsq, nonzero_count, scale, k):
+    """The same in eight columns: two independent sums hide latency."""
     t0, t1, t2, t3, t4, t5, t6, t7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for n in range(live):
-        p, s = index(S.live[index(n)] + k), S.v[index(n)]
-        t0 += s * S.M[p]
-        t1 += s * S.M[p + index(1)]
-        t2 += s * S.M[p + index(2)]
-        t3 += s * S.M[p + index(3)]
-        t4 += s * S.M[p + index(4)]
-        t5 += s * S.M[p + index(5)]
-        t6 += s * S.M[p + index(6)]
-        t7 += s * S.M[p + index(7)]
+    for n in range(nonzero_count):
+        p, s = index(lsq.nonzero[index(n)] + k), lsq.householder[index(n)]
+        t0 += s * lsq.M[p]
+        t1 += s * lsq.M[p + index(1)]
+        t2 += s * lsq.M[p + index(2)]
+        t3 += s * lsq.M[p + index(3)]
+        t4 += s * lsq.M[p + index(4)]
+        t5 += s * lsq.M[p + index(5)]
+        t6 += s * lsq.M[p + index(6)]
+        t7 += s * lsq.M[p + index(7)]
     t0, t1, t2, t3, t4, t5, t6, t7 = t0 * scale, t1 * scale, t2 * scale, t3 * scale, t4 * scale, t5 * scale, t6 * scale, t7 * scale
-    for n in range(live):
-        p, s = index(S.live[index(n)] + k), S.v[index(n)]
-        x0, x1, x2, x3 = S.M[p] - s * t0, S.M[p + index(1)] - s * t1, S.M[p + index(2)] - s * t2, S.M[p + index(3)] - s * t3
+    for n in range(nonzero_count):
+        p, s = index(lsq.nonzero[index(n)] + k), lsq.householder[index(n)]
+        x0, x1, x2, x3 = lsq.M[p] - s * t0, lsq.M[p + index(1)] - s * t1, lsq.M[p + index(2)] - s * t2, lsq.M[p + index(3)] - s * t3
         q = p + index(4)
-        x4, x5, x6, x7 = S.M[q] - s * t4, S.M[q + index(1)] - s * t5, S.M[q + index(2)] - s * t6, S.M[q + index(3)] - s * t7
-        S.M[p], S.M[p + index(1)], S.M[p + index(2)], S.M[p + index(3)] = x0, x1, x2, x3
-        S.M[q], S.M[q + index(1)], S.M[q + index(2)], S.M[q + index(3)] = x4, x5, x6, x7
+        x4, x5, x6, x7 = lsq.M[q] - s * t4, lsq.M[q + index(1)] - s * t5, lsq.M[q + index(2)] - s * t6, lsq.M[q + index(3)] - s * t7
+        lsq.M[p], lsq.M[p + index(1)], lsq.M[p + index(2)], lsq.M[p + index(3)] = x0, x1, x2, x3
+        lsq.M[q], lsq.M[q + index(1)], lsq.M[q + index(2)], lsq.M[q + index(3)] = x4, x5, x6, x7
 
 
 @kernel
-def reflect(S, top, count, j):
-    """Turn column j of the lines from ``top`` on into the first of them. Says whether there was anything in it."""
-    w, live, longest, head, square = S.size[4], 0, top, 0.0, 0.0
+def eliminate_column(lsq, top, count, j):
+    """Eliminate column j of the rows below ``top`` by a Householder reflection. Returns whether the column was nonzero."""
+    w, nonzero_count, pivot, pivot_value, square = lsq.size[4], 0, top, 0.0, 0.0
     for i in range(top, count):
-        a = S.M[index(S.at[index(i)] + j)]
+        a = lsq.M[index(lsq.line_start[index(i)] + j)]
         if a != 0.0:
-            S.live[index(live)], S.v[index(live)] = i, a
-            live += 1
+            lsq.nonzero[index(nonzero_count)], lsq.householder[index(nonzero_count)] = i, a
+            nonzero_count += 1
             square += a * a
-            if abs(a) > abs(head):
-                longest, head = i, a
-    if live == 0:
+            if abs(a) > abs(pivot_value):
+                pivot, pivot_value = i, a
+    if nonzero_count == 0:
         return False
     length = math.sqrt(square)
-    if not length > SINGULAR * S.slope[index(j)]:
-        for n in range(live):
-            S.M[index(S.at[index(S.live[index(n)])] + j)] = 0.0
+    if not length > RANK_TOLERANCE * lsq.gradient[index(j)]:
+        for n in range(nonzero_count):
+            lsq.M[index(lsq.line_start[index(lsq.nonzero[index(n)])] + j)] = 0.0
         return False
-    S.at[index(top)], S.at[index(longest)] = S.at[index(longest)], S.at[index(top)]
-    if live == 1:
+    lsq.line_start[index(top)], lsq.line_start[index(pivot)] = lsq.line_start[index(pivot)], lsq.line_start[index(top)]
+    if nonzero_count == 1:
         return True
-    end = -length if head > 0.0 else length
-    for n in range(live):  # lines that are not zero, now by where they begin; the line that was on top is where the longest was
-        i = S.live[index(n)]
-        if i == longest:
-            S.v[index(n)] = head - end
-            S.live[index(n)] = S.at[index(top)]
+    end = -length if pivot_value > 0.0 else length
+    for n in range(nonzero_count):  # nonzero rows by their starts; the pivot row and the top row have been exchanged
+        i = lsq.nonzero[index(n)]
+        if i == pivot:
+            lsq.householder[index(n)] = pivot_value - end
+            lsq.nonzero[index(n)] = lsq.line_start[index(top)]
         else:
-            S.live[index(n)] = S.at[index(longest)] if i == top else S.at[index(i)]
-    scale, k = 1.0 / (length * (length + abs(head))), j - j % 4
+            lsq.nonzero[index(n)] = lsq.line_start[index(pivot)] if i == top else lsq.line_start[index(i)]
+    scale, k = 1.0 / (length * (length + abs(pivot_value))), j - j % 4
     if (w - k) % 8 != 0:
-        turn4(S, live, scale, k)
+        reflect_columns4(lsq, nonzero_count, scale, k)
         k += 4
     for i in range(k, w, 8):
-        turn8(S, live, scale, i)
-    for n in range(live):
-        S.M[index(S.live[index(n)] + j)] = 0.0
-    S.M[index(S.at[index(top)] + j)] = end
+        reflect_columns8(lsq, nonzero_count, scale, i)
+    for n in range(nonzero_count):
+        lsq.M[index(lsq.nonzero[index(n)] + j)] = 0.0
+    lsq.M[index(lsq.line_start[index(top)] + j)] = end
     return True
 
 
 @kernel
-def measure(S, count):
-    """Lengths of the columns of M."""
-    for k in range(0, S.size[4], 4):
+def column_norms(lsq, count):
+    """Norms of the columns of M."""
+    for k in range(0, lsq.size[4], 4):
         t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
         for n in range(count):
-            p = index(S.at[index(n)] + k)
-            x0, x1, x2, x3 = S.M[p], S.M[p + index(1)], S.M[p + index(2)], S.M[p + index(3)]
+            p = index(lsq.line_start[index(n)] + k)
+            x0, x1, x2, x3 = lsq.M[p], lsq.M[p + index(1)], lsq.M[p + index(2)], lsq.M[p + index(3)]
             t0, t1, t2, t3 = t0 + x0 * x0, t1 + x1 * x1, t2 + x2 * x2, t3 + x3 * x3
         q = index(k)
-        S.slope[q], S.slope[q + index(1)] = math.sqrt(t0), math.sqrt(t1)
-        S.slope[q + index(2)], S.slope[q + index(3)] = math.sqrt(t2), math.sqrt(t3)
+        lsq.gradient[q], lsq.gradient[q + index(1)] = math.sqrt(t0), math.sqrt(t1)
+        lsq.gradient[q + index(2)], lsq.gradient[q + index(3)] = math.sqrt(t2), math.sqrt(t3)
 
 
 @kernel
-def sweep(S, last):
-    """Gains and R of the stages from ``last`` down to the first, for the rows that press; those after it are as they were."""
-    N, nx, nu, w = S.size[0], S.size[1], S.size[2], S.size[4]
+def riccati_recursion(lsq, last):
+    """Riccati recursion from stage ``last`` to the first for the active rows; later stages are unchanged."""
+    N, nx, nu, w = lsq.size[0], lsq.size[1], lsq.size[2], lsq.size[4]
     for k in range(last, -1, -1):
-        count = gather(S, k)
-        measure(S, count)
+        count = assemble_stage(lsq, k)
+        column_norms(lsq, count)
         top = 0
         if k < N:
-            for j in range(S.controls[index(k)]):
-                to = (k * nu + j) * w
-                if reflect(S, top, count, j):
-                    put(S.gain, to, S.M, S.at[index(top)], w)
+            for j in range(lsq.control_count[index(k)]):
+                target = (k * nu + j) * w
+                if eliminate_column(lsq, top, count, j):
+                    copy_row(lsq.gain, target, lsq.M, lsq.line_start[index(top)], w)
                     top += 1
-                else:  # nothing depends on it
+                else:  # the cost does not depend on this control
                     for i in range(w):
-                        S.gain[index(to + i)] = 0.0
+                        lsq.gain[index(target + i)] = 0.0
         for l in range(nx):
-            to = (k * nx + l) * w
+            target = (k * nx + l) * w
             for i in range(w):
-                S.R[index(to + i)] = 0.0
-        if k > 0:  # nobody asks what the first state costs
+                lsq.R[index(target + i)] = 0.0
+        if k > 0:  # the cost-to-go of the first stage is not needed
             line = 0
             for l in range(nx):
-                if reflect(S, top + line, count, nu + l):
-                    put(S.R, (k * nx + line) * w, S.M, S.at[index(top + line)], w)
+                if eliminate_column(lsq, top + line, count, nu + l):
+                    copy_row(lsq.R, (k * nx + line) * w, lsq.M, lsq.line_start[index(top + line)], w)
                     line += 1

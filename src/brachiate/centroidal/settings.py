@@ -1,4 +1,4 @@
-"""What a plan holds to, and how closely."""
+"""Settings of the centroidal planner: tolerances, limits and their softness."""
 
 from __future__ import annotations
 
@@ -8,121 +8,153 @@ from dataclasses import dataclass, fields, replace
 from brachiate.errors import ArgumentError
 from brachiate.validation import number
 
-STATURE = 1.7  # [m] of a body to which the numbers below belong
+REFERENCE_HEIGHT = 1.7  # [m] body height for which the defaults hold
 
-# How a setting grows with the body's size: lengths by its factor, times by the root of it, as those of a pendulum do.
+# Exponent of the scale factor by unit (dynamic similarity of pendulums): lengths scale with body height, times with its square root.
 _POWERS = {"m": 1.0, "m/s": 0.5, "m/s²": 0.0, "rad": 0.0, "rad/s": -0.5, "rad/s²": -1.0, "s": 0.5, "": 0.0}
 _UNITS = {
-    "centre": "m",
-    "velocity": "m/s",
-    "turn": "rad",
-    "spin": "rad/s",
-    "pressure": "m",
-    "spin_change": "rad/s²",
-    "offset": "m",
-    "capture": "m",
-    "end_turn": "rad",
-    "ahead": "s",
-    "height": "m",
-    "climb": "m/s",
-    "push": "m/s²",
-    "unit": "s",
-    "margin": "m",
+    "com_position": "m",
+    "com_velocity": "m/s",
+    "orientation": "rad",
+    "angular_velocity": "rad/s",
+    "center_of_pressure": "m",
+    "angular_acceleration": "rad/s²",
+    "foothold_offset": "m",
+    "capture_point": "m",
+    "terminal_orientation": "rad",
+    "terminal_lookahead": "s",
+    "com_height": "m",
+    "vertical_velocity": "m/s",
+    "vertical_acceleration": "m/s²",
+    "reference_interval": "s",
+    "support_margin": "m",
     "friction_share": "",
-    "twist": "",
-    "reach": "m",
-    "freeze": "s",
-    "least_push": "",
-    "least_height": "m",
-    "inside": "m",
-    "slip": "m/s²",
-    "lever": "m",
-    "bound": "m/s²",
-    "stretch": "m",
-    "strain": "m",
+    "yaw_friction": "",
+    "step_reach": "m",
+    "landing_freeze_time": "s",
+    "min_vertical_acceleration": "",
+    "min_com_height": "m",
+    "support_softness": "m",
+    "friction_softness": "m/s²",
+    "yaw_moment_softness": "m",
+    "vertical_acceleration_softness": "m/s²",
+    "leg_length_softness": "m",
+    "leg_torque_softness": "m",
+}
+
+#: Names of settings before version 0.2 and what they are called now.
+RENAMED_SETTINGS: dict[str, str] = {
+    "centre": "com_position",
+    "velocity": "com_velocity",
+    "turn": "orientation",
+    "spin": "angular_velocity",
+    "pressure": "center_of_pressure",
+    "spin_change": "angular_acceleration",
+    "offset": "foothold_offset",
+    "capture": "capture_point",
+    "end_turn": "terminal_orientation",
+    "ahead": "terminal_lookahead",
+    "height": "com_height",
+    "climb": "vertical_velocity",
+    "push": "vertical_acceleration",
+    "unit": "reference_interval",
+    "margin": "support_margin",
+    "twist": "yaw_friction",
+    "reach": "step_reach",
+    "freeze": "landing_freeze_time",
+    "least_push": "min_vertical_acceleration",
+    "least_height": "min_com_height",
+    "inside": "support_softness",
+    "slip": "friction_softness",
+    "lever": "yaw_moment_softness",
+    "bound": "vertical_acceleration_softness",
+    "stretch": "leg_length_softness",
+    "strain": "leg_torque_softness",
 }
 
 
 @dataclass(frozen=True)
 class PlanSettings:
-    """Tolerances and limits of a plan. A deviation of one tolerance costs ½, for the time ``unit``; defaults are for 1.7 m of height.
+    """Tolerances and limits of the centroidal plan; defaults are for a body height of 1.7 m.
 
-    What is to be near the reference:
-        centre: [m] centre of mass along the ground
-        velocity: [m/s] its rate
-        turn: [rad] orientation
-        spin: [rad/s] its rate
-        pressure: [m] centre of pressure, from the middle of what bears
-        spin_change: [rad/s²] angular acceleration beyond that of the reference
-        offset: [m] of a foot from where it lands in the reference
-        capture: [m] c + ċ/ω at the end, where the centre of mass is bound for
-        end_turn: [rad] turn + ``ahead`` · spin at the end
-        ahead: [s] see there
-        height: [m] of the centre of mass
-        climb: [m/s] its rate
-        push: [m/s²] acceleration upward; where hands hold, in every direction
-        unit: [s] length of an interval for which these hold
+    A deviation of one tolerance costs 1/2 per ``reference_interval``.
 
-    What limits it:
-        margin: [m] kept from the edge of what bears
-        friction_share: of friction that the plan makes use of along the ground
-        twist: of friction times the size of what bears, for moments about the vertical
-        reach: [m] of steps, from the present mean offset of the feet
-        freeze: [s] a foot that lands within this goes where it is heading for
-        least_push: acceleration upward at least, in gravities, where feet bear
-        least_height: [m] of the centre of mass over (or under) what bears, as far as the plan is concerned
+    Tracking tolerances:
+        com_position: [m] horizontal CoM position
+        com_velocity: [m/s] horizontal CoM velocity
+        orientation: [rad] whole-body orientation relative to the reference
+        angular_velocity: [rad/s] its rate
+        center_of_pressure: [m] CoP, from the centroid of the support
+        angular_acceleration: [rad/s²] angular acceleration relative to the reference
+        foothold_offset: [m] foothold, from where the foot lands in the reference
+        capture_point: [m] capture point c + ċ/ω at the end of the horizon
+        terminal_orientation: [rad] orientation + ``terminal_lookahead`` · angular velocity at the end of the horizon
+        terminal_lookahead: [s] extrapolation time of the terminal orientation
+        com_height: [m] CoM height
+        vertical_velocity: [m/s] its rate
+        vertical_acceleration: [m/s²] vertical CoM acceleration; with grips, CoM acceleration in every direction
+        reference_interval: [s] interval length to which these tolerances refer
 
-    How hard the limits are (what a force of one costs in excess):
-        inside: [m] of what bears, and of steps
-        slip: [m/s²] of friction
-        lever: [m] of moments about the vertical, over the force upward
-        bound: [m/s²] of accelerations upward
-        stretch: [m] of legs, upward
-        strain: [m] of moments of motors, over the force upward: soft, as plans know nothing of what legs weigh
+    Limits:
+        support_margin: [m] distance of the CoP from the edges of the support polygon
+        friction_share: share of the friction coefficient available to horizontal forces
+        yaw_friction: share of friction coefficient times support size available to the yaw moment
+        step_reach: [m] largest foothold offset, relative to the present mean offset of the feet
+        landing_freeze_time: [s] a foot that lands within this time keeps its target
+        min_vertical_acceleration: [g] smallest vertical CoM acceleration in stance
+        min_com_height: [m] smallest height of the CoM above (or below) the support that the pendulum model uses
+
+    Softness of the limits (the violation at which a unit force acts):
+        support_softness: [m] support polygon and step reach
+        friction_softness: [m/s²] friction
+        yaw_moment_softness: [m] yaw moment over vertical force
+        vertical_acceleration_softness: [m/s²] bounds of the vertical acceleration
+        leg_length_softness: [m] leg length, as CoM height
+        leg_torque_softness: [m] leg joint torque over vertical force; soft, because the plan neglects the mass of the legs
     """
 
-    centre: float = 0.03
-    velocity: float = 0.15
-    turn: float = 0.06
-    spin: float = 0.6
-    pressure: float = 0.10
-    spin_change: float = 8.0
-    offset: float = 0.015
-    capture: float = 0.02
-    end_turn: float = 0.05
-    ahead: float = 0.25
-    height: float = 0.02
-    climb: float = 0.15
-    push: float = 3.0
-    unit: float = 0.024
-    margin: float = 0.008
+    com_position: float = 0.03
+    com_velocity: float = 0.15
+    orientation: float = 0.06
+    angular_velocity: float = 0.6
+    center_of_pressure: float = 0.10
+    angular_acceleration: float = 8.0
+    foothold_offset: float = 0.015
+    capture_point: float = 0.02
+    terminal_orientation: float = 0.05
+    terminal_lookahead: float = 0.25
+    com_height: float = 0.02
+    vertical_velocity: float = 0.15
+    vertical_acceleration: float = 3.0
+    reference_interval: float = 0.024
+    support_margin: float = 0.008
     friction_share: float = 0.7
-    twist: float = 0.9
-    reach: float = 0.35
-    freeze: float = 0.02
-    least_push: float = -0.95
-    least_height: float = 0.1
-    inside: float = 1e-4
-    slip: float = 0.01
-    lever: float = 2e-4
-    bound: float = 0.02
-    stretch: float = 0.001
-    strain: float = 0.01
+    yaw_friction: float = 0.9
+    step_reach: float = 0.35
+    landing_freeze_time: float = 0.02
+    min_vertical_acceleration: float = -0.95
+    min_com_height: float = 0.1
+    support_softness: float = 1e-4
+    friction_softness: float = 0.01
+    yaw_moment_softness: float = 2e-4
+    vertical_acceleration_softness: float = 0.02
+    leg_length_softness: float = 0.001
+    leg_torque_softness: float = 0.01
 
     def __post_init__(self) -> None:
-        may_be_zero = ("margin", "ahead", "freeze", "reach", "twist")
+        may_be_zero = ("support_margin", "terminal_lookahead", "landing_freeze_time", "step_reach", "yaw_friction")
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name == "least_push":
-                number(value, "least_push", above=-1.0, most=0.0)
+            if field.name == "min_vertical_acceleration":
+                number(value, "min_vertical_acceleration", above=-1.0, maximum=0.0)
             elif field.name in may_be_zero:
-                number(value, field.name, least=0.0)
+                number(value, field.name, minimum=0.0)
             else:
                 number(value, field.name, above=0.0)
         if self.friction_share > 1.0:
             raise ArgumentError(f"friction_share must be at most 1, got {self.friction_share:g}.")
 
     def scaled(self, height: float) -> PlanSettings:
-        """Return the settings for a body of another height [m], if these are for 1.7 m."""
-        size = number(height, "height", above=0.0) / STATURE
+        """Settings for another body height [m], scaled from 1.7 m."""
+        size = number(height, "height", above=0.0) / REFERENCE_HEIGHT
         return replace(self, **{name: getattr(self, name) * math.pow(size, _POWERS[unit]) for name, unit in _UNITS.items()})

@@ -5,19 +5,33 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 import brachiate
-from brachiate.errors import ArgumentError, BrachiateError
+from brachiate.cli.options import MOTION_HELP, TERRAIN_HELP, MotionInput, reads_motion, torque_scale_of
+from brachiate.errors import BrachiateError
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="markdown", help=brachiate.__doc__
 )
-console = Console(emoji=False)  # a colon before and after a word in a path is no picture
+console = Console(emoji=False)  # a colon before and after a word in a path is no emoji
+
+#: Deprecated options by command, with their new names.
+RENAMED_OPTIONS = {
+    "check": {"--ground": "--terrain"},
+    "filter": {
+        "--ground": "--terrain", "--made-on": "--source-terrain", "--strength": "--torque-scale", "--load": "--payload",
+        "--keep": "--track-link",
+    },
+    "motions": {"--step": "--step-length", "--blend": "--turn-duration", "--far": "--distance", "--bar": "--bar-height"},
+    "tune": {"--strength": "--torque-scale"},
+}  # fmt: skip
+CONTACTS_HELP = "Contact labels: a file as check --save-contacts writes it."
+TORQUE_SCALE_HELP = "Factor on the joint torque limits; none: no limits."
 
 
 def _version(wanted: bool) -> None:
@@ -30,14 +44,14 @@ def _version(wanted: bool) -> None:
 def options(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and stop.")] = False,
 ) -> None:
-    """Human figures and humanoid robots that move as a real body could."""
+    """Physics for human motion: check, retarget, filter, simulate."""
 
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for motion, torques, forces, numbers and pictures.")] = Path("demo-output"),
+    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("demo-output"),
 ) -> None:
-    """Make a walk that was only drawn physically consistent, and show how it was and what became of it."""
+    """Filter a sample walk and show the original beside the result."""
     from brachiate.cli.demo import run  # noqa: PLC0415  (only this command needs it)
 
     if code := run(out, console):
@@ -45,21 +59,180 @@ def demo(
 
 
 @app.command()
+@reads_motion
+def check(
+    motion: Annotated[Path, typer.Argument(help=MOTION_HELP)],
+    motion_input: MotionInput,
+    terrain: Annotated[
+        str | None, typer.Option(help=f"Terrain the motion was captured on: {TERRAIN_HELP} Default: level, height inferred.")
+    ] = None,
+    contacts: Annotated[Path | None, typer.Option(help=CONTACTS_HELP)] = None,
+    supports: Annotated[bool | None, typer.Option(help="Whether steps, seats and bars are inferred beside the ground.")] = None,
+    cutoff: Annotated[float | None, typer.Option(help="Low-pass cutoff frequency [Hz]; 0: no smoothing.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write all numbers to this file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot forces, root residual and contacts over time to this file.")] = None,
+    save_contacts: Annotated[Path | None, typer.Option(help="Write the inferred contact labels as editable text.")] = None,
+) -> None:
+    """Check whether a motion is physically possible: root residual, foot skate, penetration, friction cones, joint torques."""
+    from brachiate.cli.check import CheckFiles, run  # noqa: PLC0415
+
+    arguments = {"terrain": terrain, "contacts": contacts, "supports": supports, "cutoff": "auto" if cutoff is None else cutoff or None}
+    run(motion_input.load(motion, console), arguments, CheckFiles(json, plot, save_contacts), console)
+
+
+@app.command()
+@reads_motion
+def retarget(
+    motion: Annotated[Path, typer.Argument(help=MOTION_HELP)],
+    motion_input: MotionInput,
+    to: Annotated[str, typer.Option(help="Target: a built-in figure by name, or a URDF, MJCF or SDF file.")],
+    out: Annotated[Path | None, typer.Option(help="File to write: .npz, .csv, .bvh, .glb, .tracker.npz, ...")] = None,
+    to_rate: Annotated[float | None, typer.Option(help="Frame rate of the result [1/s]; default: that of the motion.")] = None,
+    map_file: Annotated[Path | None, typer.Option("--map", help="JSON with link names of the target by role, where not found.")] = None,
+    contacts: Annotated[Path | None, typer.Option(help=CONTACTS_HELP)] = None,
+    draw: Annotated[Path | None, typer.Option(help="Write a strip of poses to this file.")] = None,
+) -> None:
+    """Retarget a motion to another figure or robot, with foot locking and joint limits."""
+    from brachiate.cli.retarget import run  # noqa: PLC0415
+
+    run(motion_input.load(motion, console), to, out, rate=to_rate, map_file=map_file, contacts=contacts, draw=draw, console=console)
+
+
+@app.command("filter")
+@reads_motion
+def filter_(
+    motion: Annotated[str, typer.Argument(help=f"{MOTION_HELP} Or the name of a sample motion: walk, squat, ...")],
+    motion_input: MotionInput,
+    out: Annotated[Path | None, typer.Option(help="Folder for motion, torques, forces, metrics and pictures.")] = None,
+    mode: Annotated[
+        str,
+        typer.Option(
+            help="offline: the whole clip is planned first. preview: one second is known ahead. online: frames come in one by one. "
+            "paper: the published method, without a plan."
+        ),
+    ] = "offline",
+    terrain: Annotated[str | None, typer.Option(help=f"Terrain for the result: {TERRAIN_HELP} Default: as captured.")] = None,
+    source_terrain: Annotated[str | None, typer.Option(help="Terrain the motion was captured on. Default: level, height inferred.")] = None,
+    torque_scale: Annotated[str, typer.Option(help=TORQUE_SCALE_HELP)] = "1",
+    friction: Annotated[float | None, typer.Option(help="Friction coefficient; default: that of the terrain.")] = None,
+    push: Annotated[
+        list[str] | None, typer.Option(help="link:x,y,z@time+duration [N, s], such as chest:80,0,0@1.0+0.1; any number.")
+    ] = None,
+    pushes: Annotated[
+        Path | None, typer.Option(help="Table of pushes (.csv, .json): link,x,y,z,start and optionally duration, px,py,pz.")
+    ] = None,
+    payload: Annotated[list[str] | None, typer.Option(help="link:mass [kg], such as right_hand:5; any number.")] = None,
+    track_link: Annotated[
+        list[str] | None,
+        typer.Option(help="link:weight, such as right_hand:100: track the link's pose (a joint has weight 1); any number."),
+    ] = None,
+    settings: Annotated[Path | None, typer.Option(help="Settings file, as 'brachiate tune' writes it.")] = None,
+    contacts: Annotated[Path | None, typer.Option(help=CONTACTS_HELP)] = None,
+    show: Annotated[bool, typer.Option("--open", help="Open report.html in the browser; default folder: MOTION-filtered.")] = False,
+) -> None:
+    """Make a motion physically consistent: track it in simulation, with the joint torques and ground reaction forces that carry it."""
+    from brachiate.cli.filter import FilterArguments, run  # noqa: PLC0415
+
+    arguments = FilterArguments(
+        mode=mode, terrain=terrain, source_terrain=source_terrain, torque_scale=torque_scale_of(torque_scale), friction=friction,
+        pushes=push or [], push_table=pushes, payloads=payload or [], tracked_links=track_link or [], settings=settings, contacts=contacts,
+    )  # fmt: skip
+    if code := run(motion, motion_input, arguments, out, console, show=show):
+        raise typer.Exit(code)
+
+
+@app.command()
+def tune(
+    motions: Annotated[list[str], typer.Argument(help="Motion files or names of sample motions: one set of settings for all of them.")],
+    trials: Annotated[int, typer.Option(help="Number of trials.")] = 40,
+    seconds: Annotated[float | None, typer.Option(help="No new trial starts after this time [s].")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the settings to this file (.json), for filter --settings.")] = None,
+    torque_scale: Annotated[str, typer.Option(help=TORQUE_SCALE_HELP)] = "1",
+    mode: Annotated[str, typer.Option(help="offline, preview or online, as for filter.")] = "offline",
+) -> None:
+    """Search for filter settings under which these motions finish and are tracked most closely."""
+    from brachiate.cli.tune import run  # noqa: PLC0415
+
+    run(motions, trials, seconds, torque_scale_of(torque_scale), mode, out, console)
+
+
+@app.command()
+@reads_motion
+def info(
+    path: Annotated[Path, typer.Argument(help="A motion file of any format, or one of markers or force plates.")],
+    motion_input: MotionInput,
+    draw: Annotated[Path | None, typer.Option(help="Write a strip of poses to this file.")] = None,
+) -> None:
+    """Show what a motion file holds, and what was assumed to read it."""
+    from brachiate.cli.info import run  # noqa: PLC0415
+
+    run(path, motion_input, draw, console)
+
+
+@app.command()
+@reads_motion
+def convert(
+    source: Annotated[Path, typer.Argument(help=MOTION_HELP)],
+    out: Annotated[Path, typer.Argument(help="File to write: .bvh, .glb, .gltf, .npz, .tracker.npz, .csv, .mot or .sto.")],
+    motion_input: MotionInput,
+    to_rate: Annotated[float | None, typer.Option(help="Frame rate to write [1/s]; default: that of the motion.")] = None,
+    order: Annotated[str | None, typer.Option(help="Order of joints and bodies in .tracker.npz: depth or breadth.")] = None,
+) -> None:
+    """Convert a motion from one file format to another."""
+    from brachiate.cli.convert import run  # noqa: PLC0415
+
+    run(motion_input.load(source, console), out, {"rate": to_rate, "order": order}, console)
+
+
+@app.command()
+def motions(
+    name: Annotated[str | None, typer.Argument(help="Name of the motion to write; without it they are listed.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The BVH file to write; default: NAME.bvh.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Duration [s].")] = None,
+    height: Annotated[float | None, typer.Option(help="Body height [m].")] = None,
+    rate: Annotated[float | None, typer.Option(help="Frame rate [1/s].")] = None,
+    speed: Annotated[float | None, typer.Option(help="walk, turn: speed [m/s].")] = None,
+    step_length: Annotated[float | None, typer.Option(help="walk, turn: step length [m].")] = None,
+    angle: Annotated[float | None, typer.Option(help="turn: angle to the left [deg].")] = None,
+    turn_duration: Annotated[float | None, typer.Option(help="turn: duration of the turn [s].")] = None,
+    jump_height: Annotated[float | None, typer.Option(help="jump: rise of the hips after takeoff [m].")] = None,
+    kick_height: Annotated[float | None, typer.Option(help="kick: height of the ankle at the peak [m].")] = None,
+    distance: Annotated[float | None, typer.Option(help="jump: forward distance [m].")] = None,
+    side: Annotated[str | None, typer.Option(help="kick: left or right leg.")] = None,
+    depth: Annotated[float | None, typer.Option(help="squat: how far the hips go down [m].")] = None,
+    swing: Annotated[float | None, typer.Option(help="hang: swing amplitude [deg].")] = None,
+    bar_height: Annotated[float | None, typer.Option(help="hang: height of the bar [m].")] = None,
+) -> None:
+    """List the sample motions, or write one as a BVH file."""
+    from brachiate.cli.samples import list_samples, write_sample  # noqa: PLC0415
+
+    options = {
+        "seconds": seconds, "height": height, "rate": rate, "speed": speed, "step_length": step_length, "angle": angle,
+        "turn_duration": turn_duration, "jump_height": jump_height, "kick_height": kick_height, "distance": distance, "side": side,
+        "depth": depth, "swing": swing, "bar_height": bar_height,
+    }  # fmt: skip
+    if name is None:
+        list_samples(console)
+    else:
+        write_sample(name, out, console, **options)
+
+
+@app.command()
 def figures() -> None:
-    """List the built-in figures and things."""
-    from brachiate.cli.describe import describe_figures  # noqa: PLC0415  (only this command needs it)
+    """List the built-in figures and objects."""
+    from brachiate.cli.models import describe_figures  # noqa: PLC0415
 
     describe_figures(console)
 
 
 @app.command()
 def model(
-    path: Annotated[str, typer.Argument(help="A URDF or MJCF file, or the name of a built-in figure.")],
+    path: Annotated[str, typer.Argument(help="A URDF, MJCF or SDF file, or the name of a built-in figure.")],
     draw: Annotated[Path | None, typer.Option(help="Write a picture of it to this file.")] = None,
     strict: Annotated[bool, typer.Option(help="Refuse a file with parts that cannot be represented.")] = False,
 ) -> None:
-    """Show what a model is made of: links, joints, limits, masses."""
-    from brachiate.cli.describe import describe  # noqa: PLC0415
+    """Show the links, joints, limits and masses of a model."""
+    from brachiate.cli.models import describe  # noqa: PLC0415
 
     describe(path, draw, strict, console)
 
@@ -67,310 +240,62 @@ def model(
 @app.command()
 def scenes() -> None:
     """List the ready-made scenes."""
-    from brachiate.cli.play import list_scenes  # noqa: PLC0415
+    from brachiate.cli.scenes import list_scenes  # noqa: PLC0415
 
     list_scenes(console)
 
 
 @app.command()
 def play(
-    name: Annotated[str, typer.Argument(help="Of the scene; 'brachiate scenes' lists them.")],
-    seconds: Annotated[float | None, typer.Option(help="How long to run it [s].")] = None,
+    name: Annotated[str, typer.Argument(help="Name of the scene; 'brachiate scenes' lists them.")],
+    seconds: Annotated[float | None, typer.Option(help="Duration [s].")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the recording to this file (.npz).")] = None,
     picture: Annotated[Path | None, typer.Option(help="Write a strobe picture to this file (.png, .svg, .pdf).")] = None,
-    dt: Annotated[float | None, typer.Option(help="Length of a step [s].")] = None,
+    dt: Annotated[float | None, typer.Option(help="Time step [s].")] = None,
     integrator: Annotated[str | None, typer.Option(help="euler, rk4, rk8, dormand-prince or bulirsch-stoer.")] = None,
 ) -> None:
-    """Run a ready-made scene, and tell what happens in it."""
-    from brachiate.cli.play import play as run  # noqa: PLC0415
+    """Run a ready-made scene and report its events."""
+    from brachiate.cli.scenes import play as run  # noqa: PLC0415
 
     run(name, {"seconds": seconds, "dt": dt, "integrator": integrator}, out, picture, console)
 
 
-WHOSE = "Whose motion it is, for files without a skeleton: a model file, a name, or the BVH or AMC file that it came from."
-# What motion files leave open, said on the command line.
-Unit = Annotated[str | None, typer.Option(help="Unit of lengths: m, cm, mm, in, ft, cmu, or metres as a number.")]
-Up = Annotated[str | None, typer.Option(help="The axis of the file that points upwards: x, y or z.")]
-RestFrame = Annotated[bool | None, typer.Option(help="Whether the first frame is a T-pose to be dropped.")]
-Rate = Annotated[float | None, typer.Option(help="Frames a second, where the file does not say it.")]
-Bones = Annotated[Path | None, typer.Option(help="The ASF file of an AMC file, or joints at rest (.json, .npz) for AMASS.")]
-Frames = Annotated[str | None, typer.Option(help="Which frames, counted from 0: FIRST:END, such as 120:600; 120: is all from there on.")]
-Mass = Annotated[float | None, typer.Option(help="Of the body [kg].")]
-Height = Annotated[float | None, typer.Option(help="Of the body [m].")]
-Sex = Annotated[str, typer.Option(help="male or female: whose proportions of mass.")]
-Roles = Annotated[Path | None, typer.Option(help='JSON with names of joints by role, where they do not say it: {"left_knee": "Bone12"}.')]
-
-
 @app.command()
-def motions(
-    name: Annotated[str | None, typer.Argument(help="Of the one to write; without it they are listed.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The BVH file to write; NAME.bvh if not given.")] = None,
-    seconds: Annotated[float | None, typer.Option(help="How long it takes [s].")] = None,
-    height: Annotated[float | None, typer.Option(help="Of the person [m].")] = None,
-    rate: Annotated[float | None, typer.Option(help="Frames a second.")] = None,
-    speed: Annotated[float | None, typer.Option(help="walk, turn: how fast [m/s].")] = None,
-    step: Annotated[float | None, typer.Option(help="walk, turn: length of a step [m].")] = None,
-    angle: Annotated[float | None, typer.Option(help="turn: how far to the left [deg].")] = None,
-    blend: Annotated[float | None, typer.Option(help="turn: how long the turning takes [s].")] = None,
-    high: Annotated[float | None, typer.Option(help="jump, kick: how high [m].")] = None,
-    far: Annotated[float | None, typer.Option(help="jump: how far forward [m].")] = None,
-    side: Annotated[str | None, typer.Option(help="kick: which leg, left or right.")] = None,
-    depth: Annotated[float | None, typer.Option(help="squat: how far hips go down [m].")] = None,
-    swing: Annotated[float | None, typer.Option(help="hang: how far to either side [deg].")] = None,
-    bar: Annotated[float | None, typer.Option(help="hang: height of the bar [m].")] = None,
-) -> None:
-    """List the ready-made motions, or write one as a BVH file."""
-    from brachiate.cli.moves import list_moves, write_move  # noqa: PLC0415
+def warmup(core: Annotated[bool, typer.Option("--core", help="Everything but the filter, which takes a minute or two.")] = False) -> None:
+    """Compile everything now, so that later runs start at once."""
+    from brachiate.cli.warmup import warm  # noqa: PLC0415
 
-    options = {
-        "seconds": seconds, "height": height, "rate": rate, "speed": speed, "step": step, "angle": angle, "blend": blend, "high": high,
-        "far": far, "side": side, "depth": depth, "swing": swing, "bar": bar,
-    }  # fmt: skip
-    if name is None:
-        list_moves(console)
-    else:
-        write_move(name, out, console, **options)
-
-
-@app.command()
-def info(
-    path: Annotated[Path, typer.Argument(help="A motion file of any format, or one of markers or force plates.")],
-    figure: Annotated[str | None, typer.Option(help=WHOSE)] = None,
-    unit: Unit = None,
-    up: Up = None,
-    rest_frame: RestFrame = None,
-    rate: Rate = None,
-    skeleton: Bones = None,
-    frames: Frames = None,
-    mass: Mass = None,
-    height: Height = None,
-    sex: Sex = "male",
-    roles: Roles = None,
-    draw: Annotated[Path | None, typer.Option(help="Write a strip of poses to this file.")] = None,
-) -> None:
-    """Tell what a motion file holds, and what was assumed to read it."""
-    from brachiate.cli.motions import info as tell  # noqa: PLC0415
-
-    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton, "frames": _slice(frames)}
-    tell(path, reading, _body(mass, height, sex, roles), figure, draw, console)
-
-
-@app.command()
-def convert(
-    source: Annotated[Path, typer.Argument(help="A motion file: BVH, AMC, DeepMimic's JSON, NPZ (AMASS's or ours), CSV, MOT or STO.")],
-    out: Annotated[Path, typer.Argument(help="What to write: .bvh, .glb, .gltf, .npz, .tracker.npz, .csv, .mot or .sto.")],
-    figure: Annotated[str | None, typer.Option(help=WHOSE)] = None,
-    to_rate: Annotated[float | None, typer.Option(help="Frames a second to write; by default as many as there are.")] = None,
-    order: Annotated[str | None, typer.Option(help="Of joints and bodies in .tracker.npz: depth or breadth.")] = None,
-    unit: Unit = None,
-    up: Up = None,
-    rest_frame: RestFrame = None,
-    rate: Rate = None,
-    skeleton: Bones = None,
-    frames: Frames = None,
-    mass: Mass = None,
-    height: Height = None,
-    sex: Sex = "male",
-    roles: Roles = None,
-) -> None:
-    """Read a motion in one format and write it in another."""
-    from brachiate.cli.convert import convert as run  # noqa: PLC0415
-
-    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton, "frames": _slice(frames)}
-    body = _body(mass, height, sex, roles)
-    run(source, out, reading, body, figure, {"rate": to_rate, "order": order}, console)
-
-
-@app.command()
-def check(
-    path: Annotated[Path, typer.Argument(help="A motion file: BVH, AMC, DeepMimic's JSON, NPZ (AMASS's or ours), CSV, MOT or STO.")],
-    figure: Annotated[str | None, typer.Option(help=WHOSE)] = None,
-    ground: Annotated[
-        str | None, typer.Option(help="flat:HEIGHT, slope:ANGLE:HEADING or steps:RISE:TREAD:COUNT:START, then ,friction=MU.")
-    ] = None,
-    contacts: Annotated[Path | None, typer.Option(help="What touches when: a file as --save-contacts writes it.")] = None,
-    supports: Annotated[bool | None, typer.Option(help="Whether steps, seats and bars are looked for beside the ground.")] = None,
-    cutoff: Annotated[float | None, typer.Option(help="Frequency above which motion is noise [Hz]; 0: none is.")] = None,
-    json: Annotated[Path | None, typer.Option(help="Write all numbers to this file.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Write forces, residuals and contacts over time as a picture.")] = None,
-    save_contacts: Annotated[Path | None, typer.Option(help="Write what was found to touch, as a text that can be changed.")] = None,
-    unit: Unit = None,
-    up: Up = None,
-    rest_frame: RestFrame = None,
-    rate: Rate = None,
-    skeleton: Bones = None,
-    frames: Frames = None,
-    mass: Mass = None,
-    height: Height = None,
-    sex: Sex = "male",
-    roles: Roles = None,
-) -> None:
-    """Tell how far a motion is from what a body can do: forces nobody brings, feet that slide, torques beyond its strength."""
-    from brachiate.cli.check import run  # noqa: PLC0415
-
-    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton, "frames": _slice(frames)}
-    judging = {"ground": ground, "contacts": contacts, "supports": supports}
-    judging["cutoff"] = "auto" if cutoff is None else cutoff or None
-    files = {"json": json, "plot": plot, "save_contacts": save_contacts}
-    run(path, reading, _body(mass, height, sex, roles), figure, judging, files, console)
-
-
-@app.command()
-def retarget(
-    path: Annotated[Path, typer.Argument(help="A motion file: BVH, AMC, DeepMimic's JSON, NPZ (AMASS's or ours), CSV, MOT or STO.")],
-    to: Annotated[str, typer.Option(help="Who shall do it: the name of a built-in figure, or a URDF or MJCF file.")],
-    out: Annotated[Path | None, typer.Option(help="What to write: .npz, .csv, .bvh, .glb, .tracker.npz, ...")] = None,
-    to_rate: Annotated[float | None, typer.Option(help="Frames a second of the result; by default as many as there are.")] = None,
-    figure: Annotated[str | None, typer.Option(help=WHOSE)] = None,
-    map_file: Annotated[Path | None, typer.Option("--map", help="JSON with names of links by role, where they are not found.")] = None,
-    contacts: Annotated[Path | None, typer.Option(help="What touches when: a file as check --save-contacts writes it.")] = None,
-    draw: Annotated[Path | None, typer.Option(help="Write a strip of poses to this file.")] = None,
-    unit: Unit = None,
-    up: Up = None,
-    rest_frame: RestFrame = None,
-    rate: Rate = None,
-    skeleton: Bones = None,
-    frames: Frames = None,
-    mass: Mass = None,
-    height: Height = None,
-    sex: Sex = "male",
-    roles: Roles = None,
-) -> None:
-    """Move another figure as a motion file says: the same poses, within its limits, feet where they stand."""
-    from brachiate.cli.retarget import retarget as run  # noqa: PLC0415
-
-    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton, "frames": _slice(frames)}
-    body = _body(mass, height, sex, roles)
-    run(path, to, out, reading, body, source=figure, rate=to_rate, map_file=map_file, contacts=contacts, draw=draw, console=console)
-
-
-@app.command("filter")
-def filter_(
-    motion: Annotated[str, typer.Argument(help="A motion file, as for check; or the name of a ready-made motion: walk, squat, ...")],
-    out: Annotated[Path | None, typer.Option(help="Folder for motion, torques, forces, numbers and pictures.")] = None,
-    mode: Annotated[
-        str,
-        typer.Option(
-            help="offline: the whole motion is planned first. preview: a second of it is known ahead. online: nothing is, frames come in "
-            "one by one. paper: no plan, as first published."
-        ),
-    ] = "offline",
-    strength: Annotated[str, typer.Option(help="Of motors, times what they have; none: no limit.")] = "1",
-    friction: Annotated[float | None, typer.Option(help="Of feet and ground; by default that of the ground.")] = None,
-    push: Annotated[
-        list[str] | None, typer.Option(help="link:x,y,z@time+duration [N, s], such as chest:80,0,0@1.0+0.1; any number.")
-    ] = None,
-    pushes: Annotated[Path | None, typer.Option(help="A table of pushes (.csv, .json): link,x,y,z,at and lasting, px,py,pz.")] = None,
-    load: Annotated[list[str] | None, typer.Option(help="link:mass [kg], such as right_hand:5, that is carried; any number.")] = None,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(help="link:weight, such as right_hand:100, to keep where the original has it (a joint counts 1); any number."),
-    ] = None,
-    settings: Annotated[Path | None, typer.Option(help="A file of settings, as 'brachiate tune' writes it.")] = None,
-    figure: Annotated[str | None, typer.Option(help=WHOSE)] = None,
-    ground: Annotated[
-        str | None,
-        typer.Option(
-            help="To do it on: flat, slope:DEGREES:HEADING, or steps:RISE:TREAD:COUNT:START:HEADING [m], such as slope:10, steps:0.1 "
-            "(a kerb) or steps:-0.1:0.4:3 (down), in the way of the motion unless it is said where they start; then ,friction=MU."
-        ),
-    ] = None,
-    made_on: Annotated[str | None, typer.Option(help="That it was made on, likewise; by default level, and found.")] = None,
-    contacts: Annotated[Path | None, typer.Option(help="What touches when: a file as check --save-contacts writes it.")] = None,
-    show: Annotated[
-        bool, typer.Option("--open", help="Open the page of numbers and pictures; without --out they are in MOTION-filtered.")
-    ] = False,
-    unit: Unit = None,
-    up: Up = None,
-    rest_frame: RestFrame = None,
-    rate: Rate = None,
-    skeleton: Bones = None,
-    mass: Mass = None,
-    height: Height = None,
-    sex: Sex = "male",
-    roles: Roles = None,
-) -> None:
-    """Make a motion physically consistent: as near to it as a body can move, with the torques and ground forces that takes."""
-    from brachiate.cli.filter import run  # noqa: PLC0415
-
-    reading = {"unit": _length(unit), "up": up, "rest_frame": rest_frame, "rate": rate, "skeleton": skeleton}
-    filtering = {
-        "ground": ground,
-        "mode": mode,
-        "strength": strength,
-        "friction": friction,
-        "push": push or [],
-        "load": load or [],
-        "keep": keep or [],
-    }
-    filtering |= {"pushes": pushes, "settings": settings}
-    given = {"ground": made_on, "contacts": contacts}
-    code = run(motion, reading, _body(mass, height, sex, roles), figure, given, filtering, out, console, show=show)
-    if code:
-        raise typer.Exit(code)
-
-
-@app.command()
-def tune(
-    motions: Annotated[list[str], typer.Argument(help="Motion files, or names of ready-made motions: settings are found for all of them.")],
-    trials: Annotated[int, typer.Option(help="How many settings are tried.")] = 40,
-    seconds: Annotated[float | None, typer.Option(help="No new one is tried after this time [s].")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the settings to this file (.json), for filter --settings.")] = None,
-    strength: Annotated[str, typer.Option(help="Of motors, times what they have; none: no limit.")] = "1",
-    mode: Annotated[str, typer.Option(help="offline, preview or online, as for filter.")] = "offline",
-) -> None:
-    """Search for settings of the filter under which these motions are finished, and followed most closely."""
-    from brachiate.cli.tune import run  # noqa: PLC0415
-
-    run(motions, trials, seconds, strength, mode, out, console)
-
-
-def _body(mass: float | None, height: float | None, sex: str, roles: Path | None) -> dict[str, Any]:
-    """What is said about the body."""
-    from brachiate.cli.describe import roles_in  # noqa: PLC0415
-
-    return {"mass": mass, "height": height, "sex": sex, "roles": roles_in(roles) if roles is not None else None}
-
-
-def _length(unit: str | None) -> str | float | None:
-    """A unit by name, or as a number of metres."""
-    try:
-        return float(unit) if unit is not None else None
-    except ValueError:
-        return unit
-
-
-def _slice(frames: str | None) -> slice | None:
-    """Frames from one to before another: ``FIRST:END``, either of which may be left out."""
-    if frames is None:
-        return None
-    match = re.fullmatch(r"\s*(\d*)\s*:\s*(\d*)\s*", frames)
-    if not match or match[0].strip() == ":":
-        raise ArgumentError(f"--frames {frames}: expected FIRST:END, counted from 0, such as 120:600, 120: or :600.")
-    return slice(*(int(word) if word else None for word in match.groups()))
+    warm(console, core)
 
 
 def _hint(message: str, words: list[str]) -> str:
-    """Options of the command that was called which a message speaks of by the names they have in Python: ``up='y'``."""
+    """Return the options of the called command that a message mentions by their Python names, such as ``up='y'``."""
     command = typer.main.get_command(app).commands.get(next(iter(words), ""))  # type: ignore[attr-defined]
     known = {parameter.name: parameter.opts[0] for parameter in command.params if parameter.opts[0].startswith("--")} if command else {}
     meant = [known[name] for name in dict.fromkeys(re.findall(r"\b([a-z_]+)=", message)) if name in known]
     return f" (On the command line: {', '.join(meant)}.)" if meant else ""
 
 
-@app.command()
-def warmup(core: Annotated[bool, typer.Option("--core", help="All but the filter, which takes a minute or two.")] = False) -> None:
-    """Compile everything now, so that nothing has to wait later."""
-    from brachiate.cli.warmup import warm  # noqa: PLC0415
-
-    warm(console, core)
+def _with_new_options(words: list[str], errors: Console) -> list[str]:
+    """Replace deprecated options by their new names, with a warning."""
+    renamed = RENAMED_OPTIONS.get(next(iter(words), ""), {})
+    found = []
+    for word in words:
+        option, equals, value = word.partition("=")
+        if option in renamed:
+            errors.print(f"{option} is deprecated and will be removed in 0.3: use {renamed[option]}.", highlight=False)
+            word = renamed[option] + equals + value
+        found.append(word)
+    return found
 
 
 def main() -> None:
     """Run the command line; an error of ours is one message, not a traceback."""
+    errors = Console(stderr=True, emoji=False)
+    sys.argv[1:] = _with_new_options(sys.argv[1:], errors)
     try:
         app()
     except BrachiateError as error:
-        told = str(error) + _hint(str(error), sys.argv[1:])
-        Console(stderr=True, emoji=False).print(f"[bold red]{type(error).__name__}[/]: {escape(told)}", highlight=False, soft_wrap=True)
+        message = str(error) + _hint(str(error), sys.argv[1:])
+        errors.print(f"[bold red]{type(error).__name__}[/]: {escape(message)}", highlight=False, soft_wrap=True)
         sys.exit(1)

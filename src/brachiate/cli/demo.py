@@ -1,25 +1,30 @@
-"""The demo: a walk as it was drawn, made physically consistent."""
+"""The demo: a sample walk, filtered."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 
-from brachiate.cli import filter as command
+from brachiate.cli.filter import FilterArguments
+from brachiate.cli.filter import run as run_filter
+from brachiate.cli.options import MotionInput
 
 MOTION = "walk"
 
 
 def run(out: Path, console: Console) -> int:
-    """Filter the ready-made walk, print what was wrong and what is left of it, and write all files; returns the exit code."""
+    """Filter the sample walk, print the comparison, and write all files; returns the exit code."""
     console.print(
-        "A walk, drawn by joint angles and places of the feet: nobody asked what forces it would take. "
-        "The dynamics filter makes it one that a body can do, with the torques and forces that carry it.",
+        "A sample walk, made from joint angles and footprints: it is kinematic only. Carrying it would take a force at the pelvis that no "
+        "joint and no ground provides, the root residual. The dynamics filter turns it into a motion that joint torques and ground "
+        "reaction forces carry.",
         highlight=False,
         style="dim",
     )
-    filtering = {"ground": None, "friction": None, "strength": "1", "mode": "offline", "push": []}
-    filtering |= {"pushes": None, "load": [], "keep": [], "settings": None}
-    body = {"mass": None, "height": None, "sex": "male", "roles": None}
-    return command.run(MOTION, {}, body, None, {"ground": None, "contacts": None}, filtering, out, console)
+    code = run_filter(MOTION, MotionInput(), FilterArguments(), out, console)
+    console.print(
+        f"\nOpen {escape(str(out / 'report.html'))}, or filter your own: brachiate filter your.bvh --open", highlight=False, soft_wrap=True
+    )
+    return code

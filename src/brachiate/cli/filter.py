@@ -1,180 +1,171 @@
-"""A motion made physically consistent, from the command line: what was assumed, how it was before and is after, and files."""
+"""``brachiate filter``: load a motion, filter it, compare the result with the original, and write files."""
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 import webbrowser
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
-from brachiate import procedural
-from brachiate.cli.convert import figure_of
-from brachiate.cli.describe import table_of, tell_guesses
-from brachiate.errors import ArgumentError, StateError, UnknownName
-from brachiate.evaluation.check import check
-from brachiate.evaluation.metric_names import compared
-from brachiate.evaluation.report import Report
+from brachiate.cli.options import MotionInput
+from brachiate.cli.tables import print_assumptions, table_of
+from brachiate.errors import ArgumentError, StateError
+from brachiate.evaluation.metric_names import compare
 from brachiate.filter.offline import filter_motion
-from brachiate.filter.reference.payloads import keep_of, load_of
-from brachiate.filter.reference.preprocess import clean
-from brachiate.filter.results.equations_of_motion import equations
-from brachiate.filter.results.result import Filtered
+from brachiate.filter.reference.payloads import parse_payloads, parse_tracked_links
+from brachiate.filter.results.result import FilterResult
 from brachiate.filter.settings import load_settings
-from brachiate.filter.tracking.disturbances import load_pushes, shove_of
-from brachiate.motion.motion import Motion, motion_of
-from brachiate.motion.read import read_motion
+from brachiate.filter.tracking.disturbances import Push, load_pushes, parse_push
+from brachiate.motion.motion import Motion
 
 FELL = 3  # exit code
 FILES = {
-    "motion.npz": "motion, contacts and forces",
-    "motion.bvh": "for Blender and others",
-    "torques.csv": "of joints",
-    "forces.csv": "of the ground",
-    "metrics.json": "all numbers",
-    "plot.png": "centre of mass and force of the ground",
-    "poses.png": "original above, filtered below",
-    "report.html": "numbers and pictures on one page, for a browser",
+    "motion.npz": "motion, contacts and contact forces",
+    "motion.bvh": "motion, for Blender and others",
+    "torques.csv": "joint torques",
+    "forces.csv": "ground reaction forces",
+    "metrics.json": "all metrics",
+    "plot.png": "center of mass and ground reaction force",
+    "poses.png": "poses: original above, filtered below",
+    "report.html": "metrics and pictures on one page",
 }
-REASONS = 6  # that are told
-#: How to say otherwise what has no option of its own name.
-ELSEWHERE = {"ground": "--made-on", "smooth": "clean(smooth=...)", "cutoff": "check(cutoff=...)"}
+DEVIATIONS_SHOWN = 6
+#: Arguments without an option of their own name.
+OPTION_NAMES = {"source_terrain": "--source-terrain", "smooth": "make_reference(smooth=...)", "cutoff": "check(cutoff=...)"}
 
 
-def run(
-    name: str,
-    reading: dict[str, Any],
-    body: dict[str, Any],
-    figure: str | None,
-    given: dict[str, Any],
-    filtering: dict[str, Any],
-    out: Path | None,
-    console: Console,
-    *,
-    show: bool = False,
-) -> int:
-    """Filter a motion, tell, and write; returns the exit code.
+@dataclass(frozen=True)
+class FilterArguments:
+    """Options of the command, besides those of the motion file."""
 
-    ``given``: what ground it was made on, and contacts. ``show``: whether to open the page that was written.
-    """
+    mode: str = "offline"
+    terrain: str | None = None
+    source_terrain: str | None = None
+    torque_scale: float | None = 1.0
+    friction: float | None = None
+    pushes: list[str] = field(default_factory=list)  # texts
+    push_table: Path | None = None
+    payloads: list[str] = field(default_factory=list)
+    tracked_links: list[str] = field(default_factory=list)
+    settings: Path | None = None
+    contacts: Path | None = None
+
+    def all_pushes(self, motion: Motion) -> list[Push]:
+        """Pushes of the options and of the table."""
+        table = [] if self.push_table is None else load_pushes(self.push_table, motion.figure.links)
+        return [*(parse_push(text) for text in self.pushes), *table]
+
+
+def run(name: str, motion_input: MotionInput, arguments: FilterArguments, out: Path | None, console: Console, *, show: bool = False) -> int:
+    """Filter a motion, print the comparison, and write files; returns the exit code."""
     out = Path(f"{Path(name).stem}-filtered") if show and out is None else out
-    pushes, table, settings = [shove_of(text) for text in filtering.pop("push")], filtering.pop("pushes"), filtering["settings"]
-    filtering |= {"strength": strength_of(filtering["strength"]), "load": load_of(filtering["load"]), "keep": keep_of(filtering["keep"])}
-    filtering["settings"] = None if settings is None else load_settings(settings)
-    motion = motion_called(name, reading, body, figure, console)
-    pushes += [] if table is None else load_pushes(table, motion.figure.links)
-    with console.status("cleaning up ..."):
-        before = check(motion, **given)
-        live = filtering["mode"] == "online"  # then nothing is known beforehand
-        reference = motion if live else clean(motion, **given)
-    if live and any(value is not None for value in given.values()):
-        raise ArgumentError("--mode online knows nothing of the motion beforehand: leave out --made-on and --contacts.")
-    filtered = filter_motion(reference, pushes=pushes, **filtering)
-    tell_guesses(filtered.reference.guesses, console, ELSEWHERE)
-    tell(before, filtered, console)
+    if arguments.mode == "online" and (arguments.source_terrain is not None or arguments.contacts is not None):
+        raise ArgumentError("--mode online: nothing is known of the motion in advance. Leave out --source-terrain and --contacts.")
+    options = {
+        "mode": arguments.mode,
+        "terrain": arguments.terrain,
+        "source_terrain": arguments.source_terrain,
+        "contacts": arguments.contacts,
+        "torque_scale": arguments.torque_scale,
+        "friction": arguments.friction,
+        "payloads": parse_payloads(arguments.payloads),
+        "tracked_links": parse_tracked_links(arguments.tracked_links),
+        "settings": None if arguments.settings is None else load_settings(arguments.settings),
+    }
+    motion = motion_input.load_or_sample(name, console)
+    result = filter_motion(motion, pushes=arguments.all_pushes(motion), progress=True, **options)
+    print_result(result, arguments.mode, console)
     if out is not None:
-        with console.status("writing ..."):
-            written = filtered.save(out, motion)
-        for path in written:
-            console.print(f"  {escape(str(path))}  [dim]{FILES[path.name]}[/]", highlight=False, soft_wrap=True)
-        if show and not opened(out / "report.html"):
-            console.print(f"Nothing is here to show it with: open {escape(str(out / 'report.html'))} in a browser.", soft_wrap=True)
-    if filtered.blame is None:
-        return 0
+        write_files(result, out, console, show=show)
+    return 0 if result.success else FELL
+
+
+def print_result(result: FilterResult, mode: str, console: Console) -> None:
+    """Print assumptions, the comparison of original and result, and what limited the tracking."""
+    print_assumptions(result.reference.assumptions, console, OPTION_NAMES)
+    motion, reference = result.motion, result.reference
+    lasted = reference.times[-1] - reference.times[0]
+    outcome = "[green]finished[/]" if result.failure is None else f"[bold red]{escape(str(result.failure))}[/]"
     console.print(
-        f"[bold red]gave up[/]: {escape(str(filtered.blame))}. What came before that is kept: {filtered.motion.duration:.2f} s of "
-        f"{filtered.reference.times[-1] - filtered.reference.times[0]:.2f} s.",
+        f"\n[bold]{escape(motion.name)}[/]: {lasted:.2f} s filtered {mode} in {1000 * reference.dt:g} ms steps: {outcome}\n",
         highlight=False,
         soft_wrap=True,
     )
-    return FELL
-
-
-def opened(path: Path) -> bool:
-    """Open a page in the browser, if there is a screen for one; a browser for terminals would be in the way."""
-    windows = sys.platform in ("win32", "darwin") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
-    try:
-        return windows and webbrowser.open(path.resolve().as_uri())
-    except webbrowser.Error:
-        return False
-
-
-def strength_of(text: str) -> float:
-    """A factor, or none for motors without limits."""
-    if text.strip().lower() == "none":
-        return math.inf
-    try:
-        factor = float(text)
-    except ValueError:
-        factor = math.nan
-    if not factor > 0.0:
-        raise ArgumentError(f"--strength: expected a number above 0, or none for motors without limits, got {text!r}.")
-    return factor
-
-
-def motion_called(name: str, reading: dict[str, Any], body: dict[str, Any], figure: str | None, console: Console) -> Motion:
-    """A motion from a file, or a ready-made one by its name."""
-    if name in procedural.MOVES and not Path(name).exists():
-        if figure is not None:
-            raise ArgumentError(f"{name!r} is a ready-made motion, of a person of its own: --figure is for files without a skeleton.")
-        size = {} if body["height"] is None else {"height": body["height"]}
-        return motion_of(procedural.make(name, **size), **{**body, "height": None})
-    path = procedural.deepmimic_clips().get(name, Path(name))
-    if not path.exists() and "." not in name and "/" not in name:
-        raise UnknownName("file or ready-made motion", name, procedural.MOVES, "this folder or package")
-    model = figure_of(figure, console) if figure is not None else None
-    given = {key: value for key, value in reading.items() if value is not None}
-    return read_motion(path, model, quiet=True, **body, **given)
-
-
-def tell(before: Report, filtered: Filtered, console: Console) -> None:
-    """Print the table of before and after, how closely the original is followed, and what that takes."""
-    after, motion = filtered.check(), filtered.motion
-    title = f"{motion.name}: {motion.duration:.2f} s, {len(motion)} steps"
-    table = table_of(title, {"what": "left", "original": "right", "filtered": "right", "": "left"})
-    for row in compared(before.summary, after.summary):
+    table = table_of("", {"": "left", " ": "left", "original": "right", "filtered": "right"})
+    for row in compare(result.before.summary, result.check().summary):
         table.add_row(*row)
     console.print(table)
-    console.print(
-        f"A smooth curve through the frames is looked at above, which knows nothing of impacts. {exactness(filtered)}",
-        highlight=False,
-        soft_wrap=True,
-    )
-    t = filtered.tracking
-    console.print(
-        f"joints are {t['mpjpe_global_cm']:.1f} cm from where they were on the average, {t['mpjpe_root_aligned_cm']:.1f} cm seen from the "
-        f"root; their angles {t['joint_rms_deg']:.1f} deg RMS; the root is {t['drift_max_cm']:.1f} cm astray at most",
-        highlight=False,
-        soft_wrap=True,
-    )
-    if filtered.forecast is not None:
-        console.print(f"by a plan of the whole: {filtered.forecast}", highlight=False, soft_wrap=True)
-    most = sorted(filtered.effort_share.items(), key=lambda item: -item[1])[:4]
-    torques = ", ".join(f"{name} {filtered.effort[name]:.0f} N·m ({100 * share:.0f} %)" for name, share in most)
-    console.print(f"largest torques, of the body's own limits: {escape(torques) or 'no limit is known'}", highlight=False, soft_wrap=True)
-    tell_reasons(filtered, console)
+    console.print()
+    for label, text in summary_lines(result):
+        console.print(f"[bold]{label:12}[/] {escape(text)}", highlight=False, soft_wrap=True)
 
 
-def tell_reasons(filtered: Filtered, console: Console) -> None:
-    """Print what kept it from being the original, as far as it took longest."""
-    longest = sorted(filtered.reasons, key=lambda reason: reason.start - reason.end)[:REASONS]
-    for reason in sorted(longest, key=lambda reason: reason.start):
-        console.print(f"  [dim]{escape(str(reason))}[/]", highlight=False, soft_wrap=True)
-    if len(filtered.reasons) > len(longest):
-        rest = len(filtered.reasons) - len(longest)
-        console.print(f"  [dim]and {rest} shorter ones: see metrics.json[/]", highlight=False, soft_wrap=True)
+def summary_lines(result: FilterResult) -> list[tuple[str, str]]:
+    """Lines below the table: tracking, residual of the steps, feasibility, torques, deviations."""
+    t = result.tracking
+    lines = [
+        (
+            "Tracking",
+            f"MPJPE {t['mpjpe_global_cm']:.1f} cm (root-aligned {t['mpjpe_root_aligned_cm']:.1f} cm), joint angles "
+            f"{t['joint_rms_deg']:.1f}° RMS, root drift {t['drift_max_cm']:.1f} cm max",
+        ),
+        ("Residual", residual_line(result)),
+    ]
+    if result.feasibility is not None:
+        lines.append(("Feasibility", str(result.feasibility)))
+    return [*lines, ("Torque", torque_line(result)), ("Deviations", deviations_line(result))]
 
 
-def exactness(filtered: Filtered) -> str:
-    """What is left of the equations of its own steps, in words."""
-    if filtered.remark:
-        return filtered.remark
+def residual_line(result: FilterResult) -> str:
+    """Root residual of the simulation steps."""
+    if result.remark:
+        return result.remark
     try:
-        force, moment = equations(filtered).nobody_brings()
+        force, moment = result.root_residual()
     except StateError as problem:
-        return f"The equations of its own steps could not be looked at: {problem}"
-    return f"In the steps of the simulation themselves nobody would have to bring more than {force:.0e} N and {moment:.0e} N·m."
+        return f"not available: {problem}"
+    return f"{force:.0e} N, {moment:.0e} N·m at most over the simulation steps (the table evaluates a spline through the frames)"
+
+
+def torque_line(result: FilterResult) -> str:
+    """Largest joint torques, as shares of their limits."""
+    largest = sorted(result.peak_torque_shares.items(), key=lambda item: -item[1])[:4]
+    if not largest:
+        return "no torque limits are known"
+    return "largest shares of the limits: " + ", ".join(
+        f"{name} {result.peak_torques[name]:.0f} N·m ({100 * share:.0f} %)" for name, share in largest
+    )
+
+
+def deviations_line(result: FilterResult) -> str:
+    """The longest deviations from the reference, in order of time."""
+    longest = sorted(result.deviations, key=lambda deviation: deviation.start - deviation.end)[:DEVIATIONS_SHOWN]
+    if not longest:
+        return "none"
+    texts = [str(deviation) for deviation in sorted(longest, key=lambda deviation: deviation.start)]
+    more = len(result.deviations) - len(longest)
+    return ("\n" + " " * 13).join([*texts, *([f"({more} more in metrics.json)"] if more else [])])
+
+
+def write_files(result: FilterResult, out: Path, console: Console, *, show: bool) -> None:
+    """Write the results; open the report if asked."""
+    with console.status("writing ..."):
+        written = result.save(out)
+    console.print()
+    for path in written:
+        console.print(f"  {escape(str(path))}  [dim]{FILES[path.name]}[/]", highlight=False, soft_wrap=True)
+    if show and not open_in_browser(out / "report.html"):
+        console.print(f"No display found: open {escape(str(out / 'report.html'))} in a browser.", highlight=False, soft_wrap=True)
+
+
+def open_in_browser(path: Path) -> bool:
+    """Open a page in the browser, if there is a display; a text browser would take over the terminal."""
+    display = sys.platform in ("win32", "darwin") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+    try:
+        return display and webbrowser.open(path.resolve().as_uri())
+    except webbrowser.Error:
+        return False

@@ -1,73 +1,66 @@
-"""A motion of one figure as a motion of another, from the command line."""
+"""``brachiate retarget``: a motion on another figure, with its metrics and files."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
-from brachiate.anatomy.contact_points import spots_of
-from brachiate.cli.convert import figure_of
-from brachiate.cli.describe import roles_in, tell_guesses
-from brachiate.cli.motions import draw_strip
-from brachiate.motion.contact_labels import load_labels
-from brachiate.motion.edit import resampled
-from brachiate.motion.read import read_motion
+import brachiate as br
+from brachiate.anatomy.contact_points import find_contact_points
+from brachiate.cli.info import draw_strip
+from brachiate.cli.models import figure_called, load_roles
+from brachiate.cli.tables import print_assumptions
+from brachiate.motion.motion import Motion
 from brachiate.motion.write import write_motion
-from brachiate.retargeting.retarget import Retargeted, retargeted
+from brachiate.retargeting.retarget import RetargetResult
 
 POSES = 9  # in a strip
-#: How to say otherwise what has no option of its own name.
-ELSEWHERE = {"roles": "--map"} | {what: f"retarget({what}=...)" for what in ("scale", "ground")}
+#: Arguments without an option of their own name.
+OPTION_NAMES = {"roles": "--map"} | {name: f"retarget({name}=...)" for name in ("scale", "ground_height")}
 
 
-def retarget(
-    path: Path,
+def run(
+    motion: Motion,
     to: str,
     out: Path | None,
-    reading: dict[str, Any],
-    body: dict[str, Any],
     *,
-    source: str | None,
     rate: float | None,
     map_file: Path | None,
     contacts: Path | None,
     draw: Path | None,
     console: Console,
 ) -> None:
-    """Move a figure as a file says another one moves; tell what was assumed and how well it does; write it."""
-    figure = figure_of(to, console)
-    given = {key: value for key, value in reading.items() if value is not None}
-    whose = figure_of(source, console) if source is not None else None
-    motion = read_motion(path, whose, quiet=True, **body, **given)
+    """Retarget a motion; print what was assumed and the metrics; write it."""
+    figure = figure_called(to, console)
     if rate is not None:
-        motion = resampled(motion, rate)
-    labels = load_labels(contacts, spots_of(motion.figure).parts) if contacts is not None else None
-    done = retargeted(motion, figure, roles=roles_in(map_file) if map_file is not None else None, contacts=labels)
-    tell_guesses(done.motion.guesses, console, ELSEWHERE)
-    tell(done, console)
+        motion = motion.resample(rate)
+    labels = br.load_contact_labels(contacts, find_contact_points(motion.figure).parts) if contacts is not None else None
+    roles = load_roles(map_file) if map_file is not None else None
+    result = br.retarget(motion, figure, roles=roles, contacts=labels, progress=True)
+    print_assumptions(result.motion.assumptions, console, OPTION_NAMES)
+    print_metrics(result, console)
     if out is not None:
-        written = write_motion(done.motion, out)
+        written = write_motion(result.motion, out)
         console.print(f"  {escape(str(written))}  [dim]{len(motion)} frames of {escape(figure.name)}[/]", highlight=False, soft_wrap=True)
     if draw is not None:
-        count, _ = draw_strip(done.motion, draw, POSES)
+        count, _ = draw_strip(result.motion, draw, POSES)
         console.print(f"  {escape(str(draw))}  [dim]{count} poses[/]", highlight=False, soft_wrap=True)
 
 
-def tell(done: Retargeted, console: Console) -> None:
-    """Print how well it does."""
-    worst = sorted(done.errors.items(), key=lambda item: -item[1])[:4]
-    limits = sorted(done.at_limits.items(), key=lambda item: -item[1])[:4]
+def print_metrics(result: RetargetResult, console: Console) -> None:
+    """Print the metrics of a retargeted motion."""
+    worst = sorted(result.landmark_errors.items(), key=lambda item: -item[1])[:4]
+    limits = sorted(result.joint_limit_share.items(), key=lambda item: -item[1])[:4]
     lines = {
-        "away from the source's pose": ", ".join(f"{role} {error:.1f} cm" for role, error in worst),
-        "skating": f"{100 * done.skate:.2f} cm/s on the average of what stands",
-        "below the ground": f"{done.penetration:.1f} mm at most",
-        "off the ground": f"{done.floating:.1f} mm at most of what should stand",
-        **({"hands off what they hold": f"{done.grip:.1f} mm at most"} if done.grip else {}),
-        "jerk": f"{done.jerk:.2f} times the source's",
-        "at limits": ", ".join(f"{name} {share:.0%}" for name, share in limits) or "never",
+        "landmark error": ", ".join(f"{role} {error:.1f} cm" for role, error in worst),
+        "foot skate": f"{100 * result.foot_skate:.2f} cm/s mean",
+        "penetration": f"{result.penetration:.1f} mm max",
+        "foot float": f"{result.foot_float:.1f} mm max",
+        **({"handhold error": f"{result.grip_error:.1f} mm max"} if result.grip_error else {}),
+        "jerk": f"{result.jerk_ratio:.2f} times the source's",
+        "at joint limits": ", ".join(f"{name} {share:.0%}" for name, share in limits) or "never",
     }
-    for what, value in lines.items():
-        console.print(f"[bold]{what}[/]: {escape(value)}", highlight=False, soft_wrap=True)
+    for label, value in lines.items():
+        console.print(f"[bold]{label}[/]: {escape(value)}", highlight=False, soft_wrap=True)

@@ -9,16 +9,16 @@ from rich.console import Console
 
 import brachiate as br
 from brachiate.centroidal.staged_least_squares import StagedLeastSquares
-from brachiate.compiled import MODE, Handle, cache_folder, prune_cache
-from brachiate.contact.published.trial import trial_for
+from brachiate.compiled import MODE, ArrayHandle, cache_folder, prune_cache
+from brachiate.contact.published.trial import new_trial
 from brachiate.contact.published.trial_and_error import solve_by_trial
-from brachiate.contact.solver.dense_problem import packed_problem
+from brachiate.contact.solver.dense_problem import problem_from_dense
 from brachiate.contact.solver.solve import new_problem, solve_problem
 from brachiate.filter.offline import filter_motion
 from brachiate.filter.paper import PaperFilter
-from brachiate.filter.whole_body.qp import program_for, solve_program
-from brachiate.motion.motion import motion_of
-from brachiate.show.page import Page, View
+from brachiate.filter.whole_body.principal_pivoting import solve_single_qp
+from brachiate.filter.whole_body.qp import allocate_qp
+from brachiate.show.canvas import Canvas, Camera
 from brachiate.show.surface import Triangles
 from brachiate.simulate.integrators import METHODS
 
@@ -41,8 +41,8 @@ def warm(console: Console, core: bool = False) -> None:
     world.bias()
     world.inverse_dynamics(world.forward_dynamics())
     br.dynamics.solve_mass(world.data, world.q, world.v)
-    world.integrated(world.v, 0.0)
-    br.manifold.subtracted(world.data, world.q, world.q)
+    world.integrate(world.v, 0.0)
+    br.manifold.difference(world.data, world.q, world.q)
     for method in METHODS:
         br.Simulation(world, integrator=method).step()
     _warm_loops()
@@ -52,7 +52,7 @@ def warm(console: Console, core: bool = False) -> None:
     still = br.Motion(br.figures.box((0.2, 0.2, 0.2)), np.arange(3.0), np.tile(br.figures.box((0.2, 0.2, 0.2)).neutral, (3, 1)))
     br.check(still)
     corners = np.eye(3)[None]
-    next(Page(View(), corners[0], 2).panels([Triangles(corners, corners, corners)], None))
+    next(Canvas(Camera(), corners[0], 2).panels([Triangles(corners, corners, corners)], None))
     removed = prune_cache()
     console.print(
         f"Everything{' but the filter' if core else ''} is compiled ({time.perf_counter() - began:.1f} s), in {cache_folder()}."
@@ -86,29 +86,29 @@ def _warm_contact() -> None:
     world.add(br.figures.chain(4), name="chain", at=(3, 0, 5))
     world.add(_lever(), name="lever", at=(0, 0, 5))
     world.connect("box/box", "world", br.Spherical())
-    world.touch(material=br.Material(stiffness=1e5, damping=100.0))
+    world.enable_contact(material=br.Material(stiffness=1e5, damping=100.0))
     br.Simulation(world, dt=0.01).run(0.1, progress=False)
     world.zmp("box")
     world.connect("other/box", "box/box")  # while it touches
     square = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])
-    problem = packed_problem([square], np.eye(6), np.array([0.0, 0.0, -1.0, 0.0, 0.0, 0.0]), 0.5)
-    trial, none = Handle(problem, trial_for(1)), Handle(new_problem(1))
+    problem = problem_from_dense([square], np.eye(6), np.array([0.0, 0.0, -1.0, 0.0, 0.0, 0.0]), 0.5)
+    trial, none = ArrayHandle(problem, new_trial(1)), ArrayHandle(new_problem(1))
     solve_by_trial(trial.key, True, True, True)
     solve_problem(none.key)
 
 
 def _warm_filter() -> None:
     """The same for the dynamics filter and its plans, by a fifth of a second of a squat; and what is for studies: the paper's filter."""
-    squat = motion_of(br.procedural.make("squat", seconds=0.5))
+    squat = br.procedural.sample_motion("squat", seconds=0.5)
     for mode in ("offline", "online"):
         filter_motion(squat.frames(slice(0, 25)), mode=mode, progress=False)
-    program = Handle(program_for(6, 4, 4))
-    solve_program(program.key)
+    program = ArrayHandle(allocate_qp(6, 4, 4))
+    solve_single_qp(program.key)
     StagedLeastSquares(1, 1, 0, 1).solve([0.0])
     world = br.World()
     world.add(br.figures.ground(), name="ground")
     world.add(br.figures.box((0.2, 0.2, 0.2)), name="box").place((0, 0, 0.1))
-    world.touch()
+    world.enable_contact()
     still = np.zeros(world.model.nv)
     PaperFilter(world, "box").step(world.q, still, still)
 

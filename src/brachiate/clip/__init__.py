@@ -1,1 +1,1 @@
-"""Motion as files have it: a skeleton of named joints, and how each turns and moves in its parent, frame by frame."""
+"""Skeletal animation: a skeleton of named joints, and the rotation and translation of each in its parent over time; markers."""

@@ -1,4 +1,4 @@
-"""Clip: a skeleton that moves."""
+"""Clip: motion of a skeleton, as rotations and translations of its joints over time."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from typing import Any
 import numpy as np
 
 from brachiate import rotations, validation
-from brachiate.assumptions import Guess
+from brachiate.assumptions import Assumption
 from brachiate.clip.skeleton import Skeleton
 from brachiate.errors import MotionError
 from brachiate.validation import Array
 
 
-def take_frames(owner: Any, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Freeze copies of a frozen dataclass's arrays, which must have these shapes; its ``times`` must grow."""
+def freeze_frames(owner: Any, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Replace the arrays of a frozen dataclass by read-only copies of the given shapes; its ``times`` must increase."""
     times = validation.numbers(owner.times, (len(owner.times),), "times")
     if len(times) < 1:
-        raise MotionError(f"A {type(owner).__name__.lower()} has one frame at least.")
+        raise MotionError(f"A {type(owner).__name__.lower()} has at least one frame.")
     steps = np.diff(times)
     if not (steps > 0).all():
-        raise MotionError(f"Times must grow from frame to frame; frame {int(np.argmin(steps)) + 1} does not.")
+        raise MotionError(f"Times must increase from frame to frame; frame {int(np.argmin(steps)) + 1} does not.")
     for name, shape in {"times": times.shape, **shapes}.items():
         object.__setattr__(owner, name, validation.frozen(validation.numbers(getattr(owner, name), shape, name).copy()))
 
 
 @dataclass(frozen=True)
 class Origin:
-    """How a clip was written in its file, so that it can be written back in the same way.
+    """File conventions of a clip, so that it can be written back in the same way.
 
     Args:
-        format: Such as ``"BVH"``.
+        format: Format, such as ``"BVH"``.
         unit: Length of one unit [m].
-        up: ``"x"``, ``"y"`` or ``"z"``.
-        channels: For each joint the letters of its channels, in order: capitals are positions.
+        up: Up axis: ``"x"``, ``"y"`` or ``"z"``.
+        channels: Letters of the channels of each joint, in order: capitals are positions.
     """
 
     format: str
@@ -47,71 +47,71 @@ class Origin:
 
 @dataclass(frozen=True)
 class Clip:
-    """How every joint of a skeleton is turned and placed in its parent, frame by frame; in metres, z up.
+    """Rotation and translation of every joint of a skeleton in its parent, frame by frame; in meters, z up.
 
     Args:
-        skeleton: Whose motion.
-        times: Of each frame [s], growing: (f,).
-        turns: Unit quaternions (w, x, y, z): (f, n, 4).
-        places: Along the parent's axes, or the world's [m]: (f, n, 3).
-        name: What it shows.
-        guesses: What was assumed when it was read.
-        origin: How its file had it.
+        skeleton: The skeleton.
+        times: Times of the frames, increasing [s]: (f,).
+        rotations: Rotations in the parent, or of the root in the world, unit quaternions (w, x, y, z): (f, n, 4).
+        translations: Positions in the parent, or of the root in the world [m]: (f, n, 3).
+        name: Name of the clip.
+        assumptions: Assumptions made when it was read.
+        origin: Conventions of its file.
     """
 
     skeleton: Skeleton
     times: Array
-    turns: Array
-    places: Array
+    rotations: Array
+    translations: Array
     name: str = "motion"
-    guesses: tuple[Guess, ...] = field(default=(), compare=False)
+    assumptions: tuple[Assumption, ...] = field(default=(), compare=False)
     origin: Origin | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         f, n = len(self.times), len(self.skeleton)
-        take_frames(self, {"turns": (f, n, 4), "places": (f, n, 3)})
+        freeze_frames(self, {"rotations": (f, n, 4), "translations": (f, n, 3)})
 
     def __len__(self) -> int:
         return len(self.times)
 
     @property
     def duration(self) -> float:
-        """From the first frame to the last [s]."""
+        """Time from the first frame to the last [s]."""
         return float(self.times[-1] - self.times[0])
 
     @property
     def rate(self) -> float:
-        """Frames a second, on the average; 0 for a single one."""
+        """Mean frame rate [Hz]; 0 for a single frame."""
         return (len(self) - 1) / self.duration if len(self) > 1 else 0.0
 
     @cached_property
     def _world(self) -> tuple[Array, Array]:
-        q, x = np.empty(self.turns.shape), np.empty(self.places.shape)
+        q, x = np.empty(self.rotations.shape), np.empty(self.translations.shape)
         for j, p in enumerate(self.skeleton.parents):
             if p < 0:
-                q[:, j], x[:, j] = self.turns[:, j], self.places[:, j]
+                q[:, j], x[:, j] = self.rotations[:, j], self.translations[:, j]
             else:
-                q[:, j] = rotations.product(q[:, p], self.turns[:, j])
-                x[:, j] = x[:, p] + rotations.turned(q[:, p], self.places[:, j])
+                q[:, j] = rotations.product(q[:, p], self.rotations[:, j])
+                x[:, j] = x[:, p] + rotations.rotate(q[:, p], self.translations[:, j])
         return validation.frozen(q), validation.frozen(x)
 
     @property
     def orientations(self) -> Array:
-        """Of all joints in the world: (f, n, 4)."""
+        """Orientations of all joints in the world: (f, n, 4)."""
         return self._world[0]
 
     @property
     def positions(self) -> Array:
-        """Of all joints in the world [m]: (f, n, 3)."""
+        """Positions of all joints in the world [m]: (f, n, 3)."""
         return self._world[1]
 
     @cached_property
     def tips(self) -> Array:
-        """Ends of limbs in the world [m]: (f, k, 3)."""
+        """Limb tips in the world [m]: (f, k, 3)."""
         q, x = self._world
-        places = [x[:, end.joint] + rotations.turned(q[:, end.joint], end.offset) for end in self.skeleton.ends]
-        return np.stack(places, axis=1) if places else np.zeros((len(self), 0, 3))
+        positions = [x[:, end.joint] + rotations.rotate(q[:, end.joint], end.offset) for end in self.skeleton.ends]
+        return np.stack(positions, axis=1) if positions else np.zeros((len(self), 0, 3))
 
     def frames(self, which: slice) -> Clip:
-        """Some of the frames, at the times they have."""
-        return replace(self, times=self.times[which], turns=self.turns[which], places=self.places[which])
+        """Return the clip with some of its frames, at their times."""
+        return replace(self, times=self.times[which], rotations=self.rotations[which], translations=self.translations[which])

@@ -1,7 +1,7 @@
-"""Which joint of a skeleton is the knee: by its name, in the dialects of common tools, or by a map of the user's own.
+"""Anatomical roles of the joints of a skeleton, by their names in the conventions of common tools, or given by the user.
 
-A name is cut into words (``LeftUpLeg``, ``L_Hip``, ``Shoulder_L``, ``mixamorig:LeftArm``, ``lfemur``), the side is taken out, and
-what is left is looked up. Some words mean different joints in different dialects; then the others decide (:data:`SHIFTS`).
+A name is split into words (``LeftUpLeg``, ``L_Hip``, ``Shoulder_L``, ``mixamorig:LeftArm``, ``lfemur``), the side is removed, and the
+rest is looked up. Some words mean different joints in different conventions; then the other names decide (:data:`SHIFTS`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from brachiate.errors import MotionError
 
 SIDES = ("left", "right")
 LIMBS = ("hip", "knee", "ankle", "toe", "clavicle", "shoulder", "elbow", "wrist")
-#: All roles: joints of the middle and those of each side.
+#: All roles: joints of the trunk and of each side.
 ROLES = ("pelvis", "spine", "neck", "head", *(f"{side}_{joint}" for side in SIDES for joint in LIMBS))
 
 WORDS: Mapping[str, tuple[str, ...]] = {
@@ -37,25 +37,25 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "elbow": ("forearm", "lowerarm", "lowarm", "radius", "elbow"),
     "wrist": ("wrist", "hand"),
 }  # fmt: skip
-#: A word means another joint where the skeleton has another word for the one it usually means: (word, then, if there is one of these).
-SHIFTS = (
+#: A word means another joint if the skeleton has another word for its usual meaning: (word, other meaning, other words).
+CONDITIONAL_WORDS = (
     ("shoulder", "clavicle", ("arm", "upperarm", "uparm", "humerus")),
     ("foot", "toe", ("ankle",)),
     ("hand", "", ("wrist",)),
 )
-#: Words that stand in the same place as a joint, but are only there to carry others.
-STUBS = ("hipjoint",)
+#: Words of joints that only carry others, at the same position as a joint.
+HELPER_JOINTS = ("hipjoint",)
 
 
 @dataclass(frozen=True)
-class Anatomy:
-    """Roles of joints.
+class JointRoles:
+    """Anatomical roles of the joints of a skeleton.
 
     Args:
-        joints: Place of the joint that has each role; ``spine`` is the lowest of those, ``neck`` too.
+        joints: Index of the joint of each role; ``spine`` and ``neck`` are the lowest of theirs.
         spine: All joints of the trunk between pelvis and neck, from below.
         necks: All joints of the neck, from below.
-        unknown: Names of joints that have none of the roles and hang on none but the trunk.
+        unknown: Names of joints of the trunk without a role.
     """
 
     joints: Mapping[str, int]
@@ -64,19 +64,19 @@ class Anatomy:
     unknown: tuple[str, ...]
 
     def __getitem__(self, role: str) -> int:
-        return validation.named(self.joints, role, "role found", "this skeleton")
+        return validation.lookup(self.joints, role, "role found", "this skeleton")
 
     def __contains__(self, role: str) -> bool:
         return role in self.joints
 
     def missing(self) -> list[str]:
-        """Roles without which no body can be built."""
+        """Missing roles that are required to build a body."""
         needed = ("pelvis", "head", *(f"{side}_{joint}" for side in SIDES for joint in ("hip", "knee", "ankle", "shoulder", "elbow")))
         return [role for role in needed if role not in self.joints]
 
 
-def words_of(name: str) -> tuple[str, str]:
-    """Side (or nothing) and what is left of a joint's name, in small letters, without what is put before a colon, and digits."""
+def split_name(name: str) -> tuple[str, str]:
+    """Side (or empty) and the rest of a joint's name, in lower case, without namespace prefix and digits."""
     name = re.sub(r"^.*[:|]", "", name)
     name = re.sub(r"^(bip\d*|mixamorig\d*|character\d*|joint|j|b|def|org)[ _.-]+", "", name, flags=re.I)
     cut = re.sub(r"([a-z])([A-Z])", r"\1 \2", name)
@@ -102,17 +102,17 @@ def words_of(name: str) -> tuple[str, str]:
 
 def _known(word: str) -> bool:
     word = re.sub(r"\d+$", "", word)
-    return word in STUBS or any(word in words for role, words in WORDS.items() if role in LIMBS)
+    return word in HELPER_JOINTS or any(word in words for role, words in WORDS.items() if role in LIMBS)
 
 
-def anatomy_of(skeleton: Skeleton, given: Mapping[str, str] | None = None) -> Anatomy:
-    """Find the roles of a skeleton's joints.
+def find_joint_roles(skeleton: Skeleton, given: Mapping[str, str] | None = None) -> JointRoles:
+    """Return the roles of the joints of a skeleton.
 
     Args:
-        skeleton: Whose.
-        given: Names of joints by role, for those whose names say nothing or the wrong thing.
+        skeleton: The skeleton.
+        given: Names of joints by role, where the names are missing or misleading.
     """
-    parts = [words_of(name) for name in skeleton.names]
+    parts = [split_name(name) for name in skeleton.names]
     present = {(side, word) for side, word in parts}
     joints: dict[str, int] = {}
     spine: list[int] = []
@@ -123,7 +123,7 @@ def anatomy_of(skeleton: Skeleton, given: Mapping[str, str] | None = None) -> An
             spine.append(j)
         elif role == "neck":
             necks.append(j)
-        if role and role not in joints and _below_its_limb(skeleton, joints, role, j):
+        if role and role not in joints and _descends_from_its_limb(skeleton, joints, role, j):
             joints[role] = j
     if "pelvis" not in joints:
         joints["pelvis"] = 0
@@ -135,14 +135,14 @@ def anatomy_of(skeleton: Skeleton, given: Mapping[str, str] | None = None) -> An
     limbs = [j for role, j in joints.items() if role.partition("_")[2] in ("wrist", "toe", "ankle", "elbow") or role == "head"]
     tails = {k for j in limbs for k in skeleton.below(j)}
     unknown = tuple(
-        name for j, name in enumerate(skeleton.names) if j not in known and j not in tails and parts[j][1] not in STUBS and j > 0
+        name for j, name in enumerate(skeleton.names) if j not in known and j not in tails and parts[j][1] not in HELPER_JOINTS and j > 0
     )
-    return Anatomy(joints, tuple(spine), tuple(necks), unknown)
+    return JointRoles(joints, tuple(spine), tuple(necks), unknown)
 
 
 def _role(side: str, word: str, present: set[tuple[str, str]]) -> str:
-    """The role a name stands for, or nothing."""
-    for shifted, then, others in SHIFTS:
+    """Role of a name, or empty."""
+    for shifted, then, others in CONDITIONAL_WORDS:
         if word == shifted and any((side, other) in present for other in others):
             return f"{side}_{then}" if side and then else ""
     for role, words in WORDS.items():
@@ -152,8 +152,8 @@ def _role(side: str, word: str, present: set[tuple[str, str]]) -> str:
     return ""
 
 
-def _below_its_limb(skeleton: Skeleton, joints: Mapping[str, int], role: str, j: int) -> bool:
-    """Whether a joint hangs where its role does: a second ``foot`` beside the leg is none."""
+def _descends_from_its_limb(skeleton: Skeleton, joints: Mapping[str, int], role: str, j: int) -> bool:
+    """Whether a joint descends from the joints above its role: a second ``foot`` beside the leg does not."""
     side, _, joint = role.partition("_")
     order = ("hip", "knee", "ankle", "toe") if joint in ("hip", "knee", "ankle", "toe") else ("clavicle", "shoulder", "elbow", "wrist")
     above = [joints[f"{side}_{k}"] for k in order[: order.index(joint)] if f"{side}_{k}" in joints] if joint in order else []
@@ -162,13 +162,13 @@ def _below_its_limb(skeleton: Skeleton, joints: Mapping[str, int], role: str, j:
 
 
 def _check(skeleton: Skeleton, joints: Mapping[str, int]) -> None:
-    """Refuse roles that contradict how joints hang on each other."""
+    """Refuse roles that contradict the hierarchy of the skeleton."""
     for side in SIDES:
         for limb in (("hip", "knee", "ankle", "toe"), ("clavicle", "shoulder", "elbow", "wrist")):
             found = [(joint, joints[f"{side}_{joint}"]) for joint in limb if f"{side}_{joint}" in joints]
             for (above, a), (below, b) in pairwise(found):
                 if a == b or a not in skeleton.chain(b):
                     raise MotionError(
-                        f"{skeleton.names[b]!r} cannot be the {side} {below}: it does not hang on {skeleton.names[a]!r}, "
-                        f"the {side} {above}. Say which joints are which by a map of roles."
+                        f"{skeleton.names[b]!r} cannot be the {side} {below}: it is not a descendant of {skeleton.names[a]!r}, "
+                        f"the {side} {above}. Give the names of the joints with roles=."
                     )

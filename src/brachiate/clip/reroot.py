@@ -1,4 +1,4 @@
-"""A clip whose first joint is the pelvis, and whose other joints only turn: what a body can be built for."""
+"""Re-rooting of clips at the pelvis, with rotational joints only: what a body can be built for."""
 
 from __future__ import annotations
 
@@ -7,67 +7,68 @@ from dataclasses import replace
 
 import numpy as np
 
-from brachiate.assumptions import Guess
+from brachiate.assumptions import Assumption
 from brachiate.clip.clip import Clip
-from brachiate.clip.joint_roles import anatomy_of
+from brachiate.clip.joint_roles import find_joint_roles
 from brachiate.clip.skeleton import End, Skeleton
 from brachiate.errors import MotionError
 
-STRETCH = 0.03  # [m] bones that change more than this are no bones
-UNSEEN = 1e-4  # [m] less is not worth a word
+MAX_TRANSLATION = 0.03  # [m] of a joint in its parent, above which it is not a rotational joint
+REPORTED_TRANSLATION = 1e-4  # [m] above which dropped translations are reported
 
 
-def rooted(clip: Clip, roles: Mapping[str, str] | None = None) -> Clip:
-    """The same motion from the pelvis down and up; what files put above it (``reference``, ``world``) is gone, its motion is not.
+def reroot_at_pelvis(clip: Clip, roles: Mapping[str, str] | None = None) -> Clip:
+    """Return the same motion with the pelvis as the root; joints above it (``reference``, ``world``) are removed, their motion is kept.
 
-    Translations of joints that are not the root are left out and told, as bones have lengths; refused if they are no small thing.
+    Small translations of other joints are dropped and listed in the assumptions, as bones have constant lengths; large ones are refused.
     """
-    anatomy = anatomy_of(clip.skeleton, roles)
-    pelvis = anatomy["pelvis"]
+    roles_found = find_joint_roles(clip.skeleton, roles)
+    pelvis = roles_found["pelvis"]
     if pelvis > 0:
-        clip = _from(clip, pelvis, [clip.skeleton.names[j] for j in anatomy.joints.values()])
-    away = np.linalg.norm(clip.places - clip.skeleton.offsets, axis=2).max(axis=0)
-    away[0] = 0.0
-    worst = int(np.argmax(away))
-    if away[worst] > STRETCH:
+        clip = _descendants_of(clip, pelvis, [clip.skeleton.names[j] for j in roles_found.joints.values()])
+    distance = np.linalg.norm(clip.translations - clip.skeleton.offsets, axis=2).max(axis=0)
+    distance[0] = 0.0
+    worst = int(np.argmax(distance))
+    if distance[worst] > MAX_TRANSLATION:
         raise MotionError(
-            f"{clip.name}: joint {clip.skeleton.names[worst]!r} moves by up to {100 * away[worst]:.1f} cm in its parent, and a body's "
-            f"joints only turn (at most {100 * STRETCH:g} cm are left out). If it is the pelvis, say so: "
+            f"{clip.name}: joint {clip.skeleton.names[worst]!r} moves by up to {100 * distance[worst]:.1f} cm in its parent, and joints "
+            f"of a body only rotate (up to {100 * MAX_TRANSLATION:g} cm are dropped). If it is the pelvis, say so: "
             f"roles={{'pelvis': {clip.skeleton.names[worst]!r}}}."
         )
-    if away[worst] > UNSEEN:
-        told = Guess(
-            "translations", "left out", f"joints only turn; {clip.skeleton.names[worst]!r} moves most, by {1000 * away[worst]:.1f} mm"
+    if distance[worst] > REPORTED_TRANSLATION:
+        assumption = Assumption(
+            "translations", "left out", f"joints only rotate; {clip.skeleton.names[worst]!r} moves most, by {1000 * distance[worst]:.1f} mm"
         )
-        clip = replace(clip, guesses=(*clip.guesses, told))
+        clip = replace(clip, assumptions=(*clip.assumptions, assumption))
     return clip
 
 
-def _from(clip: Clip, pelvis: int, needed: list[str]) -> Clip:
-    """What hangs on the pelvis, and the pelvis moving as it does in the world."""
+def _descendants_of(clip: Clip, pelvis: int, needed: list[str]) -> Clip:
+    """Return the pelvis, moving as it does in the world, and its descendants."""
     skeleton = clip.skeleton
     kept = list(skeleton.below(pelvis))
     lost = [name for name in needed if skeleton.index(name) not in kept]
     if lost:
         raise MotionError(
-            f"{clip.name}: {', '.join(lost)} do not hang on the pelvis, {skeleton.names[pelvis]!r}. Name another one by roles=."
+            f"{clip.name}: {', '.join(lost)} are not descendants of the pelvis, {skeleton.names[pelvis]!r}. Give another one with roles=."
         )
-    place = {j: k for k, j in enumerate(kept)}
+    index = {j: k for k, j in enumerate(kept)}
     offsets = skeleton.offsets[kept].copy()
     offsets[0] = 0.0
     new = Skeleton(
         tuple(skeleton.names[j] for j in kept),
-        (-1, *(place[skeleton.parents[j]] for j in kept[1:])),
+        (-1, *(index[skeleton.parents[j]] for j in kept[1:])),
         offsets,
-        tuple(End(place[end.joint], end.offset) for end in skeleton.ends if end.joint in place),
+        tuple(End(index[end.joint], end.offset) for end in skeleton.ends if end.joint in index),
     )
-    q, x = clip.turns[:, kept].copy(), clip.places[:, kept].copy()
+    q, x = clip.rotations[:, kept].copy(), clip.translations[:, kept].copy()
     q[:, 0], x[:, 0] = clip.orientations[:, pelvis], clip.positions[:, pelvis]
-    above = Guess(
+    above = Assumption(
         "root",
         skeleton.names[pelvis],
-        f"the joints above it carry nothing else: {', '.join(skeleton.names[j] for j in skeleton.chain(pelvis)[:-1])}",
+        f"the joints above it have no other descendants: {', '.join(skeleton.names[j] for j in skeleton.chain(pelvis)[:-1])}",
     )
-    was = clip.origin
-    origin = replace(was, channels=("XYZzxy", *(was.channels[j] for j in kept[1:]))) if was is not None and was.channels else was
-    return Clip(new, clip.times, q, x, clip.name, (*clip.guesses, above), origin)
+    origin = clip.origin
+    if origin is not None and origin.channels:
+        origin = replace(origin, channels=("XYZzxy", *(origin.channels[j] for j in kept[1:])))
+    return Clip(new, clip.times, q, x, clip.name, (*clip.assumptions, above), origin)

@@ -1,4 +1,4 @@
-"""Clips with other frames: along smooth curves through those they have."""
+"""Resampling of clips along splines through their frames."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from brachiate import rotations, validation
 from brachiate.clip.clip import Clip
 from brachiate.errors import MotionError
 
-MOST_FRAMES = 10_000_000
+MAX_FRAMES = 10_000_000
 
 
-def resampled_clip(clip: Clip, rate: float) -> Clip:
-    """The same with so many frames a second, from the first on."""
+def resample_clip(clip: Clip, rate: float) -> Clip:
+    """Return a clip at another frame rate [Hz], from its first frame on."""
     rate = validation.number(rate, "rate", above=0.0)
     if len(clip) < 2:
-        raise MotionError("One frame cannot be resampled: it says nothing about any other time.")
+        raise MotionError("A clip of one frame cannot be resampled.")
     count = int(clip.duration * rate + 1e-6) + 1
-    if count > MOST_FRAMES:
-        raise MotionError(f"{count} frames are more than a motion may have ({MOST_FRAMES}). Choose a lower rate than {rate:g}.")
+    if count > MAX_FRAMES:
+        raise MotionError(f"{count} frames are more than a motion may have ({MAX_FRAMES}). Choose a lower rate than {rate:g}.")
     times = np.minimum(clip.times[0] + np.arange(count) / rate, clip.times[-1])
     degree = min(5, len(clip) - 1)
-    degree -= 1 - degree % 2  # even degrees have no good ends
-    q = make_interp_spline(clip.times, rotations.steady(clip.turns), k=degree)(times)
-    places = make_interp_spline(clip.times, clip.places, k=degree)(times)
-    return replace(clip, times=times, turns=q / np.linalg.norm(q, axis=-1, keepdims=True), places=places)
+    degree -= 1 - degree % 2  # splines of even degree have no symmetric end conditions
+    q = make_interp_spline(clip.times, rotations.unwrap(clip.rotations), k=degree)(times)
+    translations = make_interp_spline(clip.times, clip.translations, k=degree)(times)
+    return replace(clip, times=times, rotations=q / np.linalg.norm(q, axis=-1, keepdims=True), translations=translations)

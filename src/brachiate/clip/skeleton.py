@@ -1,4 +1,4 @@
-"""Skeleton: named joints under one another, as motion files have them. It has no masses and no joint types."""
+"""Skeleton: hierarchy of named joints, without masses and joint types, as in motion files."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from brachiate import validation
 from brachiate.errors import MotionError
 from brachiate.validation import Array
 
-MOST_JOINTS = 2000
+MAX_JOINTS = 2000
 
 
 @dataclass(frozen=True)
 class End:
-    """A tip beyond the last joint of a limb: of which joint, and where along its axes [m]."""
+    """Limb tip beyond a joint: index of the joint, and offset in its axes [m]."""
 
     joint: int
     offset: Array
@@ -25,13 +25,13 @@ class End:
 
 @dataclass(frozen=True)
 class Skeleton:
-    """Joints, parents before children. At rest the axes of all of them are those of the world: z up.
+    """Hierarchy of joints, parents before children. In the rest pose all joint axes are those of the world: z up.
 
     Args:
-        names: One for each joint.
-        parents: Place of each joint's parent, -1 for the first one.
-        offsets: Where each joint is along its parent's axes [m]: (n, 3).
-        ends: Tips of limbs.
+        names: Names of the joints.
+        parents: Index of the parent of each joint, -1 for the root.
+        offsets: Position of each joint in its parent [m]: (n, 3).
+        ends: Limb tips.
     """
 
     names: tuple[str, ...]
@@ -41,65 +41,65 @@ class Skeleton:
 
     def __post_init__(self) -> None:
         n = len(self.names)
-        if not 0 < n <= MOST_JOINTS:
-            raise MotionError(f"A skeleton has 1 to {MOST_JOINTS} joints; {n} were given.")
-        twice = validation.unique(self.names)
+        if not 0 < n <= MAX_JOINTS:
+            raise MotionError(f"A skeleton has 1 to {MAX_JOINTS} joints; got {n}.")
+        twice = validation.first_duplicate(self.names)
         if twice:
             raise MotionError(f"Two joints are named {twice!r}. Names must differ.")
         if len(self.parents) != n or self.parents[0] != -1 or any(not 0 <= p < k for k, p in enumerate(self.parents) if k):
-            raise MotionError("The first joint of a skeleton has the parent -1, and all others one that comes before them.")
+            raise MotionError("parents: the first joint must have the parent -1, and every other joint a parent that comes before it.")
         object.__setattr__(self, "offsets", validation.frozen(validation.numbers(self.offsets, (n, 3), "offsets").copy()))
 
     def __len__(self) -> int:
         return len(self.names)
 
     def index(self, name: str) -> int:
-        """Place of a joint."""
-        validation.named(dict.fromkeys(self.names), name, "joint", "this skeleton")
+        """Index of a joint."""
+        validation.lookup(dict.fromkeys(self.names), name, "joint", "this skeleton")
         return self.names.index(name)
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
-        """Places of the children of each joint."""
+        """Indices of the children of each joint."""
         return tuple(tuple(k for k, p in enumerate(self.parents) if p == j) for j in range(len(self)))
 
     @cached_property
     def rest(self) -> Array:
-        """Where joints are if none is turned and the first is in the origin [m]: (n, 3)."""
-        places = np.zeros((len(self), 3))
+        """Positions of the joints in the rest pose, with the root at the origin [m]: (n, 3)."""
+        positions = np.zeros((len(self), 3))
         for j, p in enumerate(self.parents):
             if p >= 0:
-                places[j] = places[p] + self.offsets[j]
-        return validation.frozen(places)
+                positions[j] = positions[p] + self.offsets[j]
+        return validation.frozen(positions)
 
     @cached_property
     def tips(self) -> Array:
-        """Where ends of limbs are then [m]: (k, 3)."""
+        """Positions of the limb tips in the rest pose [m]: (k, 3)."""
         return np.array([self.rest[end.joint] + end.offset for end in self.ends]).reshape(-1, 3)
 
     def chain(self, joint: int) -> list[int]:
-        """The joints from the first to this one."""
+        """Indices of the joints from the root to this one."""
         found = [joint]
         while self.parents[found[-1]] >= 0:
             found.append(self.parents[found[-1]])
         return found[::-1]
 
     def scaled(self, factor: float) -> Skeleton:
-        """The same, larger or smaller."""
+        """Return the skeleton scaled by a factor."""
         return Skeleton(self.names, self.parents, factor * self.offsets, tuple(End(end.joint, factor * end.offset) for end in self.ends))
 
     @cached_property
     def depth_first(self) -> tuple[int, ...]:
-        """All joints in the order in which files nest them: each before its children, and those before its brothers."""
-        found, ahead = [], [0]
-        while ahead:
-            j = ahead.pop()
+        """Indices of all joints in depth-first order, as files nest them."""
+        found, stack = [], [0]
+        while stack:
+            j = stack.pop()
             found.append(j)
-            ahead += reversed(self.children[j])
+            stack += reversed(self.children[j])
         return tuple(found)
 
     def below(self, joint: int) -> Sequence[int]:
-        """A joint and all that hang on it."""
+        """Indices of a joint and all its descendants."""
         found = [joint]
         for k in range(joint + 1, len(self)):
             if self.parents[k] in found:

@@ -1,4 +1,4 @@
-"""What motion files do not say: units, the axis that is up, whether the first frame is a T-pose. Found from the figure and its motion."""
+"""Inference of what motion files do not state: unit of length, up axis, and whether the first frame is a T-pose."""
 
 from __future__ import annotations
 
@@ -8,46 +8,49 @@ from dataclasses import replace
 import numpy as np
 
 from brachiate import rotations
-from brachiate.assumptions import Guess
+from brachiate.assumptions import Assumption
 from brachiate.clip.clip import Clip, Origin
-from brachiate.clip.joint_roles import SIDES, Anatomy, anatomy_of
+from brachiate.clip.joint_roles import SIDES, JointRoles, find_joint_roles
 from brachiate.clip.skeleton import End, Skeleton
 from brachiate.errors import MotionError, MotionFileError
 from brachiate.validation import Array
 
-#: Lengths that files count in [m].
+#: Units of length in files [m].
 UNITS: Mapping[str, float] = {
     "m": 1.0,
     "cm": 0.01,
     "mm": 0.001,
     "in": 0.0254,
     "ft": 0.3048,
-    "cmu": 0.0254 / 0.45,  # CMU's skeletons and their BVH: inches over 0.45
+    "cmu": 0.0254 / 0.45,  # CMU skeletons and their BVH files: inches over 0.45
 }
-TALLEST, SMALLEST = 2.3, 1.1  # [m] of those who are recorded: no two of the units have statures in common
-LEGS = 0.49  # hips above the ankles over stature, the mean of grown-ups
-STANDING = 0.7  # cosine: upright on the average
-JUMP, FARTHEST = 8.0, 2.5  # times the usual or the largest change later on: the first frame does not belong to the motion
-#: Axes of a file as x forward, y left and z up of ours, where the figure looks along the axis after the one that is up.
+MAX_STATURE, MIN_STATURE = 2.3, 1.1  # [m] of recorded persons: the ranges of different units do not overlap
+LEG_LENGTH_SHARE = 0.49  # height of the hips above the ankles, as a share of the stature, mean of adults
+UPRIGHT_COSINE = 0.7  # of the mean angle to vertical
+MEDIAN_CHANGE_RATIO, MAX_CHANGE_RATIO = (
+    8.0,
+    2.5,
+)  # of the first change between frames to the median and largest later ones, above which the first frame is a T-pose
+#: Axes of a file for x forward, y left and z up; the figure faces the axis after the up axis.
 AXES: Mapping[str, tuple[int, int, int]] = {"x": (1, 2, 0), "y": (2, 0, 1), "z": (0, 1, 2)}
 
 
-def permuted(v: Array, up: str) -> Array:
-    """Vectors of a file along our axes."""
+def to_z_up(v: Array, up: str) -> Array:
+    """Convert vectors from the axes of a file to z up."""
     return v[..., AXES[up]]
 
 
-def permuted_back(v: Array, up: str) -> Array:
-    """Our vectors along the axes of a file."""
+def from_z_up(v: Array, up: str) -> Array:
+    """Convert vectors from z up to the axes of a file."""
     return v[..., np.argsort(AXES[up])]
 
 
-def permuted_turns(q: Array, up: str) -> Array:
-    """Rotations of a file along our axes."""
-    return np.concatenate((q[..., :1], permuted(q[..., 1:], up)), axis=-1)
+def rotations_to_z_up(q: Array, up: str) -> Array:
+    """Convert quaternions from the axes of a file to z up."""
+    return np.concatenate((q[..., :1], to_z_up(q[..., 1:], up)), axis=-1)
 
 
-def settle(
+def normalize_clip(
     clip: Clip,
     *,
     unit: str | float | None = None,
@@ -55,104 +58,104 @@ def settle(
     rest_frame: bool | None = None,
     roles: Mapping[str, str] | None = None,
 ) -> Clip:
-    """Bring a clip as it was read, in its file's axes and units, to metres with z up; say what was assumed.
+    """Convert a clip from the axes and units of its file to meters with z up; what is inferred is listed in its assumptions.
 
     Args:
-        clip: As read.
-        unit: ``"m"``, ``"cm"``, ... or the length of a unit [m]; None finds it.
-        up: ``"x"``, ``"y"`` or ``"z"``; None finds it.
-        rest_frame: Whether the first frame is a T-pose to be dropped; None finds out.
-        roles: Names of joints by role, where they do not say it.
+        clip: Clip in the axes and units of its file.
+        unit: ``"m"``, ``"cm"``, ... or the length of a unit [m]; None: inferred.
+        up: ``"x"``, ``"y"`` or ``"z"``; None: inferred.
+        rest_frame: Whether the first frame is a T-pose to be dropped; None: inferred.
+        roles: Names of joints by role, where the joint names do not say it.
     """
-    names = _names(clip.skeleton, roles)
-    guesses = list(clip.guesses)
-    up = _up(clip, names, up, guesses)
-    length = _unit(clip, names, up, unit, guesses)
+    joints = _known_roles(clip.skeleton, roles)
+    assumptions = list(clip.assumptions)
+    up = _up(clip, joints, up, assumptions)
+    length = _unit(clip, joints, up, unit, assumptions)
     skeleton = Skeleton(
         clip.skeleton.names,
         clip.skeleton.parents,
-        length * permuted(clip.skeleton.offsets, up),
-        tuple(End(end.joint, length * permuted(end.offset, up)) for end in clip.skeleton.ends),
+        length * to_z_up(clip.skeleton.offsets, up),
+        tuple(End(end.joint, length * to_z_up(end.offset, up)) for end in clip.skeleton.ends),
     )
     origin = replace(clip.origin or Origin("clip"), unit=length, up=up)
-    first = 1 if _starts_at_rest(clip, rest_frame, guesses) else 0
+    first = 1 if _first_frame_is_t_pose(clip, rest_frame, assumptions) else 0
     return Clip(
         skeleton,
         clip.times[first:] - clip.times[first],
-        permuted_turns(clip.turns[first:], up),
-        length * permuted(clip.places[first:], up),
+        rotations_to_z_up(clip.rotations[first:], up),
+        length * to_z_up(clip.translations[first:], up),
         clip.name,
-        tuple(guesses),
+        tuple(assumptions),
         origin,
     )
 
 
-def _names(skeleton: Skeleton, roles: Mapping[str, str] | None) -> Anatomy | None:
+def _known_roles(skeleton: Skeleton, roles: Mapping[str, str] | None) -> JointRoles | None:
     try:
-        found = anatomy_of(skeleton, roles)
+        found = find_joint_roles(skeleton, roles)
     except MotionError:
         return None
     return found if "head" in found and all(f"{side}_ankle" in found for side in SIDES) else None
 
 
-def _up(clip: Clip, names: Anatomy | None, given: str | None, guesses: list[Guess]) -> str:
+def _up(clip: Clip, joints: JointRoles | None, given: str | None, assumptions: list[Assumption]) -> str:
     if given is not None:
         if given not in AXES:
-            raise MotionError(f"up={given!r} is none of 'x', 'y', 'z': the axis of the file that points upwards.")
+            raise MotionError(f"up={given!r} is not one of 'x', 'y', 'z': the axis of the file that points up.")
         return given
-    if names is None:
+    if joints is None:
         raise MotionFileError(
-            f"{clip.name}: which axis is up cannot be told, as head and feet are not known by the names of the joints "
-            f"({', '.join(clip.skeleton.names[:8])}, ...). Say it: up='y' (most files) or up='z', "
-            "or which joints they are: roles={'head': ...}."
+            f"{clip.name}: the up axis cannot be inferred: head and feet are not identified by the names of the joints "
+            f"({', '.join(clip.skeleton.names[:8])}, ...). Give it: up='y' (most files) or up='z', "
+            "or give the joints: roles={'head': ...}."
         )
-    feet = 0.5 * (clip.positions[:, names["left_ankle"]] + clip.positions[:, names["right_ankle"]])
-    rise = clip.positions[:, names["head"]] - feet
+    feet = 0.5 * (clip.positions[:, joints["left_ankle"]] + clip.positions[:, joints["right_ankle"]])
+    rise = clip.positions[:, joints["head"]] - feet
     mean = (rise / np.maximum(np.linalg.norm(rise, axis=1, keepdims=True), 1e-12)).mean(axis=0)
-    at_rest = clip.skeleton.rest[names["head"]] - clip.skeleton.rest[names["left_ankle"]]
+    at_rest = clip.skeleton.rest[joints["head"]] - clip.skeleton.rest[joints["left_ankle"]]
     at_rest = at_rest / max(float(np.linalg.norm(at_rest)), 1e-12)
     k = int(np.argmax(mean))
-    if mean[k] > STANDING:
-        up, why = "xyz"[k], f"the head is above the feet along it, {mean[k]:.2f} of the way on the average"
-    elif at_rest[int(np.argmax(at_rest))] > STANDING:
-        up, why = "xyz"[int(np.argmax(at_rest))], "the head is above the feet along it while the skeleton rests"
+    if mean[k] > UPRIGHT_COSINE:
+        up, why = "xyz"[k], f"the head is above the feet along it, {mean[k]:.2f} of the way on average"
+    elif at_rest[int(np.argmax(at_rest))] > UPRIGHT_COSINE:
+        up, why = "xyz"[int(np.argmax(at_rest))], "the head is above the feet along it in the rest pose"
     else:
         raise MotionFileError(
-            f"{clip.name}: which axis is up cannot be told, as the figure does not stand: from feet to head it is {np.round(mean, 2)} "
-            "on the average. Say it: up='y' (most files) or up='z', "
-            "or which joints they are: roles={'head': ...}."
+            f"{clip.name}: the up axis cannot be inferred: the figure is not upright, its mean direction from feet to head is "
+            f"{np.round(mean, 2)}. Give it: up='y' (most files) or up='z', "
+            "or give the joints: roles={'head': ...}."
         )
-    guesses.append(Guess("up axis", up, why, "up"))
+    assumptions.append(Assumption("up axis", up, why, "up"))
     return up
 
 
-def _unit(clip: Clip, names: Anatomy | None, up: str, given: str | float | None, guesses: list[Guess]) -> float:
+def _unit(clip: Clip, joints: JointRoles | None, up: str, given: str | float | None, assumptions: list[Assumption]) -> float:
     if isinstance(given, str):
         if given not in UNITS:
-            raise MotionError(f"unit={given!r} is none of {', '.join(UNITS)}. Give one of these, or the length of a unit in metres.")
+            raise MotionError(f"unit={given!r} is not one of {', '.join(UNITS)}. Give one of these, or the length of a unit in meters.")
         return UNITS[given]
     if given is not None:
         if not 0.0 < float(given) < 1000.0:
-            raise MotionError(f"unit={given!r} is no length of a unit in metres: a number from 0 to 1000 was expected.")
+            raise MotionError(f"unit={given!r} is not the length of a unit in meters: a number from 0 to 1000 was expected.")
         return float(given)
-    tall = stature(clip.skeleton, names, "xyz".index(up))
-    fitting = {name: length for name, length in UNITS.items() if SMALLEST < length * tall < TALLEST}
+    tall = skeleton_stature(clip.skeleton, joints, "xyz".index(up))
+    fitting = {name: length for name, length in UNITS.items() if MIN_STATURE < length * tall < MAX_STATURE}
     if len(fitting) != 1:
         near = ", ".join(f"unit={name!r} ({length * tall:.2f} m tall)" for name, length in UNITS.items() if 0.3 < length * tall < 6.0)
         raise MotionFileError(
-            f"{clip.name}: the unit of lengths cannot be told. The skeleton is {tall:.4g} units tall, which is a person's stature "
-            f"({SMALLEST}-{TALLEST} m) in none of the units known. Say it"
-            + (f": {near}." if near else ", as the length of a unit in metres: unit=0.01.")
+            f"{clip.name}: the unit of length cannot be inferred. The skeleton is {tall:.4g} units tall, which is not the stature of a "
+            f"person ({MIN_STATURE}-{MAX_STATURE} m) in any known unit. Give it"
+            + (f": {near}." if near else ", as the length of a unit in meters: unit=0.01.")
         )
     ((name, length),) = fitting.items()
-    told = {"cmu": "CMU's, an inch over 0.45"}.get(name, name)
-    guesses.append(Guess("unit", f"{length:.6g} m", f"{told}: the figure is then about {length * tall:.2f} m tall", "unit"))
+    label = {"cmu": "CMU's, an inch over 0.45"}.get(name, name)
+    assumptions.append(Assumption("unit", f"{length:.6g} m", f"{label}: the figure is then about {length * tall:.2f} m tall", "unit"))
     return length
 
 
-def stature(skeleton: Skeleton, names: Anatomy | None, up: int) -> float:
-    """How tall a skeleton is, in its own units: from its bones, so that it does not matter how it stands at rest."""
-    if names is None or names.missing():
+def skeleton_stature(skeleton: Skeleton, joints: JointRoles | None, up: int) -> float:
+    """Stature of a skeleton in its own units, from its leg length, so that it does not depend on the rest pose."""
+    if joints is None or joints.missing():
         points = np.concatenate((skeleton.rest, skeleton.tips))
         return float(np.ptp(points[:, up]))
     length = np.linalg.norm(skeleton.offsets, axis=1)
@@ -160,20 +163,20 @@ def stature(skeleton: Skeleton, names: Anatomy | None, up: int) -> float:
     def along(top: int, bottom: int) -> float:
         return float(sum(length[j] for j in skeleton.chain(bottom) if j not in skeleton.chain(top)))
 
-    legs = np.mean([along(names[f"{side}_hip"], names[f"{side}_ankle"]) for side in SIDES])
-    return float(legs) / LEGS
+    legs = np.mean([along(joints[f"{side}_hip"], joints[f"{side}_ankle"]) for side in SIDES])
+    return float(legs) / LEG_LENGTH_SHARE
 
 
-def _starts_at_rest(clip: Clip, given: bool | None, guesses: list[Guess]) -> bool:
+def _first_frame_is_t_pose(clip: Clip, given: bool | None, assumptions: list[Assumption]) -> bool:
     if given is not None:
         return given and len(clip) > 1
     if len(clip) < 4:
         return False
-    still = np.median(rotations.angle(clip.turns[0])) < 1e-3
-    change = rotations.angle(rotations.product(rotations.inverse(clip.turns[:-1]), clip.turns[1:])).max(axis=1)
-    usual = min(JUMP * float(np.median(change[1:])), FARTHEST * float(change[1:].max()))
+    still = np.median(rotations.angle(clip.rotations[0])) < 1e-3
+    change = rotations.angle(rotations.product(rotations.inverse(clip.rotations[:-1]), clip.rotations[1:])).max(axis=1)
+    usual = min(MEDIAN_CHANGE_RATIO * float(np.median(change[1:])), MAX_CHANGE_RATIO * float(change[1:].max()))
     if still and change[0] > max(usual, 1e-5):
-        why = f"hardly a joint is turned in it, and the next frame is {np.degrees(change[0]):.0f} degrees away: a T-pose"
-        guesses.append(Guess("first frame", "dropped", why, "rest_frame"))
+        why = f"its rotations are nearly zero, and the next frame is {np.degrees(change[0]):.0f} degrees away: a T-pose"
+        assumptions.append(Assumption("first frame", "dropped", why, "rest_frame"))
         return True
     return False

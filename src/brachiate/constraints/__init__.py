@@ -1,1 +1,1 @@
-"""What holds: connections, locks and couplings, as rows of one constraint set with one solve."""
+"""Constraints: connections, prescribed and coupled coordinates and limits as rows of one constraint set, solved together."""

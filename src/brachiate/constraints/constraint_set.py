@@ -1,4 +1,4 @@
-"""Held: the constraint set of one :class:`~brachiate.Data`, bond by bond. The world gives the bonds their names."""
+"""Constraint set of one :class:`~brachiate.Data`: connections, prescribed and coupled coordinates, limits; each has an index."""
 
 from __future__ import annotations
 
@@ -6,391 +6,417 @@ from typing import Any
 
 import numpy as np
 
-from brachiate.compiled import Handle, call_at, entry, fields_of
+from brachiate.compiled import ArrayHandle, array_fields, call_address, entry
 from brachiate.constraints.arrays import (
-    ANY,
-    BALL_LOCK,
     CONNECTION,
-    COORDINATE,
+    CONSTRAINTS,
     COUPLING,
-    CROSS,
+    G_SIZE,
+    GENERAL_JOINT,
     HINGE,
-    HOLD,
-    NUMBERS_G,
-    NUMBERS_Y,
+    LOCKED_BALL,
+    OPERATION,
     PAIRS,
     POINT,
+    PRESCRIBED,
     ROWS,
+    SINGULARITY,
     SLIDER,
-    USED,
     WELD,
-    Bonds,
-    open_bonds,
+    Y_SIZE,
+    ConstraintArrays,
+    open_constraints,
 )
-from brachiate.constraints.constrained_dynamics import ACCELERATE_AND_DECIDE, INSPECT, NEEDS_CROSSING, OPEN, SETTLE, TAKE_HOLD, hold, metric
-from brachiate.constraints.rows import look
-from brachiate.constraints.singular import cross
-from brachiate.constraints.solve import relate
-from brachiate.constraints.sparsity import LANES, arrange
+from brachiate.constraints.constrained_dynamics import (
+    APPLY_CONNECTION_IMPULSE,
+    COMPUTE_ACCELERATION_AND_RANK,
+    EVALUATE_ROWS,
+    PROJECT_STATE,
+    run_constraint_operation,
+    update_mass_factor,
+)
+from brachiate.constraints.rows import update_residuals
+from brachiate.constraints.singular import cross_singularity
+from brachiate.constraints.solve import factor_delassus
+from brachiate.constraints.sparsity import LANES, build_structure
 from brachiate.errors import StateError
-from brachiate.kinematics import finite, sound
-from brachiate.model.arrays import NOT_FINITE, OK, OVERFLOW, open_rooms
+from brachiate.kinematics import finite, valid_state
+from brachiate.model.arrays import open_model
 from brachiate.model.data import Data
 from brachiate.model.flatten import Placement
-from brachiate.model.joints import BALL, SLIDE, TURN, Joint
-from brachiate.model.joints import FREEDOMS as FREEDOMS_OF
-from brachiate.model.joints import NUMBERS as NUMBERS_OF
-from brachiate.spatial import turn_between
+from brachiate.model.joints import BALL, ELEMENT_NQ, ELEMENT_NV, SLIDE, TURN, Joint
+from brachiate.model.status import LOOP_OPEN, NEEDS_CROSSING, NOT_FINITE, OK, OVERFLOW
+from brachiate.spatial import quaternion_difference
 from brachiate.validation import Array
 
-# Every bond owns this many places for its joint, whatever it is: a joint that closes a loop has at most five freedoms.
-_ELEMENTS, _NUMBERS, _VELOCITIES = 5, 8, 6
-# How long each array of the room is: by the name of a size below, or a number.
+# Storage for the joint of every constraint, whatever its kind: a loop-closing joint has at most five degrees of freedom.
+_ELEMENTS, _COORDINATES, _VELOCITIES = 5, 8, 6
+# Lengths of the arrays: fields of one length, by name.
 _PER_ELEMENT = ("e_kind", "e_axis", "e_anchor", "e_q", "e_v")
-_PER_NUMBER = ("q", "rest")
+_PER_COORDINATE = ("q", "rest")
 _PER_VELOCITY = ("v", "tau", "damping", "stiffness", "friction", "S", "N")
-_PER_ROW = ("T", "c", "gamma", "rate", "goal", "speed", "rhs", "force", "state", "weak", "meets", "g_at", "pivot", "whole")
-_PER_ROW += ("sine", "sine_last", "reach", "left")
-_SHORT_CUTS = {TURN: HINGE, SLIDE: SLIDER, BALL: POINT}
-_SCRATCH = ("J", "Y", "Z", "G", "pair", "far", "cross", "dense")
+_PER_ROW = ("T", "c", "gamma", "velocity_target", "acceleration_target", "velocity", "rhs", "force", "state", "weak_rows")
+_PER_ROW += ("skyline_start", "g_at", "inverse_pivot", "pivot_scale", "sine", "sine_previous", "sine_margin", "remaining")
+_SPECIALIZED = {TURN: HINGE, SLIDE: SLIDER, BALL: POINT}
+_SCRATCH = ("J", "Y", "Z", "G", "pair", "functions", "singular_scratch", "dense_rows")
 
 
 @entry
-def _arrange(key, held):
-    T, _ = open_rooms(key)
-    (B,) = open_bonds(held)
-    return arrange(T, B)
+def _constraint_structure(key, constraint_key):
+    T, _ = open_model(key)
+    (cons,) = open_constraints(constraint_key)
+    return build_structure(T, cons)
 
 
 @entry
-def _hold(key, held, what):
-    T, W = open_rooms(key)
-    (B,) = open_bonds(held)
-    if not (sound(T, W.q, W.v) and finite(W.tau)):
+def _constraint_operation(key, constraint_key, operation):
+    T, W = open_model(key)
+    (cons,) = open_constraints(constraint_key)
+    if not (valid_state(T, W.q, W.v) and finite(W.tau)):
         return NOT_FINITE
-    if what == SETTLE:
-        call_at(B.far[HOLD], key, held, 0.0, TAKE_HOLD)
-    status = call_at(B.far[HOLD], key, held, 0.0, what)
+    if operation == PROJECT_STATE:
+        call_address(cons.functions[OPERATION], key, constraint_key, 0.0, APPLY_CONNECTION_IMPULSE)
+    status = call_address(cons.functions[OPERATION], key, constraint_key, 0.0, operation)
     return status if status != OK or (finite(W.a) and finite(W.v)) else OVERFLOW
 
 
-class Held:
-    """Owns the arrays of the bonds; ``held.key`` is what compiled entries take."""
+class ConstraintSet:
+    """Owner of the constraint arrays; ``constraint_set.key`` is the argument of compiled functions."""
 
     def __init__(self, data: Data) -> None:
         self.data = data
         self.count = 0
-        self._order: list[int] = []  # places, the oldest first
-        self.limits: dict[int, str] = {}  # places of limits that are rows now, and their names
-        self.limited: dict[int, tuple[str, Joint]] = {}  # connections whose joints have limits, and their names
-        self._cross = 0
-        self._make({"bonds": 8, "touches": 0, "rows": 48, "y": 1024, "g": 1024, "pairs": 128})
+        self._order: list[int] = []  # indices of constraints, oldest first
+        self.active_limits: dict[int, str] = {}  # indices of limits that are rows now, and their names
+        self.limited_joints: dict[int, tuple[str, Joint]] = {}  # connections whose joints have limits, and their names
+        self._scratch_size = 0
+        self._allocate({"constraints": 8, "contacts": 0, "rows": 48, "y": 1024, "g": 1024, "pairs": 128})
 
-    def _make(self, sizes: dict[str, int], old: Bonds | None = None) -> None:
-        """Make the arrays with these sizes, and take over what was there."""
-        h = sizes["bonds"]
-        places = h + sizes["touches"]
-        length = dict.fromkeys(_PER_ELEMENT, _ELEMENTS * h) | dict.fromkeys(_PER_NUMBER, _NUMBERS * h)
-        length |= dict.fromkeys(_PER_VELOCITY, _VELOCITIES * h) | dict.fromkeys(_PER_ROW, sizes["rows"])
+    def _allocate(self, sizes: dict[str, int], old: ConstraintArrays | None = None) -> None:
+        """Allocate arrays of these sizes, and copy the old ones into them."""
+        n = sizes["constraints"]
+        slots = n + sizes["contacts"]
+        length = dict.fromkeys(_PER_ELEMENT, _ELEMENTS * n) | dict.fromkeys(_PER_COORDINATE, _COORDINATES * n)
+        length |= dict.fromkeys(_PER_VELOCITY, _VELOCITIES * n) | dict.fromkeys(_PER_ROW, sizes["rows"])
         length |= {"J": sizes["y"], "Y": sizes["y"], "Z": sizes["y"], "G": sizes["g"], "pair": sizes["pairs"]}
-        length |= {"v_before": self.data.model.nv, "dense": sizes["rows"] * self.data.model.nv}
-        length |= {"count": 13, "far": 5, "most": 2, "clock": 2, "step": 1, "z": self.data.model.nv, "cross": self._cross}
-        room = {name: np.zeros((length.get(name, places), *field.row), field.dtype) for name, field in fields_of(Bonds).items()}
-        self.room = Bonds(**room)
+        length |= {"v_before": self.data.model.nv, "dense_rows": sizes["rows"] * self.data.model.nv}
+        length |= {"count": 13, "functions": 5, "max_error": 2, "time": 2, "dt": 1, "z": self.data.model.nv}
+        length["singular_scratch"] = self._scratch_size
+        fields = array_fields(ConstraintArrays).items()
+        self.arrays = ConstraintArrays(**{name: np.zeros((length.get(name, slots), *field.row), field.dtype) for name, field in fields})
         self._sizes = sizes
         if old is not None:
-            for name, mine, given in zip(Bonds._fields, self.room, old, strict=True):
+            for name, new, previous in zip(ConstraintArrays._fields, self.arrays, old, strict=True):
                 if name not in _SCRATCH:
-                    mine[: len(given)] = given
-        self.handle = Handle(self.room)
+                    new[: len(previous)] = previous
+        self.handle = ArrayHandle(self.arrays)
         self.key = self.handle.key
 
     def __reduce__(self) -> Any:
-        """Copy and pickle by the numbers; addresses mean nothing elsewhere."""
-        return _restored, (self.data, self.count, dict(self.limits), dict(self.limited), self._cross, self._sizes, tuple(self.room))
+        """Copy and pickle the values; addresses are only valid in this process."""
+        limits = dict(self.active_limits), dict(self.limited_joints)
+        return _restored, (self.data, self.count, *limits, self._scratch_size, self._sizes, tuple(self.arrays))
 
     def _free_slot(self) -> int:
-        free = int(self.room.alive[: self._sizes["bonds"]].argmin())
-        if self.room.alive[free]:
-            self._make(self._sizes | {"bonds": 2 * self._sizes["bonds"]}, self.room)
+        free = int(self.arrays.used[: self._sizes["constraints"]].argmin())
+        if self.arrays.used[free]:
+            self._allocate(self._sizes | {"constraints": 2 * self._sizes["constraints"]}, self.arrays)
             return self._free_slot()
         return free
 
-    def arrange(self) -> None:
-        """Number the rows anew after a change, with longer arrays if they are needed."""
-        if not self.count:  # nothing holds: no need for the code either
-            self.room.count[:] = 0
+    def update_structure(self) -> None:
+        """Assign rows and their sparsity pattern after a change of structure, with longer arrays if needed."""
+        if not self.count:  # without constraints nothing needs to be compiled
+            self.arrays.count[:] = 0
             return
-        self.room.count[USED] = len(self._order)
-        self.room.order[: len(self._order)] = self._order
-        while _arrange(self.data.key, self.key) != OK:
-            need = {"rows": ROWS, "y": NUMBERS_Y, "g": NUMBERS_G, "pairs": PAIRS}
-            sizes = {name: max(self._sizes[name], 2 * int(self.room.count[place])) for name, place in need.items()}
-            self._make(self._sizes | sizes, self.room)
-        self._find_code()
-        # With more rows than it has room for, crossing must be prepared anew.
-        self.room.far[CROSS] = cross.address if self._cross >= self._crossing() else 0
+        self.arrays.count[CONSTRAINTS] = len(self._order)
+        self.arrays.order[: len(self._order)] = self._order
+        while _constraint_structure(self.data.key, self.key) != OK:
+            need = {"rows": ROWS, "y": Y_SIZE, "g": G_SIZE, "pairs": PAIRS}
+            sizes = {name: max(self._sizes[name], 2 * int(self.arrays.count[i])) for name, i in need.items()}
+            self._allocate(self._sizes | sizes, self.arrays)
+        self._set_addresses()
+        # With more rows than its scratch array is for, crossing must be enabled again.
+        self.arrays.functions[SINGULARITY] = cross_singularity.address if self._scratch_size >= self._crossing_size() else 0
 
-    def _find_code(self) -> None:
-        if not self.room.far[HOLD]:
-            self.room.far[:4] = [piece.address for piece in (look, metric, relate, hold)]
+    def _set_addresses(self) -> None:
+        if not self.arrays.functions[OPERATION]:
+            self.arrays.functions[:4] = [
+                function.address for function in (update_residuals, update_mass_factor, factor_delassus, run_constraint_operation)
+            ]
 
-    def make_room(self, touches: int) -> None:
-        """Make room for so many contact areas after the bonds, whatever bodies they are between."""
-        n, longest = touches, 2 * LANES * (int(self.data.model.tree.depth.max(initial=0)) + 1)
-        bonds, rows = self._sizes["bonds"], int(self.room.count[ROWS]) + 6 * n
-        need = {"rows": rows + 48, "y": int(self.room.count[NUMBERS_Y]) + n * 2 * longest, "pairs": int(self.room.count[PAIRS])}
-        need |= {"g": int(self.room.count[NUMBERS_G]) + n * 2 * LANES * (rows + LANES), "touches": n}
-        need["pairs"] += 4 * n * (bonds + n)
+    def reserve_contacts(self, contacts: int) -> None:
+        """Reserve storage for this number of contacts after the constraints, between any bodies."""
+        n, longest = contacts, 2 * LANES * (int(self.data.model.tree.depth.max(initial=0)) + 1)
+        constraints, rows = self._sizes["constraints"], int(self.arrays.count[ROWS]) + 6 * n
+        need = {"rows": rows + 48, "y": int(self.arrays.count[Y_SIZE]) + n * 2 * longest, "pairs": int(self.arrays.count[PAIRS])}
+        need |= {"g": int(self.arrays.count[G_SIZE]) + n * 2 * LANES * (rows + LANES), "contacts": n}
+        need["pairs"] += 4 * n * (constraints + n)
         if any(self._sizes[name] < size for name, size in need.items()):
-            states = self.decided()
-            self._make(self._sizes | {name: max(self._sizes[name], size) for name, size in need.items()}, self.room)
-            self.arrange()
-            self.decided(states)
-        self._find_code()
+            states = self.row_states()
+            self._allocate(self._sizes | {name: max(self._sizes[name], size) for name, size in need.items()}, self.arrays)
+            self.update_structure()
+            self.set_row_states(states)
+        self._set_addresses()
 
     def connect(self, first: Placement, second: Placement, joint: Joint, name: str = "loop") -> int:
-        """Add a connection between frames fixed in two bodies; returns its place."""
+        """Add a connection between frames fixed in two bodies; returns its index."""
         n = self._free_slot()
-        B = self.room
+        cons = self.arrays
         elements = joint.elements
-        B.alive[n], B.kind[n], B.form[n] = 1, CONNECTION, _form(joint)
-        B.first[n], B.second[n], B.coordinate[n], B.other[n] = first.body, second.body, -1, -1
-        B.R_first[n], B.p_first[n], B.R_second[n], B.p_second[n] = first.rotation, first.position, second.rotation, second.position
-        B.element[n], B.elements[n] = _ELEMENTS * n, len(elements)
-        q, v = _NUMBERS * n, _VELOCITIES * n
-        B.q_at[n], B.v_at[n], B.freedoms[n] = q, v, joint.nv
-        B.q[q : q + joint.nq], B.rest[q : q + joint.nq] = joint.neutral, joint.rest
-        B.v[v : v + _VELOCITIES] = B.tau[v : v + _VELOCITIES] = 0.0
-        mine = slice(v, v + joint.nv)
-        B.damping[mine], B.stiffness[mine], B.friction[mine] = joint.damping, joint.stiffness, joint.friction
-        B.acts[n], B.side[n], B.sleeps[n], B.soft[n], B.owner[n] = int(joint.acts or joint.limited), 0, 0, 0, -1
-        if joint.limited:
-            self.limited[n] = name, joint
+        cons.used[n], cons.kind[n], cons.form[n] = 1, CONNECTION, _form(joint)
+        cons.first[n], cons.second[n], cons.v_index[n], cons.driver_v_index[n] = first.body, second.body, -1, -1
+        cons.R_first[n], cons.p_first[n], cons.R_second[n], cons.p_second[n] = (
+            first.rotation,
+            first.position,
+            second.rotation,
+            second.position,
+        )
+        cons.element[n], cons.elements[n] = _ELEMENTS * n, len(elements)
+        q, v = _COORDINATES * n, _VELOCITIES * n
+        cons.q_at[n], cons.v_at[n], cons.dofs[n] = q, v, joint.nv
+        cons.q[q : q + joint.nq], cons.rest[q : q + joint.nq] = joint.neutral, joint.rest
+        cons.v[v : v + _VELOCITIES] = cons.tau[v : v + _VELOCITIES] = 0.0
+        own = slice(v, v + joint.nv)
+        cons.damping[own], cons.stiffness[own], cons.friction[own] = joint.damping, joint.stiffness, joint.friction
+        cons.has_joint_forces[n], cons.side[n], cons.inactive[n], cons.compliant[n], cons.owner[n] = (
+            int(joint.has_passive_forces or joint.has_limits),
+            0,
+            0,
+            0,
+            -1,
+        )
+        if joint.has_limits:
+            self.limited_joints[n] = name, joint
         for m, element in enumerate(elements, _ELEMENTS * n):
-            B.e_kind[m], B.e_axis[m], B.e_anchor[m], B.e_q[m], B.e_v[m] = element.kind, element.axis, element.anchor, q, v
-            q, v = q + NUMBERS_OF[element.kind], v + FREEDOMS_OF[element.kind]
+            cons.e_kind[m], cons.e_axis[m], cons.e_anchor[m], cons.e_q[m], cons.e_v[m] = element.kind, element.axis, element.anchor, q, v
+            q, v = q + ELEMENT_NQ[element.kind], v + ELEMENT_NV[element.kind]
         self.count += 1
         self._order.append(n)
         return n
 
-    def soften(self, place: int, stiffness: tuple[float, float], damping: tuple[float, float]) -> None:
-        """Make a connection a spring and damper in every direction it would hold: against moving, and against turning."""
-        B = self.room
-        B.soft[place] = 1
-        B.give_move[place] = stiffness[0], damping[0], 0.0
-        B.give_turn[place] = stiffness[1], damping[1], 0.0
+    def make_compliant(self, i: int, stiffness: tuple[float, float], damping: tuple[float, float]) -> None:
+        """Replace a connection by springs and dampers in its constrained directions: (linear, angular) stiffness and damping."""
+        cons = self.arrays
+        cons.compliant[i] = 1
+        cons.linear_spring[i] = stiffness[0], damping[0], 0.0
+        cons.angular_spring[i] = stiffness[1], damping[1], 0.0
 
-    def limit(self, kind: int, coordinate: int, number: int, bound: float, side: int, axis: Array | None = None, owner: int = -1) -> int:
-        """Keep a coordinate, or a ball's swing or twist about an axis, on one side of a bound; returns its place.
+    def add_limit(self, kind: int, v_index: int, q_index: int, bound: float, side: int, axis: Array | None = None, owner: int = -1) -> int:
+        """Add a limit of a coordinate, or of a ball joint's swing or twist about an axis; returns its index.
 
         The coordinate is one of the tree, or of the joint of the connection ``owner``.
         """
-        n = self._coordinate_bond(kind, coordinate, number)
+        n = self._add_coordinate_constraint(kind, v_index, q_index)
         if owner >= 0:
-            self.room.owner[n], self.room.first[n], self.room.second[n] = owner, self.room.first[owner], self.room.second[owner]
-        self.room.course[n], self.room.side[n], self.room.sleeps[n] = 0.0, side, 0
-        self.room.course[n, 0] = self.room.bound[n] = bound
+            self.arrays.owner[n], self.arrays.first[n], self.arrays.second[n] = owner, self.arrays.first[owner], self.arrays.second[owner]
+        self.arrays.polynomial[n], self.arrays.side[n], self.arrays.inactive[n] = 0.0, side, 0
+        self.arrays.polynomial[n, 0] = self.arrays.bound[n] = bound
         if axis is not None:
-            self.room.target[n, :3] = axis
+            self.arrays.target[n, :3] = axis
         return n
 
-    def lock(self, coordinate: int, number: int, course: Array, since: float, until: float) -> int:
-        """Hold a coordinate to a polynomial of the time since a moment, until another; returns its place."""
-        n = self._coordinate_bond(COORDINATE, coordinate, number)
-        self.room.course[n], self.room.since[n], self.room.until[n] = 0.0, since, until
-        self.room.course[n, : len(course)] = course
+    def prescribe(self, v_index: int, q_index: int, polynomial: Array, start_time: float, end_time: float) -> int:
+        """Prescribe a coordinate as a polynomial of the time since ``start_time``, constant from ``end_time`` on; returns its index."""
+        n = self._add_coordinate_constraint(PRESCRIBED, v_index, q_index)
+        self.arrays.polynomial[n], self.arrays.start_time[n], self.arrays.end_time[n] = 0.0, start_time, end_time
+        self.arrays.polynomial[n, : len(polynomial)] = polynomial
         return n
 
-    def lock_ball(self, coordinate: int, number: int, target: Array) -> int:
-        """Hold a ball joint at a quaternion; returns its place."""
-        n = self._coordinate_bond(BALL_LOCK, coordinate, number)
-        self.room.target[n, :4] = target
+    def lock_ball(self, v_index: int, q_index: int, target: Array) -> int:
+        """Lock a ball joint at a quaternion; returns its index."""
+        n = self._add_coordinate_constraint(LOCKED_BALL, v_index, q_index)
+        self.arrays.target[n, :4] = target
         return n
 
-    def couple(self, coordinate: int, number: int, other: int, other_number: int, coefficients: Array) -> int:
-        """Let a coordinate follow another by a polynomial; returns its place."""
-        n = self._coordinate_bond(COUPLING, coordinate, number)
-        self.room.other[n], self.room.other_number[n] = other, other_number
-        self.room.course[n] = 0.0
-        self.room.course[n, : len(coefficients)] = coefficients
+    def couple(self, v_index: int, q_index: int, driver_v_index: int, driver_q_index: int, coefficients: Array) -> int:
+        """Couple a coordinate to a driving one by a polynomial; returns its index."""
+        n = self._add_coordinate_constraint(COUPLING, v_index, q_index)
+        self.arrays.driver_v_index[n], self.arrays.driver_q_index[n] = driver_v_index, driver_q_index
+        self.arrays.polynomial[n] = 0.0
+        self.arrays.polynomial[n, : len(coefficients)] = coefficients
         return n
 
-    def _coordinate_bond(self, kind: int, coordinate: int, number: int) -> int:
+    def _add_coordinate_constraint(self, kind: int, v_index: int, q_index: int) -> int:
         n = self._free_slot()
-        B = self.room
-        B.alive[n], B.kind[n], B.form[n], B.first[n], B.second[n] = 1, kind, ANY, -1, -1
-        B.coordinate[n], B.number[n], B.other[n], B.other_number[n], B.owner[n] = coordinate, number, -1, 0, -1
-        B.freedoms[n], B.elements[n], B.acts[n], B.side[n], B.sleeps[n], B.soft[n] = 0, 0, 0, 0, 0, 0
+        cons = self.arrays
+        cons.used[n], cons.kind[n], cons.form[n], cons.first[n], cons.second[n] = 1, kind, GENERAL_JOINT, -1, -1
+        cons.v_index[n], cons.q_index[n], cons.driver_v_index[n], cons.driver_q_index[n], cons.owner[n] = v_index, q_index, -1, 0, -1
+        cons.dofs[n] = cons.elements[n] = cons.has_joint_forces[n] = cons.side[n] = cons.inactive[n] = cons.compliant[n] = 0
         self.count += 1
         self._order.append(n)
         return n
 
-    def forget_limits(self) -> None:
-        """Take every limit away; those that are still pressed against will be noticed."""
-        for place in list(self.limits):
-            self.remove(place)
-        if self.limits:
-            self.limits.clear()
-            self.arrange()
+    def remove_limits(self) -> None:
+        """Remove all limits; those still reached are detected again."""
+        for i in list(self.active_limits):
+            self.remove(i)
+        if self.active_limits:
+            self.active_limits.clear()
+            self.update_structure()
 
-    def remove(self, place: int) -> None:
-        """Take a bond away, and with a connection the limits of its joint."""
-        self.limited.pop(place, None)
-        for limit in [limit for limit in self.limits if self.room.owner[limit] == place]:
-            del self.limits[limit]
+    def remove(self, i: int) -> None:
+        """Remove a constraint, and with a connection the limits of its joint."""
+        self.limited_joints.pop(i, None)
+        for limit in [limit for limit in self.active_limits if self.arrays.owner[limit] == i]:
+            del self.active_limits[limit]
             self.remove(limit)
-        self.room.alive[place] = 0
-        self._order.remove(place)
+        self.arrays.used[i] = 0
+        self._order.remove(i)
         self.count -= 1
 
-    # --- what follows ---------------------------------------------------------------------------
+    # --- evaluation ---------------------------------------------------------------------------
 
-    def decided(self, states: Array | None = None) -> Array:
-        """Which rows hold and which are redundant, as found so far; given, it is taken back."""
-        if states is not None:
-            self.room.state[: len(states)] = states
-        return self.room.state[: self.room.count[ROWS]].copy()
+    def row_states(self) -> Array:
+        """Classification of all rows (INDEPENDENT, REDUNDANT, ...) as last computed: a copy."""
+        return self.arrays.state[: self.arrays.count[ROWS]].copy()
 
-    def prepare_crossing(self, states: Array) -> None:
-        """Bring in what it takes to cross singular postures: code that most runs never need, and room for it."""
-        self._cross = self._crossing()
-        self._make(self._sizes, self.room)
-        self.arrange()
-        self.decided(states)
+    def set_row_states(self, states: Array) -> None:
+        """Restore a classification of the rows."""
+        self.arrays.state[: len(states)] = states
 
-    def _crossing(self) -> int:
-        """How much room crossing takes."""
-        n, rows = self.data.model.nv, int(self.room.count[ROWS])
+    def enable_singularity_crossing(self, states: Array) -> None:
+        """Enable crossing of singular postures: compile its code, which most runs never need, and allocate its scratch array."""
+        self._scratch_size = self._crossing_size()
+        self._allocate(self._sizes, self.arrays)
+        self.update_structure()
+        self.set_row_states(states)
+
+    def _crossing_size(self) -> int:
+        """Length of the scratch array for crossing singular postures."""
+        n, rows = self.data.model.nv, int(self.arrays.count[ROWS])
         return self.data.model.nq + 2 * n + rows * (rows + 2 * n + 1 + rows)
 
     def accelerations(self) -> Array:
-        """Accelerations at the data's state and torques; the forces that hold are in ``room.force``. A view."""
-        self.do(ACCELERATE_AND_DECIDE)
+        """Accelerations at the data's state and torques; constraint forces are in ``arrays.force``. A view."""
+        self.run_operation(COMPUTE_ACCELERATION_AND_RANK)
         return self.data.a
 
-    def take_hold(self) -> None:
-        """Bring the data's velocity onto every row by impulses, left in ``room.force``."""
-        self.do(TAKE_HOLD)
+    def apply_connection_impulse(self) -> None:
+        """Project the data's velocity onto all rows by impulses, stored in ``arrays.force`` [SVC] 4.3."""
+        self.run_operation(APPLY_CONNECTION_IMPULSE)
 
-    def look(self) -> None:
-        """Compute residuals ``room.c`` and rows at the data's configuration; nothing moves."""
-        self.do(INSPECT)
+    def evaluate_rows(self) -> None:
+        """Compute residuals ``arrays.c`` and rows at the data's configuration; the state is unchanged."""
+        self.run_operation(EVALUATE_ROWS)
 
-    def worst_rate(self) -> float:
-        """What the rows asked of the velocity in the last :meth:`take_hold` and did not get [m/s or rad/s]."""
-        return float(self.room.most[1])
+    def velocity_error(self) -> float:
+        """Largest remaining |J v − target| after the last :meth:`apply_connection_impulse` [m/s or rad/s]."""
+        return float(self.arrays.max_error[1])
 
-    def settle(self) -> None:
-        """Bring the data's state onto the constraints: position, then velocity."""
-        self.do(SETTLE)
+    def project_state(self) -> None:
+        """Project the data's state onto the constraints: position, then velocity."""
+        self.run_operation(PROJECT_STATE)
 
-    def gap(self) -> float:
-        """Largest residual of any row when last looked at [m or rad]."""
-        return float(np.abs(self.room.c[: self.room.count[ROWS]]).max(initial=0.0))
+    def max_residual(self) -> float:
+        """Largest residual of any row when last evaluated [m or rad]."""
+        return float(np.abs(self.arrays.c[: self.arrays.count[ROWS]]).max(initial=0.0))
 
-    def read_joint(self, place: int) -> tuple[Array, Array]:
-        """Coordinates and velocities of a connection's joint at the data's state: two new arrays."""
-        B = self.room
-        acts = int(B.acts[place])
-        B.acts[place] = 1  # joints that nothing acts in are not looked at otherwise
+    def joint_state(self, i: int) -> tuple[Array, Array]:
+        """Coordinates and velocities of a connection's joint at the data's state: two new cons."""
+        cons = self.arrays
+        acts = int(cons.has_joint_forces[i])
+        cons.has_joint_forces[i] = 1  # otherwise joints without forces are not evaluated
         try:
             self.accelerations()
         finally:
-            B.acts[place] = acts
-        q, v, n = int(B.q_at[place]), int(B.v_at[place]), int(B.freedoms[place])
-        numbers = sum(NUMBERS_OF[B.e_kind[e]] for e in range(B.element[place], B.element[place] + B.elements[place]))
-        return B.q[q : q + numbers].copy(), B.v[v : v + n].copy()
+            cons.has_joint_forces[i] = acts
+        q, v, n = int(cons.q_at[i]), int(cons.v_at[i]), int(cons.dofs[i])
+        numbers = sum(ELEMENT_NQ[cons.e_kind[e]] for e in range(cons.element[i], cons.element[i] + cons.elements[i]))
+        return cons.q[q : q + numbers].copy(), cons.v[v : v + n].copy()
 
-    def wrench(self, place: int) -> tuple[Array, Array]:
+    def wrench(self, i: int) -> tuple[Array, Array]:
         """Moment and force (6,) of a connection on its second body about its point, world axes, and that point (3,).
 
         From the forces last computed; springs, dampers, friction and motors of its joint included.
         """
-        B, rows = self.room, self.rows_of(place)
-        six = B.yielding[place].copy() if B.soft[place] else B.force[rows] @ B.T[rows]
-        if B.acts[place]:
-            six = six + B.applied[place]
-        body = int(B.second[place])
+        cons, rows = self.arrays, self.row_slice(i)
+        six = cons.compliant_wrench[i].copy() if cons.compliant[i] else cons.force[rows] @ cons.T[rows]
+        if cons.has_joint_forces[i]:
+            six = six + cons.joint_wrench[i]
+        body = int(cons.second[i])
         origin = self.data.work.origin[self.data.model.tree.root[body]] if body >= 0 else np.zeros(3)
-        return six, origin + B.P_second[place]
+        return six, origin + cons.P_second[i]
 
     def spring_energy(self) -> float:
         """Energy of the springs in connections at the data's configuration [J]."""
-        B = self.room
-        acts = B.acts.copy()
-        B.acts[:] = 1  # joints that nothing acts in are not looked at otherwise
-        self.look()
-        B.acts[:] = acts
+        cons = self.arrays
+        acts = cons.has_joint_forces.copy()
+        cons.has_joint_forces[:] = 1  # otherwise joints without forces are not evaluated
+        self.evaluate_rows()
+        cons.has_joint_forces[:] = acts
         energy = 0.0
-        for i in B.order[: B.count[USED]]:
-            if B.soft[i]:
-                rows = self.rows_of(i)
-                n, f = (B.T[rows][:, part] for part in (slice(0, 3), slice(3, 6)))
-                k = (f * f).sum(axis=1) * B.give_move[i, 0] + (n * n).sum(axis=1) * B.give_turn[i, 0]
-                energy += 0.5 * float(k @ B.c[rows] ** 2)
-            for e in range(B.element[i], B.element[i] + B.elements[i]):
-                k, q = int(B.e_v[e]), int(B.e_q[e])
-                if B.e_kind[e] == BALL:
-                    w = np.array(turn_between(B.rest, B.q, q))
-                    energy += 0.5 * float(B.stiffness[k : k + 3] @ (w * w))
+        for i in cons.order[: cons.count[CONSTRAINTS]]:
+            if cons.compliant[i]:
+                rows = self.row_slice(i)
+                n, f = (cons.T[rows][:, part] for part in (slice(0, 3), slice(3, 6)))
+                k = (f * f).sum(axis=1) * cons.linear_spring[i, 0] + (n * n).sum(axis=1) * cons.angular_spring[i, 0]
+                energy += 0.5 * float(k @ cons.c[rows] ** 2)
+            for e in range(cons.element[i], cons.element[i] + cons.elements[i]):
+                k, q = int(cons.e_v[e]), int(cons.e_q[e])
+                if cons.e_kind[e] == BALL:
+                    w = np.array(quaternion_difference(cons.rest, cons.q, q))
+                    energy += 0.5 * float(cons.stiffness[k : k + 3] @ (w * w))
                 else:
-                    energy += 0.5 * float(B.stiffness[k] * (B.q[q] - B.rest[q]) ** 2)
+                    energy += 0.5 * float(cons.stiffness[k] * (cons.q[q] - cons.rest[q]) ** 2)
         return energy
 
     def jacobian(self) -> Array:
-        """The rows J as last computed: a new (rows, nv)."""
-        B, T = self.room, self.data.model.tree
-        J = np.zeros((int(B.count[ROWS]), self.data.model.nv))
-        for i in B.order[: B.count[USED]]:
-            for tip, offset, start in ((int(B.tip_first[i]), 0, 0), (int(B.tip_second[i]), int(B.y_second[i]), int(B.common[i]))):
+        """Jacobian J as last computed: a new (rows, nv)."""
+        cons, T = self.arrays, self.data.model.tree
+        J = np.zeros((int(cons.count[ROWS]), self.data.model.nv))
+        for i in cons.order[: cons.count[CONSTRAINTS]]:
+            second = int(cons.tip_second[i]), int(cons.y_second[i]), int(cons.common[i])
+            for tip, offset, start in ((int(cons.tip_first[i]), 0, 0), second):
                 if tip < 0:
                     continue
                 d = np.arange(start, T.depth[tip] + 1)
-                for m in range(B.rows[i]):
-                    at = int(B.y_at[i] + (m // LANES) * B.y_stride[i] + offset + m % LANES)
-                    J[B.row[i] + m, T.above[T.row[tip] + d]] += B.J[at + LANES * d]
+                for m in range(cons.rows[i]):
+                    at = int(cons.y_at[i] + (m // LANES) * cons.y_stride[i] + offset + m % LANES)
+                    J[cons.row[i] + m, T.above[T.row[tip] + d]] += cons.J[at + LANES * d]
         return J
 
-    def rows_of(self, place: int) -> slice:
-        """Where the rows of a bond are."""
-        start = int(self.room.row[place])
-        return slice(start, start + int(self.room.rows[place]))
+    def row_slice(self, i: int) -> slice:
+        """Rows of a constraint."""
+        start = int(self.arrays.row[i])
+        return slice(start, start + int(self.arrays.rows[i]))
 
-    def do(self, what: int) -> None:
-        """Do one of the things that :func:`.motion.hold` may be asked for."""
-        states = self.room.state.copy()
-        self.room.step[0] = 0.0
-        status = _hold(self.data.key, self.key, what)
+    def run_operation(self, operation: int) -> None:
+        """Run an operation of :func:`.constrained_dynamics.run_constraint_operation` on the data's state."""
+        states = self.arrays.state.copy()
+        self.arrays.dt[0] = 0.0
+        status = _constraint_operation(self.data.key, self.key, operation)
         if status == NEEDS_CROSSING:
-            self.prepare_crossing(states)
-            status = _hold(self.data.key, self.key, what)
-        if status == OPEN:
-            raise StateError(f"The loops cannot be closed from here: {self.gap():.3g} m or rad remain.")
+            self.enable_singularity_crossing(states)
+            status = _constraint_operation(self.data.key, self.key, operation)
+        if status == LOOP_OPEN:
+            raise StateError(
+                f"The loops cannot be closed from this configuration: a residual of {self.max_residual():.3g} m or rad remains."
+            )
         if status:
-            self.data.refuse(status)
+            self.data.raise_status(status)
 
 
 def _restored(
-    data: Data, count: int, limits: dict[int, str], limited: dict[int, tuple[str, Joint]], cross_size: int, sizes: dict[str, int],
-    room: tuple[Array, ...],
-) -> Held:  # fmt: skip
-    """Make a constraint set again from its numbers."""
-    held = Held(data)
-    held.count, held.limits, held.limited, held._cross = count, limits, limited, cross_size
-    held._order = [int(place) for place in Bonds(*room).order[:count]]
-    held._make(sizes, Bonds(*room))
-    states = held.decided()
-    held.arrange()
-    held.decided(states)
-    return held
+    data: Data, count: int, limits: dict[int, str], limited: dict[int, tuple[str, Joint]], scratch_size: int, sizes: dict[str, int],
+    arrays: tuple[Array, ...],
+) -> ConstraintSet:  # fmt: skip
+    """Return a constraint set from its values."""
+    restored = ConstraintSet(data)
+    restored.count, restored.active_limits, restored.limited_joints, restored._scratch_size = count, limits, limited, scratch_size
+    restored._order = [int(i) for i in ConstraintArrays(*arrays).order[:count]]
+    restored._allocate(sizes, ConstraintArrays(*arrays))
+    states = restored.row_states()
+    restored.update_structure()
+    restored.set_row_states(states)
+    return restored
 
 
 def _form(joint: Joint) -> int:
-    """Which short cut a joint is."""
+    """Specialized form of a joint."""
     if not joint.elements:
         return WELD
     one = joint.elements[0]
     if len(joint.elements) > 1 or any(one.anchor.tolist()):
-        return ANY
-    return _SHORT_CUTS[one.kind]
+        return GENERAL_JOINT
+    return _SPECIALIZED[one.kind]

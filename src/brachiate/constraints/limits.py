@@ -1,7 +1,7 @@
-"""Limits of joints: watched while time runs, and held as rows while they are pressed against.
+"""Limits of joints: monitored during integration, and constraint rows while they are reached (unilateral constraints).
 
-A limit that no coordinate touches costs a comparison each step. One that is passed becomes a row that can only push: the
-coordinate stops there, by an impulse without rebound, and leaves as soon as the row would have to pull.
+A limit that is not reached costs a comparison each step. One that is passed becomes a row that can only push: the coordinate
+stops there, by an impulse without rebound, and the limit is released as soon as its force would pull.
 """
 
 from __future__ import annotations
@@ -11,221 +11,234 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.compiled import Floats, Handle, Ints, Rows3, call_at, entry, kernel, opener
-from brachiate.constraints.arrays import LIMIT, LOOK, SWING, TWIST, open_bonds
-from brachiate.constraints.constraint_set import Held
-from brachiate.constraints.rows import UPSIDE_DOWN
-from brachiate.kinematics import poses
-from brachiate.model.arrays import open_rooms
+from brachiate.compiled import ArrayHandle, Floats, Ints, Rows3, call_address, entry, kernel, struct_opener
+from brachiate.constraints.arrays import JOINT_LIMIT, RESIDUALS, SWING_LIMIT, TWIST_LIMIT, open_constraints
+from brachiate.constraints.constraint_set import ConstraintSet
+from brachiate.constraints.limit_rows import MIN_TWIST_COS2
+from brachiate.kinematics import forward_kinematics
+from brachiate.model.arrays import open_model
 from brachiate.model.data import Data
-from brachiate.model.joints import FREEDOMS, NUMBERS, Cone, Joint
+from brachiate.model.joints import ELEMENT_NQ, ELEMENT_NV, Cone, Joint
 from brachiate.model.model import Model
 from brachiate.spatial import Vec3, normalized, quaternion_at, vec3
 from brachiate.validation import Array
 
-PASSED = 12  # status: a limit was passed; Limits.count says which, and after how many steps
-CLEAR = 1e-2  # [rad or m] a coordinate this far from its limit is no longer watched as a row
+REMOVAL_DISTANCE = 1e-2  # [rad or m] a coordinate this far from its limit needs no row
 
 
-class Limits(NamedTuple):
-    """Every limit of a model: nl of them."""
+class LimitArrays(NamedTuple):
+    """All limits of a model: nl of them."""
 
     count: Ints  # (2,) steps done, limit passed
-    kind: Ints  # (nl,) LIMIT, SWING, TWIST
-    coordinate: Ints  # (nl,) (first) velocity
-    number: Ints  # (nl,) (first) place in q
+    kind: Ints  # (nl,) JOINT_LIMIT, SWING_LIMIT, TWIST_LIMIT
+    v_index: Ints  # (nl,) (first) velocity
+    q_index: Ints  # (nl,) (first) index in q
     bound: Floats  # (nl,) [rad or m]
     side: Ints  # (nl,) 1: a lower limit, -1: an upper one
-    axis: Rows3  # (nl, 3) of a cone
+    axis: Rows3  # (nl, 3) of a cone limit
     owner: Ints  # (nl,) connection whose joint it limits, -1 for a joint of the tree
-    place: Ints  # (nl,) of the bond that it is; -1 if it is none
+    constraint_index: Ints  # (nl,) its constraint, -1 if it is not a row
 
 
-open_limits = opener(Limits)
+open_limits = struct_opener(LimitArrays)
 
 
 @kernel
-def passed(key, held, limits, steps):
-    """Whether a limit is passed that does not push yet; says which, and after how many steps."""
-    T, W = open_rooms(key)
-    (L,) = open_limits(limits)
-    L.count[0], L.count[1] = steps, -1
+def limit_passed(key, constraint_key, limits_key, steps):
+    """Whether a limit without a row is passed; stores which, and after how many steps."""
+    T, W = open_model(key)
+    (limits,) = open_limits(limits_key)
+    limits.count[0], limits.count[1] = steps, -1
     loops = W.q
-    if held is not None:
-        (B,) = open_bonds(held)
-        if L.kind.shape[0] and L.owner[L.kind.shape[0] - 1] >= 0:  # those of loops come last
-            poses(T, W)
-            call_at(B.far[LOOK], key, held, 0.0, 0)
-            loops = B.q
-    for n in range(L.kind.shape[0]):
-        if L.place[n] < 0 and room(W.q if L.owner[n] < 0 else loops, L, n) < 0.0:
-            L.count[1] = n
+    if constraint_key is not None:
+        (cons,) = open_constraints(constraint_key)
+        if limits.kind.shape[0] and limits.owner[limits.kind.shape[0] - 1] >= 0:  # those of loop-closing joints come last
+            forward_kinematics(T, W)
+            call_address(cons.functions[RESIDUALS], key, constraint_key, 0.0, 0)
+            loops = cons.q
+    for n in range(limits.kind.shape[0]):
+        if limits.constraint_index[n] < 0 and distance_to_limit(W.q if limits.owner[n] < 0 else loops, limits, n) < 0.0:
+            limits.count[1] = n
             return True
     return False
 
 
 @kernel
-def room(values, L, n):
-    """How much room is left before limit n [rad or m], going by the numbers of its joints; negative if it is passed."""
-    at = L.number[n]
-    if L.kind[n] == LIMIT:
-        value = values[at]
+def distance_to_limit(q, limits, n):
+    """Distance to limit n [rad or m] at the joint coordinates q; negative if it is passed."""
+    at = limits.q_index[n]
+    if limits.kind[n] == JOINT_LIMIT:
+        value = q[at]
     else:
-        q, u = normalized(quaternion_at(values, at)), vec3(L.axis, n)
-        v = Vec3(q.x, q.y, q.z)
+        p, u = normalized(quaternion_at(q, at)), vec3(limits.axis, n)
+        v = Vec3(p.x, p.y, p.z)
         along = u @ v
-        if L.kind[n] == TWIST:
-            if q.w * q.w + along * along < UPSIDE_DOWN:
+        if limits.kind[n] == TWIST_LIMIT:
+            if p.w * p.w + along * along < MIN_TWIST_COS2:
                 return 1.0
-            value = 2.0 * math.atan2(along, q.w)
+            value = 2.0 * math.atan2(along, p.w)
             value -= 2.0 * math.pi * math.floor((value + math.pi) / (2.0 * math.pi))
         else:
-            value = 2.0 * math.atan2(math.sqrt(max(v @ v - along * along, 0.0)), math.sqrt(q.w * q.w + along * along))
-    return L.side[n] * (value - L.bound[n])
+            value = 2.0 * math.atan2(math.sqrt(max(v @ v - along * along, 0.0)), math.sqrt(p.w * p.w + along * along))
+    return limits.side[n] * (value - limits.bound[n])
 
 
 @entry
-def _room(key, held, limits, n):
-    T, W = open_rooms(key)
-    (B,) = open_bonds(held)
-    (L,) = open_limits(limits)
-    if L.owner[n] < 0:
-        return room(W.q, L, n)
-    poses(T, W)
-    call_at(B.far[LOOK], key, held, 0.0, 0)
-    return room(B.q, L, n)
+def _distance_to_limit(key, constraint_key, limits_key, n):
+    T, W = open_model(key)
+    (cons,) = open_constraints(constraint_key)
+    (limits,) = open_limits(limits_key)
+    if limits.owner[n] < 0:
+        return distance_to_limit(W.q, limits, n)
+    forward_kinematics(T, W)
+    call_address(cons.functions[RESIDUALS], key, constraint_key, 0.0, 0)
+    return distance_to_limit(cons.q, limits, n)
 
 
-class Watch:
-    """The limits of a model, and which of them are rows of its constraint set now."""
+class LimitMonitor:
+    """Limits of a model, and which of them are rows of its constraint set."""
 
-    def __init__(self, model: Model, held: Held) -> None:
-        self.held = held
-        self.limited = dict(held.limited)
-        rows = _all_rows(model, held)
-        self.names = [row[0] for row in rows]
-        n = len(rows)
-        self.room = _room_of(rows)
-        for place, name in held.limits.items():  # that are rows already
-            for k in range(n):
-                if self.names[k] == name and self.room.side[k] == held.room.side[place] and self.room.kind[k] == held.room.kind[place]:
-                    self.room.place[k] = place
-        self.handle = Handle(self.room)
+    def __init__(self, model: Model, constraint_set: ConstraintSet) -> None:
+        self.constraint_set = constraint_set
+        self.limited_joints = dict(constraint_set.limited_joints)
+        limits = _all_limits(model, constraint_set)
+        self.names = [limit.name for limit in limits]
+        self.arrays = _limit_arrays(limits)
+        cons = constraint_set.arrays
+        for i, name in constraint_set.active_limits.items():  # rows already
+            for n in range(len(limits)):
+                if self.names[n] == name and self.arrays.side[n] == cons.side[i] and self.arrays.kind[n] == cons.kind[i]:
+                    self.arrays.constraint_index[n] = i
+        self.handle = ArrayHandle(self.arrays)
         self.key = self.handle.key
 
-    def enter(self, n: int) -> int:
-        """Make limit n a row; returns its place."""
-        L, held = self.room, self.held
-        whose = int(L.coordinate[n]), int(L.number[n])
-        place = held.limit(int(L.kind[n]), *whose, float(L.bound[n]), int(L.side[n]), L.axis[n], int(L.owner[n]))
-        held.limits[place] = self.names[n]
-        L.place[n] = place
-        return place
+    def add_row(self, n: int) -> int:
+        """Make limit n a row; returns the index of its constraint."""
+        L, constraint_set = self.arrays, self.constraint_set
+        indices = int(L.v_index[n]), int(L.q_index[n])
+        i = constraint_set.add_limit(int(L.kind[n]), *indices, float(L.bound[n]), int(L.side[n]), L.axis[n], int(L.owner[n]))
+        constraint_set.active_limits[i] = self.names[n]
+        L.constraint_index[n] = i
+        return i
 
-    def press(self, n: int) -> None:
-        """Make limit n a row, and stop what has reached it."""
-        L, held = self.room, self.held
-        place = self.enter(n)
-        # Who is beyond a limit already is held where he is: nothing snaps.
-        held.room.course[place, 0] += L.side[n] * min(self.room_left(held.data, n), 0.0)
-        held.arrange()
-        held.take_hold()
+    def stop_at(self, n: int) -> None:
+        """Make limit n a row, and stop the coordinate that has reached it by an impulse."""
+        L, constraint_set = self.arrays, self.constraint_set
+        i = self.add_row(n)
+        # A coordinate that is beyond its limit is kept where it is: positions do not jump.
+        constraint_set.arrays.polynomial[i, 0] += L.side[n] * min(self.distance(constraint_set.data, n), 0.0)
+        constraint_set.update_structure()
+        constraint_set.apply_connection_impulse()
 
-    def room_left(self, data: Data, n: int | None = None) -> float:
-        """How much room is left before limit n, or the one last passed [rad or m]."""
-        return float(_room(data.key, self.held.key, self.key, int(self.room.count[1]) if n is None else n))
+    def distance(self, data: Data, n: int | None = None) -> float:
+        """Distance to limit n, or to the one last passed [rad or m]."""
+        return float(_distance_to_limit(data.key, self.constraint_set.key, self.key, int(self.arrays.count[1]) if n is None else n))
 
-    def back(self) -> None:
-        """Let limits push or sleep as they did before the last step."""
-        B = self.held.room
-        if self.held.limits:
-            B.sleeps[:], B.course[:, 0] = B.sleeps_last, np.where(B.side != 0, B.bound_last, B.course[:, 0])
-            self.held.arrange()
-            self.held.accelerations()
+    def restore_previous(self) -> None:
+        """Restore which limits were active, and where, before the last step."""
+        cons = self.constraint_set.arrays
+        if self.constraint_set.active_limits:
+            cons.inactive[:] = cons.inactive_previous
+            cons.polynomial[:, 0] = np.where(cons.side != 0, cons.bound_previous, cons.polynomial[:, 0])
+            self.constraint_set.update_structure()
+            self.constraint_set.accelerations()
 
-    def prune(self) -> None:
-        """Forget rows of limits that nothing is near to any more."""
-        L, B, removed = self.room, self.held.room, False
-        for n in np.flatnonzero(L.place >= 0):
-            place = int(L.place[n])
-            here = place in self.held.limits  # not so if the world was set back
-            if here and B.sleeps[place] and L.side[n] * B.c[B.row[place]] > CLEAR:
-                self.held.remove(place)
-                del self.held.limits[place]
-                here, removed = False, True
-            if not here:
-                L.place[n] = -1
+    def remove_inactive(self) -> None:
+        """Remove the rows of limits from which coordinates have moved away."""
+        L, cons, removed = self.arrays, self.constraint_set.arrays, False
+        for n in np.flatnonzero(L.constraint_index >= 0):
+            i = int(L.constraint_index[n])
+            exists = i in self.constraint_set.active_limits  # False if the world was restored to an earlier state
+            if exists and cons.inactive[i] and L.side[n] * cons.c[cons.row[i]] > REMOVAL_DISTANCE:
+                self.constraint_set.remove(i)
+                del self.constraint_set.active_limits[i]
+                exists, removed = False, True
+            if not exists:
+                L.constraint_index[n] = -1
         if removed:
-            self.held.arrange()
-            if self.held.count:
-                self.held.accelerations()
+            self.constraint_set.update_structure()
+            if self.constraint_set.count:
+                self.constraint_set.accelerations()
 
 
-_Row = tuple[str, int, int, int, float, int, Array, int]
+class _Limit(NamedTuple):
+    """One entry of LimitArrays, with its name."""
+
+    name: str
+    kind: int
+    v_index: int
+    q_index: int
+    bound: float
+    side: int
+    axis: Array
+    owner: int
 
 
-def limits_of(model: Model, held: Held) -> Limits:
-    """Every limit of the joints of a tree, and of those that close loops."""
-    return _room_of(_all_rows(model, held))
+def limit_arrays(model: Model, constraint_set: ConstraintSet) -> LimitArrays:
+    """All limits of the joints of a tree, and of loop-closing joints."""
+    return _limit_arrays(_all_limits(model, constraint_set))
 
 
-def _all_rows(model: Model, held: Held) -> list[_Row]:
-    return [*_rows(model), *(row for place, (name, joint) in held.limited.items() for row in _loop_rows(held, place, name, joint))]
+def _all_limits(model: Model, constraint_set: ConstraintSet) -> list[_Limit]:
+    limits = _tree_limits(model)
+    for i, (name, joint) in constraint_set.limited_joints.items():
+        limits += _loop_limits(constraint_set, i, name, joint)
+    return limits
 
 
-def _room_of(rows: list[_Row]) -> Limits:
-    n = len(rows)
-    return Limits(
+def _limit_arrays(limits: list[_Limit]) -> LimitArrays:
+    n = len(limits)
+    return LimitArrays(
         count=np.zeros(2, np.int64),
-        kind=np.array([row[1] for row in rows], np.int64),
-        coordinate=np.array([row[2] for row in rows], np.int64),
-        number=np.array([row[3] for row in rows], np.int64),
-        bound=np.array([row[4] for row in rows], float),
-        side=np.array([row[5] for row in rows], np.int64),
-        axis=np.array([row[6] for row in rows], float).reshape(n, 3),
-        owner=np.array([row[7] for row in rows], np.int64),
-        place=np.full(n, -1, np.int64),
+        kind=np.array([limit.kind for limit in limits], np.int64),
+        v_index=np.array([limit.v_index for limit in limits], np.int64),
+        q_index=np.array([limit.q_index for limit in limits], np.int64),
+        bound=np.array([limit.bound for limit in limits], float),
+        side=np.array([limit.side for limit in limits], np.int64),
+        axis=np.array([limit.axis for limit in limits], float).reshape(n, 3),
+        owner=np.array([limit.owner for limit in limits], np.int64),
+        constraint_index=np.full(n, -1, np.int64),
     )
 
 
-def _rows(model: Model) -> list[_Row]:
-    """Name, kind, velocity, place in q, bound, side, axis and owner of every limit of the tree."""
-    rows: list[_Row] = []
+def _tree_limits(model: Model) -> list[_Limit]:
+    """Limits of the joints of the tree."""
+    limits: list[_Limit] = []
     lower, upper = model.limits
-    for name, number in model.scalar_coordinates.items():
+    for name, q_index in model.scalar_coordinates.items():
         k = model.coordinate_index[name]
-        rows += _bounds(name, k, number, lower[k], upper[k], -1)
+        limits += _joint_limits(name, k, q_index, lower[k], upper[k], -1)
     for name, joined in model.joints.items():
-        rows += _cone(name, joined.v.start, joined.q.start, model.links[joined.link].joint.cone, -1)
-    return rows
+        limits += _cone_limits(name, joined.v.start, joined.q.start, model.links[joined.link].joint.cone, -1)
+    return limits
 
 
-def _loop_rows(held: Held, place: int, name: str, joint: Joint) -> list[_Row]:
-    """The same of a connection's joint."""
-    q, v = int(held.room.q_at[place]), int(held.room.v_at[place])
+def _loop_limits(constraint_set: ConstraintSet, i: int, name: str, joint: Joint) -> list[_Limit]:
+    """Limits of the joint of connection i."""
+    q, v = int(constraint_set.arrays.q_at[i]), int(constraint_set.arrays.v_at[i])
     if joint.cone is not None:
-        return _cone(name, v, q, joint.cone, place)
-    rows: list[_Row] = []
-    names, number, k = joint.coordinate_names(name), 0, 0
+        return _cone_limits(name, v, q, joint.cone, i)
+    limits: list[_Limit] = []
+    names, j, k = joint.coordinate_names(name), 0, 0
     for element in joint.elements:
-        if FREEDOMS[element.kind] == 1:
-            rows += _bounds(names[k], v + k, q + number, joint.lower[k], joint.upper[k], place)
-        number, k = number + NUMBERS[element.kind], k + FREEDOMS[element.kind]
-    return rows
+        if ELEMENT_NV[element.kind] == 1:
+            limits += _joint_limits(names[k], v + k, q + j, joint.lower[k], joint.upper[k], i)
+        j, k = j + ELEMENT_NQ[element.kind], k + ELEMENT_NV[element.kind]
+    return limits
 
 
-def _bounds(name: str, k: int, number: int, lower: float, upper: float, owner: int) -> list[_Row]:
-    found = ((bound, side) for bound, side in ((lower, 1), (upper, -1)) if np.isfinite(bound))
-    return [(f"limit of {name}", LIMIT, k, number, bound, side, np.zeros(3), owner) for bound, side in found]
+def _joint_limits(name: str, v_index: int, q_index: int, lower: float, upper: float, owner: int) -> list[_Limit]:
+    finite = ((bound, side) for bound, side in ((lower, 1), (upper, -1)) if np.isfinite(bound))
+    return [_Limit(f"limit of {name}", JOINT_LIMIT, v_index, q_index, bound, side, np.zeros(3), owner) for bound, side in finite]
 
 
-def _cone(name: str, k: int, number: int, cone: Cone | None, owner: int) -> list[_Row]:
+def _cone_limits(name: str, v_index: int, q_index: int, cone: Cone | None, owner: int) -> list[_Limit]:
     if cone is None:
         return []
-    rows: list[_Row] = []
+    limits: list[_Limit] = []
     if cone.swing < np.pi:
-        rows.append((f"swing limit of {name}", SWING, k, number, cone.swing, -1, cone.axis, owner))
+        limits.append(_Limit(f"swing limit of {name}", SWING_LIMIT, v_index, q_index, cone.swing, -1, cone.axis, owner))
     for bound, side in ((cone.twist[0], 1), (cone.twist[1], -1)):
         if np.isfinite(bound) and abs(bound) < np.pi:
-            rows.append((f"twist limit of {name}", TWIST, k, number, bound, side, cone.axis, owner))
-    return rows
+            limits.append(_Limit(f"twist limit of {name}", TWIST_LIMIT, v_index, q_index, bound, side, cone.axis, owner))
+    return limits

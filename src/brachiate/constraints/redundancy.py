@@ -1,12 +1,12 @@
-"""Which rows hold: some say what others say already, and where a posture is singular some are about to say nothing.
+"""Rank detection: which constraint rows are independent, which are redundant, and which are weak near a singular posture.
 
-That is a matter of directions, not of masses: rows of J are compared as they are, in the metric of the joints' velocities,
-each as part of what it would be if nothing cancelled in it. They are freed of each other by Gram and Schmidt, twice, which
-keeps the angle itself to round-off where pivots of J A⁻¹ Jᵀ only keep its square. Rows that stand out are taken first, a
-decade at a time; within a decade the oldest, so that what was chosen stays chosen while it is no worse.
+Rank is a matter of directions, not of masses: rows of J are compared in the metric of joint velocities, each relative to its
+size if nothing cancelled in it. They are orthogonalized by Gram-Schmidt, twice, which keeps the angle itself to round-off where
+pivots of J A⁻¹ Jᵀ only keep its square. Rows with the largest remainder are accepted first, a decade at a time; within a decade
+the oldest, so that the selection persists while it is no worse.
 
-This is the exact answer, and costs some microseconds. It is asked for after a change of structure, and when the pivots of
-the factor (:mod:`.solve`) arouse suspicion.
+This is exact and takes some microseconds. It runs after a change of structure, and when pivots of the factor (:mod:`.solve`)
+are doubtful.
 """
 
 from __future__ import annotations
@@ -14,163 +14,162 @@ from __future__ import annotations
 import math
 
 from brachiate.compiled import index, kernel, outlined
-from brachiate.constraints.arrays import ASLEEP, NEW, REDUNDANT, REGULAR, ROWS, SOFT, USED, WEAK
-from brachiate.constraints.rows import velocity_at
-from brachiate.constraints.sparsity import LANES, between, chain
-from brachiate.spatial import force, motion, vec3
+from brachiate.constraints.arrays import COMPLIANT, CONSTRAINTS, INACTIVE, INDEPENDENT, REDUNDANT, ROWS, UNCLASSIFIED, WEAK_ROWS
+from brachiate.constraints.sparsity import LANES, acts_between_bodies, chain
+from brachiate.spatial import force, motion, vec3, velocity_at
 
-# Sine of the angle between a row and all others below which it says what they say. Round-off is about 1e-15, and rows that
-# lean on others at a small angle have more of it: it is divided by that angle, of which the smallest is this one.
-SAME = 1e-9
-LEAST_GAP, MOST_DOUBT = 100.0, 1e-6  # bonds that are open turn rows by about as much: nothing finer is seen then
-LOYAL = 10.0  # a redundant row replaces one that holds only if it is so much better
-NOTHING = 1e-24  # square of a row, of what any row of its bond could be, that is all round-off
-STANDS_OUT = 0.3  # sine at which rows are taken first
-FAINT = 1e-5  # sine below which too few digits are left to hold on to while things move
-AHEAD = 3.0  # so many steps the judge looks ahead
+# Sine of the angle between a row and all others below which it is redundant. Round-off is about 1e-15, amplified for rows at
+# small angles to others: it is divided by that angle, of which the smallest is this one.
+MIN_SINE = 1e-9
+RESIDUAL_FACTOR, MAX_RESIDUAL_SINE = 100.0, 1e-6  # residuals rotate rows by about as much, which bounds the resolution
+EXCHANGE_FACTOR = 10.0  # a redundant row replaces an independent one only if its sine is larger by this factor
+ZERO_ROW = 1e-24  # squared relative size of a row that is round-off only
+FIRST_SINE = 0.3  # sine at which rows are accepted first
+MIN_RELIABLE_SINE = 1e-5  # sine below which too few digits are left while the posture changes
+LOOKAHEAD_STEPS = 3.0  # number of steps over which changes of a sine are extrapolated
 
 
 @kernel
-def whole_chain(T, W, tip, start, P):
-    """Squares of how much the joints of a chain turn its tip, and move the point P of it."""
-    turn = move = 0.0
+def chain_scale(T, W, tip, start, P):
+    """Sums of squares of the angular and linear motion that the joints of a chain give to the point P of its tip."""
+    angular = linear = 0.0
     for d in range(start, T.depth[tip] + 1 if tip >= 0 else 0):
         S = motion(W.S, T.above[index(T.row[tip] + d)])
         v = velocity_at(S, P)
-        turn, move = turn + S.w @ S.w, move + v @ v
-    return turn, move
+        angular, linear = angular + S.w @ S.w, linear + v @ v
+    return angular, linear
 
 
 @kernel
-def wholes(T, W, B, i):
-    """Squares of what any row of bond i would be if nothing cancelled: one that turns, and one that moves."""
-    if not between(B, i):
+def row_scales(T, W, cons, i):
+    """Squared sizes of rows of constraint i if nothing cancelled: of an angular row, and of a linear one."""
+    if not acts_between_bodies(cons, i):
         return 0.0, 1.0
-    turn, move = whole_chain(T, W, B.tip_first[i], B.common[i], vec3(B.P_first, i))
-    more_turn, more_move = whole_chain(T, W, B.tip_second[i], B.common[i], vec3(B.P_second, i))
-    return turn + more_turn, move + more_move
+    angular, linear = chain_scale(T, W, cons.tip_first[i], cons.common[i], vec3(cons.P_first, i))
+    second_angular, second_linear = chain_scale(T, W, cons.tip_second[i], cons.common[i], vec3(cons.P_second, i))
+    return angular + second_angular, linear + second_linear
 
 
 @kernel
-def put_row(T, B, i, m, scale, nv):
-    """Row m of bond i, scaled, among the dense ones; returns its square."""
-    r = B.row[i] + m
-    at, lane = r * nv, B.y_at[i] + (m // LANES) * B.y_stride[i] + m % LANES
+def store_dense_row(T, cons, i, m, scale, nv):
+    """Store row m of constraint i, scaled, as a dense row; returns its squared norm."""
+    r = cons.row[i] + m
+    at, lane = r * nv, cons.y_at[i] + (m // LANES) * cons.y_stride[i] + m % LANES
     for k in range(nv):
-        B.dense[index(at + k)] = 0.0
+        cons.dense_rows[index(at + k)] = 0.0
     size = 0.0
     for which in range(2):
-        tip, base, start = chain(T, B, i, which)
+        tip, base, start = chain(T, cons, i, which)
         for d in range(start, T.depth[tip] + 1 if tip >= 0 else 0):
-            x = scale * B.J[index(lane + base + LANES * d)]
-            B.dense[index(at + T.above[index(T.row[tip] + d)])] = x
+            x = scale * cons.J[index(lane + base + LANES * d)]
+            cons.dense_rows[index(at + T.above[index(T.row[tip] + d)])] = x
             size += x * x
     return size
 
 
 @kernel
-def put_rows(T, W, B, nv):
-    """All rows, each as part of what it would be if nothing cancelled. Returns how many hold so far and the largest gap."""
-    before, gap = 0, 0.0
-    for a in range(B.count[USED]):
-        i = B.order[a]
-        turn, move = wholes(T, W, B, i)
-        for m in range(B.rows[i]):
-            r = B.row[i] + m
-            B.sine[r], B.left[r] = 0.0, -1.0  # -1: it is taken, or does not count
-            if B.state[r] in (ASLEEP, SOFT):
+def store_dense_rows(T, W, cons, nv):
+    """Store all rows, scaled by their size if nothing cancelled. Returns the number of independent rows so far and the largest residual."""
+    independent, residual = 0, 0.0
+    for a in range(cons.count[CONSTRAINTS]):
+        i = cons.order[a]
+        angular, linear = row_scales(T, W, cons, i)
+        for m in range(cons.rows[i]):
+            r = cons.row[i] + m
+            cons.sine[r], cons.remaining[r] = 0.0, -1.0  # -1: accepted already, or not a candidate
+            if cons.state[r] in (INACTIVE, COMPLIANT):
                 continue
-            t = force(B.T, r)
-            whole = (t.n @ t.n) * turn + (t.f @ t.f) * move if between(B, i) else move
-            scale = 1.0 / math.sqrt(whole) if whole > NOTHING * (turn + move) else 0.0  # or both bodies move alike
-            B.left[r] = put_row(T, B, i, m, scale, nv)
-            before += int(B.state[r] == REGULAR)
-            gap = max(gap, abs(B.c[r]))
-    return before, gap
+            t = force(cons.T, r)
+            scale2 = (t.n @ t.n) * angular + (t.f @ t.f) * linear if acts_between_bodies(cons, i) else linear
+            scale = 1.0 / math.sqrt(scale2) if scale2 > ZERO_ROW * (angular + linear) else 0.0  # 0: both bodies move alike
+            cons.remaining[r] = store_dense_row(T, cons, i, m, scale, nv)
+            independent += int(cons.state[r] == INDEPENDENT)
+            residual = max(residual, abs(cons.c[r]))
+    return independent, residual
 
 
 @kernel
-def free_of(B, r, s, nv):
-    """Row r, freed of what the unit row s says; returns the square of what is left."""
+def orthogonalize(cons, r, s, nv):
+    """Subtract from row r its component along the unit row s; returns the squared norm of the remainder."""
     x, y, dot, size = r * nv, s * nv, 0.0, 0.0
     for k in range(nv):
-        dot += B.dense[index(x + k)] * B.dense[index(y + k)]
+        dot += cons.dense_rows[index(x + k)] * cons.dense_rows[index(y + k)]
     for k in range(nv):
-        z = B.dense[index(x + k)] - dot * B.dense[index(y + k)]
-        B.dense[index(x + k)] = z
+        z = cons.dense_rows[index(x + k)] - dot * cons.dense_rows[index(y + k)]
+        cons.dense_rows[index(x + k)] = z
         size += z * z
     return size
 
 
 @kernel
-def take(B, r, n, least, nv):
-    """Take row r, if it still stands out once more freed of those taken; free the others of it. Says whether."""
+def accept_row(cons, r, n, threshold, nv):
+    """Accept row r if its remainder is large enough after a second orthogonalization; orthogonalize the others to it."""
     for s in range(n):
-        if B.sine[s] > 0.0:
-            B.left[r] = free_of(B, r, s, nv)
-    if not B.left[r] > least * least:
+        if cons.sine[s] > 0.0:
+            cons.remaining[r] = orthogonalize(cons, r, s, nv)
+    if not cons.remaining[r] > threshold * threshold:
         return False
-    sine = math.sqrt(B.left[r])
-    B.sine[r], B.left[r] = sine, -1.0
+    sine = math.sqrt(cons.remaining[r])
+    cons.sine[r], cons.remaining[r] = sine, -1.0
     for k in range(r * nv, (r + 1) * nv):
-        B.dense[index(k)] /= sine
+        cons.dense_rows[index(k)] /= sine
     for s in range(n):
-        if B.left[s] > 0.0:
-            B.left[s] = free_of(B, s, r, nv)
+        if cons.remaining[s] > 0.0:
+            cons.remaining[s] = orthogonalize(cons, s, r, nv)
     return True
 
 
 @kernel
-def look_ahead(B, r, passed):
-    """How far the sine of row r may change in the next steps, going by what it was at the time before."""
-    if passed > 0.0 or B.state[r] == NEW:
-        change = abs(B.sine[r] - B.sine_last[r])
-        known = B.state[r] != NEW and passed < 1.5 * B.step[0]
-        B.reach[r] = max(FAINT, AHEAD * change * B.step[0] / passed) if known else 1.0
-        B.sine_last[r] = B.sine[r]
+def update_sine_margin(cons, r, elapsed):
+    """Extrapolate how far the sine of row r may change in the next steps, from the classification before."""
+    if elapsed > 0.0 or cons.state[r] == UNCLASSIFIED:
+        change = abs(cons.sine[r] - cons.sine_previous[r])
+        known = cons.state[r] != UNCLASSIFIED and elapsed < 1.5 * cons.dt[0]
+        cons.sine_margin[r] = max(MIN_RELIABLE_SINE, LOOKAHEAD_STEPS * change * cons.dt[0] / elapsed) if known else 1.0
+        cons.sine_previous[r] = cons.sine[r]
 
 
 @outlined
-def judge(T, W, B, weak, decide):
-    """Say which rows hold, and list those that are weak: that may be lost in the next steps, going by how their sine changes.
+def classify_rows(T, W, cons, weak, update_rank):
+    """Classify rows as independent or redundant, and list the weak ones, which may become dependent in the next steps.
 
-    The square of their sine is below ``weak`` in any case. New rows that bring nothing are redundant. Rows that held and have
-    nobody to replace them are never called redundant: they are weak, and the posture is close to a singular one. Unless it is
-    to ``decide``, what holds and what is redundant stays as it is; rows of the latter that are listed stay listed.
+    The squared sine of weak rows is below ``weak`` in any case. Unclassified rows in the span of others are redundant. Independent
+    rows that no other row can replace never become redundant: they are weak, and the posture is close to a singular one. Without
+    ``update_rank`` the classification stays as it is; redundant rows that are listed as weak stay listed.
     """
-    n, nv = B.count[ROWS], W.v.shape[0]
-    before, gap = put_rows(T, W, B, nv)
-    if not decide:
+    n, nv = cons.count[ROWS], W.v.shape[0]
+    independent, residual = store_dense_rows(T, W, cons, nv)
+    if not update_rank:
         for r in range(n):
-            if B.state[r] != REGULAR:
-                B.left[r] = -1.0
-    finest = max(SAME, min(MOST_DOUBT, LEAST_GAP * gap))
-    least = STANDS_OUT
+            if cons.state[r] != INDEPENDENT:
+                cons.remaining[r] = -1.0
+    min_sine = max(MIN_SINE, min(MAX_RESIDUAL_SINE, RESIDUAL_FACTOR * residual))
+    threshold = FIRST_SINE
     while True:
         for r in range(n):
-            mine = least * (LOYAL if B.state[r] == REDUNDANT else 1.0)
-            if B.left[r] > mine * mine and take(B, r, n, mine, nv):
-                before -= int(B.state[r] != NEW)
-        if least == finest:
+            row_threshold = threshold * (EXCHANGE_FACTOR if cons.state[r] == REDUNDANT else 1.0)
+            if cons.remaining[r] > row_threshold * row_threshold and accept_row(cons, r, n, row_threshold, nv):
+                independent -= int(cons.state[r] != UNCLASSIFIED)
+        if threshold == min_sine:
             break
-        least = max(0.1 * least, finest)
-    weaks, passed = 0, abs(B.clock[0] - B.clock[1])
-    for m in range(0 if decide else B.count[WEAK]):
-        if B.state[B.weak[m]] == REDUNDANT:
-            B.weak[weaks] = B.weak[m]
-            weaks += 1
+        threshold = max(0.1 * threshold, min_sine)
+    weak_count, elapsed = 0, abs(cons.time[0] - cons.time[1])
+    for m in range(0 if update_rank else cons.count[WEAK_ROWS]):
+        if cons.state[cons.weak_rows[m]] == REDUNDANT:
+            cons.weak_rows[weak_count] = cons.weak_rows[m]
+            weak_count += 1
     for r in range(n):
-        taken = B.sine[r] > 0.0
-        if not taken and B.left[r] < 0.0:
+        accepted = cons.sine[r] > 0.0
+        if not accepted and cons.remaining[r] < 0.0:
             continue
-        kept = not taken and before > 0 and B.state[r] == REGULAR
-        before -= int(kept)
-        if decide:
-            look_ahead(B, r, passed)
-            B.state[r] = REGULAR if taken or kept else REDUNDANT
-        if kept or (taken and not (B.sine[r] > B.reach[r] or B.sine[r] * B.sine[r] > weak)):
-            B.weak[weaks] = r
-            weaks += 1
-    B.count[WEAK] = weaks
-    if decide:
-        B.clock[1] = B.clock[0]
+        kept = not accepted and independent > 0 and cons.state[r] == INDEPENDENT
+        independent -= int(kept)
+        if update_rank:
+            update_sine_margin(cons, r, elapsed)
+            cons.state[r] = INDEPENDENT if accepted or kept else REDUNDANT
+        if kept or (accepted and not (cons.sine[r] > cons.sine_margin[r] or cons.sine[r] * cons.sine[r] > weak)):
+            cons.weak_rows[weak_count] = r
+            weak_count += 1
+    cons.count[WEAK_ROWS] = weak_count
+    if update_rank:
+        cons.time[1] = cons.time[0]

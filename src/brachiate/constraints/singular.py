@@ -1,86 +1,89 @@
-"""Crossing singular postures: where rows of J lose their direction, the next derivative of the constraint says how it goes on.
+"""Crossing singular postures: where rows of J become dependent, the next derivative of the constraint determines the motion.
 
-A row that is about to be lost, freed of what the regular rows say, is uᵀJ ≈ 0. There uᵀ(J a + γ) = 0 says nothing about a,
-but its rate of change does: with uᵀJ ≈ 0 the unknown jerk drops out and
+A weak row, orthogonalized to the independent rows, is uᵀJ ≈ 0. There uᵀ(J a + γ) = 0 does not determine a, but its time
+derivative does: with uᵀJ ≈ 0 the unknown jerk drops out and
 
     uᵀ(J̇ + ∂γ/∂v) a = −uᵀ D_q γ[v].
 
-γ is quadratic in v, so ∂γ/∂v by differences is exact; derivatives along the motion are taken over four places.
+γ is quadratic in v, so ∂γ/∂v by central differences is exact; derivatives along the motion use a four-point stencil.
 
-In a posture that is singular from the start, velocities are free that the next moment would break the constraint: v has
-to obey uᵀγ(v) = 0 as well. It is bent onto that by Newton's method, with the least motion in the mass metric. Where no such
-v exists but zero (a *shaky* posture), the iteration halves what is too much each time, down to nothing. From rest, the
-acceleration is the way it goes, and is bent in the same manner: the nearest that is allowed, as Gauss has it.
+In a posture that is singular from the start, the rows allow velocities that violate the constraint to second order: v must
+satisfy uᵀγ(v) = 0 as well. It is corrected by Newton's method, with the smallest change in the mass metric. Where no such v
+exists but zero (a *shaky* posture), each iteration halves the excess, down to zero. From rest, the acceleration is the direction
+of motion and is corrected in the same way: the nearest admissible one (Gauss's principle of least constraint).
 """
 
 from __future__ import annotations
 
 import math
 
-from brachiate.compiled import call_at, far, kernel
-from brachiate.constraints.arrays import LOOK, ROWS, SET_OUT, TURN_ON, WEAK, open_bonds
-from brachiate.constraints.rows import fill, gammas
-from brachiate.constraints.solve import solve_rows, spread, times
-from brachiate.dynamics.factor import down, up
-from brachiate.kinematics import ball_motions, poses
-from brachiate.manifold import integrate
-from brachiate.model.arrays import OK, open_rooms
+from brachiate.compiled import by_address, call_address, kernel
+from brachiate.constraints.arrays import CORRECT_ACCELERATION, CORRECT_START_FROM_REST, RESIDUALS, ROWS, WEAK_ROWS, open_constraints
+from brachiate.constraints.rows import fill_jacobian, update_gamma
+from brachiate.constraints.solve import add_transposed_product, multiply_rows, solve_rows
+from brachiate.dynamics.factor import backward_sweep, forward_sweep
+from brachiate.kinematics import ball_motion_columns, forward_kinematics
+from brachiate.manifold import integrate_configuration
+from brachiate.model.arrays import open_model
+from brachiate.model.status import OK
 
-TRAVEL = 1e-3  # [rad or m] how far along the motion differences are taken; their error is its fourth power
-PLACES = (1.0, -1.0, 2.0, -2.0)
-BENDS = 40  # at most so many steps of Newton's method
-GONE = 1e-9  # a third-order row this small relative to the speed says nothing: the constraint is redundant here
+DIFFERENCE_LENGTH = 1e-3  # [rad or m] distance along the motion of the difference stencil; the error is of fourth order
+STENCIL = (1.0, -1.0, 2.0, -2.0)
+MAX_NEWTON_ITERATIONS = 40  # of the second-order condition
+MIN_THIRD_ORDER_ROW = 1e-9  # a third-order row this small relative to the speed is zero: the constraint is redundant here
 
 
 @kernel
-def combination(T, W, B, k, u):
-    """u: row k less what the regular rows say of it, so that uᵀJ is across all of them in the mass metric."""
+def left_null_combination(T, W, cons, k, u):
+    """u: row k minus its projection on the independent rows, so that uᵀJ is orthogonal to them in the mass metric."""
     for j in range(W.v.shape[0]):
-        B.z[j] = 0.0
-    for r in range(B.count[ROWS]):
-        B.rhs[r] = 1.0 if r == k else 0.0
-    spread(T, B, B.Y, B.rhs, B.z)
-    down(T, W, B.z)
-    times(T, B, B.J, B.z, B.rhs)
-    for r in range(B.count[ROWS]):
-        B.rhs[r] = -B.rhs[r]
-    solve_rows(B, B.rhs)
-    for r in range(B.count[ROWS]):
-        u[r] = B.rhs[r]
+        cons.z[j] = 0.0
+    for r in range(cons.count[ROWS]):
+        cons.rhs[r] = 1.0 if r == k else 0.0
+    add_transposed_product(T, cons, cons.Y, cons.rhs, cons.z)
+    forward_sweep(T, W, cons.z)
+    multiply_rows(T, cons, cons.J, cons.z, cons.rhs)
+    for r in range(cons.count[ROWS]):
+        cons.rhs[r] = -cons.rhs[r]
+    solve_rows(cons, cons.rhs)
+    for r in range(cons.count[ROWS]):
+        u[r] = cons.rhs[r]
     u[k] = 1.0
 
 
 @kernel
 def dot(x, y, n):
-    """Sum of the products of the first n numbers."""
+    """Dot product of the first n entries."""
     s = 0.0
     for i in range(n):
         s += x[i] * y[i]
     return s
 
 
-@far
-def cross(key, held, x, what):
-    """TURN_ON: correct W.a, which the regular rows have made, so that it also follows the third-order rows of the weak ones.
+@by_address
+def cross_singularity(key, constraint_key, x, operation):
+    """Correct W.a or W.v by the higher-order rows of the weak rows.
 
-    BEND: correct W.v so that uᵀγ = 0 of every weak row. SET_OUT: the same for W.a, which is where it goes from rest.
+    CORRECT_ACCELERATION: W.a of the independent rows, so that it also satisfies the third-order rows of the weak ones.
+    CORRECT_VELOCITY: W.v, so that uᵀγ = 0 of every weak row. CORRECT_START_FROM_REST: W.a in the same way, the direction of motion
+    from rest.
     """
-    T, W = open_rooms(key)
-    (B,) = open_bonds(held)
-    rows, nv, nq, weak = B.count[ROWS], W.v.shape[0], W.q.shape[0], B.count[WEAK]
-    # Scratch: q and v of the state, its acceleration, combinations u, third-order rows t, what they do y, their right sides.
+    T, W = open_model(key)
+    (cons,) = open_constraints(constraint_key)
+    rows, nv, nq, weak = cons.count[ROWS], W.v.shape[0], W.q.shape[0], cons.count[WEAK_ROWS]
+    # Scratch: q, v and a of the state, combinations u, third-order rows t, their responses y, right-hand sides s, matrix M = tᵀy.
     at = 0
-    q0, at = B.cross[at : at + nq], at + nq
-    v0, at = B.cross[at : at + nv], at + nv
-    a0, at = B.cross[at : at + nv], at + nv
-    U, at = B.cross[at : at + weak * rows], at + weak * rows
-    t, at = B.cross[at : at + weak * nv], at + weak * nv
-    y, at = B.cross[at : at + weak * nv], at + weak * nv
-    s, at = B.cross[at : at + weak], at + weak
-    M = B.cross[at : at + weak * weak]
-    if what == SET_OUT:
+    q0, at = cons.singular_scratch[at : at + nq], at + nq
+    v0, at = cons.singular_scratch[at : at + nv], at + nv
+    a0, at = cons.singular_scratch[at : at + nv], at + nv
+    U, at = cons.singular_scratch[at : at + weak * rows], at + weak * rows
+    t, at = cons.singular_scratch[at : at + weak * nv], at + weak * nv
+    y, at = cons.singular_scratch[at : at + weak * nv], at + weak * nv
+    s, at = cons.singular_scratch[at : at + weak], at + weak
+    M = cons.singular_scratch[at : at + weak * weak]
+    if operation == CORRECT_START_FROM_REST:
         for j in range(nv):
-            B.v_before[j], W.v[j] = W.v[j], W.a[j]
+            cons.v_before[j], W.v[j] = W.v[j], W.a[j]
     speed = 0.0
     for j in range(nv):
         v0[j], a0[j] = W.v[j], W.a[j]
@@ -88,109 +91,109 @@ def cross(key, held, x, what):
     for j in range(nq):
         q0[j] = W.q[j]
     if speed == 0.0:
-        return OK  # at rest nothing moves along: the regular rows are all there is
+        return OK  # at rest there is no motion along which rows change
     for i in range(weak):
-        combination(T, W, B, B.weak[i], U[i * rows : (i + 1) * rows])
+        left_null_combination(T, W, cons, cons.weak_rows[i], U[i * rows : (i + 1) * rows])
         s[i] = 0.0
         for j in range(nv):
             t[i * nv + j] = 0.0
-    if what != TURN_ON:
-        bend(T, W, B, v0, speed, U, t, y, s, M, rows, weak)
-        for j in range(nv if what == SET_OUT else 0):
-            W.a[j], W.v[j] = W.v[j], B.v_before[j]
+    if operation != CORRECT_ACCELERATION:
+        solve_second_order(T, W, cons, v0, speed, U, t, y, s, M, rows, weak)
+        for j in range(nv if operation == CORRECT_START_FROM_REST else 0):
+            W.a[j], W.v[j] = W.v[j], cons.v_before[j]
         return OK
-    along_velocities(T, W, B, v0, speed, U, t, rows, weak)
-    along_motion(key, held, T, W, B, q0, v0, TRAVEL / speed, U, t, s, rows, weak)
+    add_gamma_gradient(T, W, cons, v0, speed, U, t, rows, weak)
+    add_derivatives_along_motion(key, constraint_key, T, W, cons, q0, v0, DIFFERENCE_LENGTH / speed, U, t, s, rows, weak)
     for j in range(nv):
         W.a[j] = a0[j]
-    respond_to(T, W, B, t, y, rows, weak)
+    compute_response(T, W, cons, t, y, rows, weak)
     for i in range(weak):
         s[i] -= dot(t[i * nv : (i + 1) * nv], W.a, nv)
-    correct(W.a, t, y, s, M, weak, speed)
+    apply_correction(W.a, t, y, s, M, weak, speed)
     return OK
 
 
 @kernel
-def bend(T, W, B, v0, speed, U, t, y, s, M, rows, weak):
-    """v ← the nearest velocity with uᵀγ(v) = 0, by Newton's method."""
+def solve_second_order(T, W, cons, v0, speed, U, t, y, s, M, rows, weak):
+    """v ← nearest velocity with uᵀγ(v) = 0, by Newton's method."""
     nv = v0.shape[0]
-    for _ in range(BENDS):
+    for _ in range(MAX_NEWTON_ITERATIONS):
         for j in range(nv):
             v0[j] = W.v[j]
-        gammas(T, W, B)
-        most = 0.0
+        update_gamma(T, W, cons)
+        largest = 0.0
         for i in range(weak):
-            s[i] = -dot(U[i * rows : (i + 1) * rows], B.gamma, rows)
-            most = max(most, abs(s[i]))
+            s[i] = -dot(U[i * rows : (i + 1) * rows], cons.gamma, rows)
+            largest = max(largest, abs(s[i]))
             for j in range(nv):
                 t[i * nv + j] = 0.0
-        if not most > 1e-13 * speed * speed:
+        if not largest > 1e-13 * speed * speed:
             return
-        along_velocities(T, W, B, v0, speed, U, t, rows, weak)
-        respond_to(T, W, B, t, y, rows, weak)
-        correct(W.v, t, y, s, M, weak, speed)
+        add_gamma_gradient(T, W, cons, v0, speed, U, t, rows, weak)
+        compute_response(T, W, cons, t, y, rows, weak)
+        apply_correction(W.v, t, y, s, M, weak, speed)
 
 
 @kernel
-def along_velocities(T, W, B, v0, speed, U, t, rows, weak):
-    """t += uᵀ ∂γ/∂v, velocity by velocity."""
+def add_gamma_gradient(T, W, cons, v0, speed, U, t, rows, weak):
+    """t += uᵀ ∂γ/∂v, by central differences."""
     for j in range(v0.shape[0]):
         for side in range(2):
             sign = 1.0 - 2.0 * side
             W.v[j] = v0[j] + sign * speed
-            gammas(T, W, B)
+            update_gamma(T, W, cons)
             for i in range(weak):
-                t[i * v0.shape[0] + j] += sign * dot(U[i * rows : (i + 1) * rows], B.gamma, rows) / (2.0 * speed)
+                t[i * v0.shape[0] + j] += sign * dot(U[i * rows : (i + 1) * rows], cons.gamma, rows) / (2.0 * speed)
         W.v[j] = v0[j]
 
 
 @kernel
-def along_motion(key, held, T, W, B, q0, v0, e, U, t, s, rows, weak):
-    """t += uᵀJ̇ and s −= uᵀ D_q γ[v], by differences over four places along the motion; comes back to where it was."""
+def add_derivatives_along_motion(key, constraint_key, T, W, cons, q0, v0, e, U, t, s, rows, weak):
+    """t += uᵀJ̇ and s −= uᵀ D_q γ[v], by a four-point difference along the motion; restores the state."""
     nv = v0.shape[0]
     for n in range(5):
-        place = PLACES[n] if n < 4 else 0.0
+        offset = STENCIL[n] if n < 4 else 0.0
         for j in range(q0.shape[0]):
             W.q[j] = q0[j]
-        integrate(T, W.q, v0, place * e, W.q)
-        poses(T, W)
-        ball_motions(T, W)
-        call_at(B.far[LOOK], key, held, 0.0, 0)
-        gammas(T, W, B)
-        fill(T, W, B)
+        integrate_configuration(T, W.q, v0, offset * e, W.q)
+        forward_kinematics(T, W)
+        ball_motion_columns(T, W)
+        call_address(cons.functions[RESIDUALS], key, constraint_key, 0.0, 0)
+        update_gamma(T, W, cons)
+        fill_jacobian(T, W, cons)
         if n == 4:
             return
-        weight = (8.0 if n < 2 else -0.5) * place / (12.0 * e)
+        weight = (8.0 if n < 2 else -0.5) * offset / (12.0 * e)
         for i in range(weak):
             u = U[i * rows : (i + 1) * rows]
-            s[i] -= weight * dot(u, B.gamma, rows)
+            s[i] -= weight * dot(u, cons.gamma, rows)
             for j in range(nv):
-                B.z[j] = 0.0
-            spread(T, B, B.J, u, B.z)
+                cons.z[j] = 0.0
+            add_transposed_product(T, cons, cons.J, u, cons.z)
             for j in range(nv):
-                t[i * nv + j] += weight * B.z[j]
+                t[i * nv + j] += weight * cons.z[j]
 
 
 @kernel
-def respond_to(T, W, B, t, y, rows, weak):
-    """y = A⁻¹ tᵀ, less what would disturb the regular rows."""
+def compute_response(T, W, cons, t, y, rows, weak):
+    """y = A⁻¹ tᵀ, projected so that the independent rows are not violated."""
     nv = W.v.shape[0]
     for i in range(weak):
         v = y[i * nv : (i + 1) * nv]
         for j in range(nv):
             v[j] = t[i * nv + j]
-        up(T, W, v)
-        times(T, B, B.Z, v, B.rhs)
+        backward_sweep(T, W, v)
+        multiply_rows(T, cons, cons.Z, v, cons.rhs)
         for r in range(rows):
-            B.rhs[r] = -B.rhs[r]
-        solve_rows(B, B.rhs)
-        spread(T, B, B.Y, B.rhs, v)
-        down(T, W, v)
+            cons.rhs[r] = -cons.rhs[r]
+        solve_rows(cons, cons.rhs)
+        add_transposed_product(T, cons, cons.Y, cons.rhs, v)
+        forward_sweep(T, W, v)
 
 
 @kernel
-def correct(a, t, y, s, M, weak, speed):
-    """a += y μ with (tᵀy) μ = s: symmetric elimination, rows that say nothing left out."""
+def apply_correction(a, t, y, s, M, weak, speed):
+    """a += y μ with (tᵀy) μ = s: symmetric elimination, without rows that are zero."""
     nv = a.shape[0]
     for i in range(weak):
         for j in range(i + 1):
@@ -198,7 +201,9 @@ def correct(a, t, y, s, M, weak, speed):
     for i in range(weak):
         size = dot(t[i * nv : (i + 1) * nv], t[i * nv : (i + 1) * nv], nv)
         pivot = M[i * weak + i]
-        small = not math.sqrt(size) > GONE * speed or not pivot > 1e-12 * dot(y[i * nv : (i + 1) * nv], t[i * nv : (i + 1) * nv], nv)
+        small = not math.sqrt(size) > MIN_THIRD_ORDER_ROW * speed or not pivot > 1e-12 * dot(
+            y[i * nv : (i + 1) * nv], t[i * nv : (i + 1) * nv], nv
+        )
         inverse = 0.0 if small else 1.0 / pivot
         for j in range(i + 1, weak):
             f = M[j * weak + i] * inverse
@@ -206,7 +211,7 @@ def correct(a, t, y, s, M, weak, speed):
                 for k in range(i, weak):
                     M[j * weak + k] -= f * M[i * weak + k]
                 s[j] -= f * s[i]
-        M[i * weak + i] = inverse  # kept as its inverse
+        M[i * weak + i] = inverse  # stored as its inverse
     for i in range(weak - 1, -1, -1):
         for k in range(i + 1, weak):
             s[i] -= M[i * weak + k] * s[k]

@@ -1,226 +1,232 @@
-"""Forces that hold: G λ = right-hand side with G = J A⁻¹ Jᵀ, by the sparse factor A = LᵀDL (range space method).
+"""Constraint forces: G λ = right-hand side with the Delassus operator G = J A⁻¹ Jᵀ and the sparse factor A = LᵀDL.
 
-With Y = L⁻ᵀ Jᵀ and Z = D Y, G = Yᵀ Z, and what the forces λ do to velocities is L⁻¹ D Y λ. Rows whose chains do not meet
-have no entry in G: it is kept and factored within its skyline, so ladders of loops stay linear in their length.
+This is the range-space (Schur complement) method. With Y = L⁻ᵀ Jᵀ and Z = D Y, G = Yᵀ Z, and forces λ change velocities by
+L⁻¹ D Y λ. Rows whose chains do not overlap have no entry in G: it is stored and factored within its skyline, so the cost of
+ladders of loops is linear in their length.
 
-Rows that say nothing new are dropped, not blurred: :mod:`.rank` knows which. The pivots of the factor tell when to ask it
-again: a pivot relative to the row's size is the squared sine of the angle, in the mass metric, to those before it.
+Redundant rows are left out, not regularized (:mod:`.redundancy` decides which). The pivots of the factor tell when that must
+be decided again: a pivot relative to the row's size is the squared sine of its angle, in the mass metric, to the rows before it.
 """
 
 from __future__ import annotations
 
-from brachiate.compiled import far, index, kernel, outlined
+from brachiate.compiled import by_address, index, kernel, outlined
 from brachiate.constraints.arrays import (
-    DROPPED,
-    HOLDING,
-    NEW,
+    CONSTRAINTS,
+    CONTACTS,
+    G_SIZE_WITH_CONTACTS,
+    INDEPENDENT,
+    INDEPENDENT_ROWS,
+    PAIRS_WITH_CONTACTS,
     REDUNDANT,
-    REGULAR,
+    REDUNDANT_ROWS,
     ROWS,
-    TOUCH_G,
-    TOUCH_PAIRS,
-    TOUCHES,
-    USED,
-    WEAK,
-    open_bonds,
+    UNCLASSIFIED,
+    WEAK_ROWS,
+    open_constraints,
 )
-from brachiate.constraints.redundancy import judge
-from brachiate.constraints.rows import fill
-from brachiate.constraints.sparsity import LANES, chain, fours
-from brachiate.dynamics.factor import chains_up
-from brachiate.model.arrays import OK, open_rooms
+from brachiate.constraints.redundancy import classify_rows
+from brachiate.constraints.rows import fill_jacobian
+from brachiate.constraints.sparsity import LANES, chain, row_blocks
+from brachiate.dynamics.factor import backward_sweep_two_chains
+from brachiate.model.arrays import open_model
+from brachiate.model.status import OK
 from brachiate.spatial import Four, four, put_four
 
-# A pivot this small against its row's size is round-off.
+# A pivot below this fraction of its row's size is round-off.
 ROUND_OFF = 1e-15
-# A redundant row with a pivot beyond this part of its size may have something to say again.
-SAYS_SOMETHING = 1e-10
-# Pivots see the angles of rows through the masses: the judge is asked this much earlier than it may matter.
-EARLY = 10.0
-NEVER = 1e300
+# A redundant row with a pivot above this fraction of its size may have become independent.
+REDUNDANT_PIVOT_LIMIT = 1e-10
+# Pivots measure angles of rows in the mass metric, so rows are classified again this factor before it may matter.
+PIVOT_SAFETY = 10.0
+INFINITE_SCALE = 1e300
 
 
 @kernel
-def respond(T, W, B):
-    """Y, Z and G of all rows, with the factor of the mass matrix."""
-    for a in range(B.count[USED] + B.count[TOUCHES]):
-        i = B.order[a]
-        one, other, common = B.tip_first[i], B.tip_second[i], B.common[i]
-        for f in range(fours(B, i)):
-            at = B.y_at[i] + f * B.y_stride[i]
-            second = at + B.y_second[i]
-            chains_up(T, W, B.J, B.Y, B.Z, at, one, second, other, common)
-    products(B)
+def compute_delassus(T, W, cons):
+    """Y, Z and G of all rows, from the factor of the mass matrix."""
+    for a in range(cons.count[CONSTRAINTS] + cons.count[CONTACTS]):
+        i = cons.order[a]
+        one, other, common = cons.tip_first[i], cons.tip_second[i], cons.common[i]
+        for f in range(row_blocks(cons, i)):
+            at = cons.y_at[i] + f * cons.y_stride[i]
+            second = at + cons.y_second[i]
+            backward_sweep_two_chains(T, W, cons.J, cons.Y, cons.Z, at, one, second, other, common)
+    accumulate_delassus(cons)
 
 
 @kernel
-def products(B):
+def accumulate_delassus(cons):
     """G = Yᵀ Z within its skyline."""
-    for j in range(B.count[TOUCH_G]):
-        B.G[index(j)] = 0.0
-    for n in range(B.count[TOUCH_PAIRS]):
-        i, j = B.pair[n, 0], B.pair[n, 1]
-        low, high, width = B.pair[n, 4], B.pair[n, 5], B.g_width[i]
-        for f in range(fours(B, i)):
-            y = B.y_at[i] + f * B.y_stride[i] + B.pair[n, 2]
-            g = B.g_at[B.row[i]] + LANES * f * width + B.row[j] - B.meets[B.row[i]]
-            for h in range(fours(B, j)):
+    for j in range(cons.count[G_SIZE_WITH_CONTACTS]):
+        cons.G[index(j)] = 0.0
+    for n in range(cons.count[PAIRS_WITH_CONTACTS]):
+        i, j = cons.pair[n, 0], cons.pair[n, 1]
+        low, high, width = cons.pair[n, 4], cons.pair[n, 5], cons.g_width[i]
+        for f in range(row_blocks(cons, i)):
+            y = cons.y_at[i] + f * cons.y_stride[i] + cons.pair[n, 2]
+            g = cons.g_at[cons.row[i]] + LANES * f * width + cons.row[j] - cons.skyline_start[cons.row[i]]
+            for h in range(row_blocks(cons, j)):
                 if i != j or h <= f:
-                    add_product(B, y, B.y_at[j] + h * B.y_stride[j] + B.pair[n, 3], low, high, g + LANES * h, width)
+                    add_block_product(cons, y, cons.y_at[j] + h * cons.y_stride[j] + cons.pair[n, 3], low, high, g + LANES * h, width)
 
 
 @kernel
-def add_product(B, y, z, low, high, g, width):
-    """Add the products of four rows of Y with four rows of Z, over a stretch of a chain, to G."""
+def add_block_product(cons, y, z, low, high, g, width):
+    """G += products of four rows of Y with four rows of Z, over a range of a chain."""
     zero = Four(0.0, 0.0, 0.0, 0.0)
     a, b, c, d = zero, zero, zero, zero
     for n in range(low, high):
-        Y, Z = four(B.Y, y + 4 * n), four(B.Z, z + 4 * n)
+        Y, Z = four(cons.Y, y + 4 * n), four(cons.Z, z + 4 * n)
         a, b, c, d = a + Y.a * Z, b + Y.b * Z, c + Y.c * Z, d + Y.d * Z
-    put_four(B.G, g, four(B.G, g) + a)
-    put_four(B.G, g + width, four(B.G, g + width) + b)
-    put_four(B.G, g + 2 * width, four(B.G, g + 2 * width) + c)
-    put_four(B.G, g + 3 * width, four(B.G, g + 3 * width) + d)
+    put_four(cons.G, g, four(cons.G, g) + a)
+    put_four(cons.G, g + width, four(cons.G, g + width) + b)
+    put_four(cons.G, g + 2 * width, four(cons.G, g + 2 * width) + c)
+    put_four(cons.G, g + 3 * width, four(cons.G, g + 3 * width) + d)
 
 
 @kernel
-def eliminate(B, r):
-    """Row r of G = L D Lᵀ from those before it; returns its size before and its pivot."""
-    start, row = B.meets[r], B.g_at[r] - B.meets[r]
-    size = B.G[index(row + r)]
+def factor_row(cons, r):
+    """Row r of G = L D Lᵀ from those before it; returns its diagonal before and its pivot."""
+    start, row = cons.skyline_start[r], cons.g_at[r] - cons.skyline_start[r]
+    size = cons.G[index(row + r)]
     pivot = size
     for s in range(start, r):
-        other = B.g_at[s] - B.meets[s]
-        x = B.G[index(row + s)]
-        for t in range(max(start, B.meets[s]), s):
-            x -= B.G[index(row + t)] * B.G[index(other + t)]
-        B.G[index(row + s)] = x
+        other = cons.g_at[s] - cons.skyline_start[s]
+        x = cons.G[index(row + s)]
+        for t in range(max(start, cons.skyline_start[s]), s):
+            x -= cons.G[index(row + t)] * cons.G[index(other + t)]
+        cons.G[index(row + s)] = x
     for s in range(start, r):
-        x = B.G[index(row + s)] * B.pivot[s]
-        pivot -= x * B.G[index(row + s)]
-        B.G[index(row + s)] = x
+        x = cons.G[index(row + s)] * cons.inverse_pivot[s]
+        pivot -= x * cons.G[index(row + s)]
+        cons.G[index(row + s)] = x
     return size, pivot
 
 
 @kernel
-def factor_rows(B, weak):
-    """Factor G in place, leaving out rows that are not regular. Says whether the judge should look which those are.
+def factor_independent_rows(cons, weak):
+    """Factor G in place without rows that are not independent. Returns whether rows must be classified again.
 
-    A pivot that has shrunk to ``weak`` of what it would be at right angles is one reason; a redundant row with a pivot, and new
-    rows, are others.
+    Reasons are a pivot that has shrunk to ``weak`` of its value at right angles, a redundant row with a pivot, and
+    unclassified rows.
     """
-    doubtful, holding, dropped = False, 0, 0
-    for r in range(B.count[ROWS]):
-        size, pivot = eliminate(B, r)
-        B.pivot[r] = 0.0
-        if B.state[r] == REGULAR:
-            holding += 1
-            doubtful = doubtful or not (pivot > EARLY * weak * B.whole[r] and pivot > 100.0 * ROUND_OFF * size)
+    doubtful, independent, redundant = False, 0, 0
+    for r in range(cons.count[ROWS]):
+        size, pivot = factor_row(cons, r)
+        cons.inverse_pivot[r] = 0.0
+        if cons.state[r] == INDEPENDENT:
+            independent += 1
+            doubtful = doubtful or not (pivot > PIVOT_SAFETY * weak * cons.pivot_scale[r] and pivot > 100.0 * ROUND_OFF * size)
             if pivot > ROUND_OFF * size:
-                B.pivot[r] = 1.0 / pivot
-        elif B.state[r] == REDUNDANT:
-            dropped += 1
-            doubtful = doubtful or pivot > SAYS_SOMETHING * size + B.whole[r]
-        elif B.state[r] == NEW:
+                cons.inverse_pivot[r] = 1.0 / pivot
+        elif cons.state[r] == REDUNDANT:
+            redundant += 1
+            doubtful = doubtful or pivot > REDUNDANT_PIVOT_LIMIT * size + cons.pivot_scale[r]
+        elif cons.state[r] == UNCLASSIFIED:
             doubtful = True
-    B.count[HOLDING], B.count[DROPPED] = holding, dropped
+    cons.count[INDEPENDENT_ROWS], cons.count[REDUNDANT_ROWS] = independent, redundant
     return doubtful
 
 
 @kernel
-def compare_with(B):
-    """Keep what the pivots are while the judge's sines hold, for those to come to be compared with."""
-    for r in range(B.count[ROWS]):
-        if B.state[r] == REGULAR:
-            B.whole[r] = 1.0 / (B.pivot[r] * B.sine[r] * B.sine[r]) if B.pivot[r] * B.sine[r] > 0.0 else NEVER
+def update_pivot_scales(cons):
+    """Store the pivots that belong to the sines just computed, to compare later pivots with."""
+    for r in range(cons.count[ROWS]):
+        if cons.state[r] == INDEPENDENT:
+            cons.pivot_scale[r] = (
+                1.0 / (cons.inverse_pivot[r] * cons.sine[r] * cons.sine[r])
+                if cons.inverse_pivot[r] * cons.sine[r] > 0.0
+                else INFINITE_SCALE
+            )
         else:
-            B.whole[r] = 0.0
-    for n in range(B.count[WEAK]):
-        B.whole[B.weak[n]] = NEVER
+            cons.pivot_scale[r] = 0.0
+    for n in range(cons.count[WEAK_ROWS]):
+        cons.pivot_scale[cons.weak_rows[n]] = INFINITE_SCALE
 
 
 @kernel
-def factor_without_weak(B):
-    """Factor G once more, without the rows that are weak."""
-    products(B)
-    for r in range(B.count[ROWS]):
-        _, pivot = eliminate(B, r)
-        B.pivot[r] = 0.0 if B.state[r] != REGULAR else 1.0 / pivot
-        for n in range(B.count[WEAK]):
-            if B.weak[n] == r:
-                B.pivot[r] = 0.0
+def factor_without_weak_rows(cons):
+    """Factor G again, without the weak rows."""
+    accumulate_delassus(cons)
+    for r in range(cons.count[ROWS]):
+        _, pivot = factor_row(cons, r)
+        cons.inverse_pivot[r] = 0.0 if cons.state[r] != INDEPENDENT else 1.0 / pivot
+        for n in range(cons.count[WEAK_ROWS]):
+            if cons.weak_rows[n] == r:
+                cons.inverse_pivot[r] = 0.0
 
 
-@far
-def relate(key, held, weak, decide):
-    """J, Y, Z and the factor of G at poses and with a mass matrix already known.
+@by_address
+def factor_delassus(key, constraint_key, weak, update_rank):
+    """J, Y, Z and the factor of G at the current poses, with the current factor of the mass matrix.
 
-    If there is any doubt, look which rows are weak, and with ``decide`` which hold (:func:`.rank.judge`).
+    If pivots are doubtful, find the weak rows, and with ``update_rank`` the independent ones (:func:`.redundancy.classify_rows`).
     """
-    T, W = open_rooms(key)
-    (B,) = open_bonds(held)
-    fill(T, W, B)
-    respond(T, W, B)
-    doubtful = factor_rows(B, weak)
-    if decide and not doubtful:
-        B.count[WEAK] = 0
+    T, W = open_model(key)
+    (cons,) = open_constraints(constraint_key)
+    fill_jacobian(T, W, cons)
+    compute_delassus(T, W, cons)
+    doubtful = factor_independent_rows(cons, weak)
+    if update_rank and not doubtful:
+        cons.count[WEAK_ROWS] = 0
     if doubtful:
-        judge(T, W, B, weak, decide)
-    if doubtful and decide:
-        products(B)
-        factor_rows(B, weak)
-        compare_with(B)
-    if B.count[WEAK]:
-        factor_without_weak(B)
+        classify_rows(T, W, cons, weak, update_rank)
+    if doubtful and update_rank:
+        accumulate_delassus(cons)
+        factor_independent_rows(cons, weak)
+        update_pivot_scales(cons)
+    if cons.count[WEAK_ROWS]:
+        factor_without_weak_rows(cons)
     return OK
 
 
 @outlined
-def solve_rows(B, x):
-    """x ← G⁻¹ x with the factor; zero for rows that are dropped."""
-    n = B.count[ROWS]
+def solve_rows(cons, x):
+    """x ← G⁻¹ x with the factor; zero for rows that are left out."""
+    n = cons.count[ROWS]
     for r in range(n):
-        row, s = B.g_at[r] - B.meets[r], x[r]
-        for t in range(B.meets[r], r):
-            s -= B.G[index(row + t)] * x[index(t)]
+        row, s = cons.g_at[r] - cons.skyline_start[r], x[r]
+        for t in range(cons.skyline_start[r], r):
+            s -= cons.G[index(row + t)] * x[index(t)]
         x[r] = s
     for r in range(n):
-        x[r] *= B.pivot[r]
+        x[r] *= cons.inverse_pivot[r]
     for r in range(n - 1, -1, -1):
-        row, s = B.g_at[r] - B.meets[r], x[r]
-        for t in range(B.meets[r], r):
-            x[index(t)] -= B.G[index(row + t)] * s
+        row, s = cons.g_at[r] - cons.skyline_start[r], x[r]
+        for t in range(cons.skyline_start[r], r):
+            x[index(t)] -= cons.G[index(row + t)] * s
         x[r] = s
 
 
 @outlined
-def times(T, B, A, y, out):
-    """Out ← A y for all rows that hold, A being J, Y or Z."""
-    times_of(T, B, 0, B.count[USED], A, y, out)
+def multiply_rows(T, cons, M, y, out):
+    """out ← M y for all constraint rows; M is J, Y or Z."""
+    multiply_constraint_rows(T, cons, 0, cons.count[CONSTRAINTS], M, y, out)
 
 
 @outlined
-def spread(T, B, A, x, y):
-    """y += Aᵀ x over all rows that hold, A being J, Y or Z."""
-    spread_of(T, B, 0, B.count[USED], A, x, y)
+def add_transposed_product(T, cons, M, x, y):
+    """y += Mᵀ x over all constraint rows; M is J, Y or Z."""
+    add_transposed_constraint_product(T, cons, 0, cons.count[CONSTRAINTS], M, x, y)
 
 
 @kernel
-def times_of(T, B, start, end, A, y, out):
-    """Out ← A y for the rows of some bonds."""
+def multiply_constraint_rows(T, cons, start, end, M, y, out):
+    """out ← M y for the rows of the constraints ``order[start:end]``."""
     for a in range(start, end):
-        i = B.order[a]
-        for f in range(fours(B, i)):
-            at = B.y_at[i] + f * B.y_stride[i]
+        i = cons.order[a]
+        for f in range(row_blocks(cons, i)):
+            at = cons.y_at[i] + f * cons.y_stride[i]
             s = Four(0.0, 0.0, 0.0, 0.0)
             for which in range(2):
-                tip, base, low = chain(T, B, i, which)
+                tip, base, low = chain(T, cons, i, which)
                 if tip < 0:
                     continue
                 for d in range(low, T.depth[tip] + 1):
                     v = y[index(T.above[index(T.row[tip] + d)])]
-                    s = s + v * four(A, at + base + 4 * d)
-            r, n = B.row[i] + LANES * f, B.rows[i] - LANES * f
+                    s = s + v * four(M, at + base + 4 * d)
+            r, n = cons.row[i] + LANES * f, cons.rows[i] - LANES * f
             out[r] = s.a
             if n > 1:
                 out[r + 1] = s.b
@@ -231,17 +237,17 @@ def times_of(T, B, start, end, A, y, out):
 
 
 @kernel
-def spread_of(T, B, start, end, A, x, y):
-    """y += Aᵀ x over the rows of some bonds."""
+def add_transposed_constraint_product(T, cons, start, end, M, x, y):
+    """y += Mᵀ x over the rows of the constraints ``order[start:end]``."""
     for a in range(start, end):
-        i = B.order[a]
-        for f in range(fours(B, i)):
-            at, r, n = B.y_at[i] + f * B.y_stride[i], B.row[i] + LANES * f, B.rows[i] - LANES * f
+        i = cons.order[a]
+        for f in range(row_blocks(cons, i)):
+            at, r, n = cons.y_at[i] + f * cons.y_stride[i], cons.row[i] + LANES * f, cons.rows[i] - LANES * f
             x0, x1, x2, x3 = x[r], x[r + 1] if n > 1 else 0.0, x[r + 2] if n > 2 else 0.0, x[r + 3] if n > 3 else 0.0
             for which in range(2):
-                tip, base, low = chain(T, B, i, which)
+                tip, base, low = chain(T, cons, i, which)
                 if tip < 0:
                     continue
                 for d in range(low, T.depth[tip] + 1):
-                    rows = four(A, at + base + 4 * d)
+                    rows = four(M, at + base + 4 * d)
                     y[index(T.above[index(T.row[tip] + d)])] += rows.a * x0 + rows.b * x1 + rows.c * x2 + rows.d * x3

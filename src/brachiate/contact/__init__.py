@@ -1,1 +1,1 @@
-"""What touches: areas of contact found between shapes, and the forces and impulses there, by one law."""
+"""Contact: collision detection, the frictional contact law and its solvers, and time stepping with contact."""

@@ -1,1 +1,1 @@
-"""What carries a motion: where it touches, found or told, and the forces there."""
+"""Contact estimation: contacts inferred from a motion, and ground reaction forces."""

@@ -1,4 +1,4 @@
-"""What every spot does while parts of the body touch, and how surely it bears."""
+"""Contact modes of points and the confidence that each carries load, from contact labels of body parts."""
 
 from __future__ import annotations
 
@@ -7,74 +7,77 @@ from functools import cache
 import numpy as np
 
 from brachiate import validation
-from brachiate.contact_estimation.ground_reaction import HOLDS, NOTHING, STANDS
-from brachiate.contact_estimation.motion_dynamics import Track
-from brachiate.contact_estimation.parts import FEET
-from brachiate.motion.contact_labels import Label, Labels
+from brachiate.contact_estimation.ground_reaction import GRIP, NO_CONTACT, SUPPORT
+from brachiate.contact_estimation.motion_dynamics import MotionDynamics
+from brachiate.contact_estimation.parts import FOOT_WORDS
+from brachiate.motion.contact_labels import ContactInterval, ContactLabels
 from brachiate.validation import Array
 
-ARM = 0.5  # [m] by which moments count as forces
-SURE_HEIGHT, SURE_SPEED = 0.01, 0.25  # [m], [m/s] above the part's lowest spot, along the ground: what hardly bears
-THICK = 0.03  # [m] what is higher than that above the lowest spot does not bear at all
-EASE = 0.06  # [s] in which a part comes to bear, and ceases to
-LEAST = 1e-3  # how surely what touches bears at least
-SIDES = {"left": ("left", "l_", "_l", "_left"), "right": ("right", "r_", "_r", "_right")}
+MOMENT_ARM = 0.5  # [m] lever arm that converts moments to forces
+CONFIDENCE_HEIGHT, CONFIDENCE_SPEED = 0.01, 0.25  # [m] above the lowest point, [m/s] along the ground: scales of the confidence
+MAX_POINT_HEIGHT = 0.03  # [m] above the lowest point: higher points carry no load
+LOADING_TIME = 0.06  # [s] loading and unloading ramp of a contact
+MIN_CONFIDENCE = 1e-3  # of a point in contact
+SIDE_AFFIXES = {"left": ("left", "l_", "_l", "_left"), "right": ("right", "r_", "_r", "_right")}
 
 
-def bearing(track: Track, labels: Labels, span: slice = slice(None), *, loosely: bool = False) -> tuple[Array, Array, slice]:
-    """What every spot does in a span of frames, and how surely: (f, s) each; and the span.
+def contact_confidence(
+    dynamics: MotionDynamics, labels: ContactLabels, span: slice = slice(None), *, single_point_grips: bool = False
+) -> tuple[Array, Array, slice]:
+    """Contact mode and confidence of every point in a span of frames, (f, s) each; and the span.
 
-    Of a foot, or another part that touches, the spots bear that are low and at rest, and less so at the beginning and the end. What holds
-    does so by all its spots, of which some may push while others pull; ``loosely``: by one, about which it turns.
+    Points of a part in contact have high confidence if they are low and at rest, less at the beginning and the end of the contact. A grip
+    acts at all points of its part, of which some may push while others pull; ``single_point_grips``: at one, about which it rotates.
     """
-    t, place, speed, n = track.times[span], track.place[span], track.speed[span], labels.ground.normal
-    how, sure = np.zeros(place.shape[:2], np.int64), np.zeros(place.shape[:2])
-    part_of = {part: k for k, part in enumerate(track.spots.parts)}
-    standing: list[tuple[Label, Array, Array, Array]] = []
+    t, n = dynamics.times[span], labels.terrain.normal
+    position, point_velocity = dynamics.point_position[span], dynamics.point_velocity[span]
+    mode, confidence = np.zeros(position.shape[:2], np.int64), np.zeros(position.shape[:2])
+    part_of = {part: k for k, part in enumerate(dynamics.contact_points.parts)}
+    supports: list[tuple[ContactInterval, Array, Array, Array]] = []
     lowest: dict[str, Array] = {}
     for label in labels.contacts:
-        part = validation.named(part_of, label.part, "part", f"figure {track.model.name!r}")
+        part = validation.lookup(part_of, label.part, "part", f"figure {dynamics.model.name!r}")
         rows = np.arange(*np.searchsorted(t, (label.start - 1e-9, label.end + 1e-9)))
         if not len(rows):
             continue
-        mine = np.flatnonzero(track.spots.part == part)
-        if label.how == "holds":
-            here = np.ix_(rows, mine[:1] if loosely else mine)
-            how[here], sure[here] = HOLDS, _ease(label, t[rows], track.times)[:, None]
+        points = np.flatnonzero(dynamics.contact_points.part == part)
+        if label.kind == "grip":
+            cells = np.ix_(rows, points[:1] if single_point_grips else points)
+            mode[cells], confidence[cells] = GRIP, _loading_ramp(label, t[rows], dynamics.times)[:, None]
             continue
-        height = place[np.ix_(rows, mine)] @ n
-        low = lowest.setdefault(_foot_of(label.part), np.full(len(t), np.inf))
+        height = position[np.ix_(rows, points)] @ n
+        low = lowest.setdefault(_foot_group(label.part), np.full(len(t), np.inf))
         low[rows] = np.minimum(low[rows], height.min(axis=1))
-        standing.append((label, rows, mine, height))
-    for label, rows, mine, height in standing:
-        here = np.ix_(rows, mine)
-        velocity = speed[here]
-        along = np.linalg.norm(velocity - (velocity @ n)[..., None] * n, axis=2)
-        low = height - lowest[_foot_of(label.part)][rows][:, None]
-        bears = np.exp(-((low / SURE_HEIGHT) ** 2)) / (1.0 + (along / SURE_SPEED) ** 2)
-        how[here] = np.where(low < THICK, STANDS, NOTHING)
-        sure[here] = np.maximum(bears * _ease(label, t[rows], track.times)[:, None], LEAST)
-    return how, sure, span
+        supports.append((label, rows, points, height))
+    for label, rows, points, height in supports:
+        cells = np.ix_(rows, points)
+        velocity = point_velocity[cells]
+        tangential_speed = np.linalg.norm(velocity - (velocity @ n)[..., None] * n, axis=2)
+        low = height - lowest[_foot_group(label.part)][rows][:, None]
+        weight = np.exp(-((low / CONFIDENCE_HEIGHT) ** 2)) / (1.0 + (tangential_speed / CONFIDENCE_SPEED) ** 2)
+        mode[cells] = np.where(low < MAX_POINT_HEIGHT, SUPPORT, NO_CONTACT)
+        confidence[cells] = np.maximum(weight * _loading_ramp(label, t[rows], dynamics.times)[:, None], MIN_CONFIDENCE)
+    return mode, confidence, span
 
 
 @cache
-def _foot_of(part: str) -> str:
-    """What a part is low together with: heel, ball and toes of one foot; itself."""
+def _foot_group(part: str) -> str:
+    """Parts that share one lowest point: heel, ball and toes of a foot; else the part itself."""
     name = part.lower()
-    if not any(word in name for word in FEET):
+    if not any(word in name for word in FOOT_WORDS):
         return part
-    side = next((side for side, words in SIDES.items() if name.startswith(words) or name.endswith(words[1:])), "")
+    side = next((side for side, words in SIDE_AFFIXES.items() if name.startswith(words) or name.endswith(words[1:])), "")
     return f"{side} foot" if side else part
 
 
-def _ease(label: Label, t: Array, times: Array) -> Array:
-    """How far a part has come to bear: little when it has just touched, or is about to part; what the motion cuts off goes on."""
+def _loading_ramp(label: ContactInterval, t: Array, times: Array) -> Array:
+    """Loading ramp: low just after touchdown and just before liftoff; contacts cut off by the ends of the motion are fully loaded."""
     since = np.inf if label.start <= times[0] + 1e-9 else t - label.start
     until = np.inf if label.end >= times[-1] - 1e-9 else label.end - t
-    return np.clip(np.minimum(since, until) / EASE, LEAST, 1.0) * np.ones(len(t))
+    return np.clip(np.minimum(since, until) / LOADING_TIME, MIN_CONFIDENCE, 1.0) * np.ones(len(t))
 
 
-def lacking(track: Track, span: slice = slice(None)) -> Array:
-    """What is left to the root, force and moment together, as a share of the weight: (f,)."""
-    left = track.left[span]
-    return np.sqrt(np.sum(left[:, :3] ** 2, axis=1) + np.sum((left[:, 3:] / ARM) ** 2, axis=1)) / track.weight
+def residual_share(dynamics: MotionDynamics, span: slice = slice(None)) -> Array:
+    """Root residual, force and moment combined, as a share of the weight: (f,)."""
+    residual = dynamics.root_residual[span]
+    return np.sqrt(np.sum(residual[:, :3] ** 2, axis=1) + np.sum((residual[:, 3:] / MOMENT_ARM) ** 2, axis=1)) / dynamics.weight

@@ -1,4 +1,4 @@
-"""The ground under a motion: a floor, or the belt of a treadmill."""
+"""Estimation of floor height and treadmill velocity from the motion of the feet."""
 
 from __future__ import annotations
 
@@ -6,76 +6,78 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.contact_estimation.motion_dynamics import Track
-from brachiate.contact_estimation.parts import FEET, parts_of
+from brachiate.contact_estimation.motion_dynamics import MotionDynamics
+from brachiate.contact_estimation.parts import FOOT_WORDS, parts_matching
 from brachiate.validation import Array
 
-NEAR = 0.025  # [m] above the ground: what is lower touches it
-STILL = 0.3  # [m/s] what stays
-SLOWEST_BELT, STEADY = 0.3, 0.3  # [m/s] of a treadmill, and by which share of it feet and body may be off
-ONE_FLOOR = 0.06  # [m] levels that are no farther apart are one
-LEVEL = 0.01  # [m] how sharp the level of a floor is
-ENOUGH = 0.4  # of the time that feet stay on the level they stay on most, to be the floor below it
+CONTACT_HEIGHT = 0.025  # [m] above the ground: lower points may be in contact
+STATIONARY_SPEED = 0.3  # [m/s] slower points are stationary
+MIN_BELT_SPEED, BELT_TOLERANCE = 0.3, 0.3  # [m/s] of a treadmill; relative tolerance of foot and body velocity
+FLOOR_THICKNESS = 0.06  # [m] levels closer than this are one floor
+LEVEL_RESOLUTION = 0.01  # [m] resolution of the histogram of heights
+MIN_FLOOR_SHARE = 0.4  # of the most frequent level: a lower level as frequent as this is the floor
 
 
-def belt_of(track: Track) -> tuple[float, float]:
-    """Velocity of a treadmill's belt [m/s], if the body stays where it is, and its lowest foot always moves alike; else none."""
-    mine = np.flatnonzero(np.isin(track.spots.part, parts_of(track, FEET)))
-    if not len(mine):
+def estimate_treadmill(dynamics: MotionDynamics) -> tuple[float, float]:
+    """Velocity of a treadmill belt [m/s]: the lowest foot moves at constant velocity while the body stays in place; else zero."""
+    indices = np.flatnonzero(np.isin(dynamics.contact_points.part, parts_matching(dynamics, FOOT_WORDS)))
+    if not len(indices):
         return 0.0, 0.0
-    low = mine[np.argmin(track.place[:, mine] @ track.ground.normal, axis=1)]
-    velocity = track.speed[np.arange(len(track)), low, :2]
+    low = indices[np.argmin(dynamics.point_position[:, indices] @ dynamics.terrain.normal, axis=1)]
+    velocity = dynamics.point_velocity[np.arange(len(dynamics)), low, :2]
     middle = np.median(velocity, axis=0)
     speed = float(np.hypot(*middle))
-    drift = np.linalg.norm(track.joint[-1, 0, :2] - track.joint[0, 0, :2]) / max(track.times[-1] - track.times[0], 1e-9)
-    steady = np.median(np.linalg.norm(velocity - middle, axis=1)) < STEADY * speed
-    return (float(middle[0]), float(middle[1])) if speed > SLOWEST_BELT and steady and drift < STEADY * speed else (0.0, 0.0)
+    drift = np.linalg.norm(dynamics.body_position[-1, 0, :2] - dynamics.body_position[0, 0, :2]) / max(
+        dynamics.times[-1] - dynamics.times[0], 1e-9
+    )
+    steady = np.median(np.linalg.norm(velocity - middle, axis=1)) < BELT_TOLERANCE * speed
+    return (float(middle[0]), float(middle[1])) if speed > MIN_BELT_SPEED and steady and drift < BELT_TOLERANCE * speed else (0.0, 0.0)
 
 
 class Floor(NamedTuple):
-    """The level that feet stay on, and up to which height above it they touch it [m]."""
+    """Floor height, contact height above it [m], and the reason."""
 
     height: float
-    near: float
-    why: str
+    contact_height: float
+    reason: str
 
 
-def floor_of(track: Track) -> Floor:
-    """The lowest level on which feet stay for about as long as on any.
+def estimate_floor(dynamics: MotionDynamics) -> Floor:
+    """The lowest level at which feet are stationary about as often as at any other.
 
-    Captured feet are often centimetres apart on one floor: levels as close as that are one, and what touches it may be as far off.
+    Captured feet differ by centimeters on one floor: levels that close are merged, and the contact height is widened accordingly.
     """
-    heights = _where_feet_stay(track)
+    heights = _stationary_foot_heights(dynamics)
     if len(heights) < 3:
-        return Floor(0.0, NEAR, "no foot ever stays, so it is taken at the world's origin")
-    bins = np.arange(heights.min() - 3 * LEVEL, heights.max() + 4 * LEVEL, LEVEL / 4)
-    count = np.convolve(np.histogram(heights, bins)[0], np.ones(12), "same")  # within 1.5 levels
-    # Feet that swing in the air stay for a moment as well, but then others, or they themselves, are lower at another time
-    bottom = float(np.percentile(_lowest(track), 25))
-    good = (count >= ENOUGH * count.max()) & (bins[:-1] < bottom + ONE_FLOOR)
-    if not good.any():
-        return Floor(0.0, NEAR, "no foot stays as low as the body comes, so it is taken at the world's origin")
-    lowest = bins[int(np.argmax(good))]
-    mine = heights[(heights > lowest - 1.5 * LEVEL) & (heights < lowest + ONE_FLOOR)]
-    level = float(np.median(mine))
-    near = float(np.clip(np.percentile(mine, 95) - level + LEVEL, NEAR, ONE_FLOOR))
-    return Floor(level, near, f"where feet stay {100 * len(mine) / len(heights):.0f} % of the time they do")
+        return Floor(0.0, CONTACT_HEIGHT, "no foot is ever stationary; taken at the world origin")
+    bins = np.arange(heights.min() - 3 * LEVEL_RESOLUTION, heights.max() + 4 * LEVEL_RESOLUTION, LEVEL_RESOLUTION / 4)
+    count = np.convolve(np.histogram(heights, bins)[0], np.ones(12), "same")  # window of 1.5 LEVEL_RESOLUTION
+    # Swing feet are stationary for a moment, too, but then other feet, or they themselves at other times, are lower
+    bottom = float(np.percentile(_lowest_heights(dynamics), 25))
+    frequent = (count >= MIN_FLOOR_SHARE * count.max()) & (bins[:-1] < bottom + FLOOR_THICKNESS)
+    if not frequent.any():
+        return Floor(0.0, CONTACT_HEIGHT, "no foot is stationary at the lowest height of the body; taken at the world origin")
+    lowest = bins[int(np.argmax(frequent))]
+    on_floor = heights[(heights > lowest - 1.5 * LEVEL_RESOLUTION) & (heights < lowest + FLOOR_THICKNESS)]
+    level = float(np.median(on_floor))
+    contact_height = float(np.clip(np.percentile(on_floor, 95) - level + LEVEL_RESOLUTION, CONTACT_HEIGHT, FLOOR_THICKNESS))
+    return Floor(level, contact_height, f"{100 * len(on_floor) / len(heights):.0f} % of stationary feet are at this height")
 
 
-def _lowest(track: Track) -> Array:
-    """Height of the lowest spot of all (f,), of the plane through it at the origin."""
-    n = track.ground.normal
-    return (track.place @ n / n[2]).min(axis=1)
+def _lowest_heights(dynamics: MotionDynamics) -> Array:
+    """Height of the lowest contact point (f,): of the plane through it, at the origin."""
+    n = dynamics.terrain.normal
+    return (dynamics.point_position @ n / n[2]).min(axis=1)
 
 
-def _where_feet_stay(track: Track) -> Array:
-    """Heights of the lowest spots of feet while they stay."""
-    parts = parts_of(track, FEET) or tuple(range(len(track.spots.parts)))
-    n, rows = track.ground.normal, np.arange(len(track))
+def _stationary_foot_heights(dynamics: MotionDynamics) -> Array:
+    """Heights of the lowest points of feet while they are stationary."""
+    parts = parts_matching(dynamics, FOOT_WORDS) or tuple(range(len(dynamics.contact_points.parts)))
+    n, rows = dynamics.terrain.normal, np.arange(len(dynamics))
     found = [np.zeros(0)]
     for p in parts:
-        mine = np.flatnonzero(track.spots.part == p)
-        heights = track.place[:, mine] @ n / n[2]  # at the origin, of the plane through each
+        indices = np.flatnonzero(dynamics.contact_points.part == p)
+        heights = dynamics.point_position[:, indices] @ n / n[2]  # of the plane through each point, at the origin
         low = np.argmin(heights, axis=1)
-        found.append(heights[rows, low][np.linalg.norm(track.speed[:, mine][rows, low], axis=1) < STILL])
+        found.append(heights[rows, low][np.linalg.norm(dynamics.point_velocity[:, indices][rows, low], axis=1) < STATIONARY_SPEED])
     return np.concatenate(found)

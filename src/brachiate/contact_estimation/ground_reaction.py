@@ -1,15 +1,15 @@
-"""What carries a motion: in every frame those forces, of all that its contacts can bring, that leave least to be wished for.
+"""Ground reaction force estimation: contact forces inside friction cones that minimize the root residual of a given motion.
 
-A motion says which force and moment W must act on a body from outside. Where it touches it has *spots*, points that push within their
-cone of friction or hold in any direction. What they leave undone nobody does, and the body would go astray as one piece, with an
-acceleration x: it shall be small in the measure ½ xᵀMx of its inertia. Every spot resists it like a stiff damper, within its cone P:
+Inverse dynamics of a motion gives the external wrench w that must act on the floating base. It comes from *contact points*: supports,
+whose force is in a friction cone, and grips, whose force is unrestricted. The wrench that they cannot provide is the root residual. It
+corresponds to a rigid-body acceleration x of the whole figure, and is minimized in the metric of the composite inertia M, ½ xᵀMx. Each
+contact point i resists x like a stiff damper, with its force projected on the cone by P:
 
-    M x + Σ Bᵢ fᵢ = W,    fᵢ = P(kᵢ Bᵢᵀ x + f⁰ᵢ).
+    M x + Σ Bᵢ fᵢ = w,    fᵢ = P(kᵢ Bᵢᵀ x + f⁰ᵢ).
 
-This x is where a convex function of six numbers is least, so there is one, and Newton's method finds it. Spots are so stiff that M x is
-what cannot be brought; how stiff each is against the others (``sure``) says how they share what many of them could bring. Where two feet
-could push against each other, least forces would not, but legs are struts, and do: each spot tends to f⁰, which leans from its load
-towards the centre of mass.
+x is the minimizer of a strictly convex function of six unknowns a frame, found by Newton's method. Contact points are so stiff that M x
+is the residual; their relative stiffness (``confidence``) distributes the load among redundant contacts. Minimal forces would leave out
+internal forces between the feet, but legs act as struts: each point is biased by f⁰, which inclines its load towards the center of mass.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from brachiate.compiled import Floats, Ints, Rows3, Rows6, entry, kernel, opener
-from brachiate.dynamics.inverse import gather, move_body, passive_forces
+from brachiate.compiled import Floats, Ints, Rows3, Rows6, entry, kernel, struct_opener
+from brachiate.dynamics.inverse import accumulate_forces, body_motion_and_force, passive_forces
 from brachiate.kinematics import (
-    accelerations,
+    body_accelerations,
     body_inertias,
+    body_velocities,
     finite,
+    forward_kinematics,
     joint_motion,
-    poses,
-    sound,
-    velocities,
+    valid_state,
 )
-from brachiate.model.arrays import NOT_FINITE, OK, OVERFLOW, Tree, Work
+from brachiate.model.arrays import Tree, Work
+from brachiate.model.status import NOT_FINITE, OK, OVERFLOW
 from brachiate.spatial import (
     Force,
     Inertia,
@@ -47,99 +48,112 @@ from brachiate.spatial import (
     velocity_at,
 )
 
-NOTHING, STANDS, HOLDS = range(3)
+NO_CONTACT, SUPPORT, GRIP = range(3)
 
-LEAN = 0.5  # of the slope from a spot to the centre of mass: half of what a strut has
-STIFF = 1e6  # of spots, as a multiple of the mass: what they share is left undone to its inverse
-SOFTER = (1e-5, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)  # of that, in turn, where the frame before does not lead to this one
-STEPS, HALVINGS = 60, 30
-CLOSE = 1e-9  # of the force that is wanted: what may be left of the balance
-ENOUGH = 1e-4  # of the decrease that the slope promises
+STRUT_SHARE = 0.5  # of the slope of the line from a contact point to the CoM: half that of a pure strut
+STIFFNESS = 1e6  # of contact points, as a multiple of the mass: the relative error of the residual is its inverse
+STIFFNESS_CONTINUATION = (
+    1e-5,
+    1e-4,
+    1e-3,
+    1e-2,
+    0.03,
+    0.1,
+    0.3,
+    1.0,
+)  # of that: continuation where the warm start from the previous frame fails
+MAX_ITERATIONS, MAX_HALVINGS = 60, 30
+GRADIENT_TOLERANCE = 1e-9  # of the required force
+ARMIJO = 1e-4  # sufficient decrease of the line search (Armijo condition)
 
 
-class Frames(NamedTuple):
-    """Frames of a motion, spots of its figure, and what carries it. Sizes: f frames, s spots, nb bodies."""
+class GroundReactionArrays(NamedTuple):
+    """Motion, contact points and estimated forces. Sizes: f frames, s contact points, nb bodies."""
 
     q: Floats  # (f nq,) configurations
     v: Floats  # (f nv,) velocities
     a: Floats  # (f nv,) accelerations
-    body: Ints  # (s,) whose spot it is
-    at: Rows3  # (s, 3) [m] centre, body axes
-    radius: Floats  # (s,) [m]
-    normal: Floats  # (3,) out of the ground
-    friction: Floats  # (1,)
-    place: Rows3  # (f s, 3) [m] the point of each spot that is lowest
-    speed: Rows3  # (f s, 3) [m/s] its velocity
-    joint: Rows3  # (f nb, 3) [m] where bodies are
-    jolt: Rows3  # (f nb, 3) [m/s²] their accelerations
-    how: Ints  # (f s,) NOTHING, STANDS or HOLDS
-    sure: Floats  # (f s,) how surely it bears, up to 1
-    force: Rows3  # (f s, 3) [N]
-    tau: Floats  # (f nv,) [N·m or N] of joints; at the root what is left to it, along its axes
-    centre: Rows3  # (f, 3) [m] of mass
-    needed: Rows6  # (f, 6) force [N], moment about the centre of mass [N·m] that must come from outside
-    left: Rows6  # (f, 6) what of it no contact can bring
-    pushed: Ints  # (e,) bodies that others push by known forces
-    push: Rows6  # (f e, 6) force [N], moment about the world's origin [N·m]
-    span: Ints  # (2,) which frames to carry: from the first up to the second
-    missed: Ints  # (1,) frames for which Newton's method has not come to an end
-    live: Ints  # (s,) scratch: spots that bear
-    arm: Rows3  # (s, 3) scratch: from the centre of mass
-    lean: Rows3  # (s, 3) [N] scratch: what a spot brings along the ground if nothing else matters
-    x: Floats  # (6,) scratch: acceleration astray, along and about world axes
-    g: Floats  # (6,) scratch: slope
-    d: Floats  # (6,) scratch: step
-    M: Floats  # (36,) scratch: inertia of the body as one piece
-    H: Floats  # (36,) scratch: curvature
+    point_body: Ints  # (s,) body of each contact point
+    point_center: Rows3  # (s, 3) [m] sphere center, body axes
+    point_radius: Floats  # (s,) [m]
+    normal: Floats  # (3,) ground normal
+    friction: Floats  # (1,) friction coefficient
+    point_position: Rows3  # (f s, 3) [m] lowest point of each sphere
+    point_velocity: Rows3  # (f s, 3) [m/s] its velocity
+    body_position: Rows3  # (f nb, 3) [m] body origins
+    body_acceleration: Rows3  # (f nb, 3) [m/s²] their accelerations
+    contact_mode: Ints  # (f s,) NO_CONTACT, SUPPORT or GRIP
+    confidence: Floats  # (f s,) relative stiffness, up to 1
+    contact_force: Rows3  # (f s, 3) [N]
+    tau: Floats  # (f nv,) [N·m or N] joint torques; at the root the residual, along its axes
+    com: Rows3  # (f, 3) [m] center of mass
+    required_wrench: Rows6  # (f, 6) external force [N], moment about the CoM [N·m] that the motion requires
+    root_residual: Rows6  # (f, 6) part of it that contacts cannot provide
+    external_body: Ints  # (e,) bodies on which known external forces act
+    external_wrench: Rows6  # (f e, 6) force [N], moment about the world origin [N·m]
+    frame_range: Ints  # (2,) frames to solve: from the first up to the second
+    unconverged: Ints  # (1,) number of frames in which Newton's method did not converge
+    active: Ints  # (s,) scratch: active contact points
+    arm: Rows3  # (s, 3) [m] scratch: from the CoM
+    bias_force: Rows3  # (s, 3) [N] scratch: f⁰, tangential bias of a support
+    x: Floats  # (6,) scratch: residual acceleration, linear and angular, world axes
+    g: Floats  # (6,) scratch: gradient
+    d: Floats  # (6,) scratch: Newton step
+    M: Floats  # (36,) scratch: composite inertia
+    H: Floats  # (36,) scratch: Hessian
 
 
-open_frames = opener(Tree, Work, Frames)
+open_arrays = struct_opener(Tree, Work, GroundReactionArrays)
 
 
 @kernel
-def take(K, W, n):
-    """Bring a frame into the workspace."""
+def load_frame(grf, W, n):
+    """Copy a frame into the workspace."""
     nq, nv = W.q.shape[0], W.v.shape[0]
     for i in range(nq):
-        W.q[i] = K.q[n * nq + i]
+        W.q[i] = grf.q[n * nq + i]
     for i in range(nv):
-        W.v[i] = K.v[n * nv + i]
-        W.a[i] = K.a[n * nv + i]
+        W.v[i] = grf.v[n * nv + i]
+        W.a[i] = grf.a[n * nv + i]
 
 
 @kernel
-def lowest(K, T, W, s):
-    """From the tree's origin: the point of a spot that goes farthest into the ground."""
-    i = K.body[s]
-    return vec3(W.x, i) + rotation(W.R, i) @ vec3(K.at, s) - K.radius[s] * Vec3(K.normal[0], K.normal[1], K.normal[2])
+def contact_point(grf, T, W, s):
+    """Lowest point of a contact sphere along the ground normal, from the tree's origin."""
+    i = grf.point_body[s]
+    return (
+        vec3(W.x, i)
+        + rotation(W.R, i) @ vec3(grf.point_center, s)
+        - grf.point_radius[s] * Vec3(grf.normal[0], grf.normal[1], grf.normal[2])
+    )
 
 
 @entry
-def watch(key):
-    """Where spots and bodies are in every frame, and how they move."""
-    T, W, K = open_frames(key)
-    bodies, spots = T.parent.shape[0], K.body.shape[0]
-    for n in range(K.centre.shape[0]):
-        take(K, W, n)
-        if not (sound(T, W.q, W.v) and finite(W.a)):
+def compute_point_kinematics(key):
+    """Positions and velocities of contact points, positions and accelerations of bodies, in every frame."""
+    T, W, grf = open_arrays(key)
+    bodies, points = T.parent.shape[0], grf.point_body.shape[0]
+    for n in range(grf.com.shape[0]):
+        load_frame(grf, W, n)
+        if not (valid_state(T, W.q, W.v) and finite(W.a)):
             return NOT_FINITE
-        poses(T, W)
-        velocities(T, W)
-        accelerations(T, W)
+        forward_kinematics(T, W)
+        body_velocities(T, W)
+        body_accelerations(T, W)
         for i in range(bodies):
             r, V, A = vec3(W.x, i), motion(W.V, i), motion(W.A, i)
-            put_vec3(K.joint, n * bodies + i, vec3(W.origin, T.root[i]) + r)
-            put_vec3(K.jolt, n * bodies + i, velocity_at(A, r) + cross(V.w, velocity_at(V, r)))
-        for s in range(spots):
-            r, i = lowest(K, T, W, s), K.body[s]
-            put_vec3(K.place, n * spots + s, vec3(W.origin, T.root[i]) + r)
-            put_vec3(K.speed, n * spots + s, velocity_at(motion(W.V, i), r))
+            put_vec3(grf.body_position, n * bodies + i, vec3(W.origin, T.root[i]) + r)
+            put_vec3(grf.body_acceleration, n * bodies + i, velocity_at(A, r) + cross(V.w, velocity_at(V, r)))
+        for s in range(points):
+            r, i = contact_point(grf, T, W, s), grf.point_body[s]
+            put_vec3(grf.point_position, n * points + s, vec3(W.origin, T.root[i]) + r)
+            put_vec3(grf.point_velocity, n * points + s, velocity_at(motion(W.V, i), r))
     return OK
 
 
 @kernel
-def put_inertia_matrix(M, I, c):
-    """M of a body as one piece, about its centre of mass c."""
+def put_composite_inertia(M, I, c):
+    """M ← composite rigid-body inertia about the center of mass c."""
     S = I.I + point_inertia(-I.m, c)
     for k in range(36):
         M[k] = 0.0
@@ -151,42 +165,42 @@ def put_inertia_matrix(M, I, c):
 
 
 @kernel
-def within(K, how, z):
-    """The force a spot brings, nearest to z within its cone, and the region of the cone it is in: 0 none, 1 inside, 2 on it."""
-    if how == HOLDS:
+def project_on_cone(grf, mode, z):
+    """Projection of z on the friction cone, and its region: 0 apex, 1 inside, 2 on the boundary."""
+    if mode == GRIP:
         return z, 1
-    n, mu = Vec3(K.normal[0], K.normal[1], K.normal[2]), K.friction[0]
-    up = z @ n
-    along = z - up * n
-    t = norm(along)
-    if t <= mu * up:
+    n, mu = Vec3(grf.normal[0], grf.normal[1], grf.normal[2]), grf.friction[0]
+    normal_part = z @ n
+    tangential = z - normal_part * n
+    t = norm(tangential)
+    if t <= mu * normal_part:
         return z, 1
-    if mu * t <= -up:
+    if mu * t <= -normal_part:
         return Vec3(0.0, 0.0, 0.0), 0
-    size = (mu * t + up) / (1.0 + mu * mu)
-    return size * n + (mu * size / t) * along, 2
+    magnitude = (mu * t + normal_part) / (1.0 + mu * mu)
+    return magnitude * n + (mu * magnitude / t) * tangential, 2
 
 
 @kernel
-def pulled(K, s, stiff, base, x):
-    """What a spot would bring if it had no cone."""
-    u = Vec3(x[0], x[1], x[2]) + cross(Vec3(x[3], x[4], x[5]), vec3(K.arm, s))
-    return stiff * K.sure[base + s] * u + vec3(K.lean, s)
+def trial_force(grf, s, stiffness, base, x):
+    """Force k Bᵀ x + f⁰ of a contact point before projection on its cone."""
+    u = Vec3(x[0], x[1], x[2]) + cross(Vec3(x[3], x[4], x[5]), vec3(grf.arm, s))
+    return stiffness * grf.confidence[base + s] * u + vec3(grf.bias_force, s)
 
 
 @kernel
-def astray(K, stiff, base, count, W, x):
-    """The function that is to be least."""
+def objective(grf, stiffness, base, active_count, wrench, x):
+    """Convex objective whose minimizer is the residual acceleration x."""
     total = 0.0
     for r in range(6):
         row = 0.0
         for c in range(6):
-            row += K.M[6 * r + c] * x[c]
-        total += x[r] * (0.5 * row - W[r])
-    for j in range(count):
-        s = K.live[j]
-        f, _ = within(K, K.how[base + s], pulled(K, s, stiff, base, x))
-        total += 0.5 * (f @ f) / (stiff * K.sure[base + s])
+            row += grf.M[6 * r + c] * x[c]
+        total += x[r] * (0.5 * row - wrench[r])
+    for j in range(active_count):
+        s = grf.active[j]
+        f, _ = project_on_cone(grf, grf.contact_mode[base + s], trial_force(grf, s, stiffness, base, x))
+        total += 0.5 * (f @ f) / (stiffness * grf.confidence[base + s])
     return total
 
 
@@ -200,8 +214,8 @@ def add_outer(H, size, a, b):
 
 
 @kernel
-def add_sum(H, k, kd, kdd):
-    """H += the curvature of spots that give way alike in all directions, by the sums of their stiffness k, k d and k d dᵀ."""
+def add_isotropic(H, k, kd, kdd):
+    """H += Hessian of contact points inside their cones, by the sums of k, k d and k d dᵀ."""
     for r in range(3):
         H[7 * r] += k
     H[19], H[20] = H[19] - kd.z, H[20] + kd.y
@@ -216,49 +230,49 @@ def add_sum(H, k, kd, kdd):
 
 
 @kernel
-def slope(K, stiff, base, count, W):
-    """Slope g and curvature H (its lower half) of that function at x. Returns the size of the slope."""
-    n, mu = Vec3(K.normal[0], K.normal[1], K.normal[2]), K.friction[0]
+def gradient_and_hessian(grf, stiffness, base, active_count, wrench):
+    """Gradient g and Hessian H (lower triangle) of the objective at x. Returns the norm of the gradient."""
+    n, mu = Vec3(grf.normal[0], grf.normal[1], grf.normal[2]), grf.friction[0]
     total, moment = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
     sum_k, sum_kd, sum_kdd = 0.0, Vec3(0.0, 0.0, 0.0), Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for k in range(36):
-        K.H[k] = K.M[k]
-    for j in range(count):
-        s = K.live[j]
-        arm, k = vec3(K.arm, s), stiff * K.sure[base + s]
-        z = pulled(K, s, stiff, base, K.x)
-        f, where = within(K, K.how[base + s], z)
+        grf.H[k] = grf.M[k]
+    for j in range(active_count):
+        s = grf.active[j]
+        arm, k = vec3(grf.arm, s), stiffness * grf.confidence[base + s]
+        z = trial_force(grf, s, stiffness, base, grf.x)
+        f, region = project_on_cone(grf, grf.contact_mode[base + s], z)
         total, moment = total + f, moment + cross(arm, f)
-        if where == 1:
+        if region == 1:
             kd = k * arm
             sum_k, sum_kd = sum_k + k, sum_kd + kd
             sum_kdd = sum_kdd + Sym3(kd.x * arm.x, kd.x * arm.y, kd.x * arm.z, kd.y * arm.y, kd.y * arm.z, kd.z * arm.z)
-        elif where == 2:
-            up = z @ n
-            along = z - up * n
-            t = norm(along)
-            e = (1.0 / t) * along
+        elif region == 2:
+            normal_part = z @ n
+            tangential = z - normal_part * n
+            t = norm(tangential)
+            e = (1.0 / t) * tangential
             ray, side = n + mu * e, cross(n, e)
-            add_outer(K.H, k / (1.0 + mu * mu), ray, cross(arm, ray))
-            add_outer(K.H, k * mu * (mu * t + up) / ((1.0 + mu * mu) * t), side, cross(arm, side))
-    add_sum(K.H, sum_k, sum_kd, sum_kdd)
+            add_outer(grf.H, k / (1.0 + mu * mu), ray, cross(arm, ray))
+            add_outer(grf.H, k * mu * (mu * t + normal_part) / ((1.0 + mu * mu) * t), side, cross(arm, side))
+    add_isotropic(grf.H, sum_k, sum_kd, sum_kdd)
     size = 0.0
     for r in range(6):
-        g = -W[r]
+        g = -wrench[r]
         for c in range(6):
-            g += K.M[6 * r + c] * K.x[c]
-        K.g[r] = g
-    K.g[0], K.g[1], K.g[2] = K.g[0] + total.x, K.g[1] + total.y, K.g[2] + total.z
-    K.g[3], K.g[4], K.g[5] = K.g[3] + moment.x, K.g[4] + moment.y, K.g[5] + moment.z
+            g += grf.M[6 * r + c] * grf.x[c]
+        grf.g[r] = g
+    grf.g[0], grf.g[1], grf.g[2] = grf.g[0] + total.x, grf.g[1] + total.y, grf.g[2] + total.z
+    grf.g[3], grf.g[4], grf.g[5] = grf.g[3] + moment.x, grf.g[4] + moment.y, grf.g[5] + moment.z
     for r in range(6):
-        size += K.g[r] * K.g[r]
+        size += grf.g[r] * grf.g[r]
     return math.sqrt(size)
 
 
 @kernel
-def newton_step(K):
-    """d = -H⁻¹ g by Cholesky's factor, in place."""
-    H, d = K.H, K.d
+def newton_step(grf):
+    """d = -H⁻¹ g by Cholesky factorization, in place."""
+    H, d = grf.H, grf.d
     for r in range(6):
         for c in range(r + 1):
             x = H[6 * r + c]
@@ -269,7 +283,7 @@ def newton_step(K):
             else:
                 H[6 * r + c] = x / H[7 * c]
     for r in range(6):
-        x = -K.g[r]
+        x = -grf.g[r]
         for k in range(r):
             x -= H[6 * r + k] * d[k]
         d[r] = x / H[7 * r]
@@ -281,145 +295,152 @@ def newton_step(K):
 
 
 @kernel
-def descend(K, stiff, base, count, W, scale):
-    """Newton's method from x, as far down each step as it goes. Says whether the slope has become nothing."""
-    for _ in range(STEPS):
-        size = slope(K, stiff, base, count, W)
-        if size <= CLOSE * scale:
+def minimize(grf, stiffness, base, active_count, wrench, scale):
+    """Newton's method from x with backtracking line search. Returns whether it has converged."""
+    for _ in range(MAX_ITERATIONS):
+        size = gradient_and_hessian(grf, stiffness, base, active_count, wrench)
+        if size <= GRADIENT_TOLERANCE * scale:
             return True
-        newton_step(K)
-        here = astray(K, stiff, base, count, W, K.x)
-        promised = 0.0
+        newton_step(grf)
+        value = objective(grf, stiffness, base, active_count, wrench, grf.x)
+        expected_decrease = 0.0
         for r in range(6):
-            promised += K.g[r] * K.d[r]
-        part = 1.0
-        for _ in range(HALVINGS):
+            expected_decrease += grf.g[r] * grf.d[r]
+        fraction = 1.0
+        for _ in range(MAX_HALVINGS):
             for r in range(6):
-                K.x[r] += part * K.d[r]
-            if astray(K, stiff, base, count, W, K.x) <= here + ENOUGH * part * promised + 1e-15 * abs(here):
+                grf.x[r] += fraction * grf.d[r]
+            if objective(grf, stiffness, base, active_count, wrench, grf.x) <= value + ARMIJO * fraction * expected_decrease + 1e-15 * abs(
+                value
+            ):
                 break
             for r in range(6):
-                K.x[r] -= part * K.d[r]
-            part *= 0.5
-    return slope(K, stiff, base, count, W) <= 1e3 * CLOSE * scale
+                grf.x[r] -= fraction * grf.d[r]
+            fraction *= 0.5
+    return gradient_and_hessian(grf, stiffness, base, active_count, wrench) <= 1e3 * GRADIENT_TOLERANCE * scale
 
 
 @kernel
-def share(K, W, base, count, mass):
-    """Find x: from that of the frame before, else from softer spots."""
-    scale = mass + norm(Vec3(W[0], W[1], W[2]))
-    if descend(K, STIFF * mass, base, count, W, scale):
+def solve_frame(grf, wrench, base, active_count, mass):
+    """Solve for x: warm start from the previous frame, else continuation in the stiffness."""
+    scale = mass + norm(Vec3(wrench[0], wrench[1], wrench[2]))
+    if minimize(grf, STIFFNESS * mass, base, active_count, wrench, scale):
         return True
     for r in range(6):
-        K.x[r] = 0.0
-    found = False
-    for part in SOFTER:
-        found = descend(K, part * STIFF * mass, base, count, W, scale)
-    return found
+        grf.x[r] = 0.0
+    converged = False
+    for fraction in STIFFNESS_CONTINUATION:
+        converged = minimize(grf, fraction * STIFFNESS * mass, base, active_count, wrench, scale)
+    return converged
 
 
 @kernel
-def known_forces(K, W, n, origin):
-    """Take what others push off the forces of bodies. Returns what it adds up to."""
+def subtract_external_wrenches(grf, W, n, origin):
+    """Subtract known external wrenches from the forces of bodies. Returns their sum."""
     total = Force(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0))
-    count = K.pushed.shape[0]
+    count = grf.external_body.shape[0]
     for e in range(count):
-        k, i = n * count + e, K.pushed[e]
-        f = Vec3(K.push[k, 0], K.push[k, 1], K.push[k, 2])
-        F = Force(Vec3(K.push[k, 3], K.push[k, 4], K.push[k, 5]) - cross(origin, f), f)
+        k, i = n * count + e, grf.external_body[e]
+        f = Vec3(grf.external_wrench[k, 0], grf.external_wrench[k, 1], grf.external_wrench[k, 2])
+        F = Force(Vec3(grf.external_wrench[k, 3], grf.external_wrench[k, 4], grf.external_wrench[k, 5]) - cross(origin, f), f)
         put6(W.F, i, force(W.F, i) - F)
         total = total + F
     return total
 
 
 @kernel
-def forces_wanted(K, T, W, n):
-    """Forces of bodies for the motion of a frame, less the known ones, and W of it. Leaves M. Returns mass and centre."""
-    poses(T, W)
+def required_forces(grf, T, W, n):
+    """Forces of bodies by inverse dynamics, without known external ones; required wrench and composite inertia. Returns mass and CoM."""
+    forward_kinematics(T, W)
     body_inertias(T, W)
-    total, one = Force(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)), Inertia(0.0, Vec3(0.0, 0.0, 0.0), Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    total, composite = (
+        Force(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)),
+        Inertia(0.0, Vec3(0.0, 0.0, 0.0), Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)),
+    )
     for i in range(T.parent.shape[0]):
-        move_body(T, W, i, joint_motion(T, W, i, W.a))
-        total, one = total + force(W.F, i), one + inertia(W.inertia, i)
-    origin, c = vec3(W.origin, 0), (1.0 / one.m) * one.h
-    total = total - known_forces(K, W, n, origin)
-    put_inertia_matrix(K.M, one, c)
-    put_vec3(K.centre, n, origin + c)
-    K.needed[n, 0], K.needed[n, 1], K.needed[n, 2] = total.f
-    K.needed[n, 3], K.needed[n, 4], K.needed[n, 5] = total.n - cross(c, total.f)
-    return one.m, c
+        body_motion_and_force(T, W, i, joint_motion(T, W, i, W.a))
+        total, composite = total + force(W.F, i), composite + inertia(W.inertia, i)
+    origin, c = vec3(W.origin, 0), (1.0 / composite.m) * composite.h
+    total = total - subtract_external_wrenches(grf, W, n, origin)
+    put_composite_inertia(grf.M, composite, c)
+    put_vec3(grf.com, n, origin + c)
+    grf.required_wrench[n, 0], grf.required_wrench[n, 1], grf.required_wrench[n, 2] = total.f
+    grf.required_wrench[n, 3], grf.required_wrench[n, 4], grf.required_wrench[n, 5] = total.n - cross(c, total.f)
+    return composite.m, c
 
 
 @kernel
-def find_live(K, T, W, base, c):
-    """List the spots that bear, and where from the centre of mass. Returns how many."""
-    count = 0
-    for s in range(K.body.shape[0]):
-        put_vec3(K.force, base + s, Vec3(0.0, 0.0, 0.0))
-        if K.how[base + s] != NOTHING and K.sure[base + s] > 0.0:
-            K.live[count] = s
-            put_vec3(K.arm, s, lowest(K, T, W, s) - c)
-            put_vec3(K.lean, s, Vec3(0.0, 0.0, 0.0))
-            count += 1
-    return count
+def find_active_points(grf, T, W, base, c):
+    """List the active contact points and their arms from the CoM. Returns how many."""
+    active_count = 0
+    for s in range(grf.point_body.shape[0]):
+        put_vec3(grf.contact_force, base + s, Vec3(0.0, 0.0, 0.0))
+        if grf.contact_mode[base + s] != NO_CONTACT and grf.confidence[base + s] > 0.0:
+            grf.active[active_count] = s
+            put_vec3(grf.arm, s, contact_point(grf, T, W, s) - c)
+            put_vec3(grf.bias_force, s, Vec3(0.0, 0.0, 0.0))
+            active_count += 1
+    return active_count
 
 
 @kernel
-def lean_over(K, base, count, mass):
-    """Let forces lean towards the centre of mass, as those of legs do, by the loads that were found."""
-    n = Vec3(K.normal[0], K.normal[1], K.normal[2])
-    for j in range(count):
-        s = K.live[j]
-        if K.how[base + s] == STANDS:
-            f, _ = within(K, STANDS, pulled(K, s, STIFF * mass, base, K.x))
-            arm, load = vec3(K.arm, s), f @ n
+def set_strut_bias(grf, base, active_count, mass):
+    """Bias supports towards the CoM, as legs are struts, in proportion to their normal loads."""
+    n = Vec3(grf.normal[0], grf.normal[1], grf.normal[2])
+    for j in range(active_count):
+        s = grf.active[j]
+        if grf.contact_mode[base + s] == SUPPORT:
+            f, _ = project_on_cone(grf, SUPPORT, trial_force(grf, s, STIFFNESS * mass, base, grf.x))
+            arm, load = vec3(grf.arm, s), f @ n
             height = -(arm @ n)
-            along = (-1.0) * arm - height * n
-            most = 0.5 * K.friction[0]
-            slope = norm(along) * LEAN / max(height, 1e-3)
-            put_vec3(K.lean, s, (load * LEAN / max(height, 1e-3) * min(1.0, most / max(slope, 1e-9))) * along)
+            tangential = (-1.0) * arm - height * n
+            max_slope = 0.5 * grf.friction[0]
+            tangent_slope = norm(tangential) * STRUT_SHARE / max(height, 1e-3)
+            put_vec3(
+                grf.bias_force, s, (load * STRUT_SHARE / max(height, 1e-3) * min(1.0, max_slope / max(tangent_slope, 1e-9))) * tangential
+            )
 
 
 @kernel
-def torques(T, W, a, tau):
-    """Torques of joints for the forces that bodies take."""
-    gather(T, W, tau)
+def joint_torques(T, W, a, tau):
+    """Joint torques for the forces of bodies."""
+    accumulate_forces(T, W, tau)
     for k in range(tau.shape[0]):
         tau[k] += T.armature[k] * a[k]
     passive_forces(T, W, tau)
 
 
 @entry
-def carry(key):
-    """Forces of spots, torques of joints and what is left to the root, in the frames of the span. Returns a status."""
-    T, W, K = open_frames(key)
-    spots, nv = K.body.shape[0], W.v.shape[0]
-    K.missed[0] = 0
+def estimate_contact_forces(key):
+    """Contact forces, joint torques and root residual of the frames in frame_range. Returns a status."""
+    T, W, grf = open_arrays(key)
+    points, nv = grf.point_body.shape[0], W.v.shape[0]
+    grf.unconverged[0] = 0
     for r in range(6):
-        K.x[r] = 0.0
-    for n in range(max(K.span[0], 0), min(K.span[1], K.centre.shape[0])):
-        take(K, W, n)
-        if not (sound(T, W.q, W.v) and finite(W.a)):
+        grf.x[r] = 0.0
+    for n in range(max(grf.frame_range[0], 0), min(grf.frame_range[1], grf.com.shape[0])):
+        load_frame(grf, W, n)
+        if not (valid_state(T, W.q, W.v) and finite(W.a)):
             return NOT_FINITE
-        mass, c = forces_wanted(K, T, W, n)
-        base = n * spots
-        count = find_live(K, T, W, base, c)
-        found = share(K, K.needed[n], base, count, mass)
-        if count > 1:
-            lean_over(K, base, count, mass)
-            found = share(K, K.needed[n], base, count, mass)
-        K.missed[0] += int(not found)
-        for j in range(count):
-            s = K.live[j]
-            f, _ = within(K, K.how[base + s], pulled(K, s, STIFF * mass, base, K.x))
-            put_vec3(K.force, base + s, f)
-            put6(W.F, K.body[s], force(W.F, K.body[s]) - Force(cross(vec3(K.arm, s) + c, f), f))
+        mass, c = required_forces(grf, T, W, n)
+        base = n * points
+        active_count = find_active_points(grf, T, W, base, c)
+        converged = solve_frame(grf, grf.required_wrench[n], base, active_count, mass)
+        if active_count > 1:
+            set_strut_bias(grf, base, active_count, mass)
+            converged = solve_frame(grf, grf.required_wrench[n], base, active_count, mass)
+        grf.unconverged[0] += int(not converged)
+        for j in range(active_count):
+            s = grf.active[j]
+            f, _ = project_on_cone(grf, grf.contact_mode[base + s], trial_force(grf, s, STIFFNESS * mass, base, grf.x))
+            put_vec3(grf.contact_force, base + s, f)
+            put6(W.F, grf.point_body[s], force(W.F, grf.point_body[s]) - Force(cross(vec3(grf.arm, s) + c, f), f))
         for r in range(6):
-            left = 0.0
+            residual = 0.0
             for k in range(6):
-                left += K.M[6 * r + k] * K.x[k]
-            K.left[n, r] = left
-        torques(T, W, W.a, W.tau)
+                residual += grf.M[6 * r + k] * grf.x[k]
+            grf.root_residual[n, r] = residual
+        joint_torques(T, W, W.a, W.tau)
         for k in range(nv):
-            K.tau[n * nv + k] = W.tau[k]
-    return OK if finite(K.tau) else OVERFLOW
+            grf.tau[n * nv + k] = W.tau[k]
+    return OK if finite(grf.tau) else OVERFLOW

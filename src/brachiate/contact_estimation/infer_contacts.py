@@ -1,8 +1,8 @@
-"""Where a motion touches, from the motion alone.
+"""Contact inference: contacts of a motion from its kinematics and dynamics.
 
-First the ground: where feet stay for a while. Then every part that comes near it and does not rush past, with two thresholds each, so
-that noise does not switch it. Then physics: where what touches the ground cannot carry the motion, something else must, and among
-what stays in its place that is taken which carries it: hands at a bar above the head, feet on a step, the seat, hands, the rest.
+First the floor is estimated from stationary feet. Then ground contacts of all parts are detected by height and speed with hysteresis.
+Where these cannot provide the required ground reaction force (large root residual), other supports are searched among stationary parts:
+hands at a bar overhead, feet on a step, the seat, hands, other parts.
 """
 
 from __future__ import annotations
@@ -12,64 +12,65 @@ from dataclasses import replace
 
 import numpy as np
 
-from brachiate.assumptions import Guess
-from brachiate.contact_estimation.contact_confidence import bearing
-from brachiate.contact_estimation.floor import NEAR, belt_of, floor_of
-from brachiate.contact_estimation.motion_dynamics import Track
-from brachiate.contact_estimation.other_supports import elsewhere
-from brachiate.contact_estimation.parts import FEET, motion_of_part, parts_of, spells, with_hysteresis
-from brachiate.motion.contact_labels import Label, Labels
-from brachiate.motion.terrain import Ground
+from brachiate.assumptions import Assumption
+from brachiate.contact_estimation.contact_confidence import contact_confidence
+from brachiate.contact_estimation.floor import CONTACT_HEIGHT, estimate_floor, estimate_treadmill
+from brachiate.contact_estimation.motion_dynamics import MotionDynamics
+from brachiate.contact_estimation.other_supports import find_other_supports
+from brachiate.contact_estimation.parts import FOOT_WORDS, part_motion, parts_matching
+from brachiate.intervals import apply_hysteresis, sustained_intervals
+from brachiate.motion.contact_labels import ContactInterval, ContactLabels
+from brachiate.motion.terrain import Terrain
 
-FAR = 0.025  # [m] above where it would touch: no more if higher
-SLOW, FAST = 0.6, 1.0  # [m/s] along the ground: touches if slower than the first, no more if faster than the second
-RISE = 0.5  # [m/s] away from it: what is faster does not touch
+HEIGHT_HYSTERESIS = 0.025  # [m] contact ends above height threshold + this
+SPEED_ON, SPEED_OFF = 0.6, 1.0  # [m/s] tangential speed below which a contact begins, above which it ends
+MAX_NORMAL_SPEED = 0.5  # [m/s] normal speed above which there is no contact
 
 
-def infer(track: Track, supports: bool | None = None) -> tuple[Labels, tuple[Guess, ...]]:
-    """Where a motion touches, and what was assumed to say so. The track is carried by it afterwards.
+def infer_contacts(dynamics: MotionDynamics, supports: bool | None = None) -> tuple[ContactLabels, tuple[Assumption, ...]]:
+    """Infer contact labels and the assumptions made; estimates the contact forces of ``dynamics`` for them.
 
-    ``supports``: whether to look for more than the ground: steps, seats, bars; by default if nothing is known about the ground either.
+    ``supports``: whether to search for supports other than the ground (steps, seats, bars). Default: if the ground height is unknown.
     """
     if supports is None:
-        supports = track.ground.height is None
-    guesses: list[Guess] = []
-    ground, near = track.ground, NEAR
-    if ground.height is None:
-        belt = belt_of(track)
+        supports = dynamics.terrain.height is None
+    assumptions: list[Assumption] = []
+    terrain, contact_height = dynamics.terrain, CONTACT_HEIGHT
+    if terrain.height is None:
+        belt = estimate_treadmill(dynamics)
         if belt != (0.0, 0.0):
-            track.stand_on(replace(ground, belt=belt))
-            why = "the lowest foot always moves like this, and the body stays where it is"
-            guesses.append(Guess("treadmill", f"{np.hypot(*belt):.2f} m/s", why, "ground"))
-        floor = floor_of(track)
-        ground, near = replace(track.ground, height=floor.height), floor.near
-        track.stand_on(ground)
-        guesses.append(Guess("floor", f"{floor.height:+.3f} m", floor.why, "ground"))
-    contacts = list(on_ground(track, ground, near))
-    more = elsewhere(track, ground, contacts, near) if supports else []
+            dynamics.set_terrain(replace(terrain, belt=belt))
+            why = "the lowest foot moves at this velocity while the body stays in place"
+            assumptions.append(Assumption("treadmill", f"{np.hypot(*belt):.2f} m/s", why, "terrain"))
+        floor = estimate_floor(dynamics)
+        terrain, contact_height = replace(dynamics.terrain, height=floor.height), floor.contact_height
+        dynamics.set_terrain(terrain)
+        assumptions.append(Assumption("floor", f"{floor.height:+.3f} m", floor.reason, "terrain"))
+    contacts = list(detect_ground_contacts(dynamics, terrain, contact_height))
+    others = find_other_supports(dynamics, terrain, contacts, contact_height) if supports else []
     if not supports:
-        track.carry(*bearing(track, Labels(tuple(contacts), ground)))
-    guesses += _told(more)
-    return Labels(tuple(sorted((*contacts, *more), key=lambda c: (c.start, c.part))), ground), tuple(guesses)
+        dynamics.estimate_forces(*contact_confidence(dynamics, ContactLabels(tuple(contacts), terrain)))
+    assumptions += _assumptions(others)
+    return ContactLabels(tuple(sorted((*contacts, *others), key=lambda c: (c.start, c.part))), terrain), tuple(assumptions)
 
 
-def _told(found: Sequence[Label]) -> Iterator[Guess]:
-    """What was found beside the ground, part by part."""
-    for part, how in dict.fromkeys((label.part, label.how) for label in found):
-        mine = sorted((label for label in found if (label.part, label.how) == (part, how)), key=lambda label: label.start)
-        levels = sorted({f"{label.height:.2f} m" for label in mine if label.height is not None})
-        times = ", ".join(f"{label.start:.2f}-{label.end:.2f}" for label in mine[:4]) + (", ..." if len(mine) > 4 else "")
-        why = "what touches the ground cannot carry the motion then, and this stays where it is"
-        yield Guess(part, f"{how}{' at ' if levels else ''}{', '.join(levels[:3])} ({times} s)", why, "contacts")
+def _assumptions(found: Sequence[ContactInterval]) -> Iterator[Assumption]:
+    """Assumptions about other supports, one a part."""
+    for part, kind in dict.fromkeys((label.part, label.kind) for label in found):
+        intervals = sorted((label for label in found if (label.part, label.kind) == (part, kind)), key=lambda label: label.start)
+        levels = sorted({f"{label.height:.2f} m" for label in intervals if label.height is not None})
+        times = ", ".join(f"{label.start:.2f}-{label.end:.2f}" for label in intervals[:4]) + (", ..." if len(intervals) > 4 else "")
+        why = "ground contacts cannot provide the required force, and this part is stationary"
+        yield Assumption(part, f"{kind}{' at ' if levels else ''}{', '.join(levels[:3])} ({times} s)", why, "contacts")
 
 
-def on_ground(track: Track, ground: Ground, near: float = NEAR) -> Iterator[Label]:
-    """Contacts of all parts with the ground; ``near``: up to which height feet touch it [m]."""
-    feet = parts_of(track, FEET)
-    for p, name in enumerate(track.spots.parts):
-        height, along, away = motion_of_part(track, ground, p)
-        reach = near if p in feet else NEAR  # shanks are close to the ground wherever feet are
-        on = (height < reach) & (along < SLOW) & (np.abs(away) < RISE)
-        stays = (height < reach + FAR) & (along < FAST) & (away < RISE)
-        for start, end in spells(track.times, with_hysteresis(on, stays)):
-            yield Label(name, float(track.times[start]), float(track.times[end]))
+def detect_ground_contacts(dynamics: MotionDynamics, terrain: Terrain, contact_height: float = CONTACT_HEIGHT) -> Iterator[ContactInterval]:
+    """Ground contacts of all parts by height and speed with hysteresis; ``contact_height``: height threshold of feet [m]."""
+    feet = parts_matching(dynamics, FOOT_WORDS)
+    for p, name in enumerate(dynamics.contact_points.parts):
+        height, tangential_speed, normal_speed = part_motion(dynamics, terrain, p)
+        height_on = contact_height if p in feet else CONTACT_HEIGHT  # shanks are near the ground wherever feet are
+        on = (height < height_on) & (tangential_speed < SPEED_ON) & (np.abs(normal_speed) < MAX_NORMAL_SPEED)
+        off_not_reached = (height < height_on + HEIGHT_HYSTERESIS) & (tangential_speed < SPEED_OFF) & (normal_speed < MAX_NORMAL_SPEED)
+        for start, end in sustained_intervals(dynamics.times, apply_hysteresis(on, off_not_reached)):
+            yield ContactInterval(name, float(dynamics.times[start]), float(dynamics.times[end]))

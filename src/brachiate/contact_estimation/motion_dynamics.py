@@ -1,4 +1,4 @@
-"""Track: a motion frame by frame, with what its spots do and what carries it, by compiled code over all frames."""
+"""Inverse dynamics of a motion with contacts: kinematics of contact points, ground reaction forces, joint torques, root residual."""
 
 from __future__ import annotations
 
@@ -6,74 +6,84 @@ from typing import Any
 
 import numpy as np
 
-from brachiate.anatomy.contact_points import spots_of
-from brachiate.compiled import Handle, fields_of
-from brachiate.contact_estimation.ground_reaction import Frames, carry, watch
+from brachiate.anatomy.contact_points import find_contact_points
+from brachiate.compiled import ArrayHandle, array_fields
+from brachiate.contact_estimation.ground_reaction import GroundReactionArrays, compute_point_kinematics, estimate_contact_forces
 from brachiate.errors import MotionError
 from brachiate.model.data import Data
 from brachiate.model.joints import FLOAT
 from brachiate.model.model import Model
-from brachiate.motion.spline import Moments
-from brachiate.motion.terrain import Ground
+from brachiate.motion.spline import MotionStates
+from brachiate.motion.terrain import Terrain
 from brachiate.validation import Array
 
 
-class Track:
-    """Frames of a figure's motion.
+class MotionDynamics:
+    """Inverse dynamics of a motion, frame by frame.
 
     Args:
-        model: The figure; its root must be free.
-        moments: State and acceleration in every frame.
-        ground: What it is on.
-        pushed: Links that others push, by known forces.
-        push: Force [N] and moment about the world's origin [N·m] on each of them in every frame: (f, e, 6).
+        model: The figure, with a floating base.
+        states: Configuration, velocity and acceleration in every frame.
+        terrain: The ground.
+        external_links: Links on which known external forces act.
+        external_wrench: Force [N] and moment about the world origin [N·m] on each of them in every frame: (f, e, 6).
     """
 
-    def __init__(self, model: Model, moments: Moments, ground: Ground, pushed: tuple[str, ...] = (), push: Array | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        states: MotionStates,
+        terrain: Terrain,
+        external_links: tuple[str, ...] = (),
+        external_wrench: Array | None = None,
+    ) -> None:
         _check_root(model)
-        self.model, self.moments, self.ground = model, moments, ground
-        self.times = moments.times
-        self.known: dict[Any, Any] = {}  # what was asked for already, and will be again
-        self.spots = spots_of(model)
-        f, s, nb, nv = len(self.times), len(self.spots), len(model.tree.parent), model.nv
-        given = {
-            "q": moments.q.ravel(),
-            "v": moments.v.ravel(),
-            "a": moments.a.ravel(),
-            "body": self.spots.body,
-            "at": self.spots.at,
-            "radius": self.spots.radius,
-            "normal": ground.normal,
-            "friction": np.array([ground.friction]),
-            "pushed": np.array([model.placements[name].body for name in pushed], np.int64),
-            "push": np.zeros((0, 6)) if push is None else np.ascontiguousarray(push, float).reshape(-1, 6),
+        self.model, self.states, self.terrain = model, states, terrain
+        self.times = states.times
+        self.cache: dict[Any, Any] = {}  #: Results that depend on the terrain, by key; cleared by ``set_terrain``.
+        self.contact_points = find_contact_points(model)
+        f, s, nb, nv = len(self.times), len(self.contact_points), len(model.tree.parent), model.nv
+        inputs = {
+            "q": states.q.ravel(),
+            "v": states.v.ravel(),
+            "a": states.a.ravel(),
+            "point_body": self.contact_points.body,
+            "point_center": self.contact_points.position,
+            "point_radius": self.contact_points.radius,
+            "normal": terrain.normal,
+            "friction": np.array([terrain.friction]),
+            "external_body": np.array([model.placements[name].body for name in external_links], np.int64),
+            "external_wrench": np.zeros((0, 6)) if external_wrench is None else np.ascontiguousarray(external_wrench, float).reshape(-1, 6),
         }
-        rows = dict.fromkeys(("place", "speed", "how", "sure", "force"), f * s) | dict.fromkeys(("joint", "jolt"), f * nb)
-        rows |= dict.fromkeys(("centre", "needed", "left"), f) | dict.fromkeys(("live", "arm", "lean"), s) | dict.fromkeys(("M", "H"), 36)
-        rows |= dict.fromkeys(("x", "g", "d"), 6) | {"tau": f * nv, "missed": 1, "span": 2}
-        self._frames = Frames(*(
-            np.ascontiguousarray(given[name]) if name in given else np.zeros((rows[name], *kind.row), kind.dtype)
-            for name, kind in fields_of(Frames).items()
+        rows = dict.fromkeys(("point_position", "point_velocity", "contact_mode", "confidence", "contact_force"), f * s)
+        rows |= dict.fromkeys(("body_position", "body_acceleration"), f * nb) | dict.fromkeys(
+            ("com", "required_wrench", "root_residual"), f
+        )
+        rows |= dict.fromkeys(("active", "arm", "bias_force"), s) | dict.fromkeys(("M", "H"), 36) | dict.fromkeys(("x", "g", "d"), 6)
+        rows |= {"tau": f * nv, "unconverged": 1, "frame_range": 2}
+        self._arrays = GroundReactionArrays(*(
+            np.ascontiguousarray(inputs[name]) if name in inputs else np.zeros((rows[name], *kind.row), kind.dtype)
+            for name, kind in array_fields(GroundReactionArrays).items()
         ))  # fmt: skip
         self._data = Data(model)
-        self._handle = Handle(model.tree, self._data.work, self._frames)
-        self._run(watch)
+        self._handle = ArrayHandle(model.tree, self._data.work, self._arrays)
+        self._run(compute_point_kinematics)
         self._belt = np.zeros(3)
-        self.stand_on(ground)
+        self.set_terrain(terrain)
 
-    def stand_on(self, ground: Ground) -> None:
-        """See spots from another ground; only the plane must be the same."""
-        self._frames.speed[:] += self._belt - ground.velocity
-        self.ground, self._belt = ground, ground.velocity
-        self.known.clear()
+    def set_terrain(self, terrain: Terrain) -> None:
+        """Change height, stairs or treadmill velocity of the ground; its plane (normal, friction) must be the same."""
+        self._arrays.point_velocity[:] += self._belt - terrain.velocity
+        self.terrain, self._belt = terrain, terrain.velocity
+        self.cache.clear()
 
-    def _run(self, what: object) -> None:
-        status = what(self._handle.key)  # type: ignore[operator]
+    def _run(self, kernel: object) -> None:
+        status = kernel(self._handle.key)  # type: ignore[operator]
         if status:
-            self._data.refuse(status)
+            self._data.raise_status(status)
 
     def _rows(self, name: str) -> Array:
-        array = getattr(self._frames, name)
+        array = getattr(self._arrays, name)
         return array.reshape(len(self.times), -1, *array.shape[1:]) if array.ndim > 1 else array.reshape(len(self.times), -1)
 
     def __len__(self) -> int:
@@ -81,80 +91,80 @@ class Track:
 
     @property
     def weight(self) -> float:
-        """Of the figure [N]."""
+        """Weight of the figure [N]."""
         return self.model.mass * float(np.linalg.norm(self._data.work.gravity))
 
     @property
-    def place(self) -> Array:
-        """The lowest point of every spot: (f, s, 3) [m]."""
-        return self._rows("place")
+    def point_position(self) -> Array:
+        """Lowest point of every contact sphere: (f, s, 3) [m]."""
+        return self._rows("point_position")
 
     @property
-    def speed(self) -> Array:
-        """Velocity of that point, seen from the ground: (f, s, 3) [m/s]."""
-        return self._rows("speed")
+    def point_velocity(self) -> Array:
+        """Velocity of that point relative to the ground: (f, s, 3) [m/s]."""
+        return self._rows("point_velocity")
 
     @property
-    def joint(self) -> Array:
-        """Where bodies are: (f, nb, 3) [m]."""
-        return self._rows("joint")
+    def body_position(self) -> Array:
+        """Body origins: (f, nb, 3) [m]."""
+        return self._rows("body_position")
 
     @property
-    def jolt(self) -> Array:
-        """Accelerations of those points: (f, nb, 3) [m/s²]."""
-        return self._rows("jolt")
+    def body_acceleration(self) -> Array:
+        """Accelerations of the body origins: (f, nb, 3) [m/s²]."""
+        return self._rows("body_acceleration")
 
     @property
-    def how(self) -> Array:
-        """What every spot does: NOTHING, STANDS or HOLDS (f, s)."""
-        return self._rows("how")
+    def contact_mode(self) -> Array:
+        """Contact mode of every point: NO_CONTACT, SUPPORT or GRIP (f, s)."""
+        return self._rows("contact_mode")
 
     @property
-    def sure(self) -> Array:
-        """How surely it bears (f, s)."""
-        return self._rows("sure")
+    def confidence(self) -> Array:
+        """Confidence that a point carries load, up to 1 (f, s)."""
+        return self._rows("confidence")
 
     @property
-    def force(self) -> Array:
-        """Forces at spots: (f, s, 3) [N]."""
-        return self._rows("force")
+    def contact_force(self) -> Array:
+        """Contact forces at the points: (f, s, 3) [N]."""
+        return self._rows("contact_force")
 
     @property
     def tau(self) -> Array:
-        """Torques of joints: (f, nv) [N·m or N]; at the root what is left to it."""
+        """Joint torques: (f, nv) [N·m or N]; at the root the residual."""
         return self._rows("tau")
 
     @property
-    def centre(self) -> Array:
-        """Of mass: (f, 3) [m]."""
-        return self._frames.centre
+    def com(self) -> Array:
+        """Center of mass: (f, 3) [m]."""
+        return self._arrays.com
 
     @property
-    def needed(self) -> Array:
-        """Force [N] and moment about the centre of mass [N·m] that must come from outside: (f, 6)."""
-        return self._frames.needed
+    def required_wrench(self) -> Array:
+        """External force [N] and moment about the CoM [N·m] that the motion requires: (f, 6)."""
+        return self._arrays.required_wrench
 
     @property
-    def left(self) -> Array:
-        """What of it contacts cannot bring: (f, 6)."""
-        return self._frames.left
+    def root_residual(self) -> Array:
+        """Part of the required wrench that contacts cannot provide: (f, 6)."""
+        return self._arrays.root_residual
 
     @property
-    def missed(self) -> int:
-        """Frames for which no forces were found to the last digit."""
-        return int(self._frames.missed[0])
+    def unconverged_frames(self) -> int:
+        """Number of frames in which the force estimation did not converge."""
+        return int(self._arrays.unconverged[0])
 
-    def carry(self, how: Array, sure: Array, span: slice = slice(None)) -> None:
-        """Find the forces of spots that do this, and all that follows, in a span of frames."""
-        self.how[span], self.sure[span] = how, sure
-        self._frames.span[:] = span.indices(len(self))[:2]
-        self._run(carry)
+    def estimate_forces(self, contact_mode: Array, confidence: Array, span: slice = slice(None)) -> None:
+        """Estimate contact forces, joint torques and root residual for these contacts in a span of frames."""
+        self.contact_mode[span], self.confidence[span] = contact_mode, confidence
+        self._arrays.frame_range[:] = span.indices(len(self))[:2]
+        self._run(estimate_contact_forces)
 
 
 def _check_root(model: Model) -> None:
     roots = [link for link in model.links.values() if link.parent is None]
     if len(roots) != 1 or [e.kind for e in roots[0].joint.elements] != [FLOAT]:
         raise MotionError(
-            f"Figure {model.name!r} does not move freely in space: only then its motion says what must carry it. "
-            "Read a robot with floating=True."
+            f"Figure {model.name!r} has no floating base, so its motion does not determine the external forces. "
+            "Load a robot with floating_base=True."
         )

@@ -1,4 +1,4 @@
-"""What carries a motion beside the ground: where that cannot, something that stays in its place does."""
+"""Supports other than the ground (bars, steps, seats): stationary parts that explain a large root residual."""
 
 from __future__ import annotations
 
@@ -9,153 +9,180 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate import kinematics
-from brachiate.contact_estimation.contact_confidence import bearing, lacking
-from brachiate.contact_estimation.floor import NEAR, STILL
-from brachiate.contact_estimation.motion_dynamics import Track
-from brachiate.contact_estimation.parts import FEET, HANDS, SEAT, motion_of_part, parts_of, spells, with_hysteresis
-from brachiate.contact_estimation.pivot import pivot_of
+from brachiate.contact_estimation.contact_confidence import contact_confidence, residual_share
+from brachiate.contact_estimation.floor import CONTACT_HEIGHT, STATIONARY_SPEED
+from brachiate.contact_estimation.motion_dynamics import MotionDynamics
+from brachiate.contact_estimation.parts import FOOT_WORDS, HAND_WORDS, SEAT_WORDS, part_motion, parts_matching
+from brachiate.contact_estimation.pivot import fit_pivot
+from brachiate.intervals import apply_hysteresis, sustained_intervals
 from brachiate.model.data import Data
-from brachiate.motion.contact_labels import Label, Labels
-from brachiate.motion.terrain import Ground
+from brachiate.motion.contact_labels import ContactInterval, ContactLabels
+from brachiate.motion.terrain import Terrain
 from brachiate.validation import Array
 
-STAYING, FAST = 0.5, 1.0  # [m/s] what goes on to stay, and what may lean on the ground meanwhile
-PLACE = 0.1  # [m] and how far it wanders meanwhile
-PASSES = 4  # in which what carries is looked for: what one finds leaves less to the next
-FLYING = 0.5  # of the weight: what needs less to carry it flies
-OVERHEAD = 0.7  # of the highest joint: where hands hold rather than stand
-LOW = 0.25  # [m] above the ground: what may lean on it, though it does not seem to
-LACKING = 0.2  # of the weight: what is lacking if something else must carry
-LASTING = 0.25  # [s] and for how long
-AWHILE = 0.15  # [s] what stays at least as long
-SWAYS = 0.05  # [m] how far the point wanders that something swings about, before it does and after
-RESTS = 0.03  # [m] how far above or below its place something is that is sat by
-RAISED = 0.77  # cosine: thighs that are farther from straight down than this are those of somebody who sits
+STATIONARY_SPEED_OFF, LEANING_SPEED = (
+    0.5,
+    1.0,
+)  # [m/s] speed above which a part is no longer stationary; below which it may lean on the ground
+MAX_WANDER = 0.1  # [m] from the median position of a stationary part
+MAX_PASSES = 4  # of the search: supports found in one reduce the residual of the next
+MIN_SUPPORTED_WEIGHT = 0.5  # of the weight: a body that requires less is in flight
+OVERHEAD_SHARE = 0.7  # of the height of the highest joint: hands above grip rather than lean
+LEANING_HEIGHT = 0.25  # [m] above the ground: parts below may lean on it
+MAX_RESIDUAL_SHARE = 0.2  # of the weight: residual above which another support is needed
+MIN_RESIDUAL_DURATION = 0.25  # [s] for at least this long
+MIN_CONTACT_DURATION = 0.15  # [s] of a stationary part
+MAX_PIVOT_WANDER = 0.05  # [m] of the pivot of a swinging grip, before and after the span
+MAX_SEAT_HEIGHT_CHANGE = 0.03  # [m] from the median height of a seated part
+SITTING_COSINE = 0.77  # cosine of the thigh angle from vertical: below, the figure sits
 
 
-class _Stay(NamedTuple):
-    """A part that stays in its place for a while."""
+class _StationaryPart(NamedTuple):
+    """A part that is stationary for some frames."""
 
     part: int
     start: int
     end: int
-    height: float  # [m] of its lowest spot above the ground
+    height: float  # [m] of its lowest point above the ground
 
 
-def stays_of(track: Track, ground: Ground) -> list[_Stay]:
-    """Everything that stays in its place for a while, on the ground or not."""
+def find_stationary_parts(dynamics: MotionDynamics, terrain: Terrain) -> list[_StationaryPart]:
+    """All stationary parts, on the ground or not."""
     found = []
-    seat = parts_of(track, SEAT)
-    for p in range(len(track.spots.parts)):
-        mine = np.flatnonzero(track.spots.part == p)
-        speed = np.linalg.norm(track.speed[:, mine], axis=2).min(axis=1)
-        height, _, _ = motion_of_part(track, ground, p)
-        place = track.place[:, mine].mean(axis=1)
-        # Hands that lean on the ground seem to slide, as skeletons have no palms
-        still = with_hysteresis(speed < STILL, speed < STAYING) | ((height < LOW) & (speed < FAST))
-        for first, last in spells(track.times, still, AWHILE):
+    seat = parts_matching(dynamics, SEAT_WORDS)
+    for p in range(len(dynamics.contact_points.parts)):
+        points = np.flatnonzero(dynamics.contact_points.part == p)
+        speed = np.linalg.norm(dynamics.point_velocity[:, points], axis=2).min(axis=1)
+        height, _, _ = part_motion(dynamics, terrain, p)
+        center = dynamics.point_position[:, points].mean(axis=1)
+        # Hands that lean on the ground appear to slide, because skeletons have no palms
+        still = apply_hysteresis(speed < STATIONARY_SPEED, speed < STATIONARY_SPEED_OFF) | (
+            (height < LEANING_HEIGHT) & (speed < LEANING_SPEED)
+        )
+        for first, last in sustained_intervals(dynamics.times, still, MIN_CONTACT_DURATION):
             span = slice(first, last + 1)
-            near = np.linalg.norm(place[span] - np.median(place[span], axis=0), axis=1) < np.where(height[span] < LOW, 3.0, 1.0) * PLACE
-            if p in seat:  # who is about to sit is slow, too
-                near &= np.abs(height[span] - np.median(height[span])) < RESTS
-            for start, end in spells(track.times[span], near, AWHILE):
+            in_place = (
+                np.linalg.norm(center[span] - np.median(center[span], axis=0), axis=1)
+                < np.where(height[span] < LEANING_HEIGHT, 3.0, 1.0) * MAX_WANDER
+            )
+            if p in seat:  # a body that sits down is slow, too
+                in_place &= np.abs(height[span] - np.median(height[span])) < MAX_SEAT_HEIGHT_CHANGE
+            for start, end in sustained_intervals(dynamics.times[span], in_place, MIN_CONTACT_DURATION):
                 level = float(np.median(height[first + start : first + end + 1]))
-                found.append(_Stay(p, first + start, first + end, level))
+                found.append(_StationaryPart(p, first + start, first + end, level))
     return found
 
 
-def elsewhere(track: Track, ground: Ground, contacts: Sequence[Label], near: float) -> list[Label]:
-    """Contacts with what is not the ground, while that alone cannot carry the motion; ``near``: up to which height feet touch it [m]."""
-    found: list[Label] = []
-    stays: list[_Stay] | None = None
+def find_other_supports(
+    dynamics: MotionDynamics, terrain: Terrain, contacts: Sequence[ContactInterval], contact_height: float
+) -> list[ContactInterval]:
+    """Contacts with other supports while ground contacts alone leave a large root residual; ``contact_height``: of feet [m]."""
+    found: list[ContactInterval] = []
+    stationary: list[_StationaryPart] | None = None
     tried: set[tuple[int, int]] = set()
-    for _ in range(PASSES):
-        track.carry(*bearing(track, Labels((*contacts, *found), ground), loosely=True))
-        short = lacking(track)
-        # What flies falls: nothing must carry it.
-        pull = np.abs(track.needed[:, :3] @ ground.normal) / track.weight
-        lasting = [span for span in spells(track.times, (short > LACKING) & (pull > FLYING), LASTING) if span not in tried]
-        if not lasting:
+    for _ in range(MAX_PASSES):
+        dynamics.estimate_forces(*contact_confidence(dynamics, ContactLabels((*contacts, *found), terrain), single_point_grips=True))
+        residual = residual_share(dynamics)
+        # In flight no support is required
+        required = np.abs(dynamics.required_wrench[:, :3] @ terrain.normal) / dynamics.weight
+        unsupported_spans = [
+            span
+            for span in sustained_intervals(
+                dynamics.times, (residual > MAX_RESIDUAL_SHARE) & (required > MIN_SUPPORTED_WEIGHT), MIN_RESIDUAL_DURATION
+            )
+            if span not in tried
+        ]
+        if not unsupported_spans:
             break
-        if stays is None:
-            feet = parts_of(track, FEET)
-            stays = [stay for stay in stays_of(track, ground) if stay.height > (near if stay.part in feet else NEAR)]
+        if stationary is None:
+            feet = parts_matching(dynamics, FOOT_WORDS)
+            stationary = [
+                rest
+                for rest in find_stationary_parts(dynamics, terrain)
+                if rest.height > (contact_height if rest.part in feet else CONTACT_HEIGHT)
+            ]
         before = len(found)
-        for start, end in lasting:
+        for start, end in unsupported_spans:
             tried.add((start, end))
             span = slice(start, end + 1)
-            here = [stay for stay in stays if stay.start <= end and stay.end >= start]
-            on = any(_shared(label, track.times[start], track.times[end]) > 0.5 for label in contacts)
-            for choice in _choices(track, ground, here, span, hangs=not on):
-                track.carry(*bearing(track, Labels((*contacts, *found, *choice), ground), span, loosely=True))
-                if np.median(lacking(track, span)) < min(LACKING, 0.5 * float(np.median(short[span]))):
-                    found += [rest for label in choice for rest in _apart(label, found)]
+            candidates = [rest for rest in stationary if rest.start <= end and rest.end >= start]
+            on_ground = any(_overlap_share(label, dynamics.times[start], dynamics.times[end]) > 0.5 for label in contacts)
+            for choice in _candidate_supports(dynamics, terrain, candidates, span, hangs=not on_ground):
+                dynamics.estimate_forces(
+                    *contact_confidence(dynamics, ContactLabels((*contacts, *found, *choice), terrain), span, single_point_grips=True)
+                )
+                if np.median(residual_share(dynamics, span)) < min(MAX_RESIDUAL_SHARE, 0.5 * float(np.median(residual[span]))):
+                    found += [remainder for label in choice for remainder in _without_overlaps(label, found)]
                     break
         if len(found) == before:
             break
-    if stays is not None:
-        track.carry(*bearing(track, Labels((*contacts, *found), ground)))
+    if stationary is not None:
+        dynamics.estimate_forces(*contact_confidence(dynamics, ContactLabels((*contacts, *found), terrain)))
     return found
 
 
-def _shared(label: Label, start: float, end: float) -> float:
-    """For how much of a time something touches."""
+def _overlap_share(label: ContactInterval, start: float, end: float) -> float:
+    """Share of a time interval during which a part is in contact."""
     return (min(label.end, end) - max(label.start, start)) / max(end - start, 1e-9)
 
 
-def _choices(track: Track, ground: Ground, stays: Sequence[_Stay], span: slice, *, hangs: bool) -> Iterator[list[Label]]:
-    """What may carry a span of frames, likeliest first: parts of one kind that stay where they are; hands that swing if it ``hangs``."""
-    floor = ground.height or 0.0
-    top = float(track.joint[span, :, 2].max()) - floor
-    middle = float(np.median(ground.above(track.centre[span])))  # what is above it does not stand on anything
-    hands, feet, seat = (set(parts_of(track, words)) for words in (HANDS, FEET, SEAT))
-    others = set(range(len(track.spots.parts))) - hands - feet - seat
-    held, stood = (hands, "holds", -np.inf, np.inf), (feet, "stands", -np.inf, np.inf)
-    # What can only push says more than what could pull as well: who sits need not hold
-    sat = [[(seat, "stands", -np.inf, np.inf)]] if _sits(track, sorted(seat), span) else []
-    swinging = list(_swinging(track, ground, sorted(hands), span, OVERHEAD * top)) if hangs else []
-    through = any(stay.part in hands and stay.start <= span.start and stay.end >= span.stop - 1 for stay in stays)
-    if swinging and not through and not any(stay.part in feet for stay in stays):
+def _candidate_supports(
+    dynamics: MotionDynamics, terrain: Terrain, stationary: Sequence[_StationaryPart], span: slice, *, hangs: bool
+) -> Iterator[list[ContactInterval]]:
+    """Candidate supports of a span of frames, likeliest first: stationary parts of one kind; swinging grips if the body ``hangs``."""
+    floor = terrain.height or 0.0
+    top = float(dynamics.body_position[span, :, 2].max()) - floor
+    middle = float(np.median(terrain.clearance(dynamics.com[span])))  # parts above the CoM do not support it from below
+    hands, feet, seat = (set(parts_matching(dynamics, words)) for words in (HAND_WORDS, FOOT_WORDS, SEAT_WORDS))
+    others = set(range(len(dynamics.contact_points.parts))) - hands - feet - seat
+    gripping, standing = (hands, "grip", -np.inf, np.inf), (feet, "support", -np.inf, np.inf)
+    # A unilateral support is the stronger explanation: a seated body need not grip
+    sitting = [[(seat, "support", -np.inf, np.inf)]] if _is_sitting(dynamics, sorted(seat), span) else []
+    swinging = list(_swinging_grips(dynamics, terrain, sorted(hands), span, OVERHEAD_SHARE * top)) if hangs else []
+    stationary_throughout = any(rest.part in hands and rest.start <= span.start and rest.end >= span.stop - 1 for rest in stationary)
+    if swinging and not stationary_throughout and not any(rest.part in feet for rest in stationary):
         yield swinging
     for kinds in (
-        [(hands, "holds", OVERHEAD * top, np.inf)],
-        *sat,
-        [stood],
-        [held, stood],
-        [(hands | others, "stands", -np.inf, LOW)],
-        [(hands, "stands", -np.inf, np.inf)],
-        [held],
-        [(others, "stands", -np.inf, middle)],
+        [(hands, "grip", OVERHEAD_SHARE * top, np.inf)],
+        *sitting,
+        [standing],
+        [gripping, standing],
+        [(hands | others, "support", -np.inf, LEANING_HEIGHT)],
+        [(hands, "support", -np.inf, np.inf)],
+        [gripping],
+        [(others, "support", -np.inf, middle)],
     ):
-        chosen = [(stay, how) for kind, how, low, high in kinds for stay in stays if stay.part in kind and low <= stay.height <= high]
-        if len({how for _, how in chosen}) == len({how for _, how, _, _ in kinds}):
+        chosen = [
+            (rest, kind) for group, kind, low, high in kinds for rest in stationary if rest.part in group and low <= rest.height <= high
+        ]
+        if len({kind for _, kind in chosen}) == len({kind for _, kind, _, _ in kinds}):
             yield [
-                Label(
-                    track.spots.parts[stay.part],
-                    float(track.times[stay.start]),
-                    float(track.times[stay.end]),
-                    how,
-                    None if how == "holds" else stay.height + floor,
+                ContactInterval(
+                    dynamics.contact_points.parts[rest.part],
+                    float(dynamics.times[rest.start]),
+                    float(dynamics.times[rest.end]),
+                    kind,
+                    None if kind == "grip" else rest.height + floor,
                 )
-                for stay, how in chosen
+                for rest, kind in chosen
             ]
     if swinging:
         yield swinging
 
 
-def _sits(track: Track, seat: Sequence[int], span: slice) -> bool:
-    """Whether thighs are raised, all of them, for most of a span of frames."""
-    bodies = dict.fromkeys(int(track.spots.body[track.spots.part == part][0]) for part in seat)
-    parent = track.model.tree.parent
+def _is_sitting(dynamics: MotionDynamics, seat: Sequence[int], span: slice) -> bool:
+    """Whether all thighs are raised for most of a span of frames."""
+    bodies = dict.fromkeys(int(dynamics.contact_points.body[dynamics.contact_points.part == part][0]) for part in seat)
+    parent = dynamics.model.tree.parent
     thighs = [body for body in bodies if any(above in bodies for above in _ancestors(parent, body))]
     if not thighs:
         return False
     down = []
     for body in thighs:
         for knee in np.flatnonzero(parent == body):
-            way = track.joint[span, knee] - track.joint[span, body]
-            down.append(-way[:, 2] / np.maximum(np.linalg.norm(way, axis=1), 1e-9))
-    return bool(down) and bool(np.median(down, axis=1).max() < RAISED)
+            thigh = dynamics.body_position[span, knee] - dynamics.body_position[span, body]
+            down.append(-thigh[:, 2] / np.maximum(np.linalg.norm(thigh, axis=1), 1e-9))
+    return bool(down) and bool(np.median(down, axis=1).max() < SITTING_COSINE)
 
 
 def _ancestors(parent: Array, body: int) -> Iterator[int]:
@@ -163,43 +190,48 @@ def _ancestors(parent: Array, body: int) -> Iterator[int]:
         yield body
 
 
-def _swinging(track: Track, ground: Ground, hands: Sequence[int], span: slice, lowest: float) -> Iterator[Label]:
-    """Hands above some height that hold what swings: a point beyond them stays, for as long as it does."""
+def _swinging_grips(
+    dynamics: MotionDynamics, terrain: Terrain, hands: Sequence[int], span: slice, lowest: float
+) -> Iterator[ContactInterval]:
+    """Swinging grips of hands above some height, for as long as their pivot stays in place."""
     for part in hands:
-        mine = np.flatnonzero(track.spots.part == part)
-        body, at = int(track.spots.body[mine[0]]), track.spots.at[mine].mean(axis=0)
-        x, R = _poses(track, body)
-        pivot = pivot_of(x[span], R[span], at)
-        if pivot is None or pivot.away.max() > PLACE or np.median(ground.above(x[span] + R[span] @ at)) < lowest:
+        points = np.flatnonzero(dynamics.contact_points.part == part)
+        body, at = int(dynamics.contact_points.body[points[0]]), dynamics.contact_points.position[points].mean(axis=0)
+        x, R = _body_poses(dynamics, body)
+        pivot = fit_pivot(x[span], R[span], at)
+        if pivot is None or pivot.distance.max() > MAX_WANDER or np.median(terrain.clearance(x[span] + R[span] @ at)) < lowest:
             continue
-        stays = np.linalg.norm(x + R @ pivot.at - pivot.place, axis=1) < SWAYS
-        stays[span] = True
-        start, end = next((a, b) for a, b in spells(track.times, stays, 0.0) if a <= span.start <= b)
-        yield Label(track.spots.parts[part], float(track.times[start]), float(track.times[end]), "holds")
+        stationary = np.linalg.norm(x + R @ pivot.point - pivot.position, axis=1) < MAX_PIVOT_WANDER
+        stationary[span] = True
+        start, end = next((a, b) for a, b in sustained_intervals(dynamics.times, stationary, 0.0) if a <= span.start <= b)
+        yield ContactInterval(dynamics.contact_points.parts[part], float(dynamics.times[start]), float(dynamics.times[end]), "grip")
 
 
-def _poses(track: Track, body: int) -> tuple[Array, Array]:
-    """Where a body is, and how it is turned: (f, 3), (f, 3, 3)."""
-    if ("poses", body) not in track.known:
-        data, place = Data(track.model), next(place for place in track.model.placements.values() if place.body == body)
+def _body_poses(dynamics: MotionDynamics, body: int) -> tuple[Array, Array]:
+    """Positions (f, 3) and orientations (f, 3, 3) of a body."""
+    if ("poses", body) not in dynamics.cache:
+        data, placement = (
+            Data(dynamics.model),
+            next(placement for placement in dynamics.model.placements.values() if placement.body == body),
+        )
         found = []
-        for q in track.moments.q:
+        for q in dynamics.states.q:
             data.assign(q=q)
             kinematics.update_poses(data)
-            pose = kinematics.pose(data, place)
-            R = pose.rotation @ place.rotation.T
-            found.append((pose.position - R @ place.position, R))
-        track.known["poses", body] = tuple(np.array(each) for each in zip(*found, strict=True))
-    return track.known["poses", body]
+            pose = kinematics.pose(data, placement)
+            R = pose.rotation @ placement.rotation.T
+            found.append((pose.position - R @ placement.position, R))
+        dynamics.cache["poses", body] = tuple(np.array(each) for each in zip(*found, strict=True))
+    return dynamics.cache["poses", body]
 
 
-def _apart(label: Label, found: Sequence[Label]) -> Iterator[Label]:
-    """What of a label is left beside others of the same part, which is in one place at a time, and takes a while to the next."""
+def _without_overlaps(label: ContactInterval, found: Sequence[ContactInterval]) -> Iterator[ContactInterval]:
+    """Remainder of a contact interval without those of the same part already found, with a transition time between them."""
     for other in found:
         if other.part == label.part and other.start < label.end and label.start < other.end:
-            if other.start - label.start > 2.0 * AWHILE:
-                yield from _apart(replace(label, end=other.start - AWHILE), found)
-            if label.end - other.end > 2.0 * AWHILE:
-                yield from _apart(replace(label, start=other.end + AWHILE), found)
+            if other.start - label.start > 2.0 * MIN_CONTACT_DURATION:
+                yield from _without_overlaps(replace(label, end=other.start - MIN_CONTACT_DURATION), found)
+            if label.end - other.end > 2.0 * MIN_CONTACT_DURATION:
+                yield from _without_overlaps(replace(label, start=other.end + MIN_CONTACT_DURATION), found)
             return
     yield label

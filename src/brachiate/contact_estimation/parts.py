@@ -1,4 +1,4 @@
-"""Parts of a body by name, how each moves, and when something is so for a while."""
+"""Body parts by name and their motion relative to the ground."""
 
 from __future__ import annotations
 
@@ -7,55 +7,33 @@ from collections.abc import Sequence
 import numpy as np
 
 from brachiate.anatomy.contact_points import BALL, HEEL, TOE
-from brachiate.contact_estimation.motion_dynamics import Track
-from brachiate.motion.terrain import Ground
+from brachiate.contact_estimation.motion_dynamics import MotionDynamics
+from brachiate.motion.terrain import Terrain
 from brachiate.validation import Array
 
-SHORTEST, GAP = 0.05, 0.05  # [s] contacts and pauses that are too short to be any
-FEET = (HEEL, TOE, BALL, "foot", "toes", "ankle", "sole")
-SEAT = ("pelvis", "thigh", "hip", "buttock")
-HANDS = ("hand", "wrist", "palm", "finger")
+FOOT_WORDS = (HEEL, TOE, BALL, "foot", "toes", "ankle", "sole")
+SEAT_WORDS = ("pelvis", "thigh", "hip", "buttock")
+HAND_WORDS = ("hand", "wrist", "palm", "finger")
 
 
-def parts_of(track: Track, words: Sequence[str]) -> tuple[int, ...]:
-    """Parts whose name, or link, has one of these words in it."""
-    names = zip(track.spots.parts, track.spots.links, strict=True)
+def parts_matching(dynamics: MotionDynamics, words: Sequence[str]) -> tuple[int, ...]:
+    """Indices of parts whose name or link contains one of these words."""
+    names = zip(dynamics.contact_points.parts, dynamics.contact_points.links, strict=True)
     return tuple(k for k, (part, link) in enumerate(names) if any(word in part.lower() or word in link.lower() for word in words))
 
 
-def motion_of_part(track: Track, ground: Ground, part: int) -> tuple[Array, Array, Array]:
-    """Of a part's lowest spot: its height above the ground [m], its speed along it, and away from it [m/s]: each (f,)."""
-    known = track.known.get((ground, part))
-    if known is None:
-        known = track.known[ground, part] = _motion_of_part(track, ground, part)
-    return known
+def part_motion(dynamics: MotionDynamics, terrain: Terrain, part: int) -> tuple[Array, Array, Array]:
+    """Height [m], tangential speed and normal velocity [m/s] of the lowest point of a part relative to the ground: (f,) each."""
+    cached = dynamics.cache.get((terrain, part))
+    if cached is None:
+        cached = dynamics.cache[terrain, part] = _part_motion(dynamics, terrain, part)
+    return cached
 
 
-def _motion_of_part(track: Track, ground: Ground, part: int) -> tuple[Array, Array, Array]:
-    mine = np.flatnonzero(track.spots.part == part)
-    height = ground.above(track.place[:, mine])
-    low, rows = np.argmin(height, axis=1), np.arange(len(track))
-    velocity = track.speed[:, mine][rows, low]
-    away = velocity @ ground.normal
-    return height[rows, low], np.linalg.norm(velocity - away[:, None] * ground.normal, axis=1), away
-
-
-def with_hysteresis(on: Array, stays: Array) -> Array:
-    """On where it is switched on, and from there both ways for as long as it stays."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], stays.astype(np.int8), [0]))))
-    out = np.zeros(len(on), bool)
-    for start, end in zip(edges[::2], edges[1::2], strict=True):
-        out[start:end] = on[start:end].any()
-    return out
-
-
-def spells(times: Array, on: Array, shortest: float = SHORTEST) -> list[tuple[int, int]]:
-    """First and last frames of each time it is on: short pauses are overlooked, and then what is short."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], on.astype(np.int8), [0]))))
-    found: list[tuple[int, int]] = []
-    for start, end in zip(edges[::2], edges[1::2] - 1, strict=True):
-        if found and times[start] - times[found[-1][1]] < GAP:
-            found[-1] = (found[-1][0], int(end))
-        else:
-            found.append((int(start), int(end)))
-    return [(start, end) for start, end in found if times[end] - times[start] >= shortest or (start == 0 and end == len(times) - 1)]
+def _part_motion(dynamics: MotionDynamics, terrain: Terrain, part: int) -> tuple[Array, Array, Array]:
+    points = np.flatnonzero(dynamics.contact_points.part == part)
+    height = terrain.clearance(dynamics.point_position[:, points])
+    lowest, rows = np.argmin(height, axis=1), np.arange(len(dynamics))
+    velocity = dynamics.point_velocity[:, points][rows, lowest]
+    normal_velocity = velocity @ terrain.normal
+    return height[rows, lowest], np.linalg.norm(velocity - normal_velocity[:, None] * terrain.normal, axis=1), normal_velocity

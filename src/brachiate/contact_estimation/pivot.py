@@ -1,6 +1,6 @@
-"""Swing: hands that move though they hold, as what they hold hangs from something: a ring, a strap, a rope.
+"""Pivot of a swinging handhold (ring, strap, rope): the point fixed to the hand that stays in place.
 
-What hangs goes on straight from the hand to where it hangs. So there is a point beyond the hand, fixed to it, that stays in its place.
+The rope continues in a straight line from the hand to its suspension, so the suspension is approximately fixed in the hand frame.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ import numpy as np
 
 from brachiate.validation import Array
 
-LONGEST = 1.0  # [m] from the hand to the point
-SHY = 0.05  # [m] of wandering that a point must spare for every metre that it is farther from the hand
+MAX_DISTANCE = 1.0  # [m] from the hand to the pivot
+DISTANCE_WEIGHT = 0.05  # regularization: RMS motion [m] that 1 m of distance from the hand must save
 
 
 class Pivot(NamedTuple):
-    """A point of a body that stays in its place."""
+    """Point of a body that is fixed in the world."""
 
-    at: Array  # (3,) [m] along the body's axes
-    place: Array  # (3,) [m]
-    away: Array  # (f,) [m] how far it is from its place
+    point: Array  # (3,) [m] in body axes
+    position: Array  # (3,) [m] in the world
+    distance: Array  # (f,) [m] deviation from that position
 
 
-def pivot_of(x: Array, R: Array, near: Array) -> Pivot | None:
-    """The point that wanders least of a body at x (f, 3), turned by R (f, 3, 3), in the mean square; nearer ones are preferred.
+def fit_pivot(x: Array, R: Array, near: Array) -> Pivot | None:
+    """Point of a body with pose x (f, 3), R (f, 3, 3) that moves least in the mean square, regularized towards ``near`` (3,).
 
-    None if that is farther than any rope is long.
+    None if it is farther than ``MAX_DISTANCE``.
     """
     f = len(x)
     rows = np.concatenate([R.reshape(-1, 3), np.tile(-np.eye(3), (f, 1))], axis=1) / np.sqrt(f)
-    shy = np.concatenate([SHY * np.eye(3), np.zeros((3, 3))], axis=1)
-    wanted = np.concatenate([-(x + R @ near).ravel() / np.sqrt(f), np.zeros(3)])
-    found = np.linalg.lstsq(np.concatenate([rows, shy]), wanted, rcond=None)[0]
-    at, place = near + found[:3], found[3:]
-    if np.linalg.norm(found[:3]) > LONGEST:
+    regularization = np.concatenate([DISTANCE_WEIGHT * np.eye(3), np.zeros((3, 3))], axis=1)
+    rhs = np.concatenate([-(x + R @ near).ravel() / np.sqrt(f), np.zeros(3)])
+    solution = np.linalg.lstsq(np.concatenate([rows, regularization]), rhs, rcond=None)[0]
+    point, position = near + solution[:3], solution[3:]
+    if np.linalg.norm(solution[:3]) > MAX_DISTANCE:
         return None
-    return Pivot(at, place, np.linalg.norm(x + R @ at - place, axis=1))
+    return Pivot(point, position, np.linalg.norm(x + R @ point - position, axis=1))

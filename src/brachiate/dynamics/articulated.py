@@ -1,8 +1,8 @@
-"""Forward dynamics body by body, O(N), by articulated bodies [RBDA] 7.3.
+"""Articulated body algorithm: forward dynamics in O(N) [RBDA] 7.3.
 
-World axes, but each body's quantities about a point of its own joint: moving them to the parent is a translation only,
-and the numbers do not grow along a chain of a thousand links. Ball joints and floating roots give way three velocities
-at once; the velocities of any other joint one at a time, which is Gaussian elimination.
+World axes, but each body's quantities about a point of its own joint: moving them to the parent is a translation only, and
+values do not grow along a chain of a thousand links. Ball joints and floating roots are eliminated three velocities at once;
+the velocities of any other joint one at a time, which is Gaussian elimination.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 from brachiate.compiled import kernel, operators
 from brachiate.dynamics.inverse import base_acceleration, external_forces, passive_forces
-from brachiate.kinematics import center, joint_kind, joint_velocity, simple_ball, zero_motion
-from brachiate.model.arrays import OK, SINGULAR, SINGULAR_MARGIN
+from brachiate.kinematics import joint_center, joint_kind, joint_velocity, simple_ball, zero_motion
+from brachiate.model.arrays import SINGULAR_MARGIN
 from brachiate.model.joints import BALL, FLOAT, TURN
+from brachiate.model.status import OK, SINGULAR
 from brachiate.spatial import (
     Force,
     Motion,
@@ -41,7 +42,7 @@ from brachiate.spatial import (
 
 @operators
 class Articulated(NamedTuple):
-    """A symmetric 6×6 inertia [[I, H], [Hᵀ, M]]: what a body is like when joints behind it give way."""
+    """Articulated inertia, a symmetric 6×6 matrix [[I, H], [Hᵀ, M]]: apparent inertia of a body with its subtree."""
 
     I: Sym3
     H: Rotation  # any 3×3 matrix by its columns
@@ -56,14 +57,14 @@ class Articulated(NamedTuple):
 
 @kernel
 def rigid(b):
-    """A rigid body as an articulated one."""
+    """Articulated inertia of a rigid body."""
     h = b.h
     H = Rotation(Vec3(0.0, h.z, -h.y), Vec3(-h.z, 0.0, h.x), Vec3(h.y, -h.x, 0.0))
     return Articulated(b.I, H, Sym3(b.m, 0.0, 0.0, b.m, 0.0, b.m))
 
 
 @kernel
-def square(v):
+def outer_square(v):
     """v vᵀ."""
     return Sym3(v.x * v.x, v.x * v.y, v.x * v.z, v.y * v.y, v.y * v.z, v.z * v.z)
 
@@ -75,16 +76,16 @@ def scaled(s, a):
 
 
 @kernel
-def released(a, U, r):
-    """The inertia that is left when one velocity gives way: A − r U Uᵀ."""
+def eliminated(a, U, r):
+    """Inertia after eliminating one velocity: A − r U Uᵀ."""
     n, f = U.n, U.f
     H = Rotation(a.H.x - (r * f.x) * n, a.H.y - (r * f.y) * n, a.H.z - (r * f.z) * n)
-    return Articulated(a.I + scaled(-r, square(n)), H, a.M + scaled(-r, square(f)))
+    return Articulated(a.I + scaled(-r, outer_square(n)), H, a.M + scaled(-r, outer_square(f)))
 
 
 @kernel
 def moved_inertia(a, r):
-    """The inertia about an origin from which the present one is displaced by r."""
+    """Inertia about an origin from which the current one is displaced by r."""
     M = a.M
     H = Rotation(
         a.H.x + cross(r, Vec3(M.xx, M.xy, M.xz)),
@@ -100,7 +101,7 @@ def moved_inertia(a, r):
 
 
 @kernel
-def load(A, i):
+def articulated_at(A, i):
     """Row i of an (n, 21) array."""
     a = A[i]
     return Articulated(
@@ -111,7 +112,7 @@ def load(A, i):
 
 
 @kernel
-def put(A, i, b):
+def put_articulated(A, i, b):
     """Store in row i of an (n, 21) array."""
     a = A[i]
     a[0], a[1], a[2], a[3], a[4], a[5] = b.I
@@ -121,7 +122,7 @@ def put(A, i, b):
 
 @kernel
 def sym_inverse(a):
-    """Inverse of a symmetric positive definite 3×3 matrix, and how far it is from singular (0: it is; at most 1)."""
+    """Inverse of a symmetric positive definite 3×3 matrix, and its distance from singularity (0: singular; at most 1)."""
     x, y, z = a.yy * a.zz - a.yz * a.yz, a.xz * a.yz - a.xy * a.zz, a.xy * a.yz - a.xz * a.yy
     det = a.xx * x + a.xy * y + a.xz * z
     inverse = Sym3(x, y, z, a.xx * a.zz - a.xz * a.xz, a.xy * a.xz - a.xx * a.yz, a.xx * a.yy - a.xy * a.xy)
@@ -129,8 +130,8 @@ def sym_inverse(a):
 
 
 @kernel
-def rotor(T, W, R, k, implicit):
-    """Armature of three velocities along the child's axes, as a matrix along world axes; with it the implicit damping."""
+def rotor_inertia(T, W, R, k, implicit):
+    """Armature of three velocities along the child's axes, and implicit damping, as a matrix along world axes."""
     g = Vec3(
         T.armature[k] + implicit * W.y[k],
         T.armature[k + 1] + implicit * W.y[k + 1],
@@ -147,27 +148,27 @@ def has_rotor(T, W, k, implicit):
 
 @kernel
 def weakest_axis(W, i, A):
-    """The axis of body i about which its articulated inertia is least: 0, 1 or 2."""
+    """Axis of body i with the smallest articulated inertia: 0, 1 or 2."""
     d = rotated(transpose(rotation(W.R, i)), A.I)
     return 0 if d.xx <= d.yy and d.xx <= d.zz else 1 if d.yy <= d.zz else 2
 
 
 @kernel
 def net_torque(W, R, k):
-    """Torque of three velocities along the child's axes, less passive forces, along world axes."""
+    """Torque of three velocities along the child's axes, minus passive forces, along world axes."""
     return R @ Vec3(W.tau[k] - W.bias[k], W.tau[k + 1] - W.bias[k + 1], W.tau[k + 2] - W.bias[k + 2])
 
 
 @kernel
-def give_ball(T, W, i, k, A, implicit):
-    """Let a ball joint give way: all three rotations at once, about its centre.
+def eliminate_ball(T, W, i, k, A, implicit):
+    """Eliminate a ball joint: all three rotations at once, about its center.
 
-    Returns the inverse E of the inertia against it, K = E H, the inertia the parent feels, and how far from singular that
-    was. With D = I + G, G the rotors: A − U D⁻¹ Uᵀ is (G − G D⁻¹ G, G D⁻¹ H, M − Hᵀ D⁻¹ H), which without rotors is a mere mass: a ball
-    joint passes on no moment.
+    Returns the inverse E of the joint-space inertia, K = E H, the inertia transmitted to the parent, and the margin from
+    singularity. With D = I + G, G the rotors: A − U D⁻¹ Uᵀ is (G − G D⁻¹ G, G D⁻¹ H, M − Hᵀ D⁻¹ H), which without rotors is only a
+    mass: a ball joint transmits no moment.
     """
     rotors = has_rotor(T, W, k, implicit)
-    G = rotor(T, W, rotation(W.R, i), k, implicit) if rotors else Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    G = rotor_inertia(T, W, rotation(W.R, i), k, implicit) if rotors else Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     E, margin = sym_inverse(A.I + G)
     H = A.H
     K = Rotation(E @ H.x, E @ H.y, E @ H.z)
@@ -184,14 +185,14 @@ def give_ball(T, W, i, k, A, implicit):
 
 @kernel
 def through_ball(A, P, e):
-    """The force P and what a ball's rotation e against the inertia A adds to it."""
+    """Force P plus the inertia A times a ball joint's angular acceleration e."""
     return P + Force(A.I @ e, Vec3(A.H.x @ e, A.H.y @ e, A.H.z @ e))
 
 
 @kernel
-def release_ball(T, W, i, k, A, P, implicit):
-    """Let a ball joint give way to the torque in it. Returns what the parent feels."""
-    E, _, left, margin = give_ball(T, W, i, k, A, implicit)
+def ball_backward(T, W, i, k, A, P, implicit):
+    """Backward pass of a ball joint. Returns inertia and bias force for the parent, and the margin from singularity."""
+    E, _, left, margin = eliminate_ball(T, W, i, k, A, implicit)
     t = net_torque(W, rotation(W.R, i), k) - P.n
     store_block(W, k, E)
     W.u[k], W.u[k + 1], W.u[k + 2] = t
@@ -200,78 +201,78 @@ def release_ball(T, W, i, k, A, P, implicit):
 
 @kernel
 def store_block(W, k, E):
-    """Keep the inverse inertia against three velocities."""
+    """Store the inverse joint-space inertia of three velocities."""
     W.U[k, 0], W.U[k, 1], W.U[k, 2], W.U[k, 3], W.U[k, 4], W.U[k, 5] = E
 
 
 @kernel
 def block(W, k):
-    """The inverse inertia against three velocities."""
+    """Inverse joint-space inertia of three velocities."""
     U = W.U
     return Sym3(U[k, 0], U[k, 1], U[k, 2], U[k, 3], U[k, 4], U[k, 5])
 
 
 @kernel
-def swing_ball(W, i, k, A, body):
-    """Angular acceleration that a ball joint adds to the acceleration A before it."""
+def ball_forward(W, i, k, A, body):
+    """Forward pass of a ball joint: adds its angular acceleration to the parent's acceleration A."""
     w = block(W, k) @ (vec3_at(W.u, k) - body.I @ A.w - body.H @ A.v)
     W.a[k], W.a[k + 1], W.a[k + 2] = unrotate(rotation(W.R, i), w)
     return Motion(A.w + w, A.v)
 
 
 @kernel
-def give_velocity(T, W, k, S, A, implicit):
-    """Let one velocity give way, whose motion is S. Returns the inertia left, and how far from singular that was."""
+def eliminate_velocity(T, W, k, S, A, implicit):
+    """Eliminate one velocity with the motion S. Returns the remaining inertia, and the margin from singularity."""
     U = A @ S
     d = S @ U + T.armature[k] + implicit * W.y[k]
     put6(W.U, k, U)
     W.D[k] = 1.0 / d
-    return released(A, U, W.D[k]), d / (T.armature[k] + trace(A.I) * (S.w @ S.w) + trace(A.M) * (S.v @ S.v))
+    return eliminated(A, U, W.D[k]), d / (T.armature[k] + trace(A.I) * (S.w @ S.w) + trace(A.M) * (S.v @ S.v))
 
 
 @kernel
-def weaker(margin, weakest, more, k):
-    """The smaller of two margins, and whose it is. What comes after a first NaN says nothing."""
+def smaller_margin(margin, weakest, more, k):
+    """Smaller of two margins, and its velocity. After a first NaN later margins are ignored."""
     if margin - margin == 0.0 and not more >= margin:
         return more, k
     return margin, weakest
 
 
 @kernel
-def release_velocities(T, W, i, x, A, P, implicit):
-    """Let the velocities of any joint give way to their torques, one at a time from the last. Returns what the parent feels."""
+def velocities_backward(T, W, i, x, A, P, implicit):
+    """Backward pass of a general joint, one velocity at a time from the last. Returns inertia and bias force for the parent."""
     margin, weakest = 1.0, T.dof[i]
     for k in range(T.dof[i + 1] - 1, T.dof[i] - 1, -1):
         S = moved_motion(motion(W.S, k), x)
-        A, left = give_velocity(T, W, k, S, A, implicit)
-        margin, weakest = weaker(margin, weakest, left, k)
+        A, left = eliminate_velocity(T, W, k, S, A, implicit)
+        margin, weakest = smaller_margin(margin, weakest, left, k)
         W.u[k] = W.tau[k] - W.bias[k] - S @ P
         P = P + (W.D[k] * W.u[k]) * force(W.U, k)
     return A, P, margin, weakest
 
 
 @kernel
-def give_turn(T, W, k, A, implicit):
-    """Let a single turn give way: about a point of its axis it is a pure rotation. Returns as :func:`give_velocity`."""
+def eliminate_revolute(T, W, k, A, implicit):
+    """Eliminate a revolute joint, a pure rotation about a point of its axis. Returns as :func:`eliminate_velocity`."""
     w = vec3(W.S, k)
     U = Force(A.I @ w, Vec3(A.H.x @ w, A.H.y @ w, A.H.z @ w))
     d = w @ U.n + T.armature[k] + implicit * W.y[k]
     put6(W.U, k, U)
     W.D[k] = 1.0 / d
-    return released(A, U, W.D[k]), d / (T.armature[k] + trace(A.I))
+    return eliminated(A, U, W.D[k]), d / (T.armature[k] + trace(A.I))
 
 
 @kernel
-def release_turn(T, W, k, A, P, implicit):
-    """Let a single turn give way to its torque. Returns what the parent feels."""
-    left, margin = give_turn(T, W, k, A, implicit)
+def revolute_backward(T, W, k, A, P, implicit):
+    """Backward pass of a revolute joint. Returns inertia and bias force for the parent, and the margin from singularity."""
+    left, margin = eliminate_revolute(T, W, k, A, implicit)
     W.u[k] = W.tau[k] - W.bias[k] - vec3(W.S, k) @ P.n
     return left, P + (W.D[k] * W.u[k]) * force(W.U, k), margin
 
 
 @kernel
 def moved_mass(M, r):
-    """The inertia of a mass M that may differ by direction, about an origin from which it is displaced by r."""
+    """Inertia of a direction-dependent mass M, about an origin from which it is displaced by r."""
     H = Rotation(cross(r, Vec3(M.xx, M.xy, M.xz)), cross(r, Vec3(M.xy, M.yy, M.yz)), cross(r, Vec3(M.xz, M.yz, M.zz)))
     new = transpose(H)
     Nx, Ny, Nz = cross(r, new.x), cross(r, new.y), cross(r, new.z)
@@ -279,40 +280,40 @@ def moved_mass(M, r):
 
 
 @kernel
-def accelerate_by_bodies(T, W, implicit):
-    """Accelerations W.a for the torques W.tau at poses already known; ``implicit`` as in forward.accelerate."""
+def articulated_body_algorithm(T, W, implicit):
+    """Accelerations W.a for the torques W.tau at the current poses; ``implicit`` as in forward.compute_accelerations."""
     nb = T.parent.shape[0]
-    start(T, W)
+    initialize_bodies(T, W)
     status = OK
     for i in range(nb - 1, -1, -1):
         x, p = vec3(W.c, i), T.parent[i]
-        A, P = load(W.IA, i), force(W.PA, i)
+        A, P = articulated_at(W.IA, i), force(W.PA, i)
         kind, k = joint_kind(T, i), T.dof[i]
-        mere_mass = False
+        only_mass = False
         if kind == BALL:
-            A, P, margin = release_ball(T, W, i, k, A, P, implicit)
+            A, P, margin = ball_backward(T, W, i, k, A, P, implicit)
             weakest = k
-            mere_mass = not has_rotor(T, W, k, implicit)
+            only_mass = not has_rotor(T, W, k, implicit)
         elif kind == TURN:
-            A, P, margin = release_turn(T, W, k, A, P, implicit)
+            A, P, margin = revolute_backward(T, W, k, A, P, implicit)
             weakest = k
         elif kind == FLOAT and p < 0:
-            margin = release_root(T, W, i, k, A, P, implicit)
+            margin = root_backward(T, W, i, k, A, P, implicit)
             weakest = k + 3
         else:
-            A, P, margin, weakest = release_velocities(T, W, i, x, A, P, implicit)
+            A, P, margin, weakest = velocities_backward(T, W, i, x, A, P, implicit)
         if status == OK and not margin > SINGULAR_MARGIN:
             status = SINGULAR
-            W.status[1] = weakest + (weakest_axis(W, i, load(W.IA, i)) if simple_ball(T, i) else 0)
+            W.status[1] = weakest + (weakest_axis(W, i, articulated_at(W.IA, i)) if simple_ball(T, i) else 0)
         if p >= 0:
             back = x - vec3(W.c, p)
             C = moved_motion(motion(W.C, i), x)
-            if mere_mass:
+            if only_mass:
                 P = Force(P.n, P.f + A.M @ C.v)
-                put(W.IA, p, load(W.IA, p) + moved_mass(A.M, back))
+                put_articulated(W.IA, p, articulated_at(W.IA, p) + moved_mass(A.M, back))
             else:
                 P = P + A @ C
-                put(W.IA, p, load(W.IA, p) + moved_inertia(A, back))
+                put_articulated(W.IA, p, articulated_at(W.IA, p) + moved_inertia(A, back))
             put6(W.PA, p, force(W.PA, p) + moved_force(P, -back))
     for i in range(nb):
         p, x = T.parent[i], vec3(W.c, i)
@@ -320,9 +321,9 @@ def accelerate_by_bodies(T, W, implicit):
         A = A + moved_motion(motion(W.C, i), x)
         kind, k = joint_kind(T, i), T.dof[i]
         if kind == BALL:
-            A = swing_ball(W, i, k, A, load(W.IA, i))
+            A = ball_forward(W, i, k, A, articulated_at(W.IA, i))
         elif kind == FLOAT and p < 0:
-            A = drop_root(W, i, k, A, load(W.IA, i))
+            A = root_forward(W, i, k, A, articulated_at(W.IA, i))
         elif kind == TURN:
             W.a[k] = W.D[k] * (W.u[k] - A @ force(W.U, k))
             A = Motion(A.w + W.a[k] * vec3(W.S, k), A.v)
@@ -335,11 +336,11 @@ def accelerate_by_bodies(T, W, implicit):
 
 
 @kernel
-def give_root(T, W, i, k, left, implicit):
-    """Let a root that has given way in its rotations do so in its translations; ``left`` is the inertia left of it."""
+def eliminate_root_translation(T, W, i, k, left, implicit):
+    """Eliminate the translations of a floating root after its rotations; ``left`` is the remaining inertia."""
     M = left.M
     if has_rotor(T, W, k, implicit):
-        M = M + rotor(T, W, rotation(W.R, i), k, implicit)
+        M = M + rotor_inertia(T, W, rotation(W.R, i), k, implicit)
     E, margin = sym_inverse(M)
     store_block(W, k, E)
     store_block(W, k + 1, left.M)
@@ -347,25 +348,25 @@ def give_root(T, W, i, k, left, implicit):
 
 
 @kernel
-def release_root(T, W, i, k, A, P, implicit):
-    """Let a root float: its rotations as a ball's, then its translations against the mass that is left."""
-    left, Q, margin = release_ball(T, W, i, k + 3, A, P, implicit)
-    more = give_root(T, W, i, k, left, implicit)
+def root_backward(T, W, i, k, A, P, implicit):
+    """Backward pass of a floating root: its rotations as of a ball joint, then its translations."""
+    left, Q, margin = ball_backward(T, W, i, k + 3, A, P, implicit)
+    more = eliminate_root_translation(T, W, i, k, left, implicit)
     W.u[k], W.u[k + 1], W.u[k + 2] = net_torque(W, rotation(W.R, i), k) - Q.f
     return min(margin, more)
 
 
 @kernel
-def drop_root(W, i, k, A, body):
-    """Acceleration of a floating root. The inertial frame does not turn, so only its linear acceleration counts."""
+def root_forward(W, i, k, A, body):
+    """Forward pass of a floating root. The inertial frame does not rotate, so only its linear acceleration (gravity) counts."""
     v = block(W, k) @ (vec3_at(W.u, k) - block(W, k + 1) @ A.v)
     W.a[k], W.a[k + 1], W.a[k + 2] = unrotate(rotation(W.R, i), v)
-    return swing_ball(W, i, k + 3, Motion(A.w, A.v + v), body)
+    return ball_forward(W, i, k + 3, Motion(A.w, A.v + v), body)
 
 
 @kernel
-def start(T, W):
-    """Velocities, and inertia and bias force of every body alone about its centre; passive torques in W.bias."""
+def initialize_bodies(T, W):
+    """Velocities, and rigid-body inertia and bias force of every body about its joint center; passive torques in W.bias."""
     for k in range(W.bias.shape[0]):
         W.bias[k] = 0.0
     passive_forces(T, W, W.bias)
@@ -378,7 +379,7 @@ def start(T, W):
         V, C = joint_velocity(T, W, i, motion(W.V, p) if p >= 0 else zero_motion(), W.v)
         put6(W.V, i, V)
         put6(W.C, i, C)
-        x, c, R = vec3(W.x, i), center(T, W, i), rotation(W.R, i)
+        x, c, R = vec3(W.x, i), joint_center(T, W, i), rotation(W.R, i)
         put_vec3(W.c, i, c)
         about = rotated(R, Sym3(b[i, 4], b[i, 5], b[i, 6], b[i, 7], b[i, 8], b[i, 9]))
         I = inertia_about(b[i, 0], x - c + R @ Vec3(b[i, 1], b[i, 2], b[i, 3]), about)
@@ -386,5 +387,5 @@ def start(T, W):
         P = force_cross(V, I @ V)
         if W.push_count[0]:
             P = P + moved_force(force(W.F, i), c)
-        put(W.IA, i, rigid(I))
+        put_articulated(W.IA, i, rigid(I))
         put6(W.PA, i, P)

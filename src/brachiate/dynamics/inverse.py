@@ -1,11 +1,21 @@
-"""Inverse dynamics of trees: the forces that a motion takes, by the recursive Newton-Euler method [RBDA] 5.3."""
+"""Inverse dynamics of kinematic trees by the recursive Newton-Euler algorithm [RBDA] 5.3."""
 
 from __future__ import annotations
 
 from brachiate.compiled import kernel, outlined
-from brachiate.kinematics import center, finite, joint_kind, joint_motion, joint_velocity, poses, sound, zero_motion
-from brachiate.model.arrays import NOT_FINITE, OK, OVERFLOW, open_rooms
+from brachiate.kinematics import (
+    finite,
+    forward_kinematics,
+    joint_center,
+    joint_kind,
+    joint_motion,
+    joint_velocity,
+    valid_state,
+    zero_motion,
+)
+from brachiate.model.arrays import open_model
 from brachiate.model.joints import BALL, FLOAT
+from brachiate.model.status import NOT_FINITE, OK, OVERFLOW
 from brachiate.spatial import (
     Force,
     Motion,
@@ -18,14 +28,14 @@ from brachiate.spatial import (
     put_vec3_at,
     rotation,
     screw_velocity,
-    turn_between,
+    quaternion_difference,
     unrotate,
     vec3,
     velocity_at,
 )
 
-# Dry friction is F v/√(v² + ε²): below this speed [rad/s or m/s] it grows with the speed instead of switching sign.
-CREEP = 1e-3
+# Dry friction is regularized as F v/√(v² + ε²) with this ε [rad/s or m/s].
+FRICTION_SPEED_SCALE = 1e-3
 
 
 @kernel
@@ -38,25 +48,25 @@ def base_acceleration(W):
 def bias_forces(T, W):
     """Torque of every coordinate at zero acceleration: Coriolis and gravity. Leaves V and A (at zero acceleration)."""
     for i in range(T.parent.shape[0]):
-        move_body(T, W, i, zero_motion())
+        body_motion_and_force(T, W, i, zero_motion())
     external_forces(T, W)
-    gather(T, W, W.bias)
+    accumulate_forces(T, W, W.bias)
 
 
 @kernel
 def required_forces(T, W, a, tau):
     """Torque of every coordinate for the accelerations a. Leaves V, A and F."""
     for i in range(T.parent.shape[0]):
-        move_body(T, W, i, joint_motion(T, W, i, a))
+        body_motion_and_force(T, W, i, joint_motion(T, W, i, a))
     external_forces(T, W)
-    gather(T, W, tau)
+    accumulate_forces(T, W, tau)
     for k in range(a.shape[0]):
         tau[k] += T.armature[k] * a[k]
 
 
 @kernel
-def move_body(T, W, i, AJ):
-    """Velocity of body i, its acceleration with AJ added by its joint, and the force that takes."""
+def body_motion_and_force(T, W, i, AJ):
+    """Forward pass: velocity of body i, its acceleration with AJ added by its joint, and the required force."""
     p = T.parent[i]
     if p >= 0:
         Vp, Ap = motion(W.V, p), motion(W.A, p)
@@ -71,7 +81,7 @@ def move_body(T, W, i, AJ):
 
 @kernel
 def inertial_force(T, W, i, V, A):
-    """Newton and Euler for one body: force at its centre of mass, moment along its own axes, where its inertia is constant."""
+    """Newton-Euler equations of one body: force at its center of mass, moment along its own axes, where its inertia is constant."""
     I, R = T.inertia, rotation(W.R, i)
     c = vec3(W.x, i) + R @ Vec3(I[i, 1], I[i, 2], I[i, 3])
     f = I[i, 0] * (velocity_at(A, c) + cross(V.w, velocity_at(V, c)))
@@ -82,8 +92,8 @@ def inertial_force(T, W, i, V, A):
 
 
 @kernel
-def gather(T, W, tau):
-    """Add every body's force to its parent's; its part along the joint is the joint's torque."""
+def accumulate_forces(T, W, tau):
+    """Backward pass: add every body's force to its parent's; its projection on S is the joint torque."""
     for i in range(T.parent.shape[0] - 1, -1, -1):
         F, p = force(W.F, i), T.parent[i]
         k, kind = T.dof[i], joint_kind(T, i)
@@ -92,7 +102,7 @@ def gather(T, W, tau):
             if kind == FLOAT:
                 put_vec3_at(tau, k, unrotate(R, F.f))
                 k += 3
-            put_vec3_at(tau, k, unrotate(R, F.n - cross(center(T, W, i), F.f)))
+            put_vec3_at(tau, k, unrotate(R, F.n - cross(joint_center(T, W, i), F.f)))
         else:
             for m in range(k, T.dof[i + 1]):
                 tau[m] = motion(W.S, m) @ F
@@ -102,7 +112,7 @@ def gather(T, W, tau):
 
 @kernel
 def external_forces(T, W):
-    """Take the pushes on links off the forces that joints must bring."""
+    """W.F −= external forces on links."""
     for n in range(W.push_count[0]):
         i = W.push_body[n]
         R = rotation(W.R, i)
@@ -115,25 +125,25 @@ def external_forces(T, W):
 
 
 @kernel
-def braking(T, k, v):
-    """What dampers and dry friction of coordinate k take at that speed."""
-    return T.damping[k] * v + T.friction[k] * v / (v * v + CREEP * CREEP) ** 0.5
+def damping_and_friction(T, k, v):
+    """Torque of damping and dry friction of coordinate k at the velocity v."""
+    return T.damping[k] * v + T.friction[k] * v / (v * v + FRICTION_SPEED_SCALE * FRICTION_SPEED_SCALE) ** 0.5
 
 
 @kernel
 def passive_forces(T, W, tau):
-    """Take springs, dampers and dry friction off the torques that motors must bring."""
+    """tau += torque that overcomes springs, dampers and dry friction."""
     if T.passive[0] == 0:
         return
     for k in range(tau.shape[0]):
-        tau[k] += braking(T, k, W.v[k])
+        tau[k] += damping_and_friction(T, k, W.v[k])
     for e in range(T.kind.shape[0]):
         k, q = T.v_at[e], T.q_at[e]
         if T.kind[e] < BALL:
             tau[k] += T.stiffness[k] * (W.q[q] - T.rest[q])
         elif T.kind[e] == BALL:  # a free joint has no spring
-            w = turn_between(T.rest, W.q, q)
-            # The slope of ½ wᵀ K w along rotations in child axes. Only springs alike about all axes pull along w itself.
+            w = quaternion_difference(T.rest, W.q, q)
+            # Gradient of ½ wᵀ K w along rotations in child axes; it is along w only for equal stiffness about all axes.
             t = screw_velocity(w, Vec3(T.stiffness[k] * w.x, T.stiffness[k + 1] * w.y, T.stiffness[k + 2] * w.z))
             tau[k] += t.x
             tau[k + 1] += t.y
@@ -143,10 +153,10 @@ def passive_forces(T, W, tau):
 @outlined
 def inverse_dynamics(key):
     """Torques W.tau for the accelerations W.a at the state (W.q, W.v)."""
-    T, W = open_rooms(key)
-    if not (sound(T, W.q, W.v) and finite(W.a)):
+    T, W = open_model(key)
+    if not (valid_state(T, W.q, W.v) and finite(W.a)):
         return NOT_FINITE
-    poses(T, W)
+    forward_kinematics(T, W)
     required_forces(T, W, W.a, W.tau)
     passive_forces(T, W, W.tau)
     return OK if finite(W.tau) else OVERFLOW
@@ -155,10 +165,10 @@ def inverse_dynamics(key):
 @outlined
 def bias(key):
     """Torques W.bias at zero acceleration: Coriolis, gravity, springs, dampers, friction, minus external forces."""
-    T, W = open_rooms(key)
-    if not sound(T, W.q, W.v):
+    T, W = open_model(key)
+    if not valid_state(T, W.q, W.v):
         return NOT_FINITE
-    poses(T, W)
+    forward_kinematics(T, W)
     bias_forces(T, W)
     passive_forces(T, W, W.bias)
     return OK if finite(W.bias) else OVERFLOW

@@ -1,30 +1,31 @@
-"""Mass matrix of trees by composite bodies [RBDA] 6.2, and its sparse factor A = LᵀDL [RBDA] 6.5.
+"""Mass matrix of kinematic trees by the composite rigid body algorithm [RBDA] 6.2, and its sparse factor A = LᵀDL [RBDA] 6.5.
 
-Rows are packed: row k holds the entries with the velocities from the root down to k, so the row of an ancestor is as
-long as the prefix of k's row it meets, and every update is a contiguous one. Rows are padded to a multiple of four
-numbers, the width of a vector register.
+Rows are packed: row k contains the entries with the velocities from the root down to k, so the row of an ancestor is as long
+as the matching prefix of row k, and every update is contiguous. Rows are padded to a multiple of four numbers, the width of a
+vector register.
 """
 
 from __future__ import annotations
 
 from brachiate.compiled import index, kernel, outlined
-from brachiate.kinematics import ball_motions, body_inertias, finite, poses, sound
-from brachiate.model.arrays import NOT_FINITE, OK, OVERFLOW, PAD, SINGULAR, SINGULAR_MARGIN, open_rooms
+from brachiate.kinematics import ball_motion_columns, body_inertias, finite, forward_kinematics, valid_state
+from brachiate.model.arrays import PAD, SINGULAR_MARGIN, open_model
+from brachiate.model.status import NOT_FINITE, OK, OVERFLOW, SINGULAR
 from brachiate.spatial import inertia, motion, put_inertia, trace
 
 
 @kernel
 def composite_inertias(T, W):
-    """Inertia of every body together with all it carries."""
+    """Composite inertia: of every body with its subtree."""
     for i in range(T.parent.shape[0]):
         for c in range(10):
             W.composite[i, c] = W.inertia[i, c]
-    gather_composites(T, W)
+    accumulate_composites(T, W)
 
 
 @kernel
-def gather_composites(T, W):
-    """Add every body's part in W.composite to its parent's."""
+def accumulate_composites(T, W):
+    """Add W.composite of every body to that of its parent."""
     n = T.parent.shape[0]
     for i in range(n - 1, -1, -1):
         p = T.parent[i]
@@ -35,7 +36,7 @@ def gather_composites(T, W):
 @kernel
 def mass_matrix(T, W):
     """Packed rows of the mass matrix in W.L."""
-    ball_motions(T, W)
+    ball_motion_columns(T, W)
     composite_inertias(T, W)
     for k in range(T.depth.shape[0]):
         I, S = inertia(W.composite, T.body[k]), motion(W.S, k)
@@ -46,12 +47,12 @@ def mass_matrix(T, W):
         W.L[index(r + n)] = S @ F + T.armature[k]
         W.D[k] = T.armature[k] + trace(I.I) * (S.w @ S.w) + I.m * (S.v @ S.v)
         for d in range(r + n + 1, T.row[k + 1]):
-            W.L[index(d)] = 0.0  # the factor's vector operations run over the padding
+            W.L[index(d)] = 0.0  # vector operations of the factor include the padding
 
 
 @kernel
 def unpack(T, W, out):
-    """Both halves of the full matrix from its packed rows; what is not there stays as it was."""
+    """Both triangles of the full matrix from its packed rows; other entries are unchanged."""
     for k in range(T.depth.shape[0]):
         for d in range(T.row[k], T.row[k] + T.depth[k] + 1):
             j = T.above[index(d)]
@@ -60,9 +61,9 @@ def unpack(T, W, out):
 
 @kernel
 def factor(T, W):
-    """Factor the packed mass matrix in place; W.D, the size of each row before, is the inverse of the diagonal after.
+    """Factor the packed mass matrix in place; W.D, the scale of each row before, is the inverse of the diagonal after.
 
-    Returns the first row found singular, where round-off is all that is left of the diagonal; -1 if there is none.
+    Returns the first singular row, whose pivot is only round-off; -1 if there is none.
     """
     bad = -1
     L = W.L
@@ -73,7 +74,7 @@ def factor(T, W):
             bad = k
         r = 1.0 / pivot
         W.D[k] = r
-        for f in range(0, n, PAD):  # four columns of row k at a time, against every ancestor that reaches them
+        for f in range(0, n, PAD):  # four columns of row k at a time, for every ancestor that has them
             i = index(row + f)
             a0, a1, a2, a3 = L[i], L[i + index(1)], L[i + index(2)], L[i + index(3)]
             for d in range(f, n):
@@ -100,7 +101,7 @@ def solve_down(T, W, y):
     """y ← L⁻¹ y, from the root to the tips."""
     for k in range(T.depth.shape[0]):
         r, n = T.row[k], T.depth[k]
-        s, t = y[k], 0.0  # two sums, so that one addition need not wait for the other
+        s, t = y[k], 0.0  # two sums shorten the dependency chain
         for d in range(0, n - 1, 2):
             s -= W.L[index(r + d)] * y[index(T.above[index(r + d)])]
             t -= W.L[index(r + d + 1)] * y[index(T.above[index(r + d + 1)])]
@@ -119,20 +120,20 @@ def solve(T, W, y):
 
 
 @outlined
-def mass_matrix_packed(key):
+def compute_mass_matrix(key):
     """Rows of the mass matrix at W.q, packed in W.L."""
-    T, W = open_rooms(key)
-    if not sound(T, W.q, W.q):  # velocities do not matter here
+    T, W = open_model(key)
+    if not valid_state(T, W.q, W.q):  # velocities are not used
         return NOT_FINITE
-    poses(T, W)
+    forward_kinematics(T, W)
     body_inertias(T, W)
     mass_matrix(T, W)
     return OK if finite(W.L) else OVERFLOW
 
 
 @kernel
-def factored(T, W):
-    """Mass matrix and its factor at poses already known; remembers where it is singular."""
+def factor_mass_matrix(T, W):
+    """Mass matrix and its factor at the current poses; stores where it is singular."""
     mass_matrix(T, W)
     bad = factor(T, W)
     if bad >= 0:

@@ -1,1 +1,1 @@
-"""Is this motion possible? What a body would need to make it, and does not have."""
+"""Physical plausibility of a motion: check, metrics, verdict and report."""

@@ -1,4 +1,4 @@
-"""Check: how far a motion is from what a body can do."""
+"""Physical plausibility check of a motion."""
 
 from __future__ import annotations
 
@@ -7,73 +7,82 @@ from os import PathLike
 import numpy as np
 
 from brachiate import validation
-from brachiate.anatomy.contact_points import spots_of
-from brachiate.assumptions import Guess
-from brachiate.contact_estimation.contact_confidence import bearing
-from brachiate.contact_estimation.infer_contacts import infer
-from brachiate.contact_estimation.motion_dynamics import Track
+from brachiate.anatomy.contact_points import find_contact_points
+from brachiate.assumptions import Assumption
+from brachiate.contact_estimation.contact_confidence import contact_confidence
+from brachiate.contact_estimation.infer_contacts import infer_contacts
+from brachiate.contact_estimation.motion_dynamics import MotionDynamics
+from brachiate.deprecation import renamed_arguments
 from brachiate.errors import ArgumentError, MotionError
-from brachiate.evaluation.metrics import metrics_of
-from brachiate.evaluation.report import Report
-from brachiate.motion.contact_labels import Labels, load_labels
-from brachiate.motion.edit import resampled
+from brachiate.evaluation.metrics import compute_metrics
+from brachiate.evaluation.report import CheckReport
+from brachiate.motion.contact_labels import ContactLabels, load_contact_labels
+from brachiate.motion.edit import resample
 from brachiate.motion.motion import Motion
-from brachiate.motion.spline import EVEN, Course
-from brachiate.motion.terrain import Ground, ground_of
+from brachiate.motion.spline import UNIFORM_SPACING_TOLERANCE, MotionSpline
+from brachiate.motion.terrain import Terrain, parse_terrain
 
-CUTOFF = 10.0  # [Hz] of captured motion: people hardly move faster, and markers shake
+CUTOFF = 10.0  # [Hz] low-pass filter of captured motion: human motion is hardly faster, marker noise is
 
 
+@renamed_arguments(ground="terrain")
 def check(
     motion: Motion,
+    terrain: Terrain | str | None = None,
+    contacts: ContactLabels | str | PathLike[str] | None = None,
     *,
-    ground: Ground | str | None = None,
-    contacts: Labels | str | PathLike[str] | None = None,
     supports: bool | None = None,
     cutoff: float | str | None = "auto",
-) -> Report:
-    """Tell what a body would need to make a motion: forces that nobody brings, feet that slide, torques beyond its strength.
+) -> CheckReport:
+    """Check the physical plausibility of a motion: root residual, foot skate, penetration, friction cones, CoP, joint torques, limits.
+
+    Contacts are inferred unless given, ground reaction forces are estimated within friction cones, and the remaining root residual
+    (force and moment at the floating base) measures how unphysical the motion is.
 
     Args:
-        motion: Of a figure with a free root.
-        ground: A :class:`Ground`, or its words (``"flat:0.02"``, ``"slope:10"``); by default level, where a captured motion stands on it,
-            or at height 0.
-        contacts: What touches, and on which ground: labels or a file of them; by default what the motion has, else it is found. If a
-            ground is given, it is found on that.
-        supports: Whether something beside the ground may carry it: steps, a seat, a bar, found where parts stay; by default only
-            if the ground is not given either.
-        cutoff: Frequency above which the motion is taken for noise [Hz]; ``None``: not at all; ``"auto"``: 10 for captured motion.
+        motion: Motion of a figure with a floating base.
+        terrain: A :class:`Terrain` or a string (``"flat:0.02"``, ``"slope:10"``). Default: level ground, at the height of the stance feet
+            for captured motion, else at height 0.
+        contacts: Contact labels with their terrain, or a file of them. Default: those of the motion, else inferred. Cannot be combined
+            with ``terrain``.
+        supports: Whether to infer supports other than the ground (steps, seats, bars). Default: only if the terrain is not given.
+        cutoff: Cutoff frequency of the low-pass filter [Hz]; None: no filter; ``"auto"``: 10 Hz for captured motion, else none.
     """
     if len(motion) < 3:
-        raise MotionError(f"{motion.name} has {len(motion)} frames: three at least say how it accelerates.")
-    guesses: list[Guess] = []
-    captured = motion.captured
-    if isinstance(cutoff, str):
-        validation.one_of(cutoff, ("auto",), "cutoff")
-        cutoff = CUTOFF if captured else None
-        why = "captured motion has noise, which accelerations magnify" if captured else "it was not captured"
-        guesses.append(Guess("smoothing", f"below {CUTOFF:g} Hz" if captured else "none", why, "cutoff"))
-    if ground is not None and contacts is not None:
-        raise ArgumentError("Contacts say what ground they are on: give them, or a ground, not both.")
-    if contacts is None and ground is None:
+        raise MotionError(f"{motion.name} has {len(motion)} frames: at least three are needed for accelerations.")
+    if terrain is not None and contacts is not None:
+        raise ArgumentError("Contact labels include their terrain: give contacts or terrain, not both.")
+    cutoff, assumptions = _resolve_cutoff(motion, cutoff)
+    if contacts is None and terrain is None:
         contacts = motion.contacts
-    if isinstance(ground, str):
-        ground = ground_of(ground)
-    if ground is None:
-        ground = Ground(None if captured else 0.0)
+    if isinstance(terrain, str):
+        terrain = parse_terrain(terrain)
+    if terrain is None:
+        terrain = Terrain(None if motion.captured else 0.0)
     steps = np.diff(motion.times)
-    if cutoff is not None and np.ptp(steps) > EVEN * steps.mean():
+    if cutoff is not None and np.ptp(steps) > UNIFORM_SPACING_TOLERANCE * steps.mean():
         rate = 1.0 / float(np.median(steps))
-        motion = resampled(motion, rate)
-        guesses.append(Guess("frames", f"{rate:.4g} a second", "they are not evenly apart, so they were taken anew from a smooth curve"))
-    moments = Course(motion.figure, motion.times, motion.q, cutoff).at(motion.times)
+        motion = resample(motion, rate)
+        assumptions.append(Assumption("frame rate", f"{rate:.4g} Hz", "unevenly spaced frames were resampled from a spline"))
+    states = MotionSpline(motion.figure, motion.times, motion.q, cutoff).at(motion.times)
     if isinstance(contacts, (str, PathLike)):
-        contacts = load_labels(contacts, spots_of(motion.figure).parts)
-    track = Track(motion.figure, moments, contacts.ground if contacts is not None else ground)
+        contacts = load_contact_labels(contacts, find_contact_points(motion.figure).parts)
+    dynamics = MotionDynamics(motion.figure, states, contacts.terrain if contacts is not None else terrain)
     if contacts is None:
-        contacts, found = infer(track, supports)
-        guesses += found
+        contacts, inferred = infer_contacts(dynamics, supports)
+        assumptions += inferred
     else:
-        track.carry(*bearing(track, contacts))
-    frames, names = metrics_of(track, contacts)
-    return Report(motion, track, contacts, frames, names, (*motion.guesses, *guesses), cutoff)
+        dynamics.estimate_forces(*contact_confidence(dynamics, contacts))
+    frames, limit_names = compute_metrics(dynamics, contacts)
+    return CheckReport(motion, dynamics, contacts, frames, limit_names, (*motion.assumptions, *assumptions), cutoff)
+
+
+def _resolve_cutoff(motion: Motion, cutoff: float | str | None) -> tuple[float | None, list[Assumption]]:
+    """Cutoff frequency [Hz], and the assumption made for ``"auto"``."""
+    if not isinstance(cutoff, str):
+        return cutoff, []
+    validation.one_of(cutoff, ("auto",), "cutoff")
+    if motion.captured:
+        why = "captured motion has noise, which differentiation amplifies"
+        return CUTOFF, [Assumption("low-pass filter", f"{CUTOFF:g} Hz", why, "cutoff")]
+    return None, [Assumption("low-pass filter", "none", "not captured motion", "cutoff")]

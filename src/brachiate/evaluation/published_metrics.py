@@ -1,6 +1,6 @@
-"""Metrics as others have defined them, under their own names, so that numbers can be compared with published ones.
+"""Metrics as defined in publications, for comparison with published numbers.
 
-They depend on the frame rate, so feet are first looked at 20 times a second, as HumanML3D has it.
+They depend on the frame rate; feet are first resampled at 20 Hz, as in HumanML3D.
 """
 
 from __future__ import annotations
@@ -9,47 +9,47 @@ from typing import Any
 
 import numpy as np
 
-from brachiate.contact_estimation.motion_dynamics import Track
-from brachiate.contact_estimation.parts import FEET, motion_of_part, parts_of
-from brachiate.motion.contact_labels import Labels
+from brachiate.contact_estimation.motion_dynamics import MotionDynamics
+from brachiate.contact_estimation.parts import FOOT_WORDS, part_motion, parts_matching
+from brachiate.motion.contact_labels import ContactLabels
 from brachiate.validation import Array
 
 RATE = 20.0  # [frames/s]
 SKID_HEIGHT, SKID_SPEED, SKID_FRAMES = 0.05, 0.5, 5  # [m], [m/s]: Karunratanakul et al. 2023
 TOLERANCE = 0.005  # [m] Yuan et al. 2023
-DEEP, SLIDES = 0.01, 0.05  # [m], [m/s] of ours: the paper states the quantities
+PENETRATION_DEPTH, SLIDING_SPEED = 0.01, 0.05  # [m], [m/s] our choice: the paper states only the quantities
 
 
-def legacy_metrics(track: Track, labels: Labels) -> dict[str, float]:
+def published_metrics(dynamics: MotionDynamics, labels: ContactLabels) -> dict[str, float]:
     """Metrics by name: ``gmd``: Karunratanakul et al. 2023, ``physdiff``: Yuan et al. 2023, ``omniretarget``: Yang et al. 2025."""
-    feet = parts_of(track, FEET)
-    if not feet or len(track) < 2:
+    feet = parts_matching(dynamics, FOOT_WORDS)
+    if not feet or len(dynamics) < 2:
         return {}
-    ground, n = labels.ground, labels.ground.normal
-    t = np.arange(track.times[0], track.times[-1] + 1e-9, 1.0 / RATE)
-    moves = [motion_of_part(track, ground, p) for p in feet]
-    mine = [np.flatnonzero(track.spots.part == p) for p in feet]
-    place = [_at(t, track.times, track.place[:, spots].mean(axis=1)) for spots in mine]
-    place = [x - np.outer(x @ n, n) for x in place]
-    height = np.stack([_at(t, track.times, h[:, None])[:, 0] for h, _, _ in moves], axis=1)
-    step = np.stack([np.linalg.norm(np.diff(x, axis=0), axis=1) for x in place], axis=1)
-    on = (height[1:] < SKID_HEIGHT) & (height[:-1] < SKID_HEIGHT)
-    speed = step * RATE
+    terrain, n = labels.terrain, labels.terrain.normal
+    t = np.arange(dynamics.times[0], dynamics.times[-1] + 1e-9, 1.0 / RATE)
+    motions = [part_motion(dynamics, terrain, p) for p in feet]
+    mine = [np.flatnonzero(dynamics.contact_points.part == p) for p in feet]
+    position = [_interpolate(t, dynamics.times, dynamics.point_position[:, points].mean(axis=1)) for points in mine]
+    position = [x - np.outer(x @ n, n) for x in position]
+    height = np.stack([_interpolate(t, dynamics.times, h[:, None])[:, 0] for h, _, _ in motions], axis=1)
+    displacement = np.stack([np.linalg.norm(np.diff(x, axis=0), axis=1) for x in position], axis=1)
+    low = (height[1:] < SKID_HEIGHT) & (height[:-1] < SKID_HEIGHT)
+    speed = displacement * RATE
     average = np.apply_along_axis(lambda x: np.convolve(x, np.ones(SKID_FRAMES) / SKID_FRAMES, "same"), 0, speed) if len(speed) else speed
-    skids = (on & (speed > SKID_SPEED) & (average > SKID_SPEED)).any(axis=1)
-    touch = (height[1:] < TOLERANCE) & (height[:-1] < TOLERANCE)
-    lowest = ground.above(track.place).min(axis=1)
-    stance = np.stack([labels.active(track.spots.parts[p], track.times) for p in feet], axis=1)
-    slides = np.stack([along for _, along, _ in moves], axis=1) * stance
+    skidding = (low & (speed > SKID_SPEED) & (average > SKID_SPEED)).any(axis=1)
+    touching = (height[1:] < TOLERANCE) & (height[:-1] < TOLERANCE)
+    lowest = terrain.clearance(dynamics.point_position).min(axis=1)
+    stance = np.stack([labels.active(dynamics.contact_points.parts[p], dynamics.times) for p in feet], axis=1)
+    sliding = np.stack([along for _, along, _ in motions], axis=1) * stance
     return {
-        "gmd.skating_ratio": _mean(skids),
+        "gmd.skating_ratio": _mean(skidding),
         "physdiff.penetrate_mm": 1e3 * _mean(np.maximum(-lowest - TOLERANCE, 0.0)),
         "physdiff.float_mm": 1e3 * _mean(np.maximum(lowest - TOLERANCE, 0.0)),
-        "physdiff.skate_mm": 1e3 * _mean(step[touch]),
-        "omniretarget.penetration_time": _mean(lowest < -DEEP),
+        "physdiff.skate_mm": 1e3 * _mean(displacement[touching]),
+        "omniretarget.penetration_time": _mean(lowest < -PENETRATION_DEPTH),
         "omniretarget.penetration_depth_cm": 100.0 * float(max(-lowest.min(), 0.0)),
-        "omniretarget.skating_time": _mean((slides > SLIDES).any(axis=1)),
-        "omniretarget.skating_speed_cm_s": 100.0 * float(slides.max(initial=0.0)),
+        "omniretarget.skating_time": _mean((sliding > SLIDING_SPEED).any(axis=1)),
+        "omniretarget.skating_speed_cm_s": 100.0 * float(sliding.max(initial=0.0)),
     }
 
 
@@ -57,6 +57,6 @@ def _mean(x: Any) -> float:
     return float(np.mean(x)) if np.size(x) else 0.0
 
 
-def _at(t: Array, times: Array, values: Array) -> Array:
-    """Columns between frames."""
+def _interpolate(t: Array, times: Array, values: Array) -> Array:
+    """Linear interpolation of columns."""
     return np.stack([np.interp(t, times, column) for column in values.T], axis=1)

@@ -1,4 +1,4 @@
-"""Rows of links: an acrobot, hanging chains, an inchworm."""
+"""Serial chains: an acrobot, hanging chains, an inchworm."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ LIME = (0.66, 0.78, 0.36, 1.0)
 BROWN = (0.46, 0.34, 0.22, 1.0)
 BLACK = (0.10, 0.10, 0.12, 1.0)
 
-MOST_LINKS = 100_000
+MAX_LINKS = 100_000
 CHAIN_JOINTS = ("hinge", "alternating", "ball")
 
 
 def arm2(length: float = 1.0, mass: float = 1.0) -> Model:
-    """Acrobot: two uniform rods in the x-z plane that hang under a passive ``shoulder``; only the ``elbow`` has a motor.
+    """Acrobot: two uniform rods in the x-z plane on a passive ``shoulder``; only the ``elbow`` has a motor.
 
-    Angles are about y, so a positive one takes a hanging rod to -x. Being slender, a rod has no inertia about its length.
+    Angles are about y, so a positive one moves a hanging rod to -x. The rods are slender, without inertia about their length.
 
     Args:
-        length: Of each rod [m].
-        mass: Of each rod [kg].
+        length: Length of each rod [m].
+        mass: Mass of each rod [kg].
     """
     length = validation.number(length, "length of the rods", above=0.0)
     mass = validation.number(mass, "mass of the rods", above=0.0)
@@ -62,10 +62,10 @@ def chain(n: int, length: float = 1.0, mass: float = 1.0, joint: str = "hinge") 
     """Chain of ``n`` equal links that hangs from a fixed point, links ``link1`` to ``link<n>``, without motors.
 
     Args:
-        n: How many links.
-        length: Of the whole chain [m]; it hangs from a tenth above that height.
-        mass: Of the whole chain [kg].
-        joint: ``"hinge"``: all turn about y; ``"alternating"``: about y and x by turns; ``"ball"``: spherical.
+        n: Number of links.
+        length: Length of the whole chain [m]; it hangs from 1.1 times that height.
+        mass: Mass of the whole chain [kg].
+        joint: ``"hinge"``: all about y; ``"alternating"``: about y and x alternately; ``"ball"``: spherical.
     """
     n = _count(n, "n", least=1)
     length = validation.number(length, "length of the chain", above=0.0)
@@ -92,20 +92,20 @@ def _chain_joint(joint: str, i: int) -> Joint:
 def inchworm(n: int = 9, length: float = 0.005, mass: float = 0.001) -> Model:
     """Inchworm of ``n`` segments in a row along x, the last one the head, with a free root at the tail.
 
-    Segments ``segment1`` to ``segment<n>`` join by pitch about y; a positive angle turns what is ahead down. Legs, drawn as
-    soles, are at both ends only. Default sizes are those of [EGC] 5.2, whose worm also turns sideways.
+    Segments ``segment1`` to ``segment<n>`` are connected by pitch joints about y; a positive angle lowers the front. Feet, drawn as
+    soles, are at both ends only. Default sizes are those of [EGC] 5.2, whose worm also has yaw joints.
 
     Args:
-        n: How many segments, at least 3.
-        length: Of a segment [m].
-        mass: Of a segment [kg].
+        n: Number of segments, at least 3.
+        length: Length of a segment [m].
+        mass: Mass of a segment [kg].
     """
     n = _count(n, "n", least=3)
     length = validation.number(length, "length of a segment", above=0.0)
     mass = validation.number(mass, "mass of a segment", above=0.0)
     radius = 0.32 * length
     sole = 0.12 * length
-    effort = 40.0 * n * mass * 9.81 * length  # lifts its own weight many times over, as worms do
+    effort = 40.0 * n * mass * 9.81 * length  # many times its own weight, as for real worms
     b = ModelBuilder("inchworm")
     for i in range(n):
         first, last = i == 0, i == n - 1
@@ -134,12 +134,12 @@ def _face(length: float, radius: float) -> list[Shape]:
 
 
 def _arch(n: int, steepest: float) -> dict[str, float]:
-    """Angles of a loop upwards between level ends: the slope goes once through a sine, so it comes down as far as it went up."""
+    """Joint angles of an arch between level ends: the slope is one period of a sine, so both ends have the same height."""
     slope = -np.radians(steepest) * np.sin(2 * np.pi * np.arange(n) / (n - 1))
     return {f"joint{i + 1}": float(turn) for i, turn in enumerate(np.diff(slope))}
 
 
 def _count(value: Any, what: str, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= MOST_LINKS:
-        raise ArgumentError(f"{what}: expected a whole number of links from {least} to {MOST_LINKS}, got {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= MAX_LINKS:
+        raise ArgumentError(f"{what}: expected a whole number of links from {least} to {MAX_LINKS}, got {value!r}.")
     return int(value)

@@ -1,11 +1,11 @@
-"""Human figures of 16, 28 and 40 joint angles on a free root.
+"""Human figures with 16, 28 and 40 joint angles on a floating base.
 
-All three are one body cut into more or fewer pieces: standing still they have the same mass, centre and inertia. Every
-link's axes are those of the world when the figure stands: x forward, y left, z up, and its origin is in its joint. Standing
-is the neutral posture: the root joint is set so that the soles are then on z = 0.
+All three are the same body divided into more or fewer links: standing, they have the same mass, center of mass and inertia. The axes
+of every link are those of the world when the figure stands: x forward, y left, z up, and its origin is at its joint. Standing is
+the neutral posture: the root joint is placed so that the soles are on z = 0.
 
-Signs: a knee bent by a positive angle takes the heel backwards; an elbow bent by a positive angle takes the hand forwards.
-Palms face backwards when the arms hang, so that an arm raised to the front holds a bar along y from behind, as gymnasts do.
+Signs: positive knee flexion moves the heel backwards, positive elbow flexion the hand forwards. Palms face backwards when the arms
+hang, so that a raised arm grips a bar along y from behind, as gymnasts do.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from brachiate.figures import looks
-from brachiate.figures.body import Body, MassProperties
-from brachiate.figures.poses import SIDES, Pose, bent, both, limb, root, turned
-from brachiate.figures.ranges import ball, hinge
-from brachiate.figures.things import BAR_HEIGHT
+from brachiate.figures import human_shapes
+from brachiate.figures.human_proportions import HumanProportions, MassProperties
+from brachiate.figures.joint_limits import ball_joint, hinge_joint
+from brachiate.figures.objects import BAR_HEIGHT
+from brachiate.figures.poses import SIDES, JointValues, both_sides, limb_orientation, root_pose, trunk_orientation
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Free, Joint
 from brachiate.model.model import Model
+from brachiate.rotations import rotate
 
 
 def human16(height: float = 1.75, mass: float = 70.0, sex: str = "male") -> Model:
@@ -35,7 +36,7 @@ def human16(height: float = 1.75, mass: float = 70.0, sex: str = "male") -> Mode
         mass: Mass [kg], 5 to 300.
         sex: ``"male"`` or ``"female"``: which of de Leva's tables [DL] is scaled.
     """
-    figure = _Assembly("human16", Body(height, mass, sex))
+    figure = _Assembly("human16", HumanProportions(height, mass, sex))
     figure.pelvis()
     figure.chest_and_head(None, None)
     for side in SIDES:
@@ -55,11 +56,11 @@ def human28(height: float = 1.75, mass: float = 70.0, sex: str = "male") -> Mode
         mass: Mass [kg], 5 to 300.
         sex: ``"male"`` or ``"female"``: which of de Leva's tables [DL] is scaled.
     """
-    figure = _Assembly("human28", Body(height, mass, sex))
+    figure = _Assembly("human28", HumanProportions(height, mass, sex))
     figure.pelvis()
-    figure.chest_and_head(ball("spine", figure.body.mass), ball("neck", figure.body.mass))
+    figure.chest_and_head(ball_joint("spine", figure.body.mass), ball_joint("neck", figure.body.mass))
     for side in SIDES:
-        figure.leg(side, ball("ankle", figure.body.mass))
+        figure.leg(side, ball_joint("ankle", figure.body.mass))
         figure.arm(side, None)
     return figure.finish()
 
@@ -74,23 +75,23 @@ def human40(height: float = 1.75, mass: float = 70.0, sex: str = "male") -> Mode
         mass: Mass [kg], 5 to 300.
         sex: ``"male"`` or ``"female"``: which of de Leva's tables [DL] is scaled.
     """
-    figure = _Assembly("human40", Body(height, mass, sex))
+    figure = _Assembly("human40", HumanProportions(height, mass, sex))
     figure.pelvis()
-    figure.spine_in_pieces()
+    figure.divided_spine()
     for side in SIDES:
-        figure.leg(side, ball("ankle", figure.body.mass))
-        figure.arm(side, ball("wrist", figure.body.mass))
+        figure.leg(side, ball_joint("ankle", figure.body.mass))
+        figure.arm(side, ball_joint("wrist", figure.body.mass))
     return figure.finish()
 
 
 class _Assembly:
-    """Puts the parts of one body together."""
+    """Builder of one human figure from links, sites and poses."""
 
-    def __init__(self, name: str, body: Body) -> None:
+    def __init__(self, name: str, body: HumanProportions) -> None:
         self.body = body
         self.builder = ModelBuilder(name)
         self.joints: set[str] = set()
-        self.chest_height = 0.0  # of the chest's origin, standing [m]
+        self.chest_height = 0.0  # [m] height of the chest's origin, standing
 
     def link(self, name: str, parent: str | None, joint: Joint | None, joint_name: str, at: Any, part: MassProperties, shapes: Any) -> None:
         self.builder.link(
@@ -102,27 +103,29 @@ class _Assembly:
 
     def pelvis(self) -> None:
         b = self.body
-        self.link("pelvis", None, Free(effort=0.0), "root", (0, 0, b.hip), b.pelvis_part(), looks.pelvis(b))
+        self.link("pelvis", None, Free(effort=0.0), "root", (0, 0, b.hip), b.pelvis_part(), human_shapes.pelvis(b))
 
     def chest_and_head(self, chest: Joint | None, neck: Joint | None) -> None:
-        """The trunk in two pieces that part at the waist; head and neck in one."""
+        """Add a trunk of two links divided at the waist, and one link for head and neck."""
         b = self.body
         ribs = b.ribs - b.waist
         part = b.abdomen_part().plus(b.chest_part().moved(z=ribs))
-        self.link("chest", "pelvis", chest, "chest", (0, 0, b.waist - b.hip), part, looks.abdomen(b) + looks.chest(b, ribs))
-        self.link("head", "chest", neck, "neck", (0, 0, b.neck - b.waist), b.head_part(), looks.neck(b) + looks.head(b))
+        self.link("chest", "pelvis", chest, "chest", (0, 0, b.waist - b.hip), part, human_shapes.abdomen(b) + human_shapes.chest(b, ribs))
+        self.link("head", "chest", neck, "neck", (0, 0, b.neck - b.waist), b.head_part(), human_shapes.neck(b) + human_shapes.head(b))
         self.chest_height = b.waist
         self.head_sites(b.neck)
 
-    def spine_in_pieces(self) -> None:
-        """The trunk in three pieces, the neck apart from the head."""
+    def divided_spine(self) -> None:
+        """Add a trunk of three links, and separate neck and head."""
         b = self.body
-        self.link("abdomen", "pelvis", ball("waist", b.mass), "waist", (0, 0, b.waist - b.hip), b.abdomen_part(), looks.abdomen(b))
-        self.link("chest", "abdomen", ball("chest", b.mass), "chest", (0, 0, b.ribs - b.waist), b.chest_part(), looks.chest(b))
-        self.link("neck", "chest", ball("neck", b.mass), "neck", (0, 0, b.neck - b.ribs), b.neck_part(), looks.neck(b))
+        self.link(
+            "abdomen", "pelvis", ball_joint("waist", b.mass), "waist", (0, 0, b.waist - b.hip), b.abdomen_part(), human_shapes.abdomen(b)
+        )
+        self.link("chest", "abdomen", ball_joint("chest", b.mass), "chest", (0, 0, b.ribs - b.waist), b.chest_part(), human_shapes.chest(b))
+        self.link("neck", "chest", ball_joint("neck", b.mass), "neck", (0, 0, b.neck - b.ribs), b.neck_part(), human_shapes.neck(b))
         down = b.neck - b.skull
         skull = b.head_part().minus(b.neck_part()).moved(z=down)
-        self.link("head", "neck", ball("head", b.mass), "head", (0, 0, b.skull - b.neck), skull, looks.head(b, down))
+        self.link("head", "neck", ball_joint("head", b.mass), "head", (0, 0, b.skull - b.neck), skull, human_shapes.head(b, down))
         self.chest_height = b.ribs
         self.head_sites(b.skull)
 
@@ -136,9 +139,13 @@ class _Assembly:
     def leg(self, side: str, ankle: Joint | None) -> None:
         b, s = self.body, SIDES[side]
         thigh, shank, foot = (f"{side}_{part}" for part in ("thigh", "shank", "foot"))
-        self.link(thigh, "pelvis", ball("hip", b.mass), f"{side}_hip", (0, s * b.half_hips, 0), b.part("thigh"), looks.thigh(b, s))
-        self.link(shank, thigh, hinge("knee", b.mass), f"{side}_knee", (0, 0, -b.length("thigh")), b.part("shank"), looks.shank(b))
-        self.link(foot, shank, ankle, f"{side}_ankle", (0, 0, -b.length("shank")), b.foot_part(), looks.foot(b))
+        self.link(
+            thigh, "pelvis", ball_joint("hip", b.mass), f"{side}_hip", (0, s * b.half_hips, 0), b.part("thigh"), human_shapes.thigh(b, s)
+        )
+        self.link(
+            shank, thigh, hinge_joint("knee", b.mass), f"{side}_knee", (0, 0, -b.length("thigh")), b.part("shank"), human_shapes.shank(b)
+        )
+        self.link(foot, shank, ankle, f"{side}_ankle", (0, 0, -b.length("shank")), b.foot_part(), human_shapes.foot(b))
         self.builder.site(f"{side}_heel", foot, (-b.heel, 0, -b.ankle))
         self.builder.site(f"{side}_toe", foot, (b.length("foot") - b.heel, 0, -b.ankle))
         self.builder.site(f"{side}_sole", foot, (b.length("foot") / 2 - b.heel, 0, -b.ankle))
@@ -147,9 +154,17 @@ class _Assembly:
         b, s = self.body, SIDES[side]
         upper, fore, hand = (f"{side}_{part}" for part in ("upper_arm", "forearm", "hand"))
         place = (0, s * b.half_shoulders, b.shoulder - self.chest_height)
-        self.link(upper, "chest", ball("shoulder", b.mass), f"{side}_shoulder", place, b.part("upper_arm"), looks.upper_arm(b))
-        self.link(fore, upper, hinge("elbow", b.mass), f"{side}_elbow", (0, 0, -b.length("upper_arm")), b.part("forearm"), looks.forearm(b))
-        self.link(hand, fore, wrist, f"{side}_wrist", (0, 0, -b.length("forearm")), b.part("hand"), looks.hand(b, s))
+        self.link(upper, "chest", ball_joint("shoulder", b.mass), f"{side}_shoulder", place, b.part("upper_arm"), human_shapes.upper_arm(b))
+        self.link(
+            fore,
+            upper,
+            hinge_joint("elbow", b.mass),
+            f"{side}_elbow",
+            (0, 0, -b.length("upper_arm")),
+            b.part("forearm"),
+            human_shapes.forearm(b),
+        )
+        self.link(hand, fore, wrist, f"{side}_wrist", (0, 0, -b.length("forearm")), b.part("hand"), human_shapes.hand(b, s))
         self.builder.site(f"{side}_grip", hand, b.grip)
 
     def finish(self) -> Model:
@@ -157,32 +172,33 @@ class _Assembly:
             self.builder.pose(name, {joint: value for joint, value in pose.items() if joint in self.joints})
         return self.builder.build()
 
-    def poses(self) -> dict[str, Pose]:
+    def poses(self) -> dict[str, JointValues]:
         b = self.body
         return {
             "stand": {},
-            "t-pose": both(shoulder={"out": 90}),
+            "t-pose": both_sides(shoulder={"out": 90}),
             "hang": self.hang(),
-            # Thighs level and shanks upright: the hips come down by the length of a thigh.
-            "sit": root(z=-b.length("thigh"))
-            | both(hip={"forward": 90}, knee=90, shoulder={"forward": 12, "out": 3, "turned": -18}, elbow=56),
-            "tumble": root(z=0.25 * b.height, forward=40)
-            | both(hip={"forward": 118, "out": 4}, knee=135, ankle={"forward": -25}, shoulder={"forward": 4, "out": 2}, elbow=78)
+            # Thighs horizontal and shanks vertical: the hips are lowered by the length of a thigh.
+            "sit": root_pose(z=-b.length("thigh"))
+            | both_sides(hip={"forward": 90}, knee=90, shoulder={"forward": 12, "out": 3, "turned": -18}, elbow=56),
+            "tumble": root_pose(z=0.25 * b.height, forward=40)
+            | both_sides(hip={"forward": 118, "out": 4}, knee=135, ankle={"forward": -25}, shoulder={"forward": 4, "out": 2}, elbow=78)
             | self.spine(45, 35),
         }
 
-    def spine(self, chest: float, neck: float) -> Pose:
-        """Bend the trunk and the neck to the front [deg], over as many joints as there are."""
+    def spine(self, chest: float, neck: float) -> JointValues:
+        """Bend of trunk and neck to the front [deg], distributed over their joints."""
         if "waist" in self.joints:
-            return {"waist": bent(chest / 2), "chest": bent(chest / 2), "neck": bent(neck / 2), "head": bent(neck / 2)}
-        return {"chest": bent(chest), "neck": bent(neck)}
+            half_chest, half_neck = trunk_orientation(chest / 2), trunk_orientation(neck / 2)
+            return {"waist": half_chest, "chest": half_chest, "neck": half_neck, "head": half_neck}
+        return {"chest": trunk_orientation(chest), "neck": trunk_orientation(neck)}
 
-    def hang(self) -> Pose:
-        """Hanging from a bar along y above the origin: at the height of ours, or higher for those whose feet would touch."""
+    def hang(self) -> JointValues:
+        """Hanging from a bar along y above the origin: at the default height of the bar, or higher if the feet would touch the ground."""
         b = self.body
-        # Hands wider than the shoulders, as people do. Parallel arms held by hinges would be a singular posture.
+        # Hands wider than the shoulders. Parallel arms connected by hinges would be a singular posture.
         raised = {"forward": 166.0, "out": -12.0}
         arm = b.grip - np.array((0.0, 0.0, b.length("upper_arm") + b.length("forearm")))
-        x, _, z = turned(limb("left", **raised), arm)
+        x, _, z = rotate(limb_orientation("left", **raised), arm)
         bar = max(BAR_HEIGHT, 1.25 * b.height)
-        return root(x=-x, z=bar - b.shoulder - z) | both(shoulder=raised, ankle={"forward": -30})
+        return root_pose(x=-x, z=bar - b.shoulder - z) | both_sides(shoulder=raised, ankle={"forward": -30})

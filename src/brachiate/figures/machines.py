@@ -1,4 +1,4 @@
-"""Machines with closed loops: a five-bar, a Stewart platform and a scissor lift."""
+"""Actuated mechanisms with closed loops: a five-bar, a Stewart platform and a scissor lift."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from brachiate import validation
 from brachiate.errors import ArgumentError
 from brachiate.figures.chains import AMBER, BLUE, GRAY
-from brachiate.figures.things import PAINT, STEEL, WOOD
+from brachiate.figures.objects import PAINT, STEEL, WOOD
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Compound, Prismatic, Revolute, Spherical, Universal
 from brachiate.model.model import Model
@@ -19,24 +19,24 @@ from brachiate.validation import Array
 
 Color = tuple[float, float, float, float]
 
-MOST_STAGES = 1000
-STEEPEST = np.radians(70.0)  # of the bars of a scissor lift
+MAX_STAGES = 1000
+MAX_BAR_ANGLE = np.radians(70.0)  # of a scissor lift, above the ground
 
 
 def fivebar(base: float = 0.16, crank: float = 0.20, rod: float = 0.30, reach: float = 0.34, mass: float = 0.4) -> Model:
-    """Five-bar, a flat robot arm: two driven cranks whose rods meet in one tip, two freedoms.
+    """Five-bar, a planar parallel robot: two actuated cranks whose rods meet in one tip, two degrees of freedom.
 
     It lies on the ground and moves in the plane z = 0. ``left_crank`` and ``right_crank`` turn about z at y = ± base/2 and have
-    motors; ``left_rod`` and ``right_rod`` turn at their ends, and the loop ``tip`` pins the rods together. Angles of cranks count
-    from straight ahead (x), those of rods from their cranks. Flat, its freedoms are 3·4 - 2·5 = 2. In the pose ``reference`` the
+    motors; ``left_rod`` and ``right_rod`` turn at their ends, and the loop ``tip`` pins the rods together. Crank angles are measured
+    from straight ahead (x), rod angles from their cranks. In the plane, the mobility is 3·4 - 2·5 = 2. In the pose ``reference`` the
     site ``tip`` is straight ahead, and both elbows point outwards.
 
     Args:
-        base: Between the cranks [m].
+        base: Distance of the cranks [m].
         crank: Length of the cranks [m].
         rod: Length of the rods [m].
-        reach: Of the tip in front of the cranks, in the pose ``reference`` [m].
-        mass: Of a rod; a crank has the same for each metre [kg].
+        reach: Distance of the tip in front of the cranks, in the pose ``reference`` [m].
+        mass: Mass of a rod [kg]; cranks have the same mass per length.
     """
     half = validation.number(base, "base of the five-bar", above=0.0) / 2
     crank = validation.number(crank, "length of the cranks", above=0.0)
@@ -44,7 +44,7 @@ def fivebar(base: float = 0.16, crank: float = 0.20, rod: float = 0.30, reach: f
     reach = validation.number(reach, "reach of the five-bar", above=0.0)
     mass = validation.number(mass, "mass of a rod", above=0.0)
     outwards, back = _elbow(half, crank, rod, reach)
-    r = 0.05 * min(crank, rod)  # of the bars
+    r = 0.05 * min(crank, rod)  # radius of the bars
     b = ModelBuilder("fivebar")
     beam = Box(size=np.array((3 * r, 2 * half, r)), position=np.array((0, 0, r / 2)), color=PAINT)
     b.link("base", shapes=[beam, *(_pin((0, y), 0, r, 2.6 * r, PAINT) for y in (half, -half))])
@@ -61,7 +61,7 @@ def fivebar(base: float = 0.16, crank: float = 0.20, rod: float = 0.30, reach: f
 
 
 def _elbow(half: float, crank: float, rod: float, reach: float) -> tuple[float, float]:
-    """Angles of the left crank and its rod with the tip straight ahead and the elbow outwards."""
+    """Inverse kinematics: angles of the left crank and its rod with the tip straight ahead and the elbow outwards."""
     far = np.hypot(half, reach)
     if not abs(crank - rod) < far < crank + rod:
         raise ArgumentError(
@@ -77,13 +77,13 @@ def _elbow(half: float, crank: float, rod: float, reach: float) -> tuple[float, 
 def stewart(
     base: float = 0.60, top: float = 0.40, height: float = 0.75, spread: float = 12.0, stroke: float = 0.30, mass: float = 20.0
 ) -> Model:
-    """Stewart platform: a ``platform`` on six legs that change their lengths, six freedoms.
+    """Stewart platform: a ``platform`` on six legs of variable length, six degrees of freedom.
 
     Leg i is ``barrel<i>``, on a universal joint at the base, and ``piston<i>``, which slides out of it along z with a motor
-    (joints ``leg<i>`` and ``length<i>``). The platform hangs on the tip of leg 1 by a ball joint (``platform``), and the loops
-    ``ball2`` to ``ball6`` hold it to the others: that takes 5·3 rows, where a free platform would take 6·3. There are 21 velocities,
-    less 15 rows: 6 freedoms, as many as motors. In the pose ``reference`` it stands level above the base, with every coordinate at
-    zero and all legs at the middle of their stroke. The frame of the platform is its middle, in the plane of its joints.
+    (joints ``leg<i>`` and ``length<i>``). In the tree, the platform is on the tip of leg 1 by a ball joint (``platform``); the loops
+    ``ball2`` to ``ball6`` connect it to the others: 5·3 constraint rows, where a free platform would need 6·3. 21 velocities less 15
+    rows are 6 degrees of freedom, as many as motors. In the pose ``reference`` it is level above the base, with every coordinate at
+    zero and all legs at the middle of their stroke. The frame of the platform is at its center, in the plane of its joints.
 
     Joints are in pairs: those of the base ``spread`` to either side of 0°, 120° and 240°, those of the platform to either side
     of 60°, 180° and 300°, and each leg goes to the nearest one.
@@ -91,15 +91,15 @@ def stewart(
     Args:
         base: Radius of the circle of the lower joints [m].
         top: Radius of the circle of the upper joints [m].
-        height: Of the upper joints above the lower ones [m].
+        height: Height of the upper joints above the lower ones [m].
         spread: Half of the angle between the two joints of a pair [°].
-        stroke: Of the legs, from their shortest to their longest [m].
-        mass: Of the platform; legs have a tenth of it each [kg].
+        stroke: Stroke of the legs [m].
+        mass: Mass of the platform [kg]; legs have a tenth of it each.
     """
     base = validation.number(base, "radius of the base", above=0.0)
     top = validation.number(top, "radius of the platform", above=0.0)
     height = validation.number(height, "height of the platform", above=0.0)
-    spread = np.radians(validation.number(spread, "spread of the joints", least=1.0, most=29.0))
+    spread = np.radians(validation.number(spread, "spread of the joints", minimum=1.0, maximum=29.0))
     stroke = validation.number(stroke, "stroke of the legs", above=0.0)
     mass = validation.number(mass, "mass of the platform", above=0.0)
     pairs = np.arange(3) * 2 * np.pi / 3
@@ -135,51 +135,44 @@ def stewart(
 
 
 def scissor_lift(stages: int = 3, length: float = 1.2, width: float = 0.6, angle: float = 30.0, mass: float = 30.0) -> Model:
-    """Scissor lift: crossing bars, stage on stage, that carry a ``platform``; one freedom.
+    """Scissor lift: stages of crossed bars that carry a ``platform``; one degree of freedom.
 
-    It moves in the plane of x and z. In stage i ``rising<i>`` leans to +x and ``falling<i>`` to -x, and the loop ``cross<i>`` pins
+    It moves in the x-z plane. In stage i ``rising<i>`` leans to +x and ``falling<i>`` to -x, and the loop ``cross<i>`` pins
     them together in the middle. rising1 turns at the fixed ``base``, falling1 on the ``slider``, which a motor moves along x; the bars
     of other stages turn at the upper ends of the bars below, and the platform at the upper end of the last falling one. The loop
-    ``rollers`` lets the platform slide and turn on the other upper end. Flat, there are 2·stages + 2 velocities, less
-    2·stages + 1 rows: one freedom. Nothing changes in y: each bar stands for one at either side.
+    ``rollers`` lets the platform slide and turn on the other upper end. In the plane, 2·stages + 2 velocities less
+    2·stages + 1 rows are one degree of freedom. Each bar represents one at either side (y).
 
-    With every coordinate at zero the bars lie flat, where the lift cannot rise. The slider's coordinate is how far it is
-    inwards from there. Poses are ``reference``, ``down`` (10°) and ``up`` (60°).
+    With every coordinate at zero the bars lie flat, a singular posture in which the lift cannot rise. The slider's coordinate is
+    its displacement inwards from there. Poses are ``reference``, ``down`` (10°) and ``up`` (60°).
 
     Args:
-        stages: How many pairs of bars are above each other.
-        length: Of the bars, from end to end [m].
-        width: Of the platform [m].
-        angle: Of the bars above the ground in the pose ``reference`` [°].
-        mass: Of the platform; a bar has a tenth of it, the slider a twentieth [kg].
+        stages: Number of pairs of bars.
+        length: Length of the bars [m].
+        width: Width of the platform [m].
+        angle: Angle of the bars above the ground in the pose ``reference`` [°].
+        mass: Mass of the platform [kg]; a bar has a tenth of it, the slider a twentieth.
     """
-    stages = validation.whole(validation.number(stages, "number of stages", least=1, most=MOST_STAGES), "number of stages", least=1)
+    stages = validation.integer(validation.number(stages, "number of stages", minimum=1, maximum=MAX_STAGES), "number of stages", minimum=1)
     length = validation.number(length, "length of the bars", above=0.0)
     width = validation.number(width, "width of the platform", above=0.0)
-    angle = np.radians(validation.number(angle, "angle of the bars", least=1.0, most=70.0))
+    angle = np.radians(validation.number(angle, "angle of the bars", minimum=1.0, maximum=70.0))
     mass = validation.number(mass, "mass of the platform", above=0.0)
     r = 0.022 * length  # half of a bar's height
     outer, inner = width / 2 - 1.2 * r, width / 2 - 3.6 * r
     if inner <= r:
         raise ArgumentError(f"A platform of {width:g} m is too narrow for bars of {length:g} m. Choose more than {9.2 * r:.3g} m.")
     b = ModelBuilder("scissor_lift")
-    floor = 4 * r  # of the lowest joints above the ground
+    floor = 4 * r  # height of the lowest joints
     middle, wide = (outer + inner) / 2, outer - inner + 2 * r
     rails = _pair((1.1 * length, wide, 2 * r), (length / 2, middle, r), PAINT)
     cheeks = _pair((4 * r, 2 * r, 2 * r), (0, outer, 2.5 * r), PAINT)
     b.link("base", shapes=[*rails, *cheeks])
-    drive = Prismatic("-x", limits=(0.0, _inwards(length, STEEPEST)), effort=20.0 * stages * mass * 9.81)
+    drive = Prismatic("-x", limits=(0.0, _inwards(length, MAX_BAR_ANGLE)), effort=20.0 * stages * mass * 9.81)
     shoes = _pair((5 * r, 2 * r, 2 * r), (0, inner, -r), GRAY)
     b.link("slider", parent="base", joint=drive, at=(length, 0, floor), mass=mass / 20, shapes=[*shoes, _axle(0, inner, 0.6 * r)])
-    size = (length + 2 * r, 1.6 * r, 2 * r)
-    rising = [*_pair(size, (length / 2, outer, 0), BLUE), *(_axle(x, outer, 0.6 * r) for x in (0, length / 2, length))]
-    falling = _pair(size, (-length / 2, inner, 0), AMBER)
-    left, right, at_left, at_right = "base", "slider", np.array((0, 0, floor)), np.zeros(3)
-    for i in range(1, stages + 1):
-        b.link(f"rising{i}", parent=left, joint=Revolute("-y", effort=0.0), at=at_left, mass=mass / 10, shapes=rising)
-        b.link(f"falling{i}", parent=right, joint=Revolute("y", effort=0.0), at=at_right, mass=mass / 10, shapes=falling)
-        b.loop(f"cross{i}", Revolute("y"), f"rising{i}", f"falling{i}", first_at=(length / 2, 0, 0), second_at=(-length / 2, 0, 0))
-        left, right, at_left, at_right = f"falling{i}", f"rising{i}", np.array((-length, 0, 0)), np.array((length, 0, 0))
+    _scissor_bars(b, stages, length, mass / 10, (outer, inner), r, floor)
+    left, right, at_left, at_right = f"falling{stages}", f"rising{stages}", np.array((-length, 0, 0)), np.array((length, 0, 0))
     deck = Box(size=np.array((1.1 * length, width, r)), position=np.array((length / 2, 0, 2.5 * r)), color=WOOD)
     tracks = _pair((1.1 * length, wide, r), (length / 2, middle, 1.5 * r), PAINT)
     b.link(
@@ -199,8 +192,22 @@ def scissor_lift(stages: int = 3, length: float = 1.2, width: float = 0.6, angle
     return b.build()
 
 
+def _scissor_bars(b: ModelBuilder, stages: int, length: float, mass: float, sides: tuple[float, float], r: float, floor: float) -> None:
+    """Add the bars of a scissor lift, stage by stage; ``sides``: y of rising and falling bars, ``floor``: height of the lowest joints."""
+    outer, inner = sides
+    size = (length + 2 * r, 1.6 * r, 2 * r)
+    rising = [*_pair(size, (length / 2, outer, 0), BLUE), *(_axle(x, outer, 0.6 * r) for x in (0, length / 2, length))]
+    falling = _pair(size, (-length / 2, inner, 0), AMBER)
+    left, right, at_left, at_right = "base", "slider", np.array((0, 0, floor)), np.zeros(3)
+    for i in range(1, stages + 1):
+        b.link(f"rising{i}", parent=left, joint=Revolute("-y", effort=0.0), at=at_left, mass=mass, shapes=rising)
+        b.link(f"falling{i}", parent=right, joint=Revolute("y", effort=0.0), at=at_right, mass=mass, shapes=falling)
+        b.loop(f"cross{i}", Revolute("y"), f"rising{i}", f"falling{i}", first_at=(length / 2, 0, 0), second_at=(-length / 2, 0, 0))
+        left, right, at_left, at_right = f"falling{i}", f"rising{i}", np.array((-length, 0, 0)), np.array((length, 0, 0))
+
+
 def _inwards(length: float, angle: float) -> float:
-    """How far the slider of a scissor lift is from where its bars lie flat."""
+    """Displacement of the slider of a scissor lift from where its bars lie flat."""
     return float(length * (1 - np.cos(angle)))
 
 
@@ -233,12 +240,12 @@ def _pin(at: ArrayLike, bottom: float, top: float, radius: float, color: Color =
 
 
 def _slender(mass: float, length: float) -> dict[str, Any]:
-    """Mass, centre and inertia of a thin rod along x."""
+    """Mass, center and inertia of a thin rod along x."""
     across = mass * length**2 / 12
     return {"mass": mass, "center": (length / 2, 0, 0), "inertia": (0.0, across, across)}
 
 
 def _circle(angles: Array, radius: float, height: float) -> Array:
-    """Points on a level circle, one after another from its two halves."""
+    """Points (n, 3) on a horizontal circle, alternating between the two halves of ``angles``."""
     order = np.arange(len(angles)).reshape(2, -1).T.ravel()
     return np.stack([radius * np.cos(angles), radius * np.sin(angles), np.full(len(angles), height)], axis=1)[order]

@@ -1,7 +1,7 @@
-"""Closed mechanisms that others have published, with numbers to compare with: four-bars, Andrews' squeezer, Bricard's rods.
+"""Published closed mechanisms with reference solutions: four-bars, Andrews' squeezing mechanism, Bricard's mechanism.
 
-Their coordinates are those of their sources, so gravity, where there is any, is along -y: ``World(gravity=(0, -9.81, 0))``. The flat
-ones move in the plane z = 0; their bars are drawn in layers above it, as real ones would be, on a base that lies on the ground.
+Coordinates are those of the sources, so gravity, if any, is along -y: ``World(gravity=(0, -9.81, 0))``. The planar ones move in the
+plane z = 0; their bars are drawn in layers above it, on a base that lies on the ground.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from brachiate import validation
 from brachiate.figures.chains import AMBER, BLUE, GREEN
-from brachiate.figures.things import PAINT, PALE, STEEL
+from brachiate.figures.objects import PAINT, PALE, STEEL
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Compound, Prismatic, Revolute
 from brachiate.model.model import Model
@@ -22,26 +22,26 @@ from brachiate.validation import Array
 
 Color = tuple[float, float, float, float]
 
-MOST_WINDOWS = 10_000
+MAX_FOURBARS = 10_000
 SQUEEZER_STIFFNESS, SQUEEZER_REST = 4530.0, 0.07785  # of the spring in Andrews' mechanism [N/m, m]
 
 
 def fourbar(n: int = 1) -> Model:
-    """Row of ``n`` four-bars, the N-four-bar mechanism of the IFToMM benchmarks (A02): one freedom.
+    """Row of ``n`` four-bars, the N-four-bar mechanism of the IFToMM benchmarks (A02): one degree of freedom.
 
-    Cranks ``crank0`` to ``crank<n>`` turn about z at x = 0, 1, ..., n; ``coupler<i>`` hangs at the tip of crank i-1, and the loop
-    ``pin<i>`` holds its end to the tip of crank i. Each of the 2n + 1 is a thin rod of 1 m and 1 kg. Flat, its freedoms
-    are 3 (2n + 1) - 2 (3n + 1) = 1; in the moment in which all rods are in line, they are n + 1.
+    Cranks ``crank0`` to ``crank<n>`` turn about z at x = 0, 1, ..., n; ``coupler<i>`` turns at the tip of crank i-1, and the loop
+    ``pin<i>`` connects its end to the tip of crank i. Each of the 2n + 1 is a thin rod of 1 m and 1 kg. In the plane, the mobility
+    is 3 (2n + 1) - 2 (3n + 1) = 1; in the singular posture with all rods in line, it is n + 1.
 
     The benchmark starts in the pose ``reference``, cranks upright (1.57 rad) and couplers level, and with the site ``B0`` at the tip
-    of crank 0 moving at 1 m/s along +x: cranks at -1 rad/s, couplers at +1 rad/s against them; gravity is along -y. As the
-    couplers only shift, crank angles obey (n + (n + 1)/3) θ̈ = -(n + (n + 1)/2) g cos θ: after 10 s they are at -30.1798008602 rad
+    of crank 0 moving at 1 m/s along +x: cranks at -1 rad/s, couplers at +1 rad/s relative to them; gravity is along -y. As the
+    couplers only translate, crank angles satisfy (n + (n + 1)/3) θ̈ = -(n + (n + 1)/2) g cos θ: after 10 s they are at -30.1798008602 rad
     for n = 2, and at -30.0266374172 rad for n = 40.
 
     Args:
-        n: How many windows.
+        n: Number of four-bars.
     """
-    n = validation.whole(validation.number(n, "number of windows", least=1, most=MOST_WINDOWS), "number of windows", least=1)
+    n = validation.integer(validation.number(n, "number of four-bars", minimum=1, maximum=MAX_FOURBARS), "number of four-bars", minimum=1)
     across = 1 / 12
     rod = {"mass": 1.0, "center": (0.5, 0, 0), "inertia": (0.0, across, across)}
     b = ModelBuilder(f"fourbar{n}")
@@ -62,24 +62,24 @@ def fourbar(n: int = 1) -> Model:
 
 
 def andrews() -> Model:
-    """Andrews' squeezing mechanism: seven flat bodies with one freedom, a spring and a motor [HW].
+    """Andrews' squeezing mechanism: seven planar bodies with one degree of freedom, a spring and a motor [HW].
 
     Sizes, masses and the start are those of E. Hairer, G. Wanner: Solving ordinary differential equations II, VII.7 [HW], also
     in the IFToMM benchmarks (A03). Links ``K1`` to ``K7`` turn about z by their angles β, Θ, γ, Φ, δ, Ω, ε, which are the
     joints ``beta`` to ``epsilon``. K1, K3, K5 and K7 turn at fixed points, K2, K4 and K6 at the tips of K1, K5 and K7; the loops
-    ``K3_K2``, ``K4_K2`` and ``K6_K2`` pin three tips to that of K2. Flat, its freedoms are 3·7 - 2 (7 + 3) = 1.
+    ``K3_K2``, ``K4_K2`` and ``K6_K2`` pin three tips to that of K2. In the plane, the mobility is 3·7 - 2 (7 + 3) = 1.
 
     The spring (4530 N/m, slack at 0.07785 m) pulls from the fixed point C at the point D of K3. It is the loop ``spring``: an angle at
-    C, the length, an angle at D. That holds nothing the hinges do not hold already. Both angles are 0 in the pose ``reference``,
-    in which the published run starts at rest. What a flat body has for inertia about x and y plays no part.
+    C, the length, an angle at D. It constrains nothing in addition to the hinges. Both angles are 0 in the pose ``reference``,
+    in which the published run starts at rest. Inertia about x and y has no effect.
 
-    There is no gravity in that run, and a motor drives ``beta`` with a constant 0.033 N·m: both are up to the world. At the start
+    There is no gravity in that run, and a motor drives ``beta`` with a constant 0.033 N·m: set both in the world. At the start
     β̈ = 14222.44391995 rad/s² and Θ̈ = -10666.83293997 rad/s².
     """
     O, A, B, C = (0.0, 0.0), (-0.06934, -0.00227), (-0.03635, 0.03273), (0.014, 0.072)
     D = (0.020, -0.018)  # in K3
-    tips = {"K2": (-0.028, 0.0), "K3": (0.0, -0.035), "K4": (0.0, -0.020), "K6": (0.020, 0.0)}  # which meet in one point
-    bodies = (  # link, parent, joint, where in the parent, mass [kg], inertia about z [kg·m²], centre, points to draw, layer, colour
+    tips = {"K2": (-0.028, 0.0), "K3": (0.0, -0.035), "K4": (0.0, -0.020), "K6": (0.020, 0.0)}  # that meet in one point
+    bodies = (  # link, parent, joint, position in the parent, mass [kg], inertia about z [kg·m²], center, points to draw, layer, color
         ("K1", "base", "beta", O, 0.04325, 2.194e-6, (0.00092, 0.0), [(0.007, 0.0)], 0, GREEN),
         ("K2", "K1", "theta", (0.007, 0.0), 0.00365, 4.410e-7, (-0.0115, 0.0), [tips["K2"]], 1, BLUE),
         ("K3", "base", "gamma", B, 0.02373, 5.255e-6, (0.01874, -0.01043), [tips["K3"], D, (0.0, 0.0)], 3, AMBER),
@@ -121,14 +121,14 @@ def andrews() -> Model:
 
 
 def bricard() -> Model:
-    """Bricard's overconstrained ring of the IFToMM benchmarks (A04): five rods, six hinges, one freedom.
+    """Bricard's overconstrained mechanism of the IFToMM benchmarks (A04): five rods, six hinges, one degree of freedom.
 
     The rods lie along the edges of a cube from P0 = (0, 0, 0) over P1 = (1, 0, 0), P2 = (1, -1, 0), P3 = (1, -1, 1) and
     P4 = (0, -1, 1) to P5 = (0, 0, 1); links ``rod1`` to ``rod5``. The hinges at P0 to P5 are about y, z, x, y, z, x; the last one
-    is the loop ``P5``, which like P0 is at the fixed ``base``. Each rod is a solid of 1 m by 0.1 m by 0.1 m and 1 kg. Grübler counts
-    6·5 - 5·6 = 0 freedoms; as every hinge is square to its neighbours, one of the six conditions follows from the others.
+    is the loop ``P5``, which like P0 is at the fixed ``base``. Each rod is a solid of 1 m by 0.1 m by 0.1 m and 1 kg. Grübler's
+    formula gives 6·5 - 5·6 = 0; as every hinge is perpendicular to its neighbors, one of the six conditions is redundant.
 
-    All angles are 0 in the pose ``reference``, in which the benchmark starts at rest, gravity along -y; its output is the place
+    All angles are 0 in the pose ``reference``, in which the benchmark starts at rest, gravity along -y; its output is the position
     of P3 (sites ``P1`` to ``P4`` are the ends of the rods).
     """
     points = np.array([(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1)], float)

@@ -1,8 +1,8 @@
-"""The dynamics filter: any motion in, a physically consistent one out, with the torques and contact forces that carry it.
+"""Dynamics filter of whole clips: a motion in, a physically consistent motion with joint torques and contact forces out.
 
-Step by step: the plan says how the body as a whole is to move, the controller what is wished of every part of it, the optimizer which of
-all that physics allows comes nearest; and the torques of that drive the simulator, whose contacts are what they are. So the result is as
-consistent as any simulation, whatever the reference was.
+In every step a centroidal MPC plans CoM, angular momentum and footholds, the tasks of the whole-body controller follow plan and
+reference, a whole-body QP finds the physically feasible accelerations nearest to the tasks, and its torques drive the contact
+simulation. The result is therefore as consistent as any simulation, whatever the reference was.
 """
 
 from __future__ import annotations
@@ -11,231 +11,196 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 
-import numpy as np
-
-from brachiate import figures, rotations, validation
-from brachiate.anatomy.figure_height import stature
-from brachiate.assumptions import Guess
+from brachiate import validation
+from brachiate.anatomy.figure_height import figure_height
+from brachiate.deprecation import renamed_arguments
 from brachiate.errors import ArgumentError
-from brachiate.filter.online.dynamics_filter import DynamicsFilter
-from brachiate.filter.paper.run_clip import PAPER, filter_clip
-from brachiate.filter.paper.settings import Settings
-from brachiate.filter.reference.payloads import carrying
-from brachiate.filter.reference.preprocess import clean
-from brachiate.filter.reference.reference import Moved, Reference
-from brachiate.filter.reference.self_collision import let_pass
-from brachiate.filter.reference.stair_footholds import stairs_under
-from brachiate.filter.results.result import Filtered
-from brachiate.filter.schedule.contact_schedule import Schedule
-from brachiate.filter.schedule.inferred_surfaces import Ledges, put_ledges, told
-from brachiate.filter.schedule.unanchored_contacts import circumstances
+from brachiate.filter.online.run_online import run_online_filter
+from brachiate.filter.paper.run_clip import PAPER, run_paper_filter
+from brachiate.filter.paper.settings import PaperSettings
+from brachiate.filter.reference.payloads import add_payload
+from brachiate.filter.reference.preprocess import make_reference
+from brachiate.filter.reference.reference import Reference, SourceMotion
+from brachiate.filter.reference.self_collision import ignore_self_collisions
+from brachiate.filter.results.result import FilterResult, RunOutcome
+from brachiate.filter.schedule.contact_schedule import ContactSchedule
+from brachiate.filter.schedule.inferred_surfaces import InferredSurfaces, surface_assumptions
+from brachiate.filter.schedule.unanchored_contacts import describe_infeasible_contacts
 from brachiate.filter.settings import FilterSettings
-from brachiate.filter.tracking.centroidal_mpc import plan_whole
-from brachiate.filter.tracking.disturbances import Shove
-from brachiate.filter.tracking.feasibility import Forecast
-from brachiate.filter.tracking.grip_constraints import Grips
-from brachiate.filter.tracking.tracker import Follower, place
-from brachiate.filter.tracking.validation import check_given, check_pushes
-from brachiate.filter.tracking.whole_body_controller import Body
-from brachiate.motion.contact_labels import Labels
+from brachiate.filter.simulation_world import FIGURE, SimulationOptions, simulation_world
+from brachiate.filter.tracking.centroidal_mpc import plan_clip_in_place
+from brachiate.filter.tracking.disturbances import Push
+from brachiate.filter.tracking.feasibility import Feasibility
+from brachiate.filter.tracking.grip_constraints import GripConstraints
+from brachiate.filter.tracking.tracker import MotionTracker, set_figure_state
+from brachiate.filter.tracking.validation import check_arguments, check_pushes
+from brachiate.filter.tracking.whole_body_controller import WholeBodyController
+from brachiate.motion.contact_labels import ContactLabels
 from brachiate.motion.motion import Motion
-from brachiate.motion.spline import Course
-from brachiate.motion.terrain import Ground
+from brachiate.motion.terrain import Terrain
+from brachiate.simulate.recording import Recording
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.world import World
 
-OURS = ("offline", "preview", "online")
-MODES = (*OURS, PAPER)
-FIGURE, FLOOR = "man", "floor"
-HEARD = 0.1  # [s] of a motion that comes in frame by frame are looked at before it begins: whether parts are inside each other
+OFFLINE, PREVIEW, ONLINE = "offline", "preview", "online"
+TRACKING_MODES = (OFFLINE, PREVIEW, ONLINE)  # modes of the tracking controller
+MODES = (*TRACKING_MODES, PAPER)
 
 
+@renamed_arguments(ground="terrain", made_on="source_terrain", strength="torque_scale", load="payloads", keep="tracked_links")
 def filter_motion(
     motion: Motion | Reference,
     *,
-    ground: Ground | str | None = None,
-    made_on: Ground | str | None = None,
-    contacts: Labels | str | PathLike[str] | None = None,
+    terrain: Terrain | str | None = None,
+    source_terrain: Terrain | str | None = None,
+    contacts: ContactLabels | str | PathLike[str] | None = None,
     friction: float | None = None,
-    strength: float = 1.0,
-    pushes: Sequence[Shove] = (),
-    load: Mapping[str, float] | None = None,
-    keep: Mapping[str, float] | None = None,
-    mode: str = "offline",
-    settings: FilterSettings | Settings | None = None,
+    torque_scale: float | None = 1.0,
+    pushes: Sequence[Push] = (),
+    payloads: Mapping[str, float] | None = None,
+    tracked_links: Mapping[str, float] | None = None,
+    mode: str = OFFLINE,
+    settings: FilterSettings | PaperSettings | None = None,
     dt: float = 0.002,
-    progress: bool = True,
-) -> Filtered:
-    """Make a motion physically consistent.
+    progress: bool = False,
+) -> FilterResult:
+    """Make a motion physically consistent: track it in a contact simulation.
 
     Args:
-        motion: Any, or a reference already cleaned up.
-        ground: To do it on, a :class:`Ground` or words such as ``"slope:10"`` or ``"steps:0.1:0.4:3"``; by default that it was made on.
-        made_on: That it was made on: see :func:`brachiate.check`; by default level, and found.
-        contacts: What touches, if that is known.
-        friction: Of feet and ground; by default that of the ground.
-        strength: Of the figure's motors, times what they have; infinite for no limit.
-        pushes: Forces from outside, of which the filter knows nothing until they act.
-        load: What the figure carries, by link [kg]: ``{"right_hand": 5.0}``.
-        keep: Links whose place and orientation are to be those of the reference beside all joints, as the point P of [DF] eq. 40, and how
-            much that counts beside 1 for a joint: ``{"right_hand": 100.0}``.
-        mode: ``"offline"``: a plan of the whole clip comes first. ``"preview"``: plans know the reference for a while ahead. ``"online"``:
-            frames come in one by one, as they are, and nothing is known of the next, see :class:`DynamicsFilter`. ``"paper"``: the filter
-            as [DF] prints it, which knows no limits of motors and joints.
-        settings: By default one set for all motions; of mode ``"paper"`` it is :class:`brachiate.filter.paper.Settings`.
-        dt: Length of a step [s].
-        progress: Whether to show a bar where it takes long.
+        motion: Motion, or a reference made from one by :func:`brachiate.make_reference`.
+        terrain: Terrain of the result, a :class:`Terrain` or text such as ``"slope:10"``, ``"stairs:0.1:0.4:3"``. Default: the source's.
+        source_terrain: Terrain of the given motion, see :func:`brachiate.check`. Default: level ground at the height of the stance feet.
+        contacts: Contact labels of the given motion, or a file of them. Default: those of the motion, otherwise inferred.
+        friction: Friction coefficient of the contacts. Default: that of the terrain.
+        torque_scale: Factor of the figure's torque limits; None or infinity for unlimited torques.
+        pushes: External forces, unknown to the filter until they act.
+        payloads: Masses carried by links, by name [kg]: ``{"right_hand": 5.0}``.
+        tracked_links: Links whose pose is tracked besides all joints, as the point P of [DF] eq. 40, and the weight of this task relative
+            to 1 for a joint: ``{"right_hand": 100.0}``.
+        mode: ``"offline"``: a centroidal plan of the whole clip precedes. ``"preview"``: plans know the reference over their horizon only.
+            ``"online"``: frames arrive one by one, see :class:`DynamicsFilter`. ``"paper"``: the filter as published [DF], without
+            joint and torque limits.
+        settings: Default: one set for all motions. Mode ``"paper"`` takes :class:`brachiate.filter.paper.PaperSettings`.
+        dt: Length of a simulation step [s]; a reference has its own.
+        progress: Whether to show a progress bar.
     """
     validation.one_of(mode, MODES, "mode")
-    if mode == "online":
-        if not isinstance(motion, (Motion, Reference)):
-            raise ArgumentError(f"motion: expected a Motion, as br.read_motion(path) gives, got {validation.shown(motion)}.")
-        if ground is not None or made_on is not None or contacts is not None:
+    options = SimulationOptions(friction, torque_scale, pushes, payloads, tracked_links, progress)
+    if mode == ONLINE:
+        if terrain is not None or source_terrain is not None or contacts is not None:
             raise ArgumentError(
-                "On line nothing is known of the motion beforehand, and the ground is level: no ground, made_on or contacts."
+                "mode='online' knows nothing of the motion in advance and filters on level ground: "
+                "leave out terrain, source_terrain and contacts, or use mode='offline' or 'preview'."
             )
-        return _filter_online(motion, friction, strength, load, keep, pushes, _ours(settings, mode), dt, progress)
-    reference = motion if isinstance(motion, Reference) else clean(motion, ground=made_on, contacts=contacts, dt=dt)
-    source = None
-    if ground is not None:
-        source = reference.original
-        reference = clean(source, contacts=reference.labels, onto=ground, dt=reference.dt, **reference.made)
-    if load:
-        source, reference = source or reference.original, carrying(reference, load)
-    check_pushes(pushes, reference)
-    world = world_of(reference, friction, strength)
-    check_given(world, FIGURE, reference, None)
-    reference = replace(reference, guesses=(*reference.guesses, *told(reference), *let_pass(world, FIGURE, reference.q, reference.dt)))
-    if mode == PAPER:
-        if keep:
-            raise ArgumentError(f"keep: mode={PAPER!r} keeps one point, by its settings: brachiate.filter.paper.Settings(point=...).")
-        return filter_clip(world, FIGURE, reference, settings, pushes, source, progress)
-    clip = Clip(world, FIGURE, reference, _ours(settings, mode), whole=mode == "offline", keep=keep)
-    simulation = Simulation(world, dt=reference.dt, settle=False)
-    simulation.control(clip.control)
-    for shove in pushes:
-        shove.put_on(simulation, FIGURE)
-    seconds = (len(reference) - 1) * reference.dt
-    run = simulation.run(seconds, progress, until=lambda _: clip.follower.blame is not None)
-    clip.grips.note(clip.frame)
-    held, own_steps = clip.grips.forces(len(run.time)), clip.follower.own_steps
-    return Filtered.of(clip.body, reference, run, clip.follower.blame, clip.forecast, source, held, own_steps)
+        return run_online_filter(motion, options, _filter_settings(settings, mode), dt)
+    if isinstance(motion, Reference):
+        reference, source = _retarget_terrain(motion, terrain), motion.source or SourceMotion(motion.original, resampled=True)
+    else:
+        reference = make_reference(motion, source_terrain=source_terrain, contacts=contacts, terrain=terrain, dt=dt)
+        source = SourceMotion(motion, contacts, source_terrain)
+    return _filter_reference(reference, source, options, settings, mode)
 
 
-def _ours(settings: FilterSettings | Settings | None, mode: str) -> FilterSettings | None:
-    if isinstance(settings, Settings):
-        raise ArgumentError(f"settings of the paper's filter are for mode={PAPER!r}: mode={mode!r} takes FilterSettings(...).")
+def _retarget_terrain(reference: Reference, terrain: Terrain | str | None) -> Reference:
+    """The reference on another terrain, made with the same options from its original."""
+    if terrain is None:
+        return reference
+    return make_reference(reference.original, contacts=reference.contacts, terrain=terrain, dt=reference.dt, **reference.options)
+
+
+def _filter_settings(settings: FilterSettings | PaperSettings | None, mode: str) -> FilterSettings | None:
+    if isinstance(settings, PaperSettings):
+        raise ArgumentError(f"settings: PaperSettings are for mode={PAPER!r}; mode={mode!r} takes FilterSettings(...).")
     return settings
 
 
-class Clip:
-    """A body that follows a whole reference.
+def _filter_reference(
+    reference: Reference, source: SourceMotion, options: SimulationOptions, settings: FilterSettings | PaperSettings | None, mode: str
+) -> FilterResult:  # fmt: skip
+    """Track a reference in the modes that know it in advance."""
+    if options.payloads:
+        reference = add_payload(reference, options.payloads)
+    check_pushes(options.pushes, reference)
+    world = simulation_world(reference, options.friction, options.torque_scale)
+    check_arguments(world, FIGURE, reference, None)
+    ignored = ignore_self_collisions(world, FIGURE, reference.q, reference.dt)
+    reference = replace(reference, assumptions=(*reference.assumptions, *surface_assumptions(reference), *ignored))
+    if mode == PAPER:
+        if options.tracked_links:
+            raise ArgumentError(f"tracked_links: mode={PAPER!r} tracks one point, which PaperSettings(point=...) names.")
+        return run_paper_filter(world, FIGURE, reference, settings, options.pushes, source, options.progress)
+    tracker = OfflineTracker(
+        world, FIGURE, reference, _filter_settings(settings, mode), plan_whole_clip=mode == OFFLINE, tracked_links=options.tracked_links
+    )
+    return tracker.run(source, options.pushes, options.progress)
+
+
+class OfflineTracker:
+    """Tracking of a whole reference by a figure of a world.
 
     Args:
-        world: In which things touch, with the figure in it.
-        figure: Its name there.
-        reference: Made by :func:`brachiate.filter.reference.preprocess.clean`.
-        settings: By default one set for all motions, scaled by the body's height.
-        whole: Whether a plan of the whole clip comes first; else plans know the reference for a while ahead.
-        keep: Links whose place and orientation are kept, too, and how much that counts.
+        world: World with contact and the figure.
+        figure: Name of the figure in the world.
+        reference: Reference, made by :func:`brachiate.filter.reference.preprocess.make_reference`.
+        settings: Default: one set for all motions; scaled by the body's height.
+        plan_whole_clip: Whether a centroidal plan of the whole clip precedes, which replaces CoM, angular momentum and footholds of the
+            reference.
+        tracked_links: Links whose pose is tracked besides the joints, and its weight.
     """
 
     def __init__(
-        self, world: World, figure: str, reference: Reference, settings: FilterSettings | None = None, *, whole: bool,
-        keep: Mapping[str, float] | None = None,
+        self, world: World, figure: str, reference: Reference, settings: FilterSettings | None = None, *, plan_whole_clip: bool,
+        tracked_links: Mapping[str, float] | None = None,
     ) -> None:  # fmt: skip
-        check_given(world, figure, reference, settings)
+        check_arguments(world, figure, reference, settings)
         if not reference.stances:
-            raise ArgumentError("The reference never stands on anything, and holds nothing, so no force could carry it.")
-        self.reference = reference
-        height = stature(world.figure(figure).model)
+            raise ArgumentError("The reference has no stance and no grip, so no force could support it. Give contacts, or check its floor.")
+        self.world, self.figure, self.reference = world, figure, reference
+        height = figure_height(world.figure(figure).model)
         settings = (settings or FilterSettings()).scaled(height)
-        self.schedule = Schedule(reference, settings.look, world.figure(figure).model.effort)
-        self.schedule.mark_long_flights(settings.long_flight)
-        self.body = Body(world, figure, self.schedule.soles, settings, reference.dt, self.schedule.grips, keep)
-        self.grips = Grips(self.body, self.schedule.grips)
-        place(world, self.body, reference.q[0], reference.v[0])
-        self.grips.at(0)
-        self.ledges = Ledges(world, figure, reference)
-        self.ledges.at(0)
-        #: Of the whole clip, if there is one: how far the reference is from what is possible.
-        self.forecast: Forecast | None = plan_whole(self.schedule, self.body, settings, height) if whole else None
-        self.follower = Follower(self.body, self.schedule.handle, settings, height, reference.dt)
-        self.frame = 0
+        self.schedule = ContactSchedule(reference, settings.stance_lookahead, world.figure(figure).model.effort)
+        self.schedule.mark_long_flights(settings.long_flight_duration)
+        self.controller = WholeBodyController(
+            world, figure, self.schedule.contact_links, settings, reference.dt, self.schedule.grips, tracked_links
+        )
+        self.grips = GripConstraints(self.controller, self.schedule.grips)
+        set_figure_state(world, self.controller, reference.q[0], reference.v[0])
+        self.grips.update(0)
+        self.surfaces = InferredSurfaces(world, figure, reference)
+        self.surfaces.update(0)
+        #: Feasibility of the reference by the plan of the whole clip, if there is one.
+        self.feasibility: Feasibility | None = None
+        if plan_whole_clip:
+            self.feasibility = plan_clip_in_place(self.schedule, self.controller, settings, height)
+        self.tracker = MotionTracker(self.controller, self.schedule.handle, settings, height, reference.dt)
+        self.frame = 0  #: that is tracked next
 
     def control(self, _: World | None = None) -> None:
-        """Set the torques of the next step, and go on to the next frame of the reference."""
+        """Set the torques of the next simulation step and advance to the next frame of the reference."""
         k = min(self.frame, len(self.reference) - 1)
-        self.grips.note(self.frame)
-        self.grips.at(k)
-        self.ledges.at(k)
-        self.follower.control(k)
+        self.grips.record_forces(self.frame)
+        self.grips.update(k)
+        self.surfaces.update(k)
+        self.tracker.control(k)
         self.frame += 1
-        if (blame := self.follower.blame) is not None:
-            missed = (*self.grips.missed(k), *circumstances(self.reference, {sole.link for sole in self.schedule.soles}, k))
-            self.follower.blame = blame._replace(why="; ".join((blame.why, *missed)))
+        if (failure := self.tracker.failure) is not None:
+            links = {contact.link for contact in self.schedule.contact_links}
+            details = (*self.grips.missed_grips(k), *describe_infeasible_contacts(self.reference, links, k))
+            self.tracker.failure = failure._replace(reason="; ".join((failure.reason, *details)))
 
+    def run(self, source: SourceMotion | None = None, pushes: Sequence[Push] = (), progress: bool = False) -> FilterResult:
+        """Simulate to the end of the reference or to a fall."""
+        simulation = Simulation(self.world, dt=self.reference.dt, project=False)
+        simulation.control(self.control)
+        for push in pushes:
+            push.schedule(simulation, self.figure)
+        duration = (len(self.reference) - 1) * self.reference.dt
+        recording = simulation.run(duration, progress, until=lambda _: self.tracker.failure is not None)
+        self.grips.record_forces(self.frame)
+        return self.result(recording, source)
 
-def _filter_online(
-    motion: Motion | Reference, friction: float | None, strength: float, load: Mapping[str, float] | None,
-    keep: Mapping[str, float] | None, pushes: Sequence[Shove], settings: FilterSettings | None, dt: float, progress: bool,
-) -> Filtered:  # fmt: skip
-    """Let the frames of a motion come in one by one; between those of a slower one, along a curve through them."""
-    if isinstance(motion, Reference):
-        motion, dt = motion.original, motion.dt
-    count = int(motion.duration / dt + 1e-6) + 1
-    times = motion.times[0] + dt * np.arange(count)
-    moments = Course(motion.figure, motion.times, motion.q).at(times)
-    labels = Labels((), Ground(0.0))
-    still = Reference(
-        motion.figure, labels.ground, times, moments.q, moments.v, moments.a, motion, (), labels, {}, Moved(0.0, 0.0, 0.0, "", 0.0)
-    )
-    if load:
-        still = carrying(still, load)
-    check_pushes(pushes, still)
-    world = world_of(still, friction, strength)
-    passing = let_pass(world, FIGURE, moments.q[: round(HEARD / dt)], dt)
-    live = DynamicsFilter(world, FIGURE, settings, dt=dt, keep=keep)
-    k = 0
-    while not live.take(moments.q[k]):
-        k += 1
-        if k == count:
-            raise ArgumentError(f"{motion.name} takes {motion.duration:.2f} s: no longer than the filter listens before it begins.")
-    follower = live.follower
-    assert follower is not None
-    frames = iter(moments.q[k + 1 :])
-
-    def control(_: World) -> None:
-        live.control()
-        if live.blame is None:
-            live.take(next(frames, moments.q[-1]))
-
-    simulation = live.simulation
-    simulation.control(control)
-    for shove in pushes:
-        shove.put_on(simulation, FIGURE)
-    seconds = (count - 1 - k) * dt
-    run = simulation.run(seconds, progress, until=lambda _: live.blame is not None)
-    floor = float(live.stream.senses.floor[0])
-    q = moments.q[k:].copy()
-    q[:, 2] -= floor
-    listened = Guess("listened", f"{times[k] - times[0]:.2f} s", "on line the body begins when speeds are known", "settings")
-    guesses = (*motion.guesses, *passing, Guess("floor", f"{floor:.3f} m", "where the lowest part of the feet came to rest"), listened)
-    original = Motion(still.figure, times[k:], q, motion.name, guesses, captured=motion.captured)
-    reference = replace(still, times=times[k:], q=q, v=moments.v[k:], a=moments.a[k:], original=original, guesses=guesses)
-    return Filtered.of(follower.body, reference, run, live.blame, None, own_steps=follower.own_steps)
-
-
-def world_of(reference: Reference, friction: float | None = None, strength: float = 1.0) -> World:
-    """A world with the ground of a reference, ledges where it stands above that, and its figure, which touch."""
-    g, strength = reference.ground, validation.number(strength, "strength", above=0.0, most=np.inf)
-    world = World()
-    if g.steps is None:
-        world.add(figures.ground(), name=FLOOR, at=(0.0, 0.0, g.height or 0.0), rotation=rotations.matrix(g.tilt))
-    else:
-        floor, at, R = stairs_under(g, reference.q[:, :2])
-        world.add(floor, name=FLOOR, at=at, rotation=R)
-    world.add(reference.figure if strength == 1.0 else reference.figure.stronger(strength), name=FIGURE)
-    world.touch(friction=g.friction if friction is None else validation.number(friction, "friction", above=0.0))
-    put_ledges(world, FIGURE, reference)
-    return world
+    def result(self, recording: Recording, source: SourceMotion | None = None) -> FilterResult:
+        """Result of a recorded simulation that this tracker controlled."""
+        grip_forces = self.grips.forces(len(recording.time))
+        outcome = RunOutcome(self.tracker.failure, self.feasibility, grip_forces, self.tracker.recovery_steps)
+        return FilterResult.from_recording(self.controller, self.reference, recording, outcome, source)

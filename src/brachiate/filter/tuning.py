@@ -1,4 +1,4 @@
-"""Tune: settings under which some motions are followed best, searched for by Optuna."""
+"""Tuning of the filter settings to some motions by Optuna."""
 
 from __future__ import annotations
 
@@ -12,204 +12,227 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from brachiate import validation
+from brachiate.deprecation import renamed_arguments, renamed_attribute
 from brachiate.errors import ArgumentError, BrachiateError, MotionError
-from brachiate.filter.offline import OURS, filter_motion
-from brachiate.filter.reference.preprocess import clean
+from brachiate.filter.offline import TRACKING_MODES, filter_motion
+from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.settings import FilterSettings
 from brachiate.motion.motion import Motion
-from brachiate.progress import Bar
+from brachiate.progress import ProgressBar
 
-#: What is searched for: what changes most when it is halved or doubled (``benchmarks/margins.py settings``). Damping goes with stiffness.
-SEARCHED = (
-    "joint_stiffness", "closing", "plan.centre", "plan.offset", "plan.turn", "plan.pressure", "plan.spin_change", "plan.push",
-    "plan.height",
-)  # fmt: skip
-WIDE = 4.0  # times the default, and as much less
+#: Settings that are searched: those that change the result most when halved or doubled (``benchmarks/margins.py settings``).
+SEARCHED_SETTINGS = (
+    "joint_stiffness",
+    "touchdown_time",
+    "plan.com_position",
+    "plan.foothold_offset",
+    "plan.orientation",
+    "plan.center_of_pressure",
+    "plan.angular_acceleration",
+    "plan.vertical_acceleration",
+    "plan.com_height",
+)
+SEARCH_FACTOR = 4.0  # settings are searched from the default divided by it to the default times it
 SEED = 0
-FALLEN = 100.0  # [cm] that a fall costs, and as much again for what it left undone
-EFFORT = 0.1  # [cm] that the whole strength of all joints costs: it decides between what is equally near
-BETTER = 0.01  # by such a share at least, or it is not worth settings of its own
-FEWEST = 10  # trials from which it can be said what matters
+FALL_COST = 100.0  # [cm] cost of a fall, and as much again for the share of the clip that is missing
+TORQUE_COST = 0.1  # [cm] cost of a mean peak torque at the limits: decides between equal tracking errors
+MIN_IMPROVEMENT = 0.01  # relative decrease of the cost, below which the defaults are kept
+IMPORTANCE_MIN_TRIALS = 10  # trials from which importances of settings are evaluated
 
 
-class Outcome(NamedTuple):
-    """What became of one clip."""
+class ClipOutcome(NamedTuple):
+    """Result of one clip under one set of settings."""
 
-    finished: bool
-    done: float  # share of it
-    off: float  # [cm] mean distance of joints from where they were
-    off_root: float  # [cm] the same seen from the root
-    effort: float  # largest torque as a share of what the motor has, mean of all joints
+    success: bool
+    share_done: float  # share of the clip until a fall
+    mpjpe: float  # [cm] mean per-joint position error
+    mpjpe_root_aligned: float  # [cm]
+    torque_share: float  # peak torque relative to its limit, mean of all joints
 
     @property
     def cost(self) -> float:
-        """Finishing, then being near, then with little effort [cm]."""
-        if not self.finished:
-            return FALLEN * (2.0 - self.done)
-        return 0.5 * (self.off + self.off_root) + EFFORT * self.effort
+        """Cost [cm]: finishing first, then tracking error, then torque."""
+        if not self.success:
+            return FALL_COST * (2.0 - self.share_done)
+        return 0.5 * (self.mpjpe + self.mpjpe_root_aligned) + TORQUE_COST * self.torque_share
 
     def __str__(self) -> str:
-        """Return some words."""
-        near = f"{self.off:.2f} cm, {self.off_root:.2f} from the root"
-        return near if self.finished else f"fell after {100 * self.done:.0f} %"
+        """Return a few words."""
+        error = f"{self.mpjpe:.2f} cm ({self.mpjpe_root_aligned:.2f} cm root-aligned)"
+        return error if self.success else f"fell after {100 * self.share_done:.0f} %"
 
 
 @dataclass(frozen=True)
-class Tuned:
-    """What a search has come to.
+class TuningResult:
+    """Result of a search for settings.
 
     Args:
-        settings: The best found; the default ones if nothing was better by 1 %.
-        default: What becomes of every clip with the default settings, by its name.
-        tuned: And with these.
-        matters: How much each setting that was searched for matters, as shares of 1; nothing if there were too few trials.
-        trials: How many there were, the default among them.
-        found: How they were found, as their file says it.
+        settings: Best settings; the defaults if none was better by 1 %.
+        default: Outcome of every clip with the default settings, by its name.
+        tuned: Outcome with the best settings.
+        importance: Importance of each searched setting, as shares of 1; empty if there were too few trials.
+        trials: Number of trials, the defaults included.
+        provenance: How the settings were found, as written to their file.
     """
 
     settings: FilterSettings
-    default: Mapping[str, Outcome]
-    tuned: Mapping[str, Outcome]
-    matters: Mapping[str, float]
+    default: Mapping[str, ClipOutcome]
+    tuned: Mapping[str, ClipOutcome]
+    importance: Mapping[str, float]
     trials: int
-    found: Mapping[str, Any]
+    provenance: Mapping[str, Any]
 
     @property
-    def better(self) -> bool:
-        """Whether anything was better than the default."""
+    def improved(self) -> bool:
+        """Whether any settings were better than the defaults."""
         return self.settings != FilterSettings()
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the settings, and how they were found, for ``brachiate filter --settings`` and :func:`brachiate.load_settings`."""
-        self.settings.save(path, self.found)
+        """Write the settings and their provenance, for ``brachiate filter --settings`` and :func:`brachiate.load_settings`."""
+        self.settings.save(path, self.provenance)
+
+    matters = renamed_attribute("matters", "importance")
+    found = renamed_attribute("found", "provenance")
+    better = renamed_attribute("better", "improved")
 
 
+@renamed_arguments(strength="torque_scale")
 def tune(
     motions: Motion | Reference | Iterable[Motion | Reference],
     *,
     trials: int = 40,
     seconds: float | None = None,
-    strength: float = 1.0,
+    torque_scale: float | None = 1.0,
     mode: str = "offline",
-    progress: bool = True,
-) -> Tuned:
-    """Search for settings under which motions are finished, then followed most closely, then with the least effort.
+    progress: bool = False,
+) -> TuningResult:
+    """Search for settings with which motions are finished, tracked most closely, and with the smallest torques, in this order.
 
-    Settings that matter are changed by up to four times, on a logarithmic scale; the defaults are tried first. The same comes out again.
+    Each searched setting varies from a quarter to four times its default, on a logarithmic scale; the defaults are the first trial. The
+    search is deterministic.
 
     Args:
-        motions: One or several, or references already cleaned up.
-        trials: How many settings are tried.
-        seconds: No new one is tried after this time [s]; then how many there are depends on the machine.
-        strength: Of the figure's motors, as for :func:`brachiate.filter_motion`.
+        motions: One or several motions or references.
+        trials: Number of trials.
+        seconds: No trial is started after this time [s]; the number of trials then depends on the machine.
+        torque_scale: Factor of the figure's torque limits, as for :func:`brachiate.filter_motion`.
         mode: Likewise.
-        progress: Whether to show a bar.
+        progress: Whether to show a progress bar.
     """
-    optuna = _optuna()
-    trials, strength = validation.whole(trials, "trials", least=1), validation.number(strength, "strength", above=0.0, most=math.inf)
+    optuna = _import_optuna()
+    trials = validation.integer(trials, "trials", minimum=1)
+    scale = math.inf if torque_scale is None else validation.number(torque_scale, "torque_scale", above=0.0, maximum=math.inf)
     seconds = math.inf if seconds is None else validation.number(seconds, "seconds", above=0.0)
-    validation.one_of(mode, OURS, "mode")
-    clips = _clips(motions, progress)
+    validation.one_of(mode, TRACKING_MODES, "mode")
+    clips = _make_references(motions, progress)
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=SEED))
-    study.enqueue_trial({name: value_of(FilterSettings(), name) for name in SEARCHED})
-    tried: list[dict[str, Outcome]] = []
-    began = time.perf_counter()
-    with Bar("tuning", progress) as bar:
-        bar.show(0.0)
-        while len(tried) < trials and (not tried or time.perf_counter() - began < seconds):
-            trial = study.ask()
-            settings = with_values(FilterSettings(), {name: _suggested(trial, name) for name in SEARCHED})
-            outcomes = {}
-            for k, (name, reference) in enumerate(clips.items()):
-                outcomes[name] = _tried(reference, settings, strength, mode, first=not tried)
-                bar.show((len(tried) + (k + 1) / len(clips)) / trials)
-            study.tell(trial, _mean(outcomes))
-            tried.append(outcomes)
-    best = min(range(len(tried)), key=lambda k: _mean(tried[k]))
-    if _mean(tried[best]) > (1.0 - BETTER) * _mean(tried[0]):
+    study.enqueue_trial({name: setting_value(FilterSettings(), name) for name in SEARCHED_SETTINGS})
+    outcomes = _run_trials(study, clips, trials, seconds, scale, mode, progress)
+    best = min(range(len(outcomes)), key=lambda k: _mean_cost(outcomes[k]))
+    if _mean_cost(outcomes[best]) > (1.0 - MIN_IMPROVEMENT) * _mean_cost(outcomes[0]):
         best = 0
-    settings = with_values(FilterSettings(), study.trials[best].params) if best else FilterSettings()
-    matters = _matters(optuna, study) if len(tried) >= FEWEST else {}
-    found = {
+    settings = with_settings(FilterSettings(), study.trials[best].params) if best else FilterSettings()
+    importance = _importance(optuna, study) if len(outcomes) >= IMPORTANCE_MIN_TRIALS else {}
+    provenance = {
         "by": f"brachiate tune, with Optuna {optuna.__version__} (TPE, seed {SEED})",
-        "trials": len(tried),
+        "trials": len(outcomes),
         "best": best,
         "mode": mode,
-        "strength": "none" if math.isinf(strength) else strength,
-        "searched": list(SEARCHED),
-        "times": [1.0 / WIDE, WIDE],
-        "clips": {name: {"default": str(tried[0][name]), "tuned": str(tried[best][name])} for name in clips},
-        "matters": {name: round(share, 3) for name, share in matters.items()},
+        "torque_scale": "none" if math.isinf(scale) else scale,
+        "searched": list(SEARCHED_SETTINGS),
+        "factors": [1.0 / SEARCH_FACTOR, SEARCH_FACTOR],
+        "clips": {name: {"default": str(outcomes[0][name]), "tuned": str(outcomes[best][name])} for name in clips},
+        "importance": {name: round(share, 3) for name, share in importance.items()},
     }
-    return Tuned(settings, tried[0], tried[best], matters, len(tried), found)
+    return TuningResult(settings, outcomes[0], outcomes[best], importance, len(outcomes), provenance)
 
 
-def _optuna() -> Any:
+def _run_trials(
+    study: Any, clips: Mapping[str, Reference], trials: int, seconds: float, torque_scale: float, mode: str, progress: bool
+) -> list[dict[str, ClipOutcome]]:
+    """Outcomes of all clips, trial by trial."""
+    outcomes: list[dict[str, ClipOutcome]] = []
+    start = time.perf_counter()
+    with ProgressBar("tuning", progress) as bar:
+        bar.show(0.0)
+        while len(outcomes) < trials and (not outcomes or time.perf_counter() - start < seconds):
+            trial = study.ask()
+            settings = with_settings(FilterSettings(), {name: _suggest(trial, name) for name in SEARCHED_SETTINGS})
+            outcome = {}
+            for k, (name, reference) in enumerate(clips.items()):
+                outcome[name] = _evaluate(reference, settings, torque_scale, mode, first=not outcomes)
+                bar.show((len(outcomes) + (k + 1) / len(clips)) / trials)
+            study.tell(trial, _mean_cost(outcome))
+            outcomes.append(outcome)
+    return outcomes
+
+
+def _import_optuna() -> Any:
     try:
         import optuna  # noqa: PLC0415  (an extra)
     except ImportError:
         raise BrachiateError("Tuning needs Optuna, which is not installed: pip install 'brachiate[tune]'.") from None
-    optuna.logging.set_verbosity(optuna.logging.WARNING)  # it would say every trial
+    optuna.logging.set_verbosity(optuna.logging.WARNING)  # it would log every trial
     return optuna
 
 
-def _clips(motions: Any, progress: bool) -> dict[str, Reference]:
-    """References by name; the clean-up is the same for all trials."""
+def _make_references(motions: Any, progress: bool) -> dict[str, Reference]:
+    """References by name; they are the same for all trials."""
     given = [motions] if isinstance(motions, Motion | Reference) else list(motions) if isinstance(motions, Iterable) else [motions]
     if not given:
-        raise ArgumentError("motions: expected one at least.")
+        raise ArgumentError("motions: expected at least one motion.")
     clips: dict[str, Reference] = {}
-    with Bar("cleaning up", progress) as bar:
+    with ProgressBar("making references", progress) as bar:
         for k, motion in enumerate(given):
             bar.show(k / len(given))
-            reference = motion if isinstance(motion, Reference) else clean(motion)
+            reference = motion if isinstance(motion, Reference) else make_reference(motion)
             name = reference.original.name
             clips[name if name not in clips else f"{name} {k + 1}"] = reference
     return clips
 
 
-def _tried(reference: Reference, settings: FilterSettings, strength: float, mode: str, first: bool) -> Outcome:
+def _evaluate(reference: Reference, settings: FilterSettings, torque_scale: float, mode: str, first: bool) -> ClipOutcome:
     try:
-        done = filter_motion(reference, settings=settings, strength=strength, mode=mode, progress=False)
+        result = filter_motion(reference, settings=settings, torque_scale=torque_scale, mode=mode, progress=False)
     except BrachiateError as problem:
-        if first:  # what is refused with the defaults is no matter of settings
+        if first:  # refused with the defaults, so settings are not the cause
             raise MotionError(f"{reference.original.name} cannot be filtered: {problem}") from None
-        return Outcome(False, 0.0, math.nan, math.nan, math.nan)
-    lasts = reference.times[-1] - reference.times[0]
-    t, effort = done.tracking, float(np.mean(list(done.effort_share.values()) or [0.0]))
-    return Outcome(done.finished, float(done.motion.duration / lasts), t["mpjpe_global_cm"], t["mpjpe_root_aligned_cm"], effort)
+        return ClipOutcome(False, 0.0, math.nan, math.nan, math.nan)
+    duration = reference.times[-1] - reference.times[0]
+    share, torque = float(result.motion.duration / duration), float(np.mean(list(result.peak_torque_shares.values()) or [0.0]))
+    return ClipOutcome(result.success, share, result.tracking["mpjpe_global_cm"], result.tracking["mpjpe_root_aligned_cm"], torque)
 
 
-def _mean(outcomes: Mapping[str, Outcome]) -> float:
+def _mean_cost(outcomes: Mapping[str, ClipOutcome]) -> float:
     return sum(outcome.cost for outcome in outcomes.values()) / len(outcomes)
 
 
-def _suggested(trial: Any, name: str) -> float:
-    usual = value_of(FilterSettings(), name)
-    return trial.suggest_float(name, usual / WIDE, usual * WIDE, log=True)
+def _suggest(trial: Any, name: str) -> float:
+    default = setting_value(FilterSettings(), name)
+    return trial.suggest_float(name, default / SEARCH_FACTOR, default * SEARCH_FACTOR, log=True)
 
 
-def _matters(optuna: Any, study: Any) -> dict[str, float]:
-    """How much each setting sets good trials apart from all, the most important first."""
+def _importance(optuna: Any, study: Any) -> dict[str, float]:
+    """Importance of each setting for good trials, the most important first."""
     if len({trial.value for trial in study.trials}) < 2:
         return {}
     found = optuna.importance.get_param_importances(study, evaluator=optuna.importance.PedAnovaImportanceEvaluator())
     return {name: float(share) for name, share in found.items()}
 
 
-def value_of(settings: FilterSettings, name: str) -> float:
-    """A setting by its name; the plan's with ``plan.`` before it."""
+def setting_value(settings: FilterSettings, name: str) -> float:
+    """Value of a setting by its name; those of the plan are ``plan.NAME``."""
     group, _, last = name.rpartition(".")
     return float(getattr(settings.plan if group else settings, last))
 
 
-def with_values(settings: FilterSettings, values: Mapping[str, float]) -> FilterSettings:
-    """Settings with other values by name; damping of joints changes with their stiffness, so that they swing as they did."""
-    mine, plan = {}, {}
+def with_settings(settings: FilterSettings, values: Mapping[str, float]) -> FilterSettings:
+    """Settings with other values by name; joint damping changes with joint stiffness, at a constant damping ratio."""
+    own, plan = {}, {}
     for name, value in values.items():
         group, _, last = name.rpartition(".")
-        (plan if group else mine)[last] = value
-    if "joint_stiffness" in mine and "joint_damping" not in mine:
-        mine["joint_damping"] = settings.joint_damping * math.sqrt(mine["joint_stiffness"] / settings.joint_stiffness)
-    return replace(settings, **mine, plan=replace(settings.plan, **plan))
+        (plan if group else own)[last] = value
+    if "joint_stiffness" in own and "joint_damping" not in own:
+        own["joint_damping"] = settings.joint_damping * math.sqrt(own["joint_stiffness"] / settings.joint_stiffness)
+    return replace(settings, **own, plan=replace(settings.plan, **plan))

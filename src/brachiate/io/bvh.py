@@ -1,7 +1,7 @@
-"""BVH: a hierarchy of joints with their channels, and one line of numbers a frame.
+"""BVH: a hierarchy of joints with their channels, and one line of numbers per frame.
 
-Rotations are about axes that turn along, in the order of the channels. What a file counts in, and which axis is up, it does not
-say: see :mod:`brachiate.clip.units_and_axes`.
+Rotations are intrinsic, in the order of the channels. The file states neither its unit of length nor its up axis: see
+:mod:`brachiate.clip.units_and_axes`.
 """
 
 from __future__ import annotations
@@ -16,21 +16,23 @@ from pathlib import Path
 import numpy as np
 
 from brachiate import rotations
-from brachiate.assumptions import Guess
+from brachiate.assumptions import Assumption
 from brachiate.clip.clip import Clip, Origin
-from brachiate.clip.skeleton import MOST_JOINTS, End, Skeleton
-from brachiate.clip.units_and_axes import permuted_back
+from brachiate.clip.skeleton import MAX_JOINTS, End, Skeleton
+from brachiate.clip.units_and_axes import from_z_up
 from brachiate.errors import MotionError, MotionFileError
-from brachiate.io.motion_text import LARGEST, LONGEST_NAME, MOST_DEPTH, read_text, stride, table
+from brachiate.io.motion_text import MAX_MAGNITUDE, MAX_NAME_LENGTH, MAX_NESTING, frame_step, parse_numbers, read_text
 from brachiate.validation import Array
 
 LETTERS = {"xposition": "X", "yposition": "Y", "zposition": "Z", "xrotation": "x", "yrotation": "y", "zrotation": "z"}
 WORDS = {letter: f"{word[0].upper()}{word[1:]}" for word, letter in LETTERS.items()}
-SAME = 0.25  # of the bone: how near a joint's translations must be to its offset to be taken as being instead of it
+OFFSET_TOLERANCE = 0.25  # share of the bone length up to which the translations of a joint replace its offset
 
 
 @dataclass
 class _Hierarchy:
+    """Joints and End Sites, as lists in the order of the file."""
+
     names: list[str] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
     offsets: list[list[float]] = field(default_factory=list)
@@ -39,112 +41,156 @@ class _Hierarchy:
 
 
 def read_bvh(path: str | PathLike[str], *, frames: slice | None = None) -> Clip:
-    """Read a BVH file as it is: in its own units and axes, all of its frames or some."""
+    """Read a BVH file in its own units and axes, all or some of its frames."""
     path = Path(path)
     return parse_bvh(read_text(path), str(path), frames)
 
 
 def parse_bvh(text: str, where: str, frames: slice | None = None) -> Clip:
-    """The clip of a BVH file's text; ``where`` names it in messages."""
+    """Parse the text of a BVH file; ``where`` names it in messages."""
     lines = text.splitlines()
-    found, at = _hierarchy(lines, where)
+    found, at = _HierarchyParser(where).parse(lines)
     count, dt, start = _header(lines, at, where)
     channels = sum(map(len, found.channels))
     if not channels:
-        raise MotionFileError(f"{where}: no joint has CHANNELS, so nothing moves. One at least must have some.")
-    step = stride(frames)
-    numbers = table(lines[start:], channels, where, start + 1, f"{len(found.names)} joints", frames)
-    guesses = []
+        raise MotionFileError(f"{where}: no joint has CHANNELS, so nothing moves. At least one must have some.")
+    step = frame_step(frames)
+    numbers = parse_numbers(lines[start:], channels, where, start + 1, f"{len(found.names)} joints", frames)
+    assumptions = []
     if frames is None and len(numbers) != count:
         if len(numbers) < count:
             raise MotionFileError(
-                f"{where}: {count} frames are announced, {len(numbers)} are there: the file was cut short. "
+                f"{where}: {count} frames are announced, the file has {len(numbers)}: it was cut short. "
                 f"Read those with frames=slice(0, {len(numbers)})."
             )
-        guesses.append(Guess("frames", str(len(numbers)), f"the file has more than the {count} it announces"))
+        assumptions.append(Assumption("frames", str(len(numbers)), f"the file has more than the {count} that it announces"))
     if not len(numbers):
-        raise MotionFileError(f"{where} has no frames. A motion has one at least.")
+        raise MotionFileError(f"{where} has no frames. A motion has at least one.")
     rate = 1.0 / dt
     if abs(rate - round(rate)) < 1e-3 * rate and round(rate) > 0:
         rate = float(round(rate))
-    guesses.append(Guess("frame rate", f"{rate:.6g} frames/s", f"Frame Time is {dt:g} s"))
-    return _clip(found, numbers, rate / step, Path(where).stem, guesses)
+    assumptions.append(Assumption("frame rate", f"{rate:.6g} frames/s", f"Frame Time is {dt:g} s"))
+    return _clip(found, numbers, rate / step, Path(where).stem, assumptions)
 
 
-def _hierarchy(lines: list[str], where: str) -> tuple[_Hierarchy, int]:
-    """The joints, and the number of lines they take."""
-    found, stack, at, waiting = _Hierarchy(), [], -1, None
-    taken: dict[str, int] = {}
+class _HierarchyParser:
+    """Parser of the HIERARCHY section, statement by statement.
 
-    def refuse(message: str) -> MotionFileError:
-        return MotionFileError(f"{where} line {at + 1}: {message}")
+    The stack holds the open joints by index, and End Sites as -2 - index; ``opened`` is the one whose '{' is expected next.
+    """
 
-    for at, words in _statements(lines):
-        word = words[0].upper()
-        if waiting is not None and word != "{":
-            raise refuse(f"a '{{' was expected after the line of {_told(found, waiting)}, not {words[0][:40]!r}.")
-        if word == "MOTION":
-            if stack or not found.names:
-                raise refuse("the motion begins before the hierarchy is complete: a '}' is missing.")
-            return found, at
-        if word in ("ROOT", "JOINT"):
-            if word == "ROOT" and found.names:
-                raise refuse("a second ROOT. Files with several figures cannot be read; split the file.")
-            if word == "JOINT" and not stack:
-                raise refuse("a JOINT outside of the braces of ROOT.")
-            if stack and stack[-1] < 0:
-                raise refuse("a JOINT within an End Site, beyond which there is nothing: a '}' is missing.")
-            if len(found.names) >= MOST_JOINTS or len(stack) > MOST_DEPTH:
-                raise refuse(f"more than {MOST_JOINTS} joints, or {MOST_DEPTH} within each other.")
-            name = " ".join(words[1:]) or f"joint{len(found.names)}"
-            if len(name) > LONGEST_NAME:
-                raise refuse(f"a name of {len(name)} letters; {LONGEST_NAME} are the most.")
-            found.names.append(_other(name, taken))
-            found.parents.append(stack[-1] if stack else -1)
-            found.offsets.append([0.0, 0.0, 0.0])
-            found.channels.append("")
-            waiting = len(found.names) - 1
-        elif word == "END":
-            if not stack or stack[-1] < 0:
-                raise refuse("an End Site outside of a joint.")
-            if len(found.ends) >= MOST_JOINTS:
-                raise refuse(f"more than {MOST_JOINTS} End Sites.")
-            found.ends.append((stack[-1], [0.0, 0.0, 0.0]))
-            waiting = -1 - len(found.ends)
-        elif word == "OFFSET":
-            if not stack:
-                raise refuse("an OFFSET outside of a joint.")
-            _put_offset(found, stack[-1], words[1:], refuse)
-        elif word == "CHANNELS":
-            if not stack or stack[-1] < 0:
-                raise refuse("CHANNELS outside of a joint.")
-            found.channels[stack[-1]] = _channels(words[1:], refuse)
-        elif word == "{":
-            if waiting is None:
-                raise refuse("a '{' that belongs to no joint.")
-            stack.append(waiting)
-            waiting = None
-        elif word == "}":
-            if not stack:
-                raise refuse("a '}' too many.")
-            stack.pop()
-        elif word != "HIERARCHY":
-            raise refuse(
-                f"{words[0][:40]!r} was not expected here: HIERARCHY, ROOT, JOINT, End Site, OFFSET, CHANNELS, braces or MOTION were."
-            )
-    raise MotionFileError(f"{where} has no MOTION: the file was cut short, or is no BVH file.")
+    def __init__(self, where: str) -> None:
+        self.where, self.line, self.found = where, 0, _Hierarchy()
+        self.stack: list[int] = []
+        self.opened: int | None = None
+        self.taken: dict[str, int] = {}
+
+    def error(self, message: str) -> MotionFileError:
+        return MotionFileError(f"{self.where} line {self.line}: {message}")
+
+    def parse(self, lines: list[str]) -> tuple[_Hierarchy, int]:
+        """Return the joints, and the index of the line of MOTION."""
+        handlers = {
+            "ROOT": self.begin_joint, "JOINT": self.begin_joint, "END": self.begin_end_site, "OFFSET": self.set_offset,
+            "CHANNELS": self.set_channels, "{": self.open_brace, "}": self.close_brace, "HIERARCHY": lambda _words: None,
+        }  # fmt: skip
+        for at, words in _statements(lines):
+            self.line, word = at + 1, words[0].upper()
+            if self.opened is not None and word != "{":
+                raise self.error(f"a '{{' was expected after the line of {self.describe(self.opened)}, not {words[0][:40]!r}.")
+            if word == "MOTION":
+                if self.stack or not self.found.names:
+                    raise self.error("the motion begins before the hierarchy is complete: a '}' is missing.")
+                return self.found, at
+            if word not in handlers:
+                raise self.error(
+                    f"{words[0][:40]!r} is not valid here; expected HIERARCHY, ROOT, JOINT, End Site, OFFSET, CHANNELS, braces or MOTION."
+                )
+            handlers[word](words)
+        raise MotionFileError(f"{self.where} has no MOTION: the file was cut short, or is not a BVH file.")
+
+    def describe(self, which: int) -> str:
+        """Joint or End Site, for messages."""
+        found = self.found
+        return f"joint {found.names[which]!r}" if which >= 0 else f"the End Site of {found.names[found.ends[-which - 2][0]]!r}"
+
+    def begin_joint(self, words: list[str]) -> None:
+        found, stack = self.found, self.stack
+        if words[0].upper() == "ROOT" and found.names:
+            raise self.error("a second ROOT. Files with several figures are not supported; split the file.")
+        if words[0].upper() == "JOINT" and not stack:
+            raise self.error("a JOINT outside of the braces of ROOT.")
+        if stack and stack[-1] < 0:
+            raise self.error("a JOINT within an End Site: a '}' is missing.")
+        if len(found.names) >= MAX_JOINTS or len(stack) > MAX_NESTING:
+            raise self.error(f"more than {MAX_JOINTS} joints, or more than {MAX_NESTING} nested in each other.")
+        name = " ".join(words[1:]) or f"joint{len(found.names)}"
+        if len(name) > MAX_NAME_LENGTH:
+            raise self.error(f"a name of {len(name)} characters; at most {MAX_NAME_LENGTH} are allowed.")
+        found.names.append(_unique_name(name, self.taken))
+        found.parents.append(stack[-1] if stack else -1)
+        found.offsets.append([0.0, 0.0, 0.0])
+        found.channels.append("")
+        self.opened = len(found.names) - 1
+
+    def begin_end_site(self, _words: list[str]) -> None:
+        if not self.stack or self.stack[-1] < 0:
+            raise self.error("an End Site outside of a joint.")
+        if len(self.found.ends) >= MAX_JOINTS:
+            raise self.error(f"more than {MAX_JOINTS} End Sites.")
+        self.found.ends.append((self.stack[-1], [0.0, 0.0, 0.0]))
+        self.opened = -1 - len(self.found.ends)
+
+    def set_offset(self, words: list[str]) -> None:
+        if not self.stack:
+            raise self.error("an OFFSET outside of a joint.")
+        try:
+            offset = [float(word) for word in words[1:]]
+        except ValueError:
+            offset = []
+        if len(offset) != 3 or not all(abs(x) <= MAX_MAGNITUDE for x in offset):
+            raise self.error(f"OFFSET needs three finite numbers, none beyond {MAX_MAGNITUDE:g}; found {' '.join(words[1:])[:80]!r}.")
+        which, ends = self.stack[-1], self.found.ends
+        if which >= 0:
+            self.found.offsets[which] = offset
+        else:
+            ends[-which - 2] = (ends[-which - 2][0], offset)
+
+    def set_channels(self, words: list[str]) -> None:
+        if not self.stack or self.stack[-1] < 0:
+            raise self.error("CHANNELS outside of a joint.")
+        letters = "".join(LETTERS.get(word.lower(), "?") for word in words[2:])
+        count = words[1] if len(words) > 1 else ""
+        # Not isdigit, which ² passes but int() does not; and int() refuses thousands of digits.
+        if not count.isdecimal() or len(count) > 9 or int(count) != len(letters) or "?" in letters:
+            channels = ", ".join(WORDS.values())
+            raise self.error(f"CHANNELS needs a number and that many of {channels}; found {' '.join(words[1:])[:80]!r}.")
+        if len(set(letters)) < len(letters):
+            raise self.error("a channel occurs twice.")
+        self.found.channels[self.stack[-1]] = letters
+
+    def open_brace(self, _words: list[str]) -> None:
+        if self.opened is None:
+            raise self.error("a '{' that belongs to no joint.")
+        self.stack.append(self.opened)
+        self.opened = None
+
+    def close_brace(self, _words: list[str]) -> None:
+        if not self.stack:
+            raise self.error("a '}' too many.")
+        self.stack.pop()
 
 
 def _statements(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """Words that belong together, and the place of their line: braces may stand beside others or alone."""
+    """Words of each statement, with the index of its line; braces may share a line with other statements."""
     for at, line in enumerate(lines):
         for piece in re.split(r"([{}])", line):
             if words := piece.split():
                 yield at, words
 
 
-def _other(name: str, taken: dict[str, int]) -> str:
-    """A name that differs from all those taken: itself, or the next in a row of name', name'3, name'4, ..."""
+def _unique_name(name: str, taken: dict[str, int]) -> str:
+    """Return an unused name: the name itself, or the next of name', name'3, name'4, ..."""
     while name in taken:
         taken[name] += 1
         name += f"'{taken[name]}" if taken[name] > 2 else "'"
@@ -152,48 +198,20 @@ def _other(name: str, taken: dict[str, int]) -> str:
     return name
 
 
-def _told(found: _Hierarchy, which: int) -> str:
-    """A joint or an End Site, for messages."""
-    return f"joint {found.names[which]!r}" if which >= 0 else f"the End Site of {found.names[found.ends[-which - 2][0]]!r}"
-
-
-def _put_offset(found: _Hierarchy, which: int, words: list[str], refuse) -> None:
-    try:
-        offset = [float(word) for word in words]
-    except ValueError:
-        offset = []
-    if len(offset) != 3 or not all(abs(x) <= LARGEST for x in offset):
-        raise refuse(f"OFFSET needs three finite numbers, none beyond {LARGEST:g}; found {' '.join(words)[:80]!r}.")
-    if which >= 0:
-        found.offsets[which] = offset
-    else:
-        found.ends[-which - 2] = (found.ends[-which - 2][0], offset)
-
-
-def _channels(words: list[str], refuse) -> str:
-    letters = "".join(LETTERS.get(word.lower(), "?") for word in words[1:])
-    # Not isdigit, which ² passes but int() does not; and int() refuses thousands of digits.
-    if not words or not words[0].isdecimal() or len(words[0]) > 9 or int(words[0]) != len(letters) or "?" in letters:
-        raise refuse(f"CHANNELS needs a number and so many of {', '.join(WORDS.values())}; found {' '.join(words)[:80]!r}.")
-    if len(set(letters)) < len(letters):
-        raise refuse("a channel is there twice.")
-    return letters
-
-
 def _header(lines: list[str], at: int, where: str) -> tuple[int, float, int]:
-    """Number of frames, seconds between them, and where they begin."""
+    """Number of frames, frame time [s], and index of the first line of frames."""
     count = dt = None
     for k in range(at + 1, min(at + 12, len(lines))):
         line = lines[k].strip().lower()
         if line.startswith("frames"):
-            count = _after_colon(lines[k], int, where, k, "Frames: and a whole number")
+            count = _after_colon(lines[k], int, where, k, "'Frames:' and an integer")
         elif line.startswith("frame time"):
-            dt = _after_colon(lines[k], float, where, k, "Frame Time: and seconds")
+            dt = _after_colon(lines[k], float, where, k, "'Frame Time:' and seconds")
         elif line:
             break
         if count is not None and dt is not None:
             if count < 0 or not 1e-5 < dt < 1e3:
-                raise MotionFileError(f"{where} line {k + 1}: {count} frames every {dt:g} s cannot be.")
+                raise MotionFileError(f"{where} line {k + 1}: {count} frames of {dt:g} s are not possible.")
             return count, dt, k + 1
     raise MotionFileError(f"{where} line {at + 1}: 'Frames:' and 'Frame Time:' were expected after MOTION.")
 
@@ -205,12 +223,12 @@ def _after_colon(line: str, kind, where: str, k: int, expected: str):
         raise MotionFileError(f"{where} line {k + 1}: {expected} were expected, not {line.strip()[:60]!r}.") from None
 
 
-def _clip(found: _Hierarchy, numbers: Array, rate: float, name: str, guesses: list[Guess]) -> Clip:
+def _clip(found: _Hierarchy, numbers: Array, rate: float, name: str, assumptions: list[Assumption]) -> Clip:
     f, n = len(numbers), len(found.names)
-    q = np.broadcast_to(rotations.NONE, (f, n, 4)).copy()
+    q = np.broadcast_to(rotations.IDENTITY, (f, n, 4)).copy()
     offsets = np.array(found.offsets, float)
-    places = np.broadcast_to(offsets, (f, n, 3)).copy()
-    at, alike = 0, defaultdict(list)
+    translations = np.broadcast_to(offsets, (f, n, 3)).copy()
+    at, by_order = 0, defaultdict(list)
     added = []
     for j, letters in enumerate(found.channels):
         moving = [(k, "XYZ".index(letter)) for k, letter in enumerate(letters) if letter in "XYZ"]
@@ -220,47 +238,49 @@ def _clip(found: _Hierarchy, numbers: Array, rate: float, name: str, guesses: li
             if j > 0 and _is_added(values, offsets[j][axes], float(np.linalg.norm(offsets[j]))):
                 values = values + offsets[j][axes]
                 added.append(found.names[j])
-            places[:, j, axes] = values
-        alike["".join(letter for letter in letters if letter in "xyz")].append((j, [at + k for k, x in enumerate(letters) if x in "xyz"]))
+            translations[:, j, axes] = values
+        by_order["".join(letter for letter in letters if letter in "xyz")].append(
+            (j, [at + k for k, x in enumerate(letters) if x in "xyz"])
+        )
         at += len(letters)
-    for order, joints in alike.items():
+    for order, joints in by_order.items():
         if order:
             which = [j for j, _ in joints]
             q[:, which] = rotations.from_euler(order, np.radians(numbers[:, [columns for _, columns in joints]]))
     if added:
-        guesses.append(Guess("translations", "added to offsets", f"those of {', '.join(added[:4])} are far from their offsets"))
+        assumptions.append(Assumption("translations", "added to offsets", f"those of {', '.join(added[:4])} are far from their offsets"))
     skeleton = Skeleton(tuple(found.names), tuple(found.parents), offsets, tuple(End(j, np.array(x)) for j, x in found.ends))
-    return Clip(skeleton, np.arange(f) / rate, q, places, name, tuple(guesses), Origin("BVH", channels=tuple(found.channels)))
+    return Clip(skeleton, np.arange(f) / rate, q, translations, name, tuple(assumptions), Origin("BVH", channels=tuple(found.channels)))
 
 
 def _is_added(values: Array, offset: Array, bone: float) -> bool:
-    """Whether translations of a joint are on top of its offset: they are then nearer to nothing than to it."""
-    away = np.median(np.linalg.norm(values - offset, axis=1))
-    return bool(away > SAME * max(bone, 1e-12) and np.median(np.linalg.norm(values, axis=1)) < away)
+    """Whether the translations of a joint are relative to its offset: then they are closer to zero than to the offset."""
+    distance = np.median(np.linalg.norm(values - offset, axis=1))
+    return bool(distance > OFFSET_TOLERANCE * max(bone, 1e-12) and np.median(np.linalg.norm(values, axis=1)) < distance)
 
 
 def write_bvh(clip: Clip, path: str | PathLike[str]) -> None:
-    """Write a BVH file: as the clip's own file had it, or in centimetres with y up and channels ZXY."""
+    """Write a BVH file: with the conventions of the clip's own BVH file, or in centimeters with y up and channels ZXY."""
     Path(path).write_text(format_bvh(clip), encoding="utf-8")
 
 
 def format_bvh(clip: Clip) -> str:
-    """The text of a BVH file; see :func:`write_bvh`."""
+    """Return the text of a BVH file; see :func:`write_bvh`."""
     skeleton = clip.skeleton
-    was = clip.origin if clip.origin and clip.origin.format == "BVH" and len(clip.origin.channels) == len(skeleton) else None
-    unit, up = (was.unit, was.up) if was else (0.01, "y")
-    channels = was.channels if was else ("XYZzxy", *("zxy",) * (len(skeleton) - 1))
-    offsets = permuted_back(skeleton.offsets, up) / unit
-    places = permuted_back(clip.places, up) / unit
-    q = np.concatenate((clip.turns[..., :1], permuted_back(clip.turns[..., 1:], up)), axis=-1)
-    alike = defaultdict(list)
+    origin = clip.origin if clip.origin and clip.origin.format == "BVH" and len(clip.origin.channels) == len(skeleton) else None
+    unit, up = (origin.unit, origin.up) if origin else (0.01, "y")
+    channels = origin.channels if origin else ("XYZzxy", *("zxy",) * (len(skeleton) - 1))
+    offsets = from_z_up(skeleton.offsets, up) / unit
+    translations = from_z_up(clip.translations, up) / unit
+    q = np.concatenate((clip.rotations[..., :1], from_z_up(clip.rotations[..., 1:], up)), axis=-1)
+    by_order = defaultdict(list)
     for j, letters in enumerate(channels):
-        alike["".join(letter for letter in letters if letter in "xyz")].append(j)
+        by_order["".join(letter for letter in letters if letter in "xyz")].append(j)
     angles = {}
-    for order, which in alike.items():
+    for order, which in by_order.items():
         found = _angles(order, q[:, which], [skeleton.names[j] for j in which])
         angles |= {(j, x): found[:, k, order.index(x)] for k, j in enumerate(which) for x in order}
-    columns = [places[:, j, "XYZ".index(x)] if x in "XYZ" else angles[j, x] for j in skeleton.depth_first for x in channels[j]]
+    columns = [translations[:, j, "XYZ".index(x)] if x in "XYZ" else angles[j, x] for j in skeleton.depth_first for x in channels[j]]
     rate = clip.rate or 1.0
     lines = ["HIERARCHY", *_joint_lines(skeleton, offsets, channels, unit, up, 0, ""), "MOTION", f"Frames: {len(clip)}"]
     lines.append(f"Frame Time: {1.0 / rate:.10g}")
@@ -270,7 +290,7 @@ def format_bvh(clip: Clip) -> str:
 
 
 def _angles(order: str, q: Array, names: list[str]) -> Array:
-    """Angles [deg] of the rotation channels of joints that have the same; refuses what too few of them cannot say."""
+    """Angles [deg] of joints with the same rotation channels; an error if these cannot represent the rotation."""
     if len(order) == 3:
         return np.degrees(rotations.to_euler(order, q))
     rest = "".join(letter for letter in "xyz" if letter not in order)
@@ -279,24 +299,25 @@ def _angles(order: str, q: Array, names: list[str]) -> Array:
     if beyond.max() > 1e-5:
         worst = int(np.argmax(beyond))
         raise MotionError(
-            f"Joint {names[worst]!r} has only the channels {order!r} and turns by {np.degrees(beyond[worst]):.2g} degrees about others."
+            f"Joint {names[worst]!r} has only the channels {order!r}, "
+            f"but rotates by {np.degrees(beyond[worst]):.2g} degrees about other axes."
         )
     return np.degrees(angles[..., : len(order)])
 
 
 def _joint_lines(skeleton: Skeleton, offsets: Array, channels: tuple[str, ...], unit: float, up: str, j: int, indent: str) -> list[str]:
-    """A joint and all below it; ``j`` is drawn with its children in the order they have."""
+    """Lines of a joint and its descendants."""
     inner = indent + "\t"
-    lines = [f"{indent}{'JOINT' if j else 'ROOT'} {skeleton.names[j]}", indent + "{", inner + "OFFSET " + _three(offsets[j])]
+    lines = [f"{indent}{'JOINT' if j else 'ROOT'} {skeleton.names[j]}", indent + "{", inner + "OFFSET " + _format_vector(offsets[j])]
     lines.append(f"{inner}CHANNELS {len(channels[j])} {' '.join(WORDS[letter] for letter in channels[j])}".rstrip())
     for child in skeleton.children[j]:
         lines += _joint_lines(skeleton, offsets, channels, unit, up, child, inner)
     for end in skeleton.ends:
         if end.joint == j:
-            lines += [inner + "End Site", inner + "{", f"{inner}\tOFFSET {_three(permuted_back(end.offset, up) / unit)}", inner + "}"]
+            lines += [inner + "End Site", inner + "{", f"{inner}\tOFFSET {_format_vector(from_z_up(end.offset, up) / unit)}", inner + "}"]
     lines.append(indent + "}")
     return lines
 
 
-def _three(v: Array) -> str:
+def _format_vector(v: Array) -> str:
     return " ".join(f"{x:.9g}" for x in np.asarray(v) + 0.0)

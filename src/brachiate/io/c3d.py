@@ -1,6 +1,6 @@
-"""C3D: markers, and what was measured along with them, such as forces on plates. Needs the extra ``brachiate[c3d]``.
+"""C3D: markers, analog channels and force plates. Needs the extra ``brachiate[c3d]``.
 
-The package ``c3d`` reads the file. It is plain Python, so that a broken file can only raise an error.
+The package ``c3d`` reads the file; it is pure Python, so that a damaged file can only raise an exception.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from typing import Any
 
 import numpy as np
 
-from brachiate.assumptions import Guess
+from brachiate.assumptions import Assumption
 from brachiate.clip.markers import Markers
-from brachiate.clip.units_and_axes import AXES, UNITS, permuted
+from brachiate.clip.units_and_axes import AXES, UNITS, to_z_up
 from brachiate.errors import BrachiateError, MotionError, MotionFileError
-from brachiate.io.motion_text import MOST_NUMBERS, read_bytes
+from brachiate.io.motion_text import MAX_NUMBERS, read_bytes
 from brachiate.io.opensim import Plate, Table
 from brachiate.validation import Array
 
 BLOCK = 512  # bytes
-PUSHED = 10.0  # [N] across a plate: with less, where the force acts is not known
+MIN_PLATE_FORCE = 10.0  # [N] normal force below which the center of pressure is not defined
 
 
 @dataclass(frozen=True)
 class Capture:
-    """What a C3D file holds.
+    """Content of a C3D file.
 
     Args:
-        markers: In metres, z up; None if it has none.
-        analog: All that was measured along with them, in the units and under the names of the file; None if there is nothing.
-        plates: Forces on the body, in the rows of ``analog``; z up.
-        guesses: What was assumed.
+        markers: Markers, in meters, z up; None if there are none.
+        analog: Analog channels, in the units and under the names of the file; None if there are none.
+        plates: Force plates (forces on the body), in the rows of ``analog``; z up.
+        assumptions: Assumptions made when it was read.
     """
 
     markers: Markers | None
     analog: Table | None
     plates: tuple[Plate, ...] = ()
-    guesses: tuple[Guess, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
 
 
 def read_c3d(path: str | PathLike[str], *, unit: str | None = None, up: str | None = None) -> Capture:
@@ -49,51 +49,51 @@ def read_c3d(path: str | PathLike[str], *, unit: str | None = None, up: str | No
 
     Args:
         path: The file.
-        unit: What positions are counted in: ``"mm"``, ``"m"``, ...; by default what the file says.
-        up: Axis of the file that points upwards: ``"x"``, ``"y"`` or ``"z"``; by default what the file says, or z.
+        unit: Unit of positions: ``"mm"``, ``"m"``, ...; by default that of the file.
+        up: Axis of the file that points up: ``"x"``, ``"y"`` or ``"z"``; by default that of the file, or z.
     """
     path = Path(path)
     return parse_c3d(read_bytes(path), str(path), unit=unit, up=up)
 
 
 def parse_c3d(data: bytes, where: str, *, unit: str | None = None, up: str | None = None) -> Capture:
-    """What is in the bytes of a C3D file; ``where`` names it in messages."""
+    """Parse the bytes of a C3D file; ``where`` names it in messages."""
     if up is not None and up not in AXES:
-        raise MotionError(f"up={up!r} is none of 'x', 'y', 'z': the axis of the file that points upwards.")
+        raise MotionError(f"up={up!r} is not one of 'x', 'y', 'z': the axis of the file that points up.")
     if unit is not None and unit not in UNITS:
-        raise MotionError(f"unit={unit!r} is none of {', '.join(UNITS)}.")
+        raise MotionError(f"unit={unit!r} is not one of {', '.join(UNITS)}.")
     _check_start(data, where)
     reader, points, samples = _read(data, where)
-    guesses: list[Guess] = []
-    told = _Told(reader, where)
-    up = up or _up(told, guesses)
-    length = _unit(told, unit, where)
+    assumptions: list[Assumption] = []
+    parameters = _Parameters(reader, where)
+    up = up or _up(parameters, assumptions)
+    length = _unit(parameters, unit, where)
     rate, per = float(reader.point_rate), int(reader.analog_per_frame)
     start = max(int(reader.first_frame) - 1, 0)  # frame 1 is at time 0
     markers = analog = None
     if points.shape[1]:
-        places = length * permuted(points[..., :3], up)
-        places[points[..., 3] < 0] = np.nan
-        names = told.labels("POINT", points.shape[1], "point")
-        markers = Markers(names, (start + np.arange(len(points))) / rate, places, Path(where).stem)
+        positions = length * to_z_up(points[..., :3], up)
+        positions[points[..., 3] < 0] = np.nan
+        names = parameters.labels("POINT", points.shape[1], "point")
+        markers = Markers(names, (start + np.arange(len(points))) / rate, positions, Path(where).stem)
     if samples.size:
         if not np.isfinite(samples).all():
             raise MotionFileError(f"{where}: channels have values that are not finite. Every number must be.")
-        names = told.labels("ANALOG", samples.shape[1], "channel")
+        names = parameters.labels("ANALOG", samples.shape[1], "channel")
         analog = Table(Path(where).stem, start / rate + np.arange(len(samples)) / (rate * per), names, samples)
-    plates = tuple(_plates(told, samples, length, up, guesses))
-    return Capture(markers, analog, plates, tuple(guesses))
+    plates = tuple(_plates(parameters, samples, length, up, assumptions))
+    return Capture(markers, analog, plates, tuple(assumptions))
 
 
 def _check_start(data: bytes, where: str) -> None:
-    """Refuse what is no C3D file, or ends before what its header points to."""
+    """Refuse data that is not a C3D file, or ends before its parameters."""
     if len(data) < 2 * BLOCK or data[1] != 0x50:
-        raise MotionFileError(f"{where} is no C3D file: two blocks of {BLOCK} bytes were expected at least, and 80 as the second byte.")
+        raise MotionFileError(f"{where} is not a C3D file: at least two blocks of {BLOCK} bytes were expected, and 80 as the second byte.")
     at = (data[0] - 1) * BLOCK
     if at < BLOCK or at + BLOCK > len(data):
-        raise MotionFileError(f"{where}: its parameters should be in block {data[0]}, which is not there. The file is damaged.")
+        raise MotionFileError(f"{where}: its parameters should be in block {data[0]}, which does not exist. The file is damaged.")
     if data[at + 3] not in (84, 85, 86):
-        raise MotionFileError(f"{where}: the kind of its numbers is {data[at + 3]}; 84 (Intel), 85 (DEC) or 86 (MIPS) was expected.")
+        raise MotionFileError(f"{where}: the processor type is {data[at + 3]}; 84 (Intel), 85 (DEC) or 86 (MIPS) was expected.")
     order = ">" if data[at + 3] == 86 else "<"
     markers, values = struct.unpack_from(order + "HH", data, 2)
     if not markers and not values:
@@ -101,10 +101,10 @@ def _check_start(data: bytes, where: str) -> None:
 
 
 def _read(data: bytes, where: str) -> tuple[Any, Array, Array]:
-    """The reader, points (f, m, 5) with their residuals, and samples of channels (rows, n)."""
+    """Reader, points (f, m, 5) with their residuals, and samples of channels (rows, n)."""
     library = _library()
     try:
-        # what the library only warns of, such as a file that ends too soon, is checked below
+        # warnings of the library, such as a truncated file, are checked below
         with warnings.catch_warnings(), np.errstate(over="raise", invalid="ignore"):
             warnings.simplefilter("ignore")
             reader = library.Reader(io.BytesIO(data))
@@ -117,11 +117,9 @@ def _read(data: bytes, where: str) -> tuple[Any, Array, Array]:
             frames = [(points, samples) for _, points, samples in reader.read_frames()]
     except MotionFileError:
         raise
-    except Exception as error:  # the library meets damaged bytes with whatever comes of them
+    except Exception as error:  # damaged bytes can raise any exception in the library
         said = " ".join(f"{error}".split()).rstrip(" .!")[:120]
-        raise MotionFileError(
-            f"{where} cannot be read: {said or type(error).__name__}. The file is damaged, or contradicts itself."
-        ) from None
+        raise MotionFileError(f"{where} cannot be read: {said or type(error).__name__}. The file is damaged or inconsistent.") from None
     if len(frames) != count:
         raise MotionFileError(f"{where}: {count} frames are announced, {len(frames)} can be read. The file was cut short.")
     points = np.stack([points for points, _ in frames]).astype(float)
@@ -131,13 +129,13 @@ def _read(data: bytes, where: str) -> tuple[Any, Array, Array]:
 
 def _check_counts(count: int, there: int, rate: float, numbers: int, where: str) -> None:
     if not 0.0 < rate < 1e6:
-        raise MotionFileError(f"{where}: {rate:g} frames a second cannot be.")
+        raise MotionFileError(f"{where}: {rate:g} frames per second are not possible.")
     if count < 1 or numbers < 1:
         raise MotionFileError(f"{where} has no frames, or nothing in them.")
     if count > there:
         raise MotionFileError(f"{where}: {count} frames are announced, there is room for {there}. The file was cut short.")
-    if count * numbers > MOST_NUMBERS:
-        raise MotionFileError(f"{where}: {count} frames of {numbers} numbers are more than can be read ({MOST_NUMBERS} numbers).")
+    if count * numbers > MAX_NUMBERS:
+        raise MotionFileError(f"{where}: {count} frames of {numbers} numbers are more than can be read ({MAX_NUMBERS} numbers).")
 
 
 def _library() -> Any:
@@ -148,8 +146,8 @@ def _library() -> Any:
     return c3d
 
 
-class _Told:
-    """Parameters of a file, whose bytes are counted before they are believed."""
+class _Parameters:
+    """Parameters of a file, with their sizes checked."""
 
     def __init__(self, reader: Any, where: str) -> None:
         self._reader, self.where = reader, where
@@ -163,7 +161,7 @@ class _Told:
         return found if found.bytes else None
 
     def texts(self, name: str) -> list[str]:
-        """Texts of a parameter; none if it is not there."""
+        """Texts of a parameter; empty if it is missing."""
         found = self._get(name)
         if found is None:
             return []
@@ -172,7 +170,7 @@ class _Told:
         return [piece.decode("utf-8", "replace").replace("\0", "").strip() for piece in pieces]
 
     def numbers(self, name: str) -> Array:
-        """Numbers of a parameter, with axes in the order of the file; none if it is not there."""
+        """Numbers of a parameter, with axes in the order of the file; empty if it is missing."""
         found = self._get(name)
         if found is None:
             return np.zeros(0)
@@ -187,7 +185,7 @@ class _Told:
         return value.T
 
     def labels(self, group: str, count: int, what: str) -> tuple[str, ...]:
-        """One name for each of so many: those without one are counted, those with another's are marked."""
+        """Unique names of ``count`` points or channels: missing ones are numbered, duplicates get an apostrophe."""
         given = self.texts(f"{group}:LABELS")
         for k in range(2, 10):  # each list has 255 names at most
             given += self.texts(f"{group}:LABELS{k}")
@@ -202,37 +200,37 @@ class _Told:
         return tuple(names)
 
 
-def _up(told: _Told, guesses: list[Guess]) -> str:
-    screen = "".join(told.texts("POINT:Y_SCREEN")).upper()
+def _up(parameters: _Parameters, assumptions: list[Assumption]) -> str:
+    screen = "".join(parameters.texts("POINT:Y_SCREEN")).upper()
     if screen in ("+X", "+Y", "+Z"):
         return screen[1].lower()
-    guesses.append(Guess("up axis", "z", "most C3D files are so, and this one does not say", "up"))
+    assumptions.append(Assumption("up axis", "z", "as in most C3D files; this one does not state it", "up"))
     return "z"
 
 
-def _unit(told: _Told, given: str | None, where: str) -> float:
+def _unit(parameters: _Parameters, given: str | None, where: str) -> float:
     if given is not None:
         return UNITS[given]
-    unit = "".join(told.texts("POINT:UNITS")[:1]).lower()
+    unit = "".join(parameters.texts("POINT:UNITS")[:1]).lower()
     if unit not in UNITS:
         raise MotionFileError(
-            f"{where}: POINT:UNITS is {unit[:40]!r}; known are {', '.join(UNITS)}. Say what it counts in: unit='mm' (most files)."
+            f"{where}: POINT:UNITS is {unit[:40]!r}; known are {', '.join(UNITS)}. Give the unit: unit='mm' (most files)."
         )
     return UNITS[unit]
 
 
-def _plates(told: _Told, samples: Array, length: float, up: str, guesses: list[Guess]) -> list[Plate]:
-    used = told.numbers("FORCE_PLATFORM:USED").ravel()
+def _plates(parameters: _Parameters, samples: Array, length: float, up: str, assumptions: list[Assumption]) -> list[Plate]:
+    used = parameters.numbers("FORCE_PLATFORM:USED").ravel()
     count = int(used[0]) if len(used) else 0
     if count < 1 or not len(samples):
         return []
-    types = told.numbers("FORCE_PLATFORM:TYPE").ravel()
-    corners, origins, channels = (told.numbers(f"FORCE_PLATFORM:{part}") for part in ("CORNERS", "ORIGIN", "CHANNEL"))
-    units = told.texts("ANALOG:UNITS")
-    zero = told.numbers("FORCE_PLATFORM:ZERO").ravel()
+    types = parameters.numbers("FORCE_PLATFORM:TYPE").ravel()
+    corners, origins, channels = (parameters.numbers(f"FORCE_PLATFORM:{part}") for part in ("CORNERS", "ORIGIN", "CHANNEL"))
+    units = parameters.texts("ANALOG:UNITS")
+    zero = parameters.numbers("FORCE_PLATFORM:ZERO").ravel()
     if len(zero) == 2 and 1 <= zero[0] <= zero[1]:
-        guesses.append(
-            Guess("baseline of plates", "left as it is", f"the file asks to take off that of frames {zero[0]:.0f}-{zero[1]:.0f}")
+        assumptions.append(
+            Assumption("baseline of plates", "left as it is", f"the file asks to take off that of frames {zero[0]:.0f}-{zero[1]:.0f}")
         )
     found = []
     for k in range(min(count, 255)):
@@ -243,44 +241,46 @@ def _plates(told: _Told, samples: Array, length: float, up: str, guesses: list[G
             corner, origin = length * corners.reshape(3, 4, -1)[..., k].T, length * origins.reshape(3, -1)[:, k]
             needed = {1: 6, 2: 6, 3: 8, 4: 6}.get(kind)
             if needed is None:
-                guesses.append(Guess(name, "left out", f"plates of type {kind} are not read"))
+                assumptions.append(Assumption(name, "left out", f"plates of type {kind} are not read"))
                 continue
             which = which[:needed]
             if len(which) < needed or which.min() < 0 or which.max() >= samples.shape[1]:
                 raise IndexError
             raw = samples[:, which]
             if kind == 4:
-                raw = raw @ told.numbers("FORCE_PLATFORM:CAL_MATRIX").reshape(6, 6, -1)[..., k].T
+                raw = raw @ parameters.numbers("FORCE_PLATFORM:CAL_MATRIX").reshape(6, 6, -1)[..., k].T
         except (IndexError, ValueError):
             raise MotionFileError(
-                f"{told.where}: TYPE, CHANNEL, CORNERS, ORIGIN or CAL_MATRIX of force plate {k + 1} is missing or does not fit. "
+                f"{parameters.where}: TYPE, CHANNEL, CORNERS, ORIGIN or CAL_MATRIX of force plate {k + 1} is missing or does not fit. "
                 "The file is damaged."
             ) from None
-        found.append(_plate(name, kind, raw, corner, origin, _lever(units, which[-1], length, name, guesses), up, guesses))
+        found.append(_plate(name, kind, raw, corner, origin, _lever(units, which[-1], length, name, assumptions), up, assumptions))
     return found
 
 
-def _lever(units: list[str], channel: int, length: float, name: str, guesses: list[Guess]) -> float:
-    """Length of the unit that moments of a plate are counted with [m]."""
+def _lever(units: list[str], channel: int, length: float, name: str, assumptions: list[Assumption]) -> float:
+    """Length unit of the moments of a plate [m]."""
     unit = "".join(letter for letter in (units[channel] if channel < len(units) else "").lower() if letter.isalnum())
     if unit.startswith("n") and unit[1:] in UNITS:
         return UNITS[unit[1:]]
     if unit != "n":
-        guesses.append(Guess(f"moments of {name}", f"{length:g} N·m", f"their unit is {unit!r}, so lengths are taken as those of markers"))
+        assumptions.append(
+            Assumption(f"moments of {name}", f"{length:g} N·m", f"their unit is {unit!r}, so lengths are taken as those of markers")
+        )
     return length
 
 
-def _plate(name: str, kind: int, raw: Array, corners: Array, origin: Array, lever: float, up: str, guesses: list[Guess]) -> Plate:
-    """Force, point and moment of a plate along our axes, from its channels along its own.
+def _plate(name: str, kind: int, raw: Array, corners: Array, origin: Array, lever: float, up: str, assumptions: list[Assumption]) -> Plate:
+    """Force, point of application and moment of a plate, z up, from its channels in plate axes.
 
-    Its x axis is towards corners 1 and 4 and its y axis towards corners 1 and 2. ``origin`` is the middle of its surface as seen
-    from where it measures, or for type 3 where its sensors are.
+    The x axis points to corners 1 and 4, the y axis to corners 1 and 2. ``origin`` is the center of the surface relative to the origin of
+    measurement, or for type 3 the position of the sensors.
     """
     c1, c2, c3, c4 = corners
     x, y = c1 + c4 - c2 - c3, c1 + c2 - c3 - c4
     z = np.cross(x, y)
     if min(np.linalg.norm(x), np.linalg.norm(y)) < 1e-6 or np.linalg.norm(z) < 0.5 * np.linalg.norm(x) * np.linalg.norm(y):
-        raise MotionFileError(f"The corners of {name} are no rectangle: {corners.tolist()}. The file is damaged.")
+        raise MotionFileError(f"The corners of {name} are not a rectangle: {corners.tolist()}. The file is damaged.")
     x, z = x / np.linalg.norm(x), z / np.linalg.norm(z)
     R = np.stack((x, np.cross(z, x), z), axis=1)
     point = np.zeros((len(raw), 3))
@@ -289,17 +289,17 @@ def _plate(name: str, kind: int, raw: Array, corners: Array, origin: Array, leve
         point[:, :2], moment[:, 2] = lever * raw[:, 3:5], lever * raw[:, 5]
     else:
         force, moment = _eight(raw, origin) if kind == 3 else (raw[:, :3], lever * raw[:, 3:])
-        # about the middle of the surface, r away from where it was measured: M - r × F
+        # about the center of the surface, at r from the origin of measurement: M - r × F
         moment = moment - np.cross((0.0, 0.0, origin[2]) if kind == 3 else origin, force)
-        pushed = np.abs(force[:, 2]) > PUSHED
-        across = np.where(pushed, force[:, 2], 1.0)
-        point[:, 0], point[:, 1] = (np.where(pushed, m / across, 0.0) for m in (-moment[:, 1], moment[:, 0]))
+        loaded = np.abs(force[:, 2]) > MIN_PLATE_FORCE
+        normal = np.where(loaded, force[:, 2], 1.0)
+        point[:, 0], point[:, 1] = (np.where(loaded, m / normal, 0.0) for m in (-moment[:, 1], moment[:, 0]))
         moment = moment - np.cross(point, force)
     force, point, moment = force @ R.T, corners.mean(axis=0) + point @ R.T, moment @ R.T
     plate = Plate(name, force, point, moment).z_up(up)
     lifted = plate.force[:, 2]
-    if lifted.sum() < 0 and np.abs(lifted).max() > PUSHED:
-        guesses.append(Guess(f"force of {name}", "as it is", "it pulls the body down: perhaps the file has the force on the plate"))
+    if lifted.sum() < 0 and np.abs(lifted).max() > MIN_PLATE_FORCE:
+        assumptions.append(Assumption(f"force of {name}", "as it is", "it pulls the body down: the file may have the force on the plate"))
     return plate
 
 

@@ -1,4 +1,4 @@
-"""glTF 2.0: a clip as one file that browsers and modellers play: nodes, their animation, and a skin of shapes along the bones."""
+"""glTF 2.0: a clip as nodes with their animation, and a skin of shapes along the bones."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ import numpy as np
 from brachiate import rotations
 from brachiate.clip.clip import Clip
 from brachiate.clip.skeleton import Skeleton
-from brachiate.clip.units_and_axes import permuted, permuted_back
+from brachiate.clip.units_and_axes import from_z_up, to_z_up
 from brachiate.errors import ArgumentError, MotionError
 from brachiate.model.shapes import Capsule, Shape, Sphere
 from brachiate.validation import Array
 
-#: Turns our axes (x forward, z up) into those of glTF (z forward, y up), as (x, y, z, w).
+#: Rotation from our axes (x forward, z up) to those of glTF (z forward, y up), as (x, y, z, w).
 UPRIGHT = (-0.5, -0.5, -0.5, 0.5)
-SHARE, THINNEST, THICKEST = 0.15, 0.008, 0.06  # radius of a capsule over its length, and its bounds [m]
-CREASE = 0.6  # cosine: faces that meet at a larger angle have an edge between them
+SHARE, THINNEST, THICKEST = 0.15, 0.008, 0.06  # radius of a capsule relative to its length, and its range [m]
+CREASE = 0.6  # cosine of the angle between faces beyond which their edge is sharp
 FINENESS = 6
-STILL = 1e-7  # [m]: joints that move by less than this do not move
+TRANSLATION_TOLERANCE = 1e-7  # [m] translations below are not animated
 _FLOAT, _SHORT, _INT = 5126, 5123, 5125
 _KINDS = {_FLOAT: "<f4", _SHORT: "<u2", _INT: "<u4"}
-_VERTICES, _INDICES = 34962, 34963  # what a part of the buffer is for
+_VERTICES, _INDICES = 34962, 34963  # targets of buffer views
 
 
 def write_gltf(
     clip: Clip, path: str | PathLike[str], *, bodies: Sequence[tuple[str, Shape]] | None = None, name: str | None = None
 ) -> None:
-    """Write a clip as a ``.glb`` file, or as ``.gltf`` with everything in it.
+    """Write a clip as a ``.glb`` file, or as a self-contained ``.gltf`` file.
 
-    Every joint is a node of its own name, in our axes below one node that stands them upright. The skin rests as the skeleton does,
-    where the clip begins.
+    Every joint is a node of its own name, in z-up axes below one node that rotates them to y up. The bind pose of the skin is the rest
+    pose of the skeleton, at the position where the clip begins.
 
     Args:
         clip: The motion.
-        path: The file; its suffix decides.
-        bodies: Shapes and the names of the joints they are on, along the axes of these; by default capsules along the bones.
-        name: Of the figure; by default the clip's.
+        path: The file; its suffix selects the format.
+        bodies: Names of joints and shapes in joint axes; by default capsules along the bones.
+        name: Name of the figure; by default that of the clip.
     """
     path = Path(path)
     if path.suffix.lower() not in (".glb", ".gltf"):
@@ -57,7 +57,7 @@ def write_gltf(
 
 
 def bones(skeleton: Skeleton) -> list[tuple[str, Shape]]:
-    """Capsules from every joint to its children and to the tips of its limbs, with the name of the joint they are on."""
+    """Capsules from every joint to its children and limb tips, with the name of the joint."""
     reaches = [(p, skeleton.offsets[j]) for j, p in enumerate(skeleton.parents) if p >= 0]
     reaches += [(end.joint, np.asarray(end.offset)) for end in skeleton.ends]
     found: list[tuple[str, Shape]] = []
@@ -70,7 +70,7 @@ def bones(skeleton: Skeleton) -> list[tuple[str, Shape]]:
 
 
 class _Buffer:
-    """The numbers of a file: one after another, each beginning at a multiple of four bytes."""
+    """Binary buffer of a file: arrays aligned to four bytes, with their views and accessors."""
 
     def __init__(self) -> None:
         self.bytes = bytearray()
@@ -78,7 +78,7 @@ class _Buffer:
         self.accessors: list[dict[str, Any]] = []
 
     def put(self, array: Array, kind: int, target: int | None = None, *, bounds: bool = False) -> int:
-        """Add rows of numbers; return the number of their accessor."""
+        """Append an array; return the index of its accessor."""
         data = np.ascontiguousarray(array, _KINDS[kind])
         view: dict[str, Any] = {"buffer": 0, "byteOffset": len(self.bytes), "byteLength": data.nbytes}
         if target is not None:
@@ -96,15 +96,15 @@ class _Buffer:
 
 
 def _document(clip: Clip, bodies: Sequence[tuple[str, Shape]] | None, name: str) -> tuple[dict[str, Any], bytes]:
-    """The description of a file, and its numbers.
+    """JSON document and binary buffer of a file.
 
-    Nodes are the joints in their order, then the one that stands them upright, then the one with the skin: this is a root of the
-    scene, as a skin is where its joints are and heeds no node above it.
+    Nodes are the joints in their order, then the one that rotates them to y up, then the one with the skin: a root of the scene, as the
+    transform of a skinned mesh is that of its joints.
     """
     skeleton, buffer = clip.skeleton, _Buffer()
     n = len(skeleton)
     offsets = skeleton.offsets.copy()
-    offsets[0] = clip.places[0, 0]
+    offsets[0] = clip.translations[0, 0]
     nodes: list[dict[str, Any]] = []
     for j, joint in enumerate(skeleton.names):
         node: dict[str, Any] = {"name": joint, "translation": offsets[j].tolist()}
@@ -112,9 +112,9 @@ def _document(clip: Clip, bodies: Sequence[tuple[str, Shape]] | None, name: str)
             node["children"] = list(skeleton.children[j])
         nodes.append(node)
     nodes += [{"name": name, "rotation": list(UPRIGHT), "children": [0]}, {"name": f"{name} skin", "mesh": 0, "skin": 0}]
-    rest = permuted_back(offsets[0] + skeleton.rest, "y")
-    inverse = np.zeros((n, 4, 4))  # by columns
-    inverse[:, :3, :3] = permuted(np.eye(3), "y")
+    rest = from_z_up(offsets[0] + skeleton.rest, "y")
+    inverse = np.zeros((n, 4, 4))  # column-major
+    inverse[:, :3, :3] = to_z_up(np.eye(3), "y")
     inverse[:, 3, :3] = -(offsets[0] + skeleton.rest)
     inverse[:, 3, 3] = 1.0
     skin = {"joints": list(range(n)), "skeleton": n, "inverseBindMatrices": buffer.put(inverse.reshape(n, 16), _FLOAT)}
@@ -148,12 +148,12 @@ def _checked(skeleton: Skeleton, bodies: Sequence[tuple[str, Shape]] | None) -> 
 
 
 def _primitive(bodies: list[tuple[int, Shape]], rest: Array, buffer: _Buffer) -> dict[str, Any]:
-    """The mesh of all shapes at rest, upright: every vertex goes along with one joint."""
+    """Mesh of all shapes in the bind pose, y up: every vertex is bound to one joint."""
     points, normals, joints, triangles, count = [], [], [], [], 0
     for joint, shape in bodies:
-        where, out, corners = _edged(*shape.surface(FINENESS))
-        points.append(rest[joint] + permuted_back(where, "y"))
-        normals.append(permuted_back(out, "y"))
+        where, out, corners = _with_sharp_edges(*shape.surface(FINENESS))
+        points.append(rest[joint] + from_z_up(where, "y"))
+        normals.append(from_z_up(out, "y"))
         joints.append(np.full(len(where), joint))
         triangles.append(corners + count)
         count += len(where)
@@ -170,8 +170,8 @@ def _primitive(bodies: list[tuple[int, Shape]], rest: Array, buffer: _Buffer) ->
     return {"attributes": attributes, "indices": buffer.put(np.concatenate(triangles).ravel(), _INT, _INDICES), "material": 0}
 
 
-def _edged(vertices: Array, triangles: Array) -> tuple[Array, Array, Array]:
-    """Vertices, normals and triangles of a surface that is smooth but where its faces meet at an edge: there vertices are doubled."""
+def _with_sharp_edges(vertices: Array, triangles: Array) -> tuple[Array, Array, Array]:
+    """Vertices, normals and triangles of a surface; vertices at sharp edges are duplicated for separate normals."""
     a, b, c = (vertices[triangles[:, k]] for k in range(3))
     across = np.cross(b - a, c - a)
     size = np.linalg.norm(across, axis=1)
@@ -183,7 +183,7 @@ def _edged(vertices: Array, triangles: Array) -> tuple[Array, Array, Array]:
     vertex, face = triangles.ravel(), np.repeat(np.arange(len(triangles)), 3)  # of every corner
     order, counts = np.argsort(vertex, kind="stable"), np.bincount(vertex)
     start = np.cumsum(counts) - counts
-    # every corner, with every corner at the same vertex
+    # pairs of corners at the same vertex
     one = np.repeat(np.arange(len(vertex)), counts[vertex])
     within = np.arange(len(one)) - np.repeat(np.cumsum(counts[vertex]) - counts[vertex], counts[vertex])
     two = order[start[vertex[one]] + within]
@@ -196,15 +196,15 @@ def _edged(vertices: Array, triangles: Array) -> tuple[Array, Array, Array]:
 
 
 def _animation(clip: Clip, offsets: Array, buffer: _Buffer) -> dict[str, Any]:
-    """Turns of all joints, and places of those that leave where they rest."""
+    """Animation of the rotations of all joints, and of the translations that are not constant."""
     times = (clip.times - clip.times[0]).astype(np.float32)
     if (np.diff(times) <= 0).any():
-        raise MotionError("Frames of this clip are too near to each other: glTF tells times with 24 bits. Write a part of it.")
-    lengths = np.linalg.norm(clip.turns, axis=-1, keepdims=True)
+        raise MotionError("Frames of this clip are too close to each other for the 24-bit times of glTF. Write a part of it.")
+    lengths = np.linalg.norm(clip.rotations, axis=-1, keepdims=True)
     if lengths.min() < 1e-6:
         frame, joint = np.argwhere(lengths[..., 0] < 1e-6)[0]
-        raise MotionError(f"Joint {clip.skeleton.names[joint]!r} is not turned by a quaternion in frame {frame}: it is all zeros.")
-    q = np.roll(rotations.steady(clip.turns / lengths), -1, axis=-1)
+        raise MotionError(f"Joint {clip.skeleton.names[joint]!r} has a zero quaternion in frame {frame}.")
+    q = np.roll(rotations.unwrap(clip.rotations / lengths), -1, axis=-1)
     clock = buffer.put(times, _FLOAT, bounds=True)
     samplers: list[dict[str, Any]] = []
     channels: list[dict[str, Any]] = []
@@ -215,13 +215,13 @@ def _animation(clip: Clip, offsets: Array, buffer: _Buffer) -> dict[str, Any]:
 
     for j in range(len(clip.skeleton)):
         add(j, "rotation", q[:, j])
-        if np.abs(clip.places[:, j] - offsets[j]).max() > STILL:
-            add(j, "translation", clip.places[:, j])
+        if np.abs(clip.translations[:, j] - offsets[j]).max() > TRANSLATION_TOLERANCE:
+            add(j, "translation", clip.translations[:, j])
     return {"name": clip.name, "samplers": samplers, "channels": channels}
 
 
 def _glb(tree: dict[str, Any], data: bytes) -> bytes:
-    """A binary file: a header and two chunks, of text filled up with blanks and of numbers filled up with zeros."""
+    """Binary glTF: a header, a JSON chunk padded with blanks, and a binary chunk padded with zeros."""
     text = json.dumps(tree, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 4)
     data += bytes(-len(data) % 4)

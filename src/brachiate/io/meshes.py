@@ -1,4 +1,4 @@
-"""Meshes of URDF: found by their package:// and file:// addresses, or left out by name."""
+"""Meshes of URDF files, located by their package:// and file:// addresses."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from xml.etree.ElementTree import Element
 
 import mujoco
 
-from brachiate.io import guard
-from brachiate.io.notes import Notes
-from brachiate.io.source import TROUBLE
+from brachiate.io import xml_checks
+from brachiate.io.import_notes import ImportNotes
+from brachiate.io.mujoco_source import MUJOCO_ERRORS
 
 _READABLE = (".stl", ".obj", ".msh")
 _MISSING = "meshes (not found, shapes left out)"
@@ -20,18 +20,18 @@ _UNREADABLE = f"meshes (only {', '.join(_READABLE)} are read, shapes left out)"
 _BROKEN = "meshes (MuJoCo cannot use them, shapes left out)"
 
 
-class Meshes:
-    """The meshes of one robot, handed to MuJoCo as contents under names that cannot clash."""
+class RobotMeshes:
+    """Meshes of one robot, passed to MuJoCo as contents under unique names."""
 
-    def __init__(self, robot: Element, path: Path, assets: Mapping[str, bytes], notes: Notes) -> None:
+    def __init__(self, robot: Element, path: Path, assets: Mapping[str, bytes], notes: ImportNotes) -> None:
         self._robot, self._path, self._assets, self._notes = robot, path, assets, notes
         compiler = robot.find("mujoco/compiler")
         self._meshdir = "" if compiler is None else compiler.get("meshdir", "")
         self.contents: dict[str, bytes] = {}
-        self._addresses: dict[str, str] = {}  # of each name in contents
+        self._addresses: dict[str, str] = {}  # by name in contents
 
     def rename(self) -> None:
-        """Point every <mesh> to its contents; take out the shapes whose mesh is not to be had."""
+        """Refer every <mesh> to its contents; remove shapes whose mesh is not available."""
         names: dict[str, str | None] = {}
         for link in self._robot.findall("link"):
             for shape in [*link.findall("visual"), *link.findall("collision")]:
@@ -56,16 +56,16 @@ class Meshes:
         if address in self._assets:
             self.contents[name] = self._assets[address]
         else:
-            file = find(address, self._path, self._meshdir)
+            file = find_mesh(address, self._path, self._meshdir)
             if file is None:
                 self._notes.add(_MISSING, address)
                 return None
-            self.contents[name] = guard.read_bytes(file, guard.MOST_ASSET, "a mesh")
+            self.contents[name] = xml_checks.read_bytes(file, xml_checks.MAX_ASSET_SIZE, "a mesh")
         self._addresses[name] = address
         return name
 
     def drop_broken(self, spec: Any) -> None:
-        """Take the shapes out whose mesh does not compile on its own; they say nothing about the inertia."""
+        """Remove shapes whose mesh does not compile on its own; inertias do not depend on them."""
         for mesh in list(spec.meshes):
             name = mesh.file or ""
             if name in self.contents and not _compiles(name, self.contents[name]):
@@ -75,11 +75,11 @@ class Meshes:
                 spec.delete(mesh)
 
 
-def find(address: str, model: Path, meshdir: str = "") -> Path | None:
-    """Find a mesh by its address: in the folder of the model, or, for a package, in any folder above it.
+def find_mesh(address: str, model: Path, meshdir: str = "") -> Path | None:
+    """Locate a mesh by its address: in the folder of the model, or, for a package, in any folder above it.
 
-    ``package://robot/meshes/foot.stl`` is ``meshes/foot.stl`` in a folder named ``robot``; that folder may be one the model is
-    in, or lie beside one. Where no folder has the package's name, any folder above that has the rest will do.
+    ``package://robot/meshes/foot.stl`` is ``meshes/foot.stl`` in a folder named ``robot``, which contains the model or is beside a folder
+    that does. If no folder has the name of the package, any folder above that contains the rest of the path is used.
     """
     model = model.absolute()
     folders = [model.parent, *model.parent.parents]
@@ -91,7 +91,7 @@ def find(address: str, model: Path, meshdir: str = "") -> Path | None:
     elif scheme == "file":
         tries = [Path(rest), *(f / rest.lstrip("/") for f in folders)]
     elif scheme:
-        return None  # nothing is fetched over the network
+        return None  # nothing is downloaded
     else:
         tries = [model.parent / rest, model.parent / meshdir / rest]
     return next((t for t in tries if _is_file(t)), None)
@@ -111,6 +111,6 @@ def _compiles(name: str, content: bytes) -> bool:
     spec.assets = {name: content}
     try:
         spec.compile()
-    except TROUBLE:
+    except MUJOCO_ERRORS:
         return False
     return True

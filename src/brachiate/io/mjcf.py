@@ -1,4 +1,4 @@
-"""MJCF: what to do before MuJoCo's compiler sees it, which is little."""
+"""MJCF: preparation for MuJoCo's compiler."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from brachiate.io import guard
-from brachiate.io.inertia import nearest_physical
-from brachiate.io.notes import Notes
-from brachiate.io.source import TROUBLE, Source, refused
+from brachiate.io import xml_checks
+from brachiate.io.import_notes import ImportNotes
+from brachiate.io.inertial import nearest_physical_inertia
+from brachiate.io.mujoco_source import MUJOCO_ERRORS, MujocoSource, compiler_error
 from brachiate.validation import Array
 
 
-def source(data: bytes, path: Path, assets: Mapping[str, bytes], notes: Notes, fix_inertia: bool) -> Source:
-    """Parse MJCF. A file on the disk is parsed there, so that MuJoCo finds what it includes."""
+def source(data: bytes, path: Path, assets: Mapping[str, bytes], notes: ImportNotes, fix_inertia: bool) -> MujocoSource:
+    """Parse MJCF. A file on disk is parsed in place, so that MuJoCo finds its includes."""
     xml = {name: content for name, content in assets.items() if name.lower().endswith((".xml", ".mjcf"))}
     other = {name: content for name, content in assets.items() if name not in xml}
     try:
@@ -25,26 +25,26 @@ def source(data: bytes, path: Path, assets: Mapping[str, bytes], notes: Notes, f
             spec = mujoco.MjSpec.from_file(str(path), include=xml or None, assets=other or None)
         else:
             spec = mujoco.MjSpec.from_string(data.decode("utf-8", "replace"), include=xml or None, assets=other or None)
-    except TROUBLE as error:
-        raise refused(path, error) from None
+    except MUJOCO_ERRORS as error:
+        raise compiler_error(path, error) from None
     for asset, folder in [(m, spec.meshdir) for m in spec.meshes] + [(h, spec.meshdir) for h in spec.hfields]:
         if asset.file and asset.file not in assets:
-            guard.check_asset(path.parent / (folder or "") / asset.file)
+            xml_checks.check_asset(path.parent / (folder or "") / asset.file)
     if fix_inertia:
-        _repair(spec, notes)
-    return Source(path, spec, notes, name=spec.modelname if spec.modelname != "MuJoCo Model" else "")
+        _repair_inertias(spec, notes)
+    return MujocoSource(path, spec, notes, name=spec.modelname if spec.modelname != "MuJoCo Model" else "")
 
 
-def _repair(spec: Any, notes: Notes) -> None:
-    """Give bodies whose inertia no solid has the nearest that one has, in the same axes."""
+def _repair_inertias(spec: Any, notes: ImportNotes) -> None:
+    """Replace physically impossible inertias by the nearest possible ones, in the same axes."""
     for body in spec.bodies:
         if not body.explicitinertial:
             continue
         full = not np.isnan(body.fullinertia[0])
-        nearest = nearest_physical(_symmetric(body.fullinertia) if full else np.diag(body.inertia))
+        nearest = nearest_physical_inertia(_symmetric(body.fullinertia) if full else np.diag(body.inertia))
         if nearest is None:
             continue
-        notes.add("inertias (no solid has them; the nearest that one has was taken)", body.name)
+        notes.add("inertias (physically impossible; replaced by the nearest possible ones)", body.name)
         if full:
             body.fullinertia = nearest[(0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)]
         else:

@@ -1,4 +1,4 @@
-"""Text of motion files: read with limits, and looked at line by line only where something is wrong."""
+"""Text of motion files: read with size limits; numbers are parsed at once, and line by line only to locate an error."""
 
 from __future__ import annotations
 
@@ -9,104 +9,106 @@ from pathlib import Path
 import numpy as np
 
 from brachiate.errors import MotionError, MotionFileError
-from brachiate.io import disk
+from brachiate.io import file_access
 from brachiate.validation import Array
 
-MOST_BYTES = 512 * 2**20
-MOST_NUMBERS = 200_000_000
-MOST_DEPTH = 200  # joints within each other
-LONGEST_NAME = 200  # letters
-LARGEST = 1e12  # of all numbers: what is computed from such ones is still finite
+MAX_FILE_SIZE = 512 * 2**20
+MAX_NUMBERS = 200_000_000
+MAX_NESTING = 200  # of joints
+MAX_NAME_LENGTH = 200  # characters
+MAX_MAGNITUDE = 1e12  # of all numbers: results computed from them stay finite
 
 
-def read_bytes(path: Path, most: int = MOST_BYTES, first: int = -1) -> bytes:
-    """Return what a motion file holds, all of it or the first bytes, or say why it cannot be read."""
-    return disk.read_bytes(path, most, "a motion file", MotionFileError, first)
+def read_bytes(path: Path, max_size: int = MAX_FILE_SIZE, first: int = -1) -> bytes:
+    """Return the content of a motion file, or its first bytes."""
+    return file_access.read_bytes(path, max_size, "a motion file", MotionFileError, first)
 
 
-def read_text(path: Path, most: int = MOST_BYTES) -> str:
-    """Return the text of a motion file, or say why it has none."""
-    return decoded(read_bytes(path, most), str(path))
+def read_text(path: Path, max_size: int = MAX_FILE_SIZE) -> str:
+    """Return the text of a motion file."""
+    return decode_text(read_bytes(path, max_size), str(path))
 
 
-def decoded(data: bytes, where: str) -> str:
-    """Text of bytes: UTF-8 with or without a mark, UTF-16 with one, or Latin-1; ``where`` names the file in messages."""
+def decode_text(data: bytes, where: str) -> str:
+    """Decode bytes: UTF-8 with or without a byte order mark, UTF-16 with one, or Latin-1; ``where`` names the file in messages."""
     if not data.strip():
         raise MotionFileError(f"{where} is empty.")
     try:
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             return data.decode("utf-16")
         if b"\0" in data[:4096]:
-            raise MotionFileError(f"{where} is no text: it has zero bytes. Is it the right file?")
+            raise MotionFileError(f"{where} is not text: it has zero bytes. Is it the right file?")
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return data.decode("latin-1")
 
 
-def table(lines: Sequence[str], columns: int, where: str, first: int, what: str = "", frames: slice | None = None) -> Array:
-    """Numbers of lines that all have so many: (rows, columns). Empty lines are passed over.
+def parse_numbers(lines: Sequence[str], columns: int, where: str, first: int, what: str = "", frames: slice | None = None) -> Array:
+    """Parse lines of numbers of a given count: (rows, columns). Empty lines are skipped.
 
     Args:
         lines: The lines.
-        columns: How many numbers each has.
-        where: The file, for messages.
-        first: Number of the first line in the file, counted from 1.
-        what: What the columns are, for messages.
-        frames: Which of the lines that are not empty; all by default.
+        columns: Number of numbers per line.
+        where: Name of the file, for messages.
+        first: Line number of the first line in the file, from 1.
+        what: Meaning of the columns, for messages.
+        frames: Selection of the non-empty lines; by default all.
     """
     numbered = [(first + k, line) for k, line in enumerate(lines) if line.strip()]
     if frames is not None:
         numbered = numbered[frames]
     rows = len(numbered)
-    if rows * columns > MOST_NUMBERS:
-        raise MotionFileError(f"{where}: {rows} rows of {columns} numbers are more than can be read ({MOST_NUMBERS} numbers).")
+    if rows * columns > MAX_NUMBERS:
+        raise MotionFileError(f"{where}: {rows} rows of {columns} numbers are more than can be read ({MAX_NUMBERS} numbers).")
     if not rows:
         return np.zeros((0, columns))
     words = [line.split() for _, line in numbered]
-    # Every row is counted: one too many here and one too few there would otherwise shift all between them.
+    # Every row is counted: one number too many in one row and one too few in another would shift everything in between.
     if all(len(row) == columns for row in words):
         try:
             numbers = np.array(words, float)
         except ValueError:
             numbers = np.full(1, np.nan)
-        if (np.abs(numbers) <= LARGEST).all():
+        if (np.abs(numbers) <= MAX_MAGNITUDE).all():
             return numbers
-    return _slowly(numbered, columns, where, what)
+    return _parse_line_by_line(numbered, columns, where, what)
 
 
-def _slowly(numbered: Sequence[tuple[int, str]], columns: int, where: str, what: str) -> Array:
-    """The same line by line, to say which one is wrong."""
+def _parse_line_by_line(numbered: Sequence[tuple[int, str]], columns: int, where: str, what: str) -> Array:
+    """Parse line by line, to name the line that is wrong."""
     rows = []
     for line, text in numbered:
         words = text.split()
         if len(words) != columns:
-            told = f" ({what})" if what else ""
-            raise MotionFileError(f"{where} line {line}: {columns} numbers expected{told}, {len(words)} found.{intact(len(rows))}")
-        rows.append([number(word, where, line) for word in words])
+            columns_hint = f" ({what})" if what else ""
+            raise MotionFileError(
+                f"{where} line {line}: {columns} numbers expected{columns_hint}, {len(words)} found.{intact_frames_hint(len(rows))}"
+            )
+        rows.append([parse_number(word, where, line) for word in words])
     return np.array(rows, float)
 
 
-def number(word: str, where: str, line: int) -> float:
-    """A number that a word of a line says, finite and not beyond reason."""
+def parse_number(word: str, where: str, line: int) -> float:
+    """Parse a word as a finite number of reasonable magnitude."""
     try:
         value = float(word)
     except ValueError:
-        raise MotionFileError(f"{where} line {line}: {word[:40]!r} is no number.") from None
+        raise MotionFileError(f"{where} line {line}: {word[:40]!r} is not a number.") from None
     if not math.isfinite(value):
         raise MotionFileError(f"{where} line {line}: {word[:40]!r} is not finite. Every number must be.")
-    if abs(value) > LARGEST:
-        raise MotionFileError(f"{where} line {line}: {word[:40]!r} is beyond {LARGEST:g}, which no length or angle is.")
+    if abs(value) > MAX_MAGNITUDE:
+        raise MotionFileError(f"{where} line {line}: {word[:40]!r} is beyond {MAX_MAGNITUDE:g}, the largest valid magnitude.")
     return value
 
 
-def intact(count: int) -> str:
-    """A sentence that says how to read the frames before one that is wrong."""
+def intact_frames_hint(count: int) -> str:
+    """Sentence that says how to read the frames before an invalid one."""
     return f" Frames 0-{count - 1} are intact; read them with frames=slice(0, {count})." if count else ""
 
 
-def stride(frames: slice | None) -> int:
-    """How many frames of a file go by from one that is read to the next."""
+def frame_step(frames: slice | None) -> int:
+    """Step between the frames of a file that are read."""
     step = 1 if frames is None or frames.step is None else frames.step
     if step < 1:
-        raise MotionError(f"frames={frames} goes backwards or stays: its step must be 1 or more.")
+        raise MotionError(f"frames={frames} must have a step of 1 or more.")
     return step

@@ -1,4 +1,4 @@
-"""MuJoCo's actuators: those on one coordinate are kept, and what they add to the joint is added to it."""
+"""Conversion of MuJoCo actuators on single coordinates; their armature and damping are added to the joint."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from brachiate.io.names import Names, unique_names
-from brachiate.io.notes import Notes
+from brachiate.io.import_notes import ImportNotes
+from brachiate.io.mujoco_names import Names, unique_names
 from brachiate.validation import Array
 
 _T, _G, _B, _D = mujoco.mjtTrn, mujoco.mjtGain, mujoco.mjtBias, mujoco.mjtDyn
@@ -20,17 +20,17 @@ _LATER = (_D.mjDYN_NONE, _D.mjDYN_FILTER, _D.mjDYN_FILTEREXACT)
 
 @dataclass
 class Motors:
-    """Actuators as the builder takes them, and what they do to every velocity."""
+    """Actuators as arguments of the model builder, and their effects by velocity coordinate."""
 
     actuators: list[dict[str, Any]]
-    effort: Array  # (nv,) largest torque or force, infinite where nothing limits it
-    armature: Array  # (nv,) their rotors
+    effort: Array  # (nv,) largest torque or force, infinite if unlimited
+    armature: Array  # (nv,) of the rotors
     damping: Array  # (nv,)
-    speed: Array  # (nv,) largest, infinite where nothing limits it
+    speed: Array  # (nv,) largest speed, infinite if unlimited
 
 
-def motors_of(m: Any, names: Names, notes: Notes, speeds: Mapping[str, float]) -> Motors:
-    """Collect all actuators; ``speeds``: of motors at most, by joint, which MuJoCo does not know."""
+def convert_actuators(m: Any, names: Names, notes: ImportNotes, speeds: Mapping[str, float]) -> Motors:
+    """Convert all actuators; ``speeds``: velocity limits by joint, which MuJoCo does not have."""
     motors = Motors([], np.full(m.nv, np.inf), np.zeros(m.nv), np.zeros(m.nv), np.full(m.nv, np.inf))
     for j in range(m.njnt):
         motors.speed[m.jnt_dofadr[j]] = speeds.get(m.joint(j).name, np.inf)
@@ -52,7 +52,7 @@ def motors_of(m: Any, names: Names, notes: Notes, speeds: Mapping[str, float]) -
         force = tuple(m.actuator_forcerange[i]) if m.actuator_forcelimited[i] else (-np.inf, np.inf)
         if np.isfinite(force).any() and -force[0] != force[1]:
             notes.add("ranges of force that are not the same both ways (the larger side is the limit)", name)
-        strength[v] = strength.get(v, 0.0) + abs(gear) * _strongest(m, i, kind, control, force)
+        strength[v] = strength.get(v, 0.0) + abs(gear) * _max_force(m, i, kind, control, force)
         coordinate = names.coordinates(j)[k]
         motors.actuators.append(
             {
@@ -76,8 +76,8 @@ def motors_of(m: Any, names: Names, notes: Notes, speeds: Mapping[str, float]) -
     return motors
 
 
-def _axis(m: Any, i: int, name: str, notes: Notes) -> tuple[int, int] | None:
-    """Joint of an actuator, and which of its velocities it drives; None for what drives no single one."""
+def _axis(m: Any, i: int, name: str, notes: ImportNotes) -> tuple[int, int] | None:
+    """Joint of an actuator, and the index of the velocity it drives; None if it does not drive a single one."""
     transmission = _T(m.actuator_trntype[i])
     if transmission not in (_T.mjTRN_JOINT, _T.mjTRN_JOINTINPARENT):
         notes.add(_ELSEWHERE, name)
@@ -91,7 +91,7 @@ def _axis(m: Any, i: int, name: str, notes: Notes) -> tuple[int, int] | None:
     if type_ in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE):
         return j, 0
     used = np.flatnonzero(m.actuator_gear[i, : 3 if type_ == mujoco.mjtJoint.mjJNT_BALL else 6])
-    # A free joint's forces are along world axes in MuJoCo, its torques along the link's, as ours all are.
+    # Forces of a free joint are in world axes in MuJoCo, and in link axes here; torques are in link axes in both.
     turning = type_ == mujoco.mjtJoint.mjJNT_BALL or (used >= 3).all()
     if len(used) != 1 or not turning or transmission == _T.mjTRN_JOINTINPARENT:
         notes.add("actuators of ball and free joints that are not about one axis of the link (left out)", name)
@@ -99,8 +99,8 @@ def _axis(m: Any, i: int, name: str, notes: Notes) -> tuple[int, int] | None:
     return j, int(used[0])
 
 
-def _law(m: Any, i: int, name: str, notes: Notes) -> tuple[float, tuple[float, float, float]]:
-    """Gain and bias of an actuator whose force is linear in control, length and speed; a note for any other."""
+def _law(m: Any, i: int, name: str, notes: ImportNotes) -> tuple[float, tuple[float, float, float]]:
+    """Gain and bias of an actuator whose force is linear in control, length and velocity; others are noted."""
     affine = _B(m.actuator_biastype[i]) == _B.mjBIAS_AFFINE
     known = _G(m.actuator_gaintype[i]) == _G.mjGAIN_FIXED and (affine or _B(m.actuator_biastype[i]) == _B.mjBIAS_NONE)
     if not known or _D(m.actuator_dyntype[i]) != _D.mjDYN_NONE:
@@ -122,8 +122,8 @@ def _kind(m: Any, i: int) -> str:
     return "general"
 
 
-def _strongest(m: Any, i: int, kind: str, control: tuple[float, ...], force: tuple[float, ...]) -> float:
-    """Largest force of an actuator, before its gear."""
+def _max_force(m: Any, i: int, kind: str, control: tuple[float, ...], force: tuple[float, ...]) -> float:
+    """Largest force of an actuator, before its gear ratio."""
     most = max(abs(x) for x in force)
     proportional = (
         _G(m.actuator_gaintype[i]) == _G.mjGAIN_FIXED

@@ -1,4 +1,4 @@
-"""MuJoCo's equality constraints: those between links are loops, those between joints couplings."""
+"""Conversion of MuJoCo equality constraints: between links to loops, between joints to couplings."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import mujoco
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from brachiate.io.names import Names, unique_names
-from brachiate.io.notes import Notes
+from brachiate.io.import_notes import ImportNotes
+from brachiate.io.mujoco_names import Names, unique_names
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Fixed, Spherical
 from brachiate.validation import Array
@@ -18,7 +18,7 @@ _E = mujoco.mjtEq
 _UNIT = np.array([1.0, 0.0, 0.0, 0.0])
 
 
-def add_equalities(m: Any, names: Names, builder: ModelBuilder, notes: Notes) -> None:
+def add_equalities(m: Any, names: Names, builder: ModelBuilder, notes: ImportNotes) -> None:
     """Add every equality constraint that is a loop or a coupling; note the others."""
     for i, name in enumerate(unique_names([m.equality(i).name for i in range(m.neq)], "equality")):
         kind = _E(m.eq_type[i])
@@ -42,7 +42,7 @@ def _loop(m: Any, i: int, kind: mujoco.mjtEq, name: str, names: Names, builder: 
     elif kind == _E.mjEQ_CONNECT:
         bodies, frames = list(ids), [(data[0:3], _UNIT), (data[3:6], _UNIT)]
     else:
-        # A weld keeps the point of the second body first, then the pose that point and the second body have in the first.
+        # Data of a weld: the point on the second body, then its pose in the first body.
         bodies, frames = list(ids), [(data[3:6], data[6:10]), (data[0:3], _UNIT)]
     first, second = (names.links[b] for b in bodies)
     point = kind == _E.mjEQ_CONNECT
@@ -58,7 +58,7 @@ def _loop(m: Any, i: int, kind: mujoco.mjtEq, name: str, names: Names, builder: 
     )
 
 
-def _coupling(m: Any, i: int, name: str, names: Names, builder: ModelBuilder, notes: Notes) -> None:
+def _coupling(m: Any, i: int, name: str, names: Names, builder: ModelBuilder, notes: ImportNotes) -> None:
     """Add y - y0 = a0 + a1 (x - x0) + ..., with x0 and y0 the reference posture, as a polynomial in x."""
     scalar = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
     joints = [int(j) for j in (m.eq_obj1id[i], m.eq_obj2id[i]) if j >= 0]

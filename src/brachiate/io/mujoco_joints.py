@@ -1,4 +1,4 @@
-"""MuJoCo's joints as ours: one joint, several in a row, and angles that are not zero in the posture drawn."""
+"""Conversion of MuJoCo joints: single joints, several on one body, and nonzero reference angles."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import mujoco
 import numpy as np
 
 from brachiate.errors import ModelError
+from brachiate.io.import_notes import ImportNotes
 from brachiate.io.mujoco_actuators import Motors
-from brachiate.io.names import SUFFIXES, Names
-from brachiate.io.notes import Notes
-from brachiate.model.joints import Compound, Fixed, Free, Joint, Prismatic, Revolute, Spherical, cone
+from brachiate.io.mujoco_names import SUFFIXES, Names
+from brachiate.model.joints import Compound, Fixed, Free, Joint, Prismatic, Revolute, Spherical, cone_limit
 from brachiate.validation import Array, rotation_matrix
 
 HINGE, SLIDE, BALL, FREE = (
@@ -25,7 +25,7 @@ HINGE, SLIDE, BALL, FREE = (
 
 @dataclass
 class _Part:
-    """One of MuJoCo's joints on a body: where its axis is in the body at q = 0."""
+    """MuJoCo joint on a body: its axis in the body at q = 0."""
 
     j: int
     type: mujoco.mjtJoint
@@ -34,15 +34,15 @@ class _Part:
     ref: float
 
 
-def joint_of(m: Any, b: int, names: Names, motors: Motors, notes: Notes) -> tuple[Joint, Array, Array]:
-    """Return the joint that carries body b, its place in the parent and its orientation there."""
+def convert_joint(m: Any, b: int, names: Names, motors: Motors, notes: ImportNotes) -> tuple[Joint, Array, Array]:
+    """Return the joint of body b, and its position and orientation in the parent."""
     at, R = m.body_pos[b].copy(), rotation_matrix(m.body_quat[b], f"rotation of {names.links[b]!r}")
     first, count = int(m.body_jntadr[b]), int(m.body_jntnum[b])
     if count == 0:
         return Fixed(), at, R
     parts = [_part(m, j) for j in range(first, first + count)]
     if parts[0].type == FREE:
-        # MuJoCo's position of a free body is in the world; the place in the file is only where it starts.
+        # The position of a free body is in the world; that in the file is only its initial value.
         return _joint(m, parts[0], names, motors, notes), np.zeros(3), np.eye(3)
     at, R = _fold_references(parts, at, R, names)
     if count == 1:
@@ -57,7 +57,7 @@ def _part(m: Any, j: int) -> _Part:
 
 
 def _fold_references(parts: list[_Part], at: Array, R: Array, names: Names) -> tuple[Array, Array]:
-    """Move the constants of E(q - ref) into the place of the joint, so that our q is MuJoCo's.
+    """Move the constants of E(q - ref) into the placement of the joint, so that q equals MuJoCo's qpos.
 
     E1(q1 - r1) E2(q2 - r2) ... = K1 E1(q1) K2 E2(q2) ... with the constant motions Ki = Ei(-ri). Each K goes to the front;
     on the way it carries the axes and anchors of the joints it passes. A ball it cannot pass: its quaternion would change.
@@ -70,7 +70,7 @@ def _fold_references(parts: list[_Part], at: Array, R: Array, names: Names) -> t
             if passed.type == BALL:
                 raise ModelError(
                     f"Joint {names.joints[part.j]!r} has ref={part.ref:g} and follows the ball joint {names.joints[passed.j]!r} "
-                    "on one body, which cannot be kept. Put the two in bodies of their own."
+                    "on one body, which is not supported. Put them on separate bodies."
                 )
             passed.axis = K.T @ passed.axis
             passed.anchor = K.T @ (passed.anchor - k)
@@ -79,7 +79,7 @@ def _fold_references(parts: list[_Part], at: Array, R: Array, names: Names) -> t
 
 
 def _constant(part: _Part) -> tuple[Array, Array]:
-    """Rotation and displacement of a hinge or slide at minus its reference."""
+    """Rotation and displacement of a hinge or slide joint at minus its reference."""
     if part.type == SLIDE:
         return np.eye(3), -part.ref * part.axis
     half = -part.ref / 2
@@ -87,7 +87,7 @@ def _constant(part: _Part) -> tuple[Array, Array]:
     return K, part.anchor - K @ part.anchor
 
 
-def _joint(m: Any, part: _Part, names: Names, motors: Motors, notes: Notes, *, alone: bool = True) -> Joint:
+def _joint(m: Any, part: _Part, names: Names, motors: Motors, notes: ImportNotes, *, alone: bool = True) -> Joint:
     j = part.j
     name = names.joints[j]
     size = len(SUFFIXES[part.type])
@@ -112,7 +112,7 @@ def _joint(m: Any, part: _Part, names: Names, motors: Motors, notes: Notes, *, a
         if m.jnt_limited[j] and alone:
             most = min(float(m.jnt_range[j, 1]), np.pi)
             notes.add("ranges of ball joints (MuJoCo's is on the whole angle; here swing from z and twist each have it)", name)
-            more["cone"] = cone("z", most, (-most, most))
+            more["cone"] = cone_limit("z", most, (-most, most))
         elif m.jnt_limited[j]:
             notes.add("ranges of ball joints that share a body with other joints (left out)", name)
         return Spherical(anchor=part.anchor, **more)
@@ -121,6 +121,6 @@ def _joint(m: Any, part: _Part, names: Names, motors: Motors, notes: Notes, *, a
     return Revolute(part.axis, anchor=part.anchor, **more) if part.type == HINGE else Prismatic(part.axis, **more)
 
 
-def _note_nonlinear(m: Any, j: int, v: slice, name: str, notes: Notes) -> None:
+def _note_nonlinear(m: Any, j: int, v: slice, name: str, notes: ImportNotes) -> None:
     if m.jnt_stiffnesspoly[j].any() or m.dof_dampingpoly[v].any() or m.jnt_plasticadr[j] >= 0:
         notes.add("springs and dampers that are not linear (their linear part is kept)", name)

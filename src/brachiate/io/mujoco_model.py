@@ -1,4 +1,4 @@
-"""From MuJoCo's compiled model to ours, body by body."""
+"""Conversion of a compiled MuJoCo model, body by body."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from brachiate.io.inertia import Inertial
-from brachiate.io.mujoco_actuators import Motors, motors_of
+from brachiate.io.import_notes import ImportNotes
+from brachiate.io.inertial import Inertial
+from brachiate.io.mujoco_actuators import Motors, convert_actuators
 from brachiate.io.mujoco_equality import add_equalities
-from brachiate.io.mujoco_joints import joint_of
-from brachiate.io.mujoco_shapes import shapes_of
-from brachiate.io.names import Names, unique_names
-from brachiate.io.notes import Notes
-from brachiate.io.source import Source
+from brachiate.io.mujoco_joints import convert_joint
+from brachiate.io.mujoco_names import Names, unique_names
+from brachiate.io.mujoco_shapes import convert_shapes
+from brachiate.io.mujoco_source import MujocoSource
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.data import STANDARD_GRAVITY
 from brachiate.model.model import Model
@@ -23,36 +23,40 @@ from brachiate.validation import Array, rotation_matrix
 _SWITCHES = ("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "SPRING", "DAMPER", "ACTUATION")
 
 
-def model_of(m: Any, source: Source, name: str) -> Model:
-    """Turn a compiled MuJoCo model into a model of ours.
+def convert_model(m: Any, source: MujocoSource, name: str) -> Model:
+    """Convert a compiled MuJoCo model.
 
     Args:
         m: The mujoco.MjModel.
-        source: Where it came from: what MuJoCo had no place for, and the notes to write to.
+        source: What MuJoCo cannot represent, and the import notes.
         name: Name of the model.
     """
     notes = source.notes
     names = Names(m)
     builder = ModelBuilder(name)
-    motors = motors_of(m, names, notes, source.speeds)
-    _ground(m, names, builder, notes)
+    motors = convert_actuators(m, names, notes, source.speeds)
+    floating = _is_floating_figure(m)
+    has_ground = not floating and _add_ground(m, names, builder, notes)
     for b in range(1, m.nbody):
         _link(m, b, names, builder, motors, source)
-    taken = {names.link(b) for b in range(m.nbody)}  # MuJoCo lets a body and a site share a name; a frame of ours has one
+    taken = {names.link(b) for b in range(m.nbody)}  # in MuJoCo a body and a site may have the same name
     named = [m.site(s).name for s in range(m.nsite)]
     sites = unique_names([f"{name}.site" if name.replace("/", ".") in taken else name for name in named], "site")
     for s, site in enumerate(sites):
-        builder.site(site, names.link(int(m.site_bodyid[s])), m.site_pos[s], m.site_quat[s])
+        if m.site_bodyid[s] or has_ground:
+            builder.site(site, names.link(int(m.site_bodyid[s])), m.site_pos[s], m.site_quat[s])
+    if floating:
+        _note_world(m, notes)
     add_equalities(m, names, builder, notes)
-    _add_what_mujoco_has_no_place_for(m, names, builder, source)
+    _add_unsupported_by_mujoco(m, names, builder, source)
     for actuator in motors.actuators:
         builder.actuator(**actuator)
     _poses(m, names, builder)
-    _note_the_rest(m, names, notes)
+    _note_left_out(m, names, notes)
     return builder.build()
 
 
-def _add_what_mujoco_has_no_place_for(m: Any, names: Names, builder: ModelBuilder, source: Source) -> None:
+def _add_unsupported_by_mujoco(m: Any, names: Names, builder: ModelBuilder, source: MujocoSource) -> None:
     links = {m.body(b).name: link for b, link in enumerate(names.links)}
     joints = {m.joint(j).name: joint for j, joint in enumerate(names.joints)}
     for loop in source.loops:
@@ -62,16 +66,32 @@ def _add_what_mujoco_has_no_place_for(m: Any, names: Names, builder: ModelBuilde
         builder.couple(f"{joints[mimic.joint]}.mimic", joints[mimic.joint], joints[mimic.of] if mimic.of else None, coefficients)
 
 
-def _ground(m: Any, names: Names, builder: ModelBuilder, notes: Notes) -> None:
-    """Make a fixed link for what is part of the world itself, if anything is."""
-    shapes = shapes_of(m, 0, notes)
-    if shapes or (m.site_bodyid == 0).any():
+def _is_floating_figure(m: Any) -> bool:
+    """Whether the only root body of the file has a free joint: then the file is one floating figure."""
+    roots = [b for b in range(1, m.nbody) if m.body_parentid[b] == 0]
+    return len(roots) == 1 and m.body_jntnum[roots[0]] == 1 and m.jnt_type[m.body_jntadr[roots[0]]] == mujoco.mjtJoint.mjJNT_FREE
+
+
+def _add_ground(m: Any, names: Names, builder: ModelBuilder, notes: ImportNotes) -> bool:
+    """Add a fixed link with the shapes of the world itself, if it has shapes or sites; return whether it was added."""
+    shapes = convert_shapes(m, 0, notes)
+    needed = bool(shapes) or bool((m.site_bodyid == 0).any())
+    if needed:
         builder.link(names.ground, mass=0.0, center=np.zeros(3), inertia=np.zeros(3), shapes=shapes)
+    return needed
 
 
-def _link(m: Any, b: int, names: Names, builder: ModelBuilder, motors: Motors, source: Source) -> None:
+def _note_world(m: Any, notes: ImportNotes) -> None:
+    """Note the shapes and sites of the world, which are not part of a floating figure."""
+    names = [m.geom(g).name or f"geom {g}" for g in np.flatnonzero(m.geom_bodyid == 0)]
+    names += [m.site(s).name or f"site {s}" for s in np.flatnonzero(m.site_bodyid == 0)]
+    for name in names:
+        notes.add("shapes and sites of the world (left out of a floating figure; for a floor add br.figures.ground() to the world)", name)
+
+
+def _link(m: Any, b: int, names: Names, builder: ModelBuilder, motors: Motors, source: MujocoSource) -> None:
     parent = int(m.body_parentid[b])
-    joint, at, rotation = joint_of(m, b, names, motors, source.notes)
+    joint, at, rotation = convert_joint(m, b, names, motors, source.notes)
     inertial = _inertial(m, b) if source.inertials is None else source.inertials[m.body(b).name]
     builder.link(
         names.links[b],
@@ -83,18 +103,18 @@ def _link(m: Any, b: int, names: Names, builder: ModelBuilder, motors: Motors, s
         mass=inertial.mass,
         center=inertial.center,
         inertia=inertial.inertia,
-        shapes=shapes_of(m, b, source.notes),
+        shapes=convert_shapes(m, b, source.notes),
     )
 
 
 def _inertial(m: Any, b: int) -> Inertial:
     R: Array = rotation_matrix(m.body_iquat[b], "inertial frame")
-    about = R @ np.diag(m.body_inertia[b]) @ R.T
-    return Inertial(float(m.body_mass[b]), m.body_ipos[b].copy(), (about + about.T) / 2)
+    inertia = R @ np.diag(m.body_inertia[b]) @ R.T
+    return Inertial(float(m.body_mass[b]), m.body_ipos[b].copy(), (inertia + inertia.T) / 2)
 
 
 def _poses(m: Any, names: Names, builder: ModelBuilder) -> None:
-    """Keep the posture the file is drawn in, and its keyframes."""
+    """Add the reference configuration of the file, and its keyframes, as poses."""
     keys = [f"{key}_" if key == "reference" else key for key in unique_names([m.key(k).name for k in range(m.nkey)], "key")]
     for pose, qpos in [("reference", m.qpos0), *zip(keys, m.key_qpos, strict=True)]:
         values: dict[str, Array] = {}
@@ -106,8 +126,8 @@ def _poses(m: Any, names: Names, builder: ModelBuilder) -> None:
         builder.pose(pose, values)
 
 
-def _note_the_rest(m: Any, names: Names, notes: Notes) -> None:
-    """Name what has no place in a model of ours and was not met on the way."""
+def _note_left_out(m: Any, names: Names, notes: ImportNotes) -> None:
+    """Note what a model cannot represent and was not met before."""
     kinds = (
         ("tendons", "TENDON", m.ntendon),
         ("flexes", "FLEX", m.nflex),
@@ -123,7 +143,7 @@ def _note_the_rest(m: Any, names: Names, notes: Notes) -> None:
     for b in np.flatnonzero(m.body_gravcomp):
         notes.add("gravity compensation (left out)", names.links[b])
     for b in np.flatnonzero(m.body_mocapid >= 0):
-        notes.add("mocap bodies (they stand still here)", names.links[b])
+        notes.add("mocap bodies (they are fixed here)", names.links[b])
     if m.opt.density or m.opt.viscosity:
         notes.add(f"the fluid around the bodies (left out: density {m.opt.density:g}, viscosity {m.opt.viscosity:g})")
     gravity = np.zeros(3) if m.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY else m.opt.gravity
@@ -132,4 +152,4 @@ def _note_the_rest(m: Any, names: Names, notes: Notes) -> None:
     for switch in _SWITCHES:
         bit = getattr(mujoco.mjtDisableBit, f"mjDSBL_{switch}", None)
         if bit is not None and m.opt.disableflags & bit:
-            notes.add("switched off in the file (but not here)", switch.lower())
+            notes.add("disabled in the file (but not here)", switch.lower())

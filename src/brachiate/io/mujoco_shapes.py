@@ -1,4 +1,4 @@
-"""MuJoCo's geoms as shapes."""
+"""Conversion of MuJoCo geoms to shapes."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from brachiate.io.notes import Notes
+from brachiate.io.import_notes import ImportNotes
 from brachiate.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
 from brachiate.validation import rotation_matrix
 
-_GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's colour for what has none
+_GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's default color
 _G = mujoco.mjtGeom
 
 
-def shapes_of(m: Any, b: int, notes: Notes) -> list[Shape]:
-    """Return the shapes of body b; those of a kind we have not are noted."""
+def convert_shapes(m: Any, b: int, notes: ImportNotes) -> list[Shape]:
+    """Return the shapes of body b; unsupported ones are noted."""
     first, count = int(m.body_geomadr[b]), int(m.body_geomnum[b])
     shapes = []
     for g in range(first, first + count):
@@ -50,11 +50,11 @@ def _mesh(m: Any, g: int, **common: Any) -> Shape:
 
 
 def _plane(m: Any, g: int, **common: Any) -> Shape:
-    size = 2 * float(m.geom_size[g, :2].max())  # zero: without end
+    size = 2 * float(m.geom_size[g, :2].max())  # zero: infinite
     return Plane(size=size, **common) if size > 0 else Plane(**common)
 
 
-# MuJoCo's sizes are halves, but for radii.
+# MuJoCo has half sizes and radii.
 _MAKERS: dict[mujoco.mjtGeom, Callable[..., Shape]] = {
     _G.mjGEOM_SPHERE: lambda m, g, **c: Sphere(radius=m.geom_size[g, 0], **c),
     _G.mjGEOM_CAPSULE: lambda m, g, **c: Capsule(radius=m.geom_size[g, 0], length=2 * m.geom_size[g, 1], **c),

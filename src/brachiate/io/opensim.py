@@ -1,6 +1,6 @@
-"""OpenSim's tables, ``.mot`` and ``.sto``: a header, one line of names and one line of numbers a frame; also those of force plates.
+"""OpenSim tables (``.mot``, ``.sto``): a header, a line of column names and one line of numbers per frame; also of force plates.
 
-Numbers stay as they are in the file: in SI units along its own axes (y up), angles in degrees if it says so.
+Values stay as in the file: SI units, in its axes (y up), angles in degrees if it says so.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 
 from brachiate import validation
-from brachiate.assumptions import Guess
-from brachiate.clip.units_and_axes import permuted
+from brachiate.assumptions import Assumption
+from brachiate.clip.units_and_axes import to_z_up
 from brachiate.errors import MotionError, MotionFileError
-from brachiate.io.motion_text import MOST_NUMBERS, read_text
+from brachiate.io.motion_text import MAX_NUMBERS, read_text
 from brachiate.validation import Array
 
-MOST_HEADER = 1000  # lines
+MAX_HEADER_LINES = 1000
 _SETTING = re.compile(r"(version|nrows|ncolumns|indegrees|datatype|opensimversion)\s*=\s*(.*)", re.IGNORECASE)
 _SIMM = re.compile(r"(name|datacolumns|datarows|otherdata|range)\s+(.*)", re.IGNORECASE)  # headers of SIMM motions, before OpenSim
 _END = re.compile(r"end\s*header", re.IGNORECASE)
@@ -34,12 +34,12 @@ class Table:
     """Numbers in named columns, row by row in time.
 
     Args:
-        name: What the file calls itself.
-        times: Of each row [s], growing: (f,).
+        name: Name of the table.
+        times: Times of the rows, increasing [s]: (f,).
         columns: Names of the columns, without the time.
         values: (f, n).
-        degrees: Whether angles among them are in degrees.
-        guesses: What was assumed when it was read.
+        degrees: Whether angles are in degrees.
+        assumptions: Assumptions made when it was read.
     """
 
     name: str
@@ -47,52 +47,52 @@ class Table:
     columns: tuple[str, ...]
     values: Array
     degrees: bool = False
-    guesses: tuple[Guess, ...] = field(default=(), compare=False)
+    assumptions: tuple[Assumption, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         f, n = len(self.times), len(self.columns)
         object.__setattr__(self, "columns", tuple(self.columns))
         if f < 1:
-            raise MotionError("A table has one row at least.")
-        twice = validation.unique(self.columns)
+            raise MotionError("A table has at least one row.")
+        twice = validation.first_duplicate(self.columns)
         if twice:
             raise MotionError(f"Two columns are named {twice!r}. Names must differ.")
         for name, shape in (("times", (f,)), ("values", (f, n))):
             object.__setattr__(self, name, validation.frozen(validation.numbers(getattr(self, name), shape, name)))
         if f > 1 and not (np.diff(self.times) > 0).all():
-            raise MotionError(f"Times must grow from row to row; row {int(np.argmin(np.diff(self.times))) + 1} does not.")
+            raise MotionError(f"Times must increase from row to row; row {int(np.argmin(np.diff(self.times))) + 1} does not.")
 
     def __len__(self) -> int:
         return len(self.times)
 
     def __getitem__(self, name: str) -> Array:
         """One column: (f,)."""
-        validation.named(dict.fromkeys(self.columns), name, "column", f"the table {self.name!r}")
+        validation.lookup(dict.fromkeys(self.columns), name, "column", f"the table {self.name!r}")
         return self.values[:, self.columns.index(name)]
 
     def radians(self, translations: Iterable[str] | Callable[[str], bool] | None = None) -> Table:
-        """The same with angles in radians: all columns are taken as angles but those that are translations.
+        """Return the table with angles in radians: all columns except translations are angles.
 
         Args:
-            translations: Names of the columns that are no angles, or a function that says so of a name. By default these are names
-                that end in ``_tx``, ``_ty`` or ``_tz``, and columns of force plates.
+            translations: Names of the columns that are not angles, or a predicate of names. By default names that end in ``_tx``,
+                ``_ty`` or ``_tz``, and columns of force plates.
         """
         if not self.degrees:
             return self
         if translations is None:
-            is_other: Callable[[str], bool] = _is_no_angle
+            is_other: Callable[[str], bool] = _is_not_angle
         elif callable(translations):
             is_other = translations
         else:
             chosen = {translations} if isinstance(translations, str) else set(translations)
             for name in chosen:
-                self[name]  # says which columns there are if this is none
+                self[name]  # raises an error that lists the columns
             is_other = chosen.__contains__
         factors = np.array([1.0 if is_other(name) else np.pi / 180.0 for name in self.columns])
         return replace(self, values=self.values * factors, degrees=False)
 
 
-def _is_no_angle(name: str) -> bool:
+def _is_not_angle(name: str) -> bool:
     return any(pattern.fullmatch(name) for pattern in (_TRANSLATION, _FORCE, _MOMENT))
 
 
@@ -101,8 +101,8 @@ def read_table(path: str | PathLike[str], *, frames: slice | None = None, degree
 
     Args:
         path: The file.
-        frames: Which of its rows; by default all, and there must be as many as it announces.
-        degrees: Whether its angles are in degrees, whatever it says.
+        frames: Selection of rows; by default all, and there must be as many as announced.
+        degrees: Whether angles are in degrees, overriding the header.
     """
     path = Path(path)
     return parse_table(read_text(path), str(path), frames, degrees)
@@ -111,14 +111,14 @@ def read_table(path: str | PathLike[str], *, frames: slice | None = None, degree
 @dataclass
 class _Header:
     name: str = ""
-    rows: tuple[int, int] | None = None  # the number, and the line it is in
+    rows: tuple[int, int] | None = None  # value and line number
     columns: tuple[int, int] | None = None
     degrees: bool | None = None
     simm: bool = False
 
 
 def parse_table(text: str, where: str, frames: slice | None = None, degrees: bool | None = None) -> Table:
-    """The table of a file's text; ``where`` names it in messages."""
+    """Parse the text of a table; ``where`` names it in messages."""
     lines = text.splitlines()
     header, at = _header(lines, where)
     labels, at = _labels(lines, at, header, where)
@@ -126,24 +126,24 @@ def parse_table(text: str, where: str, frames: slice | None = None, degrees: boo
     if frames is None and header.rows is not None and len(numbered) != header.rows[0]:
         hint = f" Read those with frames=slice(0, {len(numbered)})." if 0 < len(numbered) < header.rows[0] else ""
         raise MotionFileError(
-            f"{where} line {header.rows[1]}: {header.rows[0]} rows are announced, {len(numbered)} are there: the file was cut short "
-            f"or its header is another's.{hint}"
+            f"{where} line {header.rows[1]}: {header.rows[0]} rows are announced, the file has {len(numbered)}: it was cut short "
+            f"or has the header of another file.{hint}"
         )
     numbers = _numbers(numbered if frames is None else numbered[frames], labels, where)
-    guesses = []
+    assumptions = []
     if degrees is None:
         degrees = header.degrees
     if degrees is None:
         degrees = header.simm
-        why = "motions of SIMM have them so" if degrees else "the header has no inDegrees, as is usual where they are in radians"
-        guesses.append(Guess("angles", "degrees" if degrees else "radians", why, "degrees"))
-    return Table(header.name or Path(where).stem, numbers[:, 0], tuple(labels[1:]), numbers[:, 1:], degrees, tuple(guesses))
+        why = "as in SIMM motions" if degrees else "the header has no inDegrees, as is usual with radians"
+        assumptions.append(Assumption("angles", "degrees" if degrees else "radians", why, "degrees"))
+    return Table(header.name or Path(where).stem, numbers[:, 0], tuple(labels[1:]), numbers[:, 1:], degrees, tuple(assumptions))
 
 
 def _header(lines: list[str], where: str) -> tuple[_Header, int]:
-    """What the header says, and the number of lines it takes."""
+    """Header, and its number of lines."""
     header = _Header()
-    for k, line in enumerate(lines[:MOST_HEADER]):
+    for k, line in enumerate(lines[:MAX_HEADER_LINES]):
         words = line.strip()
         if _END.fullmatch(words):
             return header, k + 1
@@ -158,8 +158,8 @@ def _header(lines: list[str], where: str) -> tuple[_Header, int]:
         elif k == 0 and not simm:
             header.name = words
     raise MotionFileError(
-        f"{where} has no line 'endheader'{f' among its first {MOST_HEADER}' if len(lines) > MOST_HEADER else ''}: the file was cut short, "
-        "or is no table of OpenSim."
+        f"{where} has no line 'endheader'{f' among its first {MAX_HEADER_LINES}' if len(lines) > MAX_HEADER_LINES else ''}: "
+        "the file was cut short, or is not an OpenSim table."
     )
 
 
@@ -177,7 +177,7 @@ def _set(header: _Header, key: str, value: str, place: str, line: int) -> None:
 
 
 def _labels(lines: list[str], at: int, header: _Header, where: str) -> tuple[list[str], int]:
-    """Names of all columns, time first, and the number of lines up to theirs."""
+    """Names of all columns, time first, and the number of lines up to them."""
     while at < len(lines) and not lines[at].strip():
         at += 1
     if at == len(lines):
@@ -197,18 +197,18 @@ def _labels(lines: list[str], at: int, header: _Header, where: str) -> tuple[lis
         raise MotionFileError(f"{place}: the first column must be 'time', not {labels[0][:40]!r}.")
     if "" in labels:
         raise MotionFileError(f"{place}: column {labels.index('') + 1} has no name.")
-    twice = validation.unique(labels)
+    twice = validation.first_duplicate(labels)
     if twice:
         raise MotionFileError(f"{place}: two columns are named {twice!r}. Names must differ; rename one.")
     return labels, at + 1
 
 
 def _numbers(rows: list[tuple[int, list[str]]], labels: list[str], where: str) -> Array:
-    """Numbers of rows, with the numbers of their lines: (f, n), the first column growing."""
+    """Parse rows, given with their line numbers: (f, n), the first column increasing."""
     if not rows:
-        raise MotionFileError(f"{where} has no rows, or none of those asked for. A table has one at least.")
-    if len(rows) * len(labels) > MOST_NUMBERS:
-        raise MotionFileError(f"{where}: {len(rows)} rows of {len(labels)} numbers are more than can be read ({MOST_NUMBERS} numbers).")
+        raise MotionFileError(f"{where} has no rows, or none of the selected ones. A table has at least one.")
+    if len(rows) * len(labels) > MAX_NUMBERS:
+        raise MotionFileError(f"{where}: {len(rows)} rows of {len(labels)} numbers are more than can be read ({MAX_NUMBERS} numbers).")
     for line, words in rows:
         if len(words) != len(labels):
             raise MotionFileError(f"{where} line {line}: {len(labels)} numbers expected, as there are columns, {len(words)} found.")
@@ -217,20 +217,20 @@ def _numbers(rows: list[tuple[int, list[str]]], labels: list[str], where: str) -
     except ValueError:
         numbers = None
     if numbers is None or not np.isfinite(numbers).all():
-        raise _first_wrong(rows, labels, where)
+        raise _first_invalid(rows, labels, where)
     steps = np.diff(numbers[:, 0])
     if (steps <= 0).any():
         k = int(np.argmax(steps <= 0))
-        told = "is there twice" if steps[k] == 0 else f"follows {numbers[k, 0]:g} s"
+        problem = "occurs twice" if steps[k] == 0 else f"follows {numbers[k, 0]:g} s"
         raise MotionFileError(
-            f"{where} line {rows[k + 1][0]}: the time {numbers[k + 1, 0]:g} s {told}. Times must grow from row to row; delete a row, "
-            f"or read those before with frames=slice(0, {k + 1})."
+            f"{where} line {rows[k + 1][0]}: the time {numbers[k + 1, 0]:g} s {problem}. Times must increase from row to row; "
+            f"delete a row, or read those before with frames=slice(0, {k + 1})."
         )
     return numbers
 
 
-def _first_wrong(rows: list[tuple[int, list[str]]], labels: list[str], where: str) -> MotionFileError:
-    """What to say of the first word that is no finite number."""
+def _first_invalid(rows: list[tuple[int, list[str]]], labels: list[str], where: str) -> MotionFileError:
+    """Error for the first word that is not a finite number."""
     for line, words in rows:
         for label, word in zip(labels, words, strict=True):
             place = f"{where} line {line}, column {label!r}"
@@ -238,7 +238,7 @@ def _first_wrong(rows: list[tuple[int, list[str]]], labels: list[str], where: st
                 if not np.isfinite(float(word)):
                     return MotionFileError(f"{place}: {word[:40]!r} is not finite. Every number must be.")
             except ValueError:
-                return MotionFileError(f"{place}: {word[:40]!r} is no number.")
+                return MotionFileError(f"{place}: {word[:40]!r} is not a number.")
     return MotionFileError(f"{where}: some of its numbers cannot be read.")
 
 
@@ -248,10 +248,10 @@ def write_table(table: Table, path: str | PathLike[str]) -> None:
 
 
 def format_table(table: Table) -> str:
-    """The text of a file; see :func:`write_table`."""
+    """Return the text of a table; see :func:`write_table`."""
     words = table.name.strip()
     if not words or words.splitlines() != [words] or any(pattern.fullmatch(words) for pattern in (_SETTING, _SIMM, _END)):
-        raise MotionError(f"A table named {table.name!r} cannot be written: its name must be one line that is no setting of the header.")
+        raise MotionError(f"A table named {table.name!r} cannot be written: its name must be one line that is not a header setting.")
     for label in table.columns:
         if label != label.strip() or not label or "\t" in label or label.splitlines() != [label]:
             raise MotionError(
@@ -265,13 +265,13 @@ def format_table(table: Table) -> str:
 
 @dataclass(frozen=True)
 class Plate:
-    """What a force plate measured, row by row: the force on the body, where it acts, and the moment about there.
+    """Measurements of a force plate: force on the body, point of application, and moment about that point.
 
     Args:
-        name: Of the plate.
-        force: (f, 3) [N].
-        point: (f, 3) [m].
-        moment: (f, 3) [N·m].
+        name: Name of the plate.
+        force: Force (f, 3) [N].
+        point: Point of application (f, 3) [m].
+        moment: Moment (f, 3) [N·m].
     """
 
     name: str
@@ -280,15 +280,15 @@ class Plate:
     moment: Array
 
     def z_up(self, up: str = "y") -> Plate:
-        """The same along our axes, from those of a file in which another axis is up."""
-        return Plate(self.name, *(permuted(v, up) for v in (self.force, self.point, self.moment)))
+        """Return the measurements with z up, from axes with ``up`` up."""
+        return Plate(self.name, *(to_z_up(v, up) for v in (self.force, self.point, self.moment)))
 
 
-def forces_of(table: Table) -> list[Plate]:
-    """Force plates of a table, found by the names of its columns, along the axes of its file.
+def force_plates(table: Table) -> list[Plate]:
+    """Return the force plates of a table, identified by column names, in the axes of its file.
 
-    Names are such as ``ground_force_vx``, ``ground_force_px`` and ``ground_torque_x``, with something before or within that tells
-    plates apart: ``1_ground_force_vx``, ``ground_force_r_vx``. A plate without torques has none.
+    Names are ``ground_force_vx``, ``ground_force_px`` and ``ground_torque_x``, with a prefix or infix that distinguishes plates:
+    ``1_ground_force_vx``, ``ground_force_r_vx``. A plate without torque columns has zero moments.
     """
     found: dict[tuple[str, str], dict[str, str]] = {}
     for label in table.columns:

@@ -1,8 +1,7 @@
-"""SDF, as far as a model of links and joints goes: it is rewritten as URDF, and its joints are added to what MuJoCo reads.
+"""SDF models of links and joints: rewritten as URDF, with the joints added to the MuJoCo specification.
 
-Poses are those of SDF 1.5 and 1.6: of links in the model, of joints and shapes in their link; axes in the joint's own
-frame, or in the model's where the file says so.
-The first joint that has a link as its child carries it; joints that come later to the same link close a loop.
+Poses are those of SDF 1.5 and 1.6: of links in the model, of joints and shapes in their link; axes in the joint frame, or in the model
+frame if the file says so. The first joint with a given child link is part of the tree; later ones close loops.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ import mujoco
 import numpy as np
 
 from brachiate.errors import ModelFileError
-from brachiate.io.notes import Notes
-from brachiate.io.source import Source
-from brachiate.io.urdf import from_rpy, prepared
+from brachiate.io.import_notes import ImportNotes
+from brachiate.io.mujoco_source import MujocoSource
+from brachiate.io.urdf import prepare_robot, rotation_from_rpy
 from brachiate.model.joints import Fixed, Spherical
 from brachiate.validation import Array
 
@@ -31,7 +30,7 @@ _TYPES = {
     "fixed": None,
 }
 _TRUE = ("1", "true")
-_ENDLESS = 1e10  # limits beyond are SDF's way to say there is none
+_ENDLESS = 1e10  # limits beyond mean no limit
 
 
 class _Pose(NamedTuple):
@@ -43,7 +42,7 @@ class _Pose(NamedTuple):
         return _Pose(other.R.T @ self.R, other.R.T @ (self.p - other.p))
 
 
-def source(data: bytes, path: Path, assets: Mapping[str, bytes], notes: Notes, fix_inertia: bool) -> Source:
+def source(data: bytes, path: Path, assets: Mapping[str, bytes], notes: ImportNotes, fix_inertia: bool) -> MujocoSource:
     """Prepare an SDF model for MuJoCo's compiler."""
     models = ElementTree.fromstring(data).findall("model")
     if len(models) != 1:
@@ -51,19 +50,19 @@ def source(data: bytes, path: Path, assets: Mapping[str, bytes], notes: Notes, f
     model = models[0]
     _refuse_other_frames(model, path)
     poses = {link.get("name", ""): _pose(link, path) for link in model.findall("link")}
-    carriers, closers = _sort_joints(model, path, poses)
-    result = prepared(_robot(model, carriers, path), path, assets, notes, fix_inertia)
+    tree_joints, loop_joints = _sort_joints(model, path, poses)
+    result = prepare_robot(_robot(model, tree_joints, path), path, assets, notes, fix_inertia)
     for body in result.spec.bodies:
         if body.name in poses:
-            carrier = carriers.get(body.name)
-            parent = "world" if carrier is None else _text(carrier, "parent", "world")
+            tree_joint = tree_joints.get(body.name)
+            parent = "world" if tree_joint is None else _text(tree_joint, "parent", "world")
             at = poses[body.name].seen_from(poses.get(parent, _Pose(np.eye(3), np.zeros(3))))
             body.pos, body.quat = at.p, _quaternion(at.R)
-            if carrier is not None:
-                _add_joint(body, carrier, poses[body.name], path, result.speeds)
+            if tree_joint is not None:
+                _add_joint(body, tree_joint, poses[body.name], path, result.speeds)
             elif _text(model, "static", "0").lower() not in _TRUE:
                 body.add_freejoint(name="root")
-    for joint in closers:
+    for joint in loop_joints:
         _close(joint, poses, path, result)
     return result
 
@@ -73,31 +72,31 @@ def _refuse_other_frames(model: Element, path: Path) -> None:
         named = element.get("relative_to") or element.get("frame")
         if named or element.tag in ("include", "frame") or element.find("model") is not None:
             raise ModelFileError(
-                f"{path}: <{element.tag}> places things by other frames or models, which is not read. "
+                f"{path}: <{element.tag}> uses other frames or models, which is not supported. "
                 "Give poses of links in the model and of joints in their child, as SDF 1.6 does by default."
             )
 
 
 def _sort_joints(model: Element, path: Path, poses: Mapping[str, _Pose]) -> tuple[dict[str, Element], list[Element]]:
-    """Return the joint that carries each link, and the joints that close loops."""
-    carriers: dict[str, Element] = {}
-    closers = []
+    """Return the tree joint of each link, and the joints that close loops."""
+    tree_joints: dict[str, Element] = {}
+    loop_joints = []
     for joint in model.findall("joint"):
         name, kind, child = joint.get("name"), joint.get("type"), _text(joint, "child", "")
         if kind not in _TYPES:
             raise ModelFileError(f"{path}: joint {name!r} has the type {kind!r}. Valid: {', '.join(_TYPES)}.")
         for end in (child, _text(joint, "parent", "")):
             if end not in poses and end != "world":
-                raise ModelFileError(f"{path}: joint {name!r} connects {end!r}, which is no link. Valid: {', '.join(poses)}.")
-        if child in carriers or child == "world":
-            closers.append(joint)
+                raise ModelFileError(f"{path}: joint {name!r} connects {end!r}, which is not a link. Valid: {', '.join(poses)}.")
+        if child in tree_joints or child == "world":
+            loop_joints.append(joint)
         else:
-            carriers[child] = joint
-    return carriers, closers
+            tree_joints[child] = joint
+    return tree_joints, loop_joints
 
 
-def _robot(model: Element, carriers: Mapping[str, Element], path: Path) -> Element:
-    """Return the links and what holds them together as URDF, every joint fixed for now."""
+def _robot(model: Element, tree_joints: Mapping[str, Element], path: Path) -> Element:
+    """Return the links and joints as URDF, with all joints fixed."""
     robot = Element("robot", name=model.get("name", ""))
     for link in model.findall("link"):
         new = SubElement(robot, "link", name=link.get("name", ""))
@@ -117,9 +116,9 @@ def _robot(model: Element, carriers: Mapping[str, Element], path: Path) -> Eleme
                 there = SubElement(new, shape.tag, name=shape.get("name", ""))
                 _origin(there, shape, path)
                 SubElement(there, "geometry").append(geometry)
-    if any(_text(joint, "parent", "") == "world" for joint in carriers.values()):
+    if any(_text(joint, "parent", "") == "world" for joint in tree_joints.values()):
         SubElement(robot, "link", name="world")
-    for child, joint in carriers.items():
+    for child, joint in tree_joints.items():
         new = SubElement(robot, "joint", name=joint.get("name", ""), type="fixed")
         SubElement(new, "parent", link=_text(joint, "parent", ""))
         SubElement(new, "child", link=child)
@@ -164,8 +163,8 @@ def _add_joint(body: Any, joint: Element, link: _Pose, path: Path, speeds: dict[
     body.add_joint(**new)
 
 
-def _close(joint: Element, poses: Mapping[str, _Pose], path: Path, result: Source) -> None:
-    """Hold the frame of a joint in the child to where it is in the parent as the file is drawn."""
+def _close(joint: Element, poses: Mapping[str, _Pose], path: Path, result: MujocoSource) -> None:
+    """Add a loop closure: the joint frame in the child coincides with its pose in the parent in the reference configuration."""
     name, kind, first, second = joint.get("name", ""), joint.get("type"), _text(joint, "parent", ""), _text(joint, "child", "")
     if kind not in ("ball", "fixed"):
         result.notes.add("joints that close a loop and are neither ball nor fixed (left out)", name)
@@ -186,7 +185,7 @@ def _origin(new: Element, old: Element, path: Path) -> None:
 
 def _pose(element: Element, path: Path) -> _Pose:
     six = _numbers(_text(element, "pose", "0 0 0 0 0 0"), 6, f"{path}: pose of {element.get('name')!r}")
-    return _Pose(from_rpy(*six[3:]), six[:3])
+    return _Pose(rotation_from_rpy(*six[3:]), six[:3])
 
 
 def _numbers(text: str, count: int, where: str) -> Array:

@@ -1,7 +1,7 @@
-"""A factor L U of a dense matrix, four rows and columns at a time, without pivoting or with; and solutions with its transpose.
+"""LU factorization of a dense matrix in blocks of four, with or without pivoting, and solution with its transpose.
 
-Rows are contiguous and padded to whole fours, with ones on the diagonal there. The transpose is what vector registers like:
-both substitutions add multiples of rows.
+Rows are contiguous and padded to whole blocks of four, with ones on the diagonal there. The transpose suits vector registers: both
+substitutions add multiples of rows.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from brachiate.spatial import Four, four, put_four
 
 
 @kernel
-def factor(A, stride, size):
+def lu_factor(A, stride, size):
     """A ← L U in place, L with ones on its diagonal; diagonals of U are kept inverted. ``size`` is a multiple of four."""
     for k in range(0, size, 4):
         a = k * stride
         b, c, d = a + stride, a + 2 * stride, a + 3 * stride
-        factor_corner(A, a + k, b + k, c + k, d + k)
+        lu_factor_block(A, a + k, b + k, c + k, d + k)
         b0, (c0, c1), (d0, d1, d2) = (
             A[index(b + k)],
             (A[index(c + k)], A[index(c + k + 1)]),
@@ -30,12 +30,12 @@ def factor(A, stride, size):
             put_four(A, c + j, z)
             put_four(A, d + j, four(A, d + j) - d0 * x - d1 * y - d2 * z)
         for r in range(k + 4, size):
-            eliminate(A, k, a, b, c, d, r * stride, size)
+            lu_eliminate_row(A, k, a, b, c, d, r * stride, size)
 
 
 @kernel
-def factor_corner(A, a, b, c, d):
-    """Factor a block of four by four that starts at those places of its rows."""
+def lu_factor_block(A, a, b, c, d):
+    """Factor a block of four by four that starts at these indices of its rows."""
     a, b, c, d = index(a), index(b), index(c), index(d)
     _1, _2, _3 = index(1), index(2), index(3)
     A[a] = 1.0 / A[a]
@@ -52,8 +52,8 @@ def factor_corner(A, a, b, c, d):
 
 
 @kernel
-def eliminate(A, k, a, b, c, d, row, size):
-    """Free a row of what the four rows from column k on say."""
+def lu_eliminate_row(A, k, a, b, c, d, row, size):
+    """Eliminate the four pivot columns from k on from a row."""
     p, q, r, s = four(A, row + k)
     ua, ub, uc, ud = four(A, a + k), four(A, b + k), four(A, c + k), four(A, d + k)
     p = p * ua.a
@@ -66,7 +66,7 @@ def eliminate(A, k, a, b, c, d, row, size):
 
 
 @kernel
-def solve_transposed(A, stride, size, x):
+def lu_solve_transposed(A, stride, size, x):
     """x ← A⁻ᵀ x with the factor: Uᵀ first, then Lᵀ."""
     for k in range(0, size, 4):
         a = k * stride
@@ -94,8 +94,8 @@ def solve_transposed(A, stride, size, x):
 
 
 @kernel
-def factor_pivoted(A, stride, size, order):
-    """The same of A with rows exchanged so that the largest number left in a column is on the diagonal. Returns the determinant's sign."""
+def lu_factor_pivoted(A, stride, size, order):
+    """A ← L U in place with partial pivoting; ``order`` has the row exchanges. Returns the sign of the determinant."""
     sign = 1.0
     for k in range(size):
         row, best = k, abs(A[k * stride + k])
@@ -126,8 +126,8 @@ def factor_pivoted(A, stride, size, order):
 
 
 @kernel
-def solve_pivoted(A, stride, size, order, x):
-    """x ← A⁻ᵀ x with such a factor."""
-    solve_transposed(A, stride, size, x)
+def lu_solve_pivoted(A, stride, size, order, x):
+    """x ← A⁻ᵀ x with a pivoted factor."""
+    lu_solve_transposed(A, stride, size, x)
     for k in range(size - 1, -1, -1):
         x[k], x[order[k]] = x[order[k]], x[k]

@@ -1,7 +1,7 @@
-"""Square systems that may say the same thing twice: A x = b as well as can be, and the smallest such x.
+"""Minimum-norm least-squares solution of square systems that may be rank-deficient.
 
-A figure that lies on the ground is held in more directions than it can move in; then many forces do the same, and of these the smallest
-is taken. Householder reflections with the largest column first, and from the right if the rank is not full.
+Contact forces of a body on many contacts are not unique; the smallest are taken. Householder QR with column pivoting, and reflections from
+the right if the rank is not full (complete orthogonal decomposition).
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import math
 
 from brachiate.compiled import kernel, outlined
 
-# What is left of a column, against the first, is round-off below this.
-ROUND_OFF = 1e-11
+# Norm of a remaining column, relative to the largest, below which the rank ends.
+RANK_TOLERANCE = 1e-11
 
 
 @outlined
-def smallest(A, b, order, factor, n):
-    """b ← x of smallest norm that solves A x = b best; A (n, n) row by row is lost. Returns the rank."""
-    rank = triangulate(A, b, order, factor, n)
+def min_norm_solve(A, b, order, factor, n):
+    """b ← least-squares solution x of A x = b of minimum norm; A (n, n), row by row, is overwritten. Returns the rank."""
+    rank = qr_pivoted(A, b, order, factor, n)
     if rank < n:
-        shorten(A, factor, n, rank)
+        reduce_rows(A, factor, n, rank)
     for i in range(rank - 1, -1, -1):
         x = b[i]
         for j in range(i + 1, rank):
@@ -28,14 +28,14 @@ def smallest(A, b, order, factor, n):
     for i in range(rank, n):
         b[i] = 0.0
     if rank < n:
-        lengthen(A, b, factor, n, rank)
-    put_in_order(b, order, factor, n)
+        expand_solution(A, b, factor, n, rank)
+    undo_permutation(b, order, factor, n)
     return rank
 
 
 @kernel
-def remainder(A, n, j, k):
-    """Squared length of column k below row j."""
+def column_norm2(A, n, j, k):
+    """Squared norm of column k from row j on."""
     s = 0.0
     for i in range(j, n):
         s += A[i * n + k] * A[i * n + k]
@@ -43,38 +43,38 @@ def remainder(A, n, j, k):
 
 
 @kernel
-def largest(A, n, j):
-    """The column from j on that is longest below row j, and its squared length."""
-    best, size = j, remainder(A, n, j, j)
+def longest_column(A, n, j):
+    """Column from j on with the largest norm from row j on, and its squared norm."""
+    best, size = j, column_norm2(A, n, j, j)
     for k in range(j + 1, n):
-        s = remainder(A, n, j, k)
+        s = column_norm2(A, n, j, k)
         if s > size:
             best, size = k, s
     return best, size
 
 
 @kernel
-def triangulate(A, b, order, factor, n):
-    """A ← the upper triangle R of its columns in another order, b likewise turned; returns the rank."""
+def qr_pivoted(A, b, order, factor, n):
+    """A ← R of its QR factorization with column pivoting, b ← Qᵀ b; returns the rank."""
     for k in range(n):
         order[k] = k
     first = 0.0
     for j in range(n):
-        k, size = largest(A, n, j)
+        k, size = longest_column(A, n, j)
         length = math.sqrt(size)
         first = max(first, length)
-        if not length > ROUND_OFF * first:
+        if not length > RANK_TOLERANCE * first:
             return j
         order[j], order[k] = order[k], order[j]
         for i in range(n):
             A[i * n + j], A[i * n + k] = A[i * n + k], A[i * n + j]
-        reflect_down(A, b, n, j, length)
+        reflect_column(A, b, n, j, length)
     return n
 
 
 @kernel
-def reflect_down(A, b, n, j, length):
-    """Turn column j, ``length`` long below row j, into the direction of row j; everything after it likewise."""
+def reflect_column(A, b, n, j, length):
+    """Householder reflection of column j, of norm ``length`` from row j on, and of everything after it."""
     head = A[j * n + j]
     end = -length if head > 0.0 else length
     A[j * n + j] = head - end
@@ -94,15 +94,15 @@ def reflect_down(A, b, n, j, length):
 
 
 @kernel
-def shorten(A, factor, n, rank):
-    """Turn the rows of R, the last first, into their first ``rank`` columns; what turned them stays beyond these."""
+def reduce_rows(A, factor, n, rank):
+    """Reflect the rows of R, last first, into their first ``rank`` columns; the reflections are stored beyond these."""
     for r in range(rank - 1, -1, -1):
         s = A[r * n + r] * A[r * n + r]
         for k in range(rank, n):
             s += A[r * n + k] * A[r * n + k]
         length, head = math.sqrt(s), A[r * n + r]
         end = -length if head > 0.0 else length
-        # The reflection is 1 - scale h hᵀ; its vector h is made to have a 1 in column r, which is then not kept.
+        # The reflection is 1 - scale h hᵀ, with h scaled to 1 in column r, which is not stored.
         scale = (length + abs(head)) / length
         for k in range(rank, n):
             A[r * n + k] /= head - end
@@ -117,8 +117,8 @@ def shorten(A, factor, n, rank):
 
 
 @kernel
-def lengthen(A, b, factor, n, rank):
-    """Turn a solution in the first ``rank`` columns back into all columns."""
+def expand_solution(A, b, factor, n, rank):
+    """Transform a solution in the first ``rank`` columns back to all columns."""
     for r in range(rank):
         s = b[r]
         for k in range(rank, n):
@@ -129,8 +129,8 @@ def lengthen(A, b, factor, n, rank):
 
 
 @kernel
-def put_in_order(b, order, spare, n):
-    """Undo the exchange of columns."""
+def undo_permutation(b, order, spare, n):
+    """Undo the permutation of columns."""
     for k in range(n):
         spare[order[k]] = b[k]
     for k in range(n):

@@ -1,4 +1,4 @@
-"""Rows of numbers, four at a time. Their width is a multiple of four, so they fit registers without a remainder."""
+"""Row operations four numbers at a time (SIMD). Widths are multiples of four, so there is no remainder."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from brachiate.compiled import index, kernel
 
 @kernel
 def dot(a, i, b, j, w):
-    """Σ a b over a width from i and j on."""
+    """Σ a b over a width w, from indices i and j on."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     for k in range(0, w, 4):
         p, q = index(i + k), index(j + k)
@@ -19,7 +19,7 @@ def dot(a, i, b, j, w):
 
 
 @kernel
-def size_of_dot(a, i, b, j, w):
+def abs_dot(a, i, b, j, w):
     """Σ |a b|, to which the round-off of Σ a b is proportional."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     for k in range(0, w, 4):
@@ -32,8 +32,8 @@ def size_of_dot(a, i, b, j, w):
 
 
 @kernel
-def add(a, i, s, b, j, w):
-    """a += s b over a width. All are read before any is written: compiled code cannot know that a is not b."""
+def axpy(a, i, s, b, j, w):
+    """a += s b over a width. All values are read before any is written: the compiler cannot know that a is not b."""
     for k in range(0, w, 4):
         p, q = index(i + k), index(j + k)
         x0, x1, x2, x3 = b[q], b[q + index(1)], b[q + index(2)], b[q + index(3)]
@@ -42,7 +42,7 @@ def add(a, i, s, b, j, w):
 
 
 @kernel
-def put(a, i, b, j, w):
+def copy_row(a, i, b, j, w):
     """a = b over a width."""
     for k in range(0, w, 4):
         p, q = index(i + k), index(j + k)

@@ -1,1 +1,1 @@
-"""Models: joints, links, shapes, the builder, and the frozen arrays kernels read."""
+"""Models: joints, links, shapes, the model builder, and the constant arrays of kernels."""

@@ -1,8 +1,8 @@
-"""How heavy, long and spread out the parts of a human body are.
+"""Anthropometry: mass, length and inertia of the segments of a human body.
 
-The figures are those of P. de Leva, "Adjustments to Zatsiorsky-Seluyanov's segment inertia parameters", Journal of
+The data are those of P. de Leva, "Adjustments to Zatsiorsky-Seluyanov's segment inertia parameters", Journal of
 Biomechanics 29(9):1223-1230, 1996, Table 4 [DL]: gamma-ray scans of 100 men and 15 women, all young and athletic, with
-lengths between joint centres. Children, the old and the very heavy differ from a scaled copy of them.
+lengths between joint centers. Children, elderly and obese people differ from a scaled copy of them.
 
 A segment's axes are those of a standing body: x forward, y left, z up. Its origin is the landmark it starts at.
 """
@@ -24,7 +24,7 @@ SEXES = ("male", "female")
 STATURE: Mapping[str, float] = {"male": 1.741, "female": 1.735}
 BODY_MASS: Mapping[str, float] = {"male": 73.0, "female": 61.9}
 
-#: Heights and masses we answer for: beyond them a scaled adult says nothing.
+#: Valid heights and masses: beyond them a scaled adult is meaningless.
 HEIGHTS = (0.5, 2.5)  # [m]
 MASSES = (5.0, 300.0)  # [kg]
 
@@ -41,7 +41,7 @@ class Row(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Between which landmarks a segment is measured, which way that is in a standing body, and the two lines of the table."""
+    """Landmarks of a segment, its direction in a standing body, and its two rows of the table."""
 
     start: str
     end: str
@@ -94,13 +94,13 @@ _DISTANCES: Mapping[str, tuple[float, float]] = {
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """One part of a body, as a link needs it."""
+    """Mass properties of a body segment."""
 
     name: str
     length: float  # [m]
     mass: float  # [kg]
-    center: Array  # (3,) [m] centre of mass from the segment's first landmark, standing axes
-    inertia: Array  # (3,) [kg·m²] principal moments about the centre of mass, standing axes
+    center: Array  # (3,) [m] center of mass from the segment's first landmark, standing axes
+    inertia: Array  # (3,) [kg·m²] principal moments about the center of mass, standing axes
 
 
 def segment(name: str, height: float = 1.75, mass: float = 70.0, sex: str = "male") -> Segment:
@@ -114,7 +114,7 @@ def segment(name: str, height: float = 1.75, mass: float = 70.0, sex: str = "mal
         sex: ``"male"`` or ``"female"``.
     """
     height, mass, sex = check_body(height, mass, sex)
-    span = validation.named(TABLE, name, "segment", "a human body")
+    span = validation.lookup(TABLE, name, "segment", "a human body")
     row = row_of(span, sex)
     length = row.length / 1000 * height / STATURE[sex]
     m = mass * row.mass / mass_total(sex)
@@ -127,9 +127,9 @@ def segment(name: str, height: float = 1.75, mass: float = 70.0, sex: str = "mal
 
 
 def distance(name: str, height: float = 1.75, sex: str = "male") -> float:
-    """Return a length that is no segment's [m]: neck_to_hips, shoulders_to_hips or wrist_to_fingertip."""
+    """Return a distance between landmarks [m]: neck_to_hips, shoulders_to_hips or wrist_to_fingertip."""
     height, _, sex = check_body(height, BODY_MASS["male"], sex)
-    pair = validation.named(_DISTANCES, name, "distance", "a human body")
+    pair = validation.lookup(_DISTANCES, name, "distance", "a human body")
     return pair[SEXES.index(sex)] / 1000 * height / STATURE[sex]
 
 
@@ -144,7 +144,7 @@ def mass_total(sex: str) -> float:
 
 
 def check_body(height: float, mass: float, sex: str) -> tuple[float, float, str]:
-    """Return height, mass and sex if a body can have them, or say what is wrong."""
+    """Return height, mass and sex if they are valid, or raise an error."""
     sex = validation.one_of(sex, SEXES, "sex")
     return _within(height, HEIGHTS, "height", "m"), _within(mass, MASSES, "mass", "kg"), sex
 
@@ -153,7 +153,7 @@ def _within(value: float, bounds: tuple[float, float], what: str, unit: str) -> 
     result = validation.number(value, what)
     if not bounds[0] <= result <= bounds[1]:
         raise ArgumentError(
-            f"{what}: {result:g} {unit} is outside {bounds[0]:g} to {bounds[1]:g} {unit}, where a body scaled from adults means something. "
+            f"{what}: {result:g} {unit} is outside {bounds[0]:g} to {bounds[1]:g} {unit}, the range of scaled adult data. "
             f"Give the {what} in {unit}."
         )
     return result

@@ -1,4 +1,4 @@
-"""ModelBuilder: describe a model link by link, by name."""
+"""Model builder: describe a model link by link, by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from brachiate.model.shapes import Shape
 from brachiate.validation import Array
 
 WATER = 1000.0  # [kg/m³]
-_FRAMES = ("link", "joint", "site", "part")  # names that stand beside 'world'
+_FRAMES = ("link", "joint", "site", "part")  # kinds whose names must not be 'world'
 
 
 class ModelBuilder:
@@ -60,16 +60,16 @@ class ModelBuilder:
 
         Args:
             name: Its name, unique in the model, without '/'.
-            parent: The link that carries it; None is the inertial frame.
-            joint: How it moves against its parent; by default it is fixed.
+            parent: Its parent link; None is the inertial frame.
+            joint: Joint to the parent; by default it is fixed.
             joint_name: The joint's name, by default the link's.
-            at: Where the joint is in the parent, at zero [m].
-            rotation: How it is turned there: quaternion (w, x, y, z) or matrix.
+            at: Position of the joint in the parent, at zero [m].
+            rotation: Orientation of the joint in the parent: quaternion (w, x, y, z) or matrix.
             mass: Mass [kg]. Without it, that of the shapes at ``density``.
-            center: Centre of mass in the link [m]. Without it, that of the shapes.
-            inertia: About the centre, in link axes: three principal moments or a 3x3 matrix [kg·m²]. Without it, that of
+            center: Center of mass in the link [m]. Without it, that of the shapes.
+            inertia: About the center of mass, in link axes: three principal moments or a 3x3 matrix [kg·m²]. Without it, that of
                 the shapes scaled to ``mass``.
-            shapes: What is drawn and what touches.
+            shapes: Visual and collision geometry.
             density: Of the shapes [kg/m³], where ``mass`` is not given.
         """
         _name(name, "link")
@@ -85,7 +85,7 @@ class ModelBuilder:
                 parent=parent,
                 joint=joint if joint is not None else Fixed(),
                 joint_name=_name(joint_name, "joint") if joint_name is not None else name,
-                position=validation.vector(at, f"place of {name!r}"),
+                position=validation.vector(at, f"position of {name!r}"),
                 rotation=validation.rotation_matrix(rotation, f"rotation of {name!r}"),
                 mass=m,
                 center=c,
@@ -97,7 +97,7 @@ class ModelBuilder:
     def site(self, name: str, link: str, at: ArrayLike = (0, 0, 0), rotation: ArrayLike | None = None) -> None:
         """Name a frame in a link."""
         _name(name, "site")
-        place = validation.vector(at, f"place of site {name!r}")
+        place = validation.vector(at, f"position of site {name!r}")
         add(self._sites, "site", Site(name, link, place, validation.rotation_matrix(rotation, f"rotation of site {name!r}")))
 
     def loop(
@@ -112,7 +112,7 @@ class ModelBuilder:
         second_at: ArrayLike = (0, 0, 0),
         second_rotation: ArrayLike | None = None,
     ) -> None:
-        """Close a loop: a frame of the second link moves against a frame of the first (either may be ``world``) as the joint allows."""
+        """Close a kinematic loop by a joint between a frame of the first link and one of the second (either may be ``world``)."""
         _name(name, "loop")
         check_loop_joint(joint, f"loop {name!r}")
         if first == second:
@@ -130,14 +130,14 @@ class ModelBuilder:
         )  # fmt: skip
 
     def couple(self, name: str, coordinate: str, of: str | None, coefficients: Sequence[float]) -> None:
-        """Say that a coordinate follows another by a polynomial, coefficients from the constant one up."""
+        """Couple a coordinate to another by a polynomial, coefficients from the constant one up."""
         _name(name, "coupling")
         if coordinate == of:
             raise ModelError(f"Coupling {name!r} couples coordinate {of!r} to itself. Give another, or None to hold it at a value.")
         what, expected = f"coefficients of coupling {name!r}", "one number or more in a row, such as (0, 1)"
         given = validation.reals(coefficients, what, expected)
         if given.ndim != 1 or not len(given):
-            raise ArgumentError(f"{what}: expected {expected}, got {validation.shown(coefficients)}.")
+            raise ArgumentError(f"{what}: expected {expected}, got {validation.short_repr(coefficients)}.")
         add(self._couplings, "coupling", Coupling(name, coordinate, of, tuple(validation.numbers(given, given.shape, what).tolist())))
 
     def actuator(
@@ -170,14 +170,14 @@ class ModelBuilder:
         )
 
     def pose(self, name: str, values: Mapping[str, Any]) -> None:
-        """Name a posture: values by joint."""
+        """Add a named pose: values by joint."""
         _name(name, "pose")
         if name in self._poses:
             raise ModelError(f"Two poses are named {name!r}. Names must be unique within a model.")
-        self._poses[name] = copy.deepcopy(dict(validation.table(values, f"pose {name!r}", "values by joint, such as {'knee': 0.3}")))
+        self._poses[name] = copy.deepcopy(dict(validation.mapping(values, f"pose {name!r}", "values by joint, such as {'knee': 0.3}")))
 
     def build(self) -> Model:
-        """Check everything together and return the frozen model."""
+        """Check the parts together and return the constant model."""
         return Model(
             self.name,
             self._links.values(),
@@ -189,12 +189,12 @@ class ModelBuilder:
         )
 
     def include(self, prefix: str, model: Model, at: ArrayLike = (0, 0, 0), rotation: ArrayLike | None = None) -> None:
-        """Add a whole model, its names behind ``prefix/``: what hangs on the inertial frame is moved to a place, the rest with it."""
+        """Add a whole model, its names prefixed by ``prefix/``, at a position and orientation of the inertial frame."""
         _name(prefix, "part")
         if not isinstance(model, Model):
-            raise ArgumentError(f"include expects a model, such as brachiate.figures.human28(), got {validation.shown(model)}.")
+            raise ArgumentError(f"include expects a model, such as brachiate.figures.human28(), got {validation.short_repr(model)}.")
         R = validation.rotation_matrix(rotation, f"rotation of {prefix!r}")
-        p = validation.vector(at, f"place of {prefix!r}")
+        p = validation.vector(at, f"position of {prefix!r}")
         if prefix in self._included:
             raise ModelError(f"A model is included as {prefix!r} already. Give this one another prefix.")
         self._included.add(prefix)
@@ -228,7 +228,7 @@ def _included_link(link: Link, named: Callable[[str], str], p: Array, R: Array) 
 
 
 def _included_end(loop: Loop, end: str, named: Callable[[str], str], p: Array, R: Array) -> dict[str, Any]:
-    """Return one end of a loop of an included model; one in the world is moved with the model."""
+    """Return one end of a loop of an included model; an end in the world is moved with the model."""
     link = getattr(loop, end)
     if link != "world":
         return {end: named(link)}
@@ -237,7 +237,7 @@ def _included_end(loop: Loop, end: str, named: Callable[[str], str], p: Array, R
 
 def _name(name: Any, kind: str) -> str:
     if not isinstance(name, str) or not name or "/" in name or (name == "world" and kind in _FRAMES):
-        raise ModelError(f"{name!r} cannot name a {kind}: a name is a text that is not empty, has no '/' and is not 'world'.")
+        raise ModelError(f"{name!r} cannot name a {kind}: a name is a non-empty text without '/', other than 'world'.")
     return name
 
 
@@ -245,32 +245,32 @@ def _shapes(name: str, given: Any) -> tuple[Shape, ...]:
     shapes = tuple(given) if isinstance(given, Iterable) else (given,)
     for shape in shapes:
         if not isinstance(shape, Shape):
-            raise ArgumentError(f"shapes of {name!r}: expected shapes such as Sphere(radius=0.1), got {validation.shown(shape)}.")
+            raise ArgumentError(f"shapes of {name!r}: expected shapes such as Sphere(radius=0.1), got {validation.short_repr(shape)}.")
     return shapes
 
 
 def _mass_properties(
     name: str, mass: float | None, center: ArrayLike | None, inertia: ArrayLike | None, shapes: Sequence[Shape], density: float
 ) -> tuple[float, Array, Array]:
-    """Mass, centre and inertia of a link: what is given, and of the rest what its shapes say."""
+    """Mass, center of mass and inertia of a link: as given, the others from its shapes."""
     density = validation.number(density, f"density of {name!r}", above=0.0)
     if mass is None and not shapes and not (inertia is None and center is None):
-        raise ModelError(f"Link {name!r} has an inertia or a centre but no mass. Give mass=...")
-    whole = mass is not None and center is not None and inertia is not None
-    m, c, i = (0.0, np.zeros(3), np.zeros((3, 3))) if whole else _of_shapes(name, shapes, density)
+        raise ModelError(f"Link {name!r} has an inertia or a center but no mass. Give mass=...")
+    complete = mass is not None and center is not None and inertia is not None
+    m, c, i = (0.0, np.zeros(3), np.zeros((3, 3))) if complete else _of_shapes(name, shapes, density)
     if inertia is not None:
         i = _inertia(inertia, f"inertia of {name!r}")
     if mass is not None:
-        # Down to minus infinity: what is no mass of a body is said when the model is built.
-        given = validation.number(mass, f"mass of {name!r}", least=-np.inf, most=1e12)
+        # Down to minus infinity: negative masses are rejected when the model is built.
+        value = validation.number(mass, f"mass of {name!r}", minimum=-np.inf, maximum=1e12)
         if inertia is None and m > 0:
-            i = i * (given / m)
-        m = given
-    return m, c if center is None else validation.vector(center, f"centre of {name!r}"), i
+            i = i * (value / m)
+        m = value
+    return m, c if center is None else validation.vector(center, f"center of {name!r}"), i
 
 
 def _of_shapes(name: str, shapes: Sequence[Shape], density: float) -> tuple[float, Array, Array]:
-    """Mass, centre and inertia about the centre of solids of one density."""
+    """Mass, center of mass and inertia about it of solids of one density."""
     try:
         pieces = [shape.mass_properties(density) for shape in shapes]
     except ArgumentError as error:

@@ -1,4 +1,4 @@
-"""Data: the workspace of one model. Every number that is computed lives here, none in the model."""
+"""Workspace of one model: state, results and scratch arrays. The model itself is constant."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brachiate import validation
-from brachiate.compiled import Handle
+from brachiate.compiled import ArrayHandle
 from brachiate.errors import ArgumentError, StateError
-from brachiate.model.arrays import NOT_FINITE, OVERFLOW, SINGULAR, Work
+from brachiate.model.arrays import Work
 from brachiate.model.model import Model
+from brachiate.model.status import NOT_FINITE, OVERFLOW, SINGULAR
 from brachiate.validation import Array
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
@@ -20,7 +21,7 @@ _PUSHES = 8
 
 
 class Data:
-    """State, results and scratch arrays of a model; ``data.key`` is what compiled entries take.
+    """State, results and scratch arrays of a model; ``data.key`` is the argument of compiled functions.
 
     ``data.q``, ``data.v``, ``data.a`` and ``data.tau`` are views: write to them in place.
     """
@@ -29,7 +30,7 @@ class Data:
         if not isinstance(model, Model):
             raise ArgumentError(f"Data is the workspace of a model, got {model!r}.")
         gravity = validation.vector(gravity, "gravity")
-        pushes = int(validation.number(pushes, "pushes", least=0, most=1e6))
+        pushes = int(validation.number(pushes, "pushes", minimum=0, maximum=1e6))
         self.model = model
         tree = model.tree
         nb, nv, packed = len(tree.parent), model.nv, len(tree.above)
@@ -41,10 +42,10 @@ class Data:
             V=f((nb, 6)), C=f((nb, 6)), A=f((nb, 6)), F=f((nb, 6)), bias=f(nv), L=f(packed), D=f(nv),
             c=f((nb, 3)), IA=f((nb, 21)), PA=f((nb, 6)), U=f((nv, 6)), u=f(nv), y=f(nv),
         )  # fmt: skip
-        self.handle = Handle(tree, self.work)
+        self.handle = ArrayHandle(tree, self.work)
         self.key = self.handle.key
         self._state = (self.work.q, self.work.v, self.work.a, self.work.tau)
-        self._shapes = {name: array.shape for name, array in zip(_WHAT, self._state, strict=True)}
+        self._shapes = {name: array.shape for name, array in zip(_CONTENT, self._state, strict=True)}
 
     @property
     def q(self) -> Array:
@@ -67,47 +68,47 @@ class Data:
         return self.work.tau
 
     def __reduce__(self) -> Any:
-        """Copy and pickle by the model and the numbers; addresses mean nothing elsewhere."""
+        """Copy and pickle the model and the values; addresses are only valid in this process."""
         return _restored, (self.model, tuple(self.work))
 
-    def given(self, name: str, values: ArrayLike) -> Array:
-        """Return the values as compiled code takes them, refusing a wrong size with the right one (q, v, a, tau)."""
-        right = self._shapes[name]
-        if type(values) is np.ndarray and values.shape == right and values.dtype is _FLOAT and values.flags.carray:
+    def checked(self, name: str, values: ArrayLike) -> Array:
+        """Return an argument (q, v, a, tau) as a contiguous float array; raise an error if its size is wrong."""
+        expected = self._shapes[name]
+        if type(values) is np.ndarray and values.shape == expected and values.dtype is _FLOAT and values.flags.carray:
             q, v, a, tau = self._state
             if values is q or values is v or values is a or values is tau:
-                return values.copy()  # our own array, perhaps given for another: it must not change while arguments are taken
-            return values  # the usual case, and no time to lose
+                return values.copy()  # one of our arrays, perhaps passed as another argument: must not change while arguments are copied
+            return values  # fast path of the usual case
         try:
             array = np.array(values, float) if not np.iscomplexobj(values) else None
         except (TypeError, ValueError):
             array = None
         if array is None:
             raise ArgumentError(f"{name}: expected numbers, got {values!r}.")
-        if array.shape != right:
+        if array.shape != expected:
             raise ArgumentError(
-                f"{name}: expected {right[0]} numbers (one for each of the model's {_WHAT[name]}), got shape {array.shape}."
+                f"{name}: expected {expected[0]} numbers (one for each of the model's {_CONTENT[name]}), got shape {array.shape}."
             )
         return array
 
     def assign(self, **arrays: ArrayLike) -> None:
         """Copy arrays into the workspace (q, v, a, tau); all of them, or none if one has a wrong size."""
         for name in arrays:
-            validation.one_of(name, tuple(_WHAT), "what to assign")
-        checked = {name: self.given(name, values) for name, values in arrays.items()}
+            validation.one_of(name, tuple(_CONTENT), "array to assign")
+        checked = {name: self.checked(name, values) for name, values in arrays.items()}
         for name, values in checked.items():
             getattr(self, name)[:] = values
 
-    def refuse(self, status: int, **given: Array) -> NoReturn:
-        """Turn a kernel's status into an error that names the coordinate; ``given``: arguments that were not taken."""
+    def raise_status(self, status: int, **arguments: Array) -> NoReturn:
+        """Raise the error of a kernel's status code, naming the coordinate; ``arguments``: those of the rejected call."""
         if status == NOT_FINITE:
-            raise StateError(self._not_finite(given or {name: getattr(self, name) for name in _WHAT}))
+            raise StateError(self._not_finite(arguments or {name: getattr(self, name) for name in _CONTENT}))
         if status == OVERFLOW:
-            raise StateError("The result is not finite: velocities, accelerations or torques are far beyond those of any body.")
+            raise StateError("The result is not finite: velocities, accelerations or torques are too large.")
         if status == SINGULAR:
             raise StateError(
                 f"The mass matrix is singular at coordinate {self.model.coordinates[int(self.work.status[1])]!r}: "
-                "in this posture nothing resists it. Give the link some rotational inertia, or the joint an armature."
+                "in this posture it has no inertia. Give the link some rotational inertia, or the joint an armature."
             )
         raise AssertionError(f"unknown status {status}")
 
@@ -115,10 +116,10 @@ class Data:
         for name, values in arrays.items():
             bad = np.flatnonzero(~np.isfinite(values))
             if len(bad):
-                return f"{name}[{bad[0]}] is {values[bad[0]]} ({self._whose(name, int(bad[0]))}): every number must be finite."
-        return "A quaternion in q is zero: it is no rotation. Start from model.neutral, or set joints by name."
+                return f"{name}[{bad[0]}] is {values[bad[0]]} ({self._owner(name, int(bad[0]))}): every number must be finite."
+        return "A quaternion in q is zero, which is not a rotation. Start from model.neutral, or set joints by name."
 
-    def _whose(self, name: str, number: int) -> str:
+    def _owner(self, name: str, number: int) -> str:
         if name == "q":
             joint = next(j for j, place in self.model.joints.items() if place.q.start <= number < place.q.stop)
             return f"joint {joint!r}"
@@ -126,12 +127,12 @@ class Data:
 
 
 def _restored(model: Model, work: tuple[Array, ...]) -> Data:
-    """Make a data again from its numbers."""
+    """Return a data from its values."""
     data = Data(model, pushes=len(Work(*work).push_body))
-    for mine, given in zip(data.work, work, strict=True):
-        mine[...] = given
+    for array, values in zip(data.work, work, strict=True):
+        array[...] = values
     return data
 
 
-_WHAT = {"q": "configuration numbers", "v": "velocities", "a": "accelerations", "tau": "velocities"}
+_CONTENT = {"q": "configuration coordinates", "v": "velocities", "a": "accelerations", "tau": "velocities"}
 _FLOAT = np.dtype(float)

@@ -1,4 +1,4 @@
-"""From links to the flat arrays of ``Tree``: fixed links join their parent's body, the rest is numbered."""
+"""Flat arrays of ``Tree`` from links: fixed links are merged into their parent's body, the others are numbered."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 
 from brachiate.errors import ModelError
 from brachiate.model.arrays import PAD, Tree
-from brachiate.model.joints import FREEDOMS, NUMBERS
+from brachiate.model.joints import ELEMENT_NQ, ELEMENT_NV
 from brachiate.model.link import Link
 from brachiate.validation import Array
 
-# Packed rows of the mass matrix beyond this many numbers (16 bytes each) are not kept: a chain of some 5,000 links.
-# Forward dynamics of such a tree goes link by link and needs none.
-MOST_PACKED = 12_500_000
+# Packed rows of the mass matrix with more entries than this (16 bytes each) are not stored: a chain of some 5,000 links.
+# Forward dynamics does not need them.
+MAX_PACKED_SIZE = 12_500_000
 
 
 class Placement(NamedTuple):
-    """Where a link is: fixed in a body (-1: the inertial frame) at a constant pose."""
+    """Placement of a link: fixed in a body (-1: the inertial frame) at a constant pose."""
 
     body: int
     rotation: Array
@@ -55,8 +55,8 @@ def flatten(links: Sequence[Link], joints: Mapping[str, Any]) -> tuple[Tree, dic
         turned=np.array([int((body.rotation != np.eye(3)).any()) for body in bodies], np.int64),
         inertia=inertia,
         kind=np.array(kinds, np.int64),
-        q_at=_starts([NUMBERS[k] for k in kinds]),
-        v_at=_starts([FREEDOMS[k] for k in kinds]),
+        q_at=_starts([ELEMENT_NQ[k] for k in kinds]),
+        v_at=_starts([ELEMENT_NV[k] for k in kinds]),
         axis=_stack([e.axis for _, e in elements], (3,)),
         along=np.array([_along(e.axis) for _, e in elements], np.int64),
         anchor=_stack([e.anchor for _, e in elements], (3,)),
@@ -90,7 +90,7 @@ def _bodies(links: Sequence[Link]) -> tuple[list[_Body], dict[str, Placement]]:
 
 
 def _inertia(body: _Body) -> Array:
-    """Mass, centre and inertia about the centre of a link and what is fixed to it."""
+    """Mass, center of mass and inertia about it of a link and the links fixed to it."""
     pieces = [(body.link, np.eye(3), np.zeros(3)), *body.fixed]
     mass = sum(link.mass for link, _, _ in pieces)
     if mass == 0:
@@ -110,22 +110,22 @@ def _check_carried_mass(bodies: Sequence[_Body], parent: Array, mass: Array) -> 
         joint = bodies[b].link.joint
         if carried[b] <= 0 and not (joint.armature > 0).all():
             raise ModelError(
-                f"Link {bodies[b].link.name!r} can move but neither it nor anything it carries has mass, "
-                "so any force would accelerate it without bound. Give it a mass, or fix its joint."
+                f"Link {bodies[b].link.name!r} can move, but neither it nor its subtree has mass, "
+                "so any force would accelerate it infinitely. Give it a mass, or fix its joint."
             )
         if parent[b] >= 0:
             carried[int(parent[b])] += carried[b]
 
 
 def _ancestors(parent: Array, dof: Array) -> tuple[Array, Array, Array]:
-    """Depth of every velocity, where its packed row starts, and the rows: velocities from the root down to it."""
+    """Depth of every velocity, start of its packed row, and the rows: velocities from the root down to it."""
     count = np.diff(dof)
     over = np.zeros(len(parent), np.int64)  # velocities above a body's own
     for b, p in enumerate(parent):
         over[b] = over[p] + count[p] if p >= 0 else 0
     depth = np.concatenate([np.arange(n, n + c) for n, c in zip(over, count, strict=True)] or [np.zeros(0)]).astype(np.int64)
     sizes = (depth + PAD) // PAD * PAD
-    if sizes.sum() > MOST_PACKED:
+    if sizes.sum() > MAX_PACKED_SIZE:
         return depth, np.zeros(len(depth) + 1, np.int64), np.zeros(0, np.int64)
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     above = np.zeros(start[-1], np.int64)

@@ -1,4 +1,4 @@
-"""Links, sites, loops, couplings and actuators: the parts a model is described by."""
+"""Links, sites, loops, couplings and actuators: the parts of a model."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from brachiate.errors import ArgumentError, ModelError
 from brachiate.model.joints import Joint
 from brachiate.model.shapes import Shape
-from brachiate.validation import Array, shown
+from brachiate.validation import Array, short_repr
 
 ACTUATOR_KINDS = ("motor", "position", "velocity", "general")
 
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """A rigid piece and the joint that carries it."""
+    """Rigid body with the joint to its parent."""
 
     name: str
     parent: str | None  # None: the inertial frame
@@ -25,14 +25,14 @@ class Link:
     position: Array  # (3,) [m] of the joint in the parent
     rotation: Array  # (3, 3) of the joint in the parent
     mass: float = 0.0  # [kg]
-    center: Array = field(default_factory=lambda: np.zeros(3))  # (3,) [m] centre of mass, link axes
-    inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))  # (3, 3) [kg·m²] about the centre, link axes
+    center: Array = field(default_factory=lambda: np.zeros(3))  # (3,) [m] center of mass, link axes
+    inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))  # (3, 3) [kg·m²] about the center of mass, link axes
     shapes: tuple[Shape, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """A named frame in a link."""
+    """Named frame fixed in a link."""
 
     name: str
     link: str
@@ -42,7 +42,7 @@ class Site:
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A joint between frames of two links that closes a loop: the second frame moves against the first as the joint allows."""
+    """Loop-closing joint between frames of two links."""
 
     name: str
     joint: Joint
@@ -56,7 +56,7 @@ class Loop:
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """A coordinate that follows another: y = c0 + c1 x + c2 x² + ... (``of`` None: it is held at c0)."""
+    """Coordinate coupled to another: y = c0 + c1 x + c2 x² + ... (``of`` None: it is constant at c0)."""
 
     name: str
     coordinate: str
@@ -66,7 +66,7 @@ class Coupling:
 
 @dataclass(frozen=True, eq=False)
 class Actuator:
-    """A motor on a coordinate.
+    """Actuator of a coordinate.
 
     Its own length and speed are ``gear`` times the coordinate's, its own force is gain · control + bias[0] +
     bias[1] · length + bias[2] · speed, and the coordinate's torque is ``gear`` times that force.
@@ -83,17 +83,19 @@ class Actuator:
 
 
 def check_loop_joint(joint: object, what: str) -> None:
-    """Refuse what cannot close a loop."""
+    """Raise an error if a joint cannot close a loop."""
     if not isinstance(joint, Joint):
-        raise ArgumentError(f"{what}: expected a joint, such as Revolute('y') or Fixed(), got {shown(joint)}.")
+        raise ArgumentError(f"{what}: expected a joint, such as Revolute('y') or Fixed(), got {short_repr(joint)}.")
     if joint.nv >= 6:
-        raise ArgumentError(f"{what}: a {joint.type} joint of {joint.nv} freedoms holds nothing. Choose one that leaves fewer than six.")
-    if joint.geared:
-        raise ArgumentError(f"{what}: a joint that closes a loop has no armature. Give the rotor to a joint of the tree.")
+        raise ArgumentError(
+            f"{what}: a {joint.type} joint of {joint.nv} degrees of freedom constrains nothing. Choose one with fewer than six."
+        )
+    if joint.has_armature:
+        raise ArgumentError(f"{what}: a loop-closing joint cannot have armature. Give the rotor to a joint of the tree.")
 
 
 def check_inertia(name: str, mass: float, inertia: Array) -> None:
-    """Refuse what no solid body has, with the name of the link."""
+    """Raise an error that names the link if its mass or inertia is not physical."""
     if not (np.isfinite(mass) and np.isfinite(inertia).all()):
         raise ModelError(f"Link {name!r}: mass and inertia must be finite, got mass {mass}.")
     if mass < 0:

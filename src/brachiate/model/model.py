@@ -1,4 +1,4 @@
-"""Model: a frozen description, by name, and the flat arrays made from it."""
+"""Model: a constant description of a kinematic tree, by names, and the flat arrays made from it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from brachiate import validation
+from brachiate.deprecation import renamed_method
 from brachiate.errors import ArgumentError, ModelError
 from brachiate.model.arrays import Tree
 from brachiate.model.flatten import Placement, flatten
-from brachiate.model.joints import BALL, FLOAT, FREEDOMS, NUMBERS
+from brachiate.model.joints import BALL, ELEMENT_NQ, ELEMENT_NV, FLOAT
 from brachiate.model.link import Actuator, Coupling, Link, Loop, Site, check_inertia
 from brachiate.validation import Array
 
@@ -24,8 +25,8 @@ Part = TypeVar("Part", Link, Site, Loop, Coupling, Actuator)
 
 
 @dataclass(frozen=True)
-class Joined:
-    """Where a joint's numbers are: slices into q and v, and the link it carries."""
+class JointSlices:
+    """Indices of a joint: slices into q and v, and its child link."""
 
     link: str
     q: slice
@@ -33,9 +34,9 @@ class Joined:
 
 
 class Model:
-    """A tree of links under one inertial frame, with everything named. It never changes.
+    """Kinematic tree of named links under one inertial frame. It is constant.
 
-    Build one with :class:`~brachiate.ModelBuilder`, read one with :func:`~brachiate.read_model`, or take one from
+    Build one with :class:`~brachiate.ModelBuilder`, read one with :func:`~brachiate.load_model`, or take one from
     :mod:`brachiate.figures`.
     """
 
@@ -70,8 +71,8 @@ class Model:
         )
 
     def _name_coordinates(self, links: list[Link]) -> None:
-        """Give every joint its place in q and v, and every velocity its name."""
-        joints: dict[str, Joined] = {}
+        """Assign every joint its slices of q and v, and every velocity its name."""
+        joints: dict[str, JointSlices] = {}
         coordinates: list[str] = []
         nq = nv = 0
         for link in links:
@@ -79,33 +80,33 @@ class Model:
             if joint.nv:
                 if link.joint_name in joints:
                     raise ModelError(f"Two joints are named {link.joint_name!r} (links {joints[link.joint_name].link!r}, {link.name!r}).")
-                joints[link.joint_name] = Joined(link.name, slice(nq, nq + joint.nq), slice(nv, nv + joint.nv))
+                joints[link.joint_name] = JointSlices(link.name, slice(nq, nq + joint.nq), slice(nv, nv + joint.nv))
                 coordinates += joint.coordinate_names(link.joint_name)
             nq, nv = nq + joint.nq, nv + joint.nv
-        twice = validation.unique(coordinates)
+        twice = validation.first_duplicate(coordinates)
         if twice:
             raise ModelError(f"Two coordinates are named {twice!r}. Give the joints different names.")
         self.nq, self.nv = nq, nv
-        self.joints: Mapping[str, Joined] = MappingProxyType(joints)
+        self.joints: Mapping[str, JointSlices] = MappingProxyType(joints)
         self.coordinates = tuple(coordinates)
         self.coordinate_index: Mapping[str, int] = MappingProxyType({c: i for i, c in enumerate(coordinates)})
 
     def _check_references(self) -> None:
         owner = f"model {self.name!r}"
         for site in self.sites.values():
-            validation.named(self.links, site.link, "link", owner)
+            validation.lookup(self.links, site.link, "link", owner)
             if site.name in self.links:
-                raise ModelError(f"A site and a link are both named {site.name!r}: a frame is asked for by name, so give one another.")
+                raise ModelError(f"A site and a link are both named {site.name!r}: frames are looked up by name, so rename one.")
         frames = dict.fromkeys(("world", *self.links))
         for loop in self.loops:
             for end in (loop.first, loop.second):
-                validation.named(frames, end, "link", owner)
+                validation.lookup(frames, end, "link", owner)
         for coupling in self.couplings:
             for coordinate in (coupling.coordinate, coupling.of):
                 if coordinate is not None:
-                    validation.named(self.coordinate_index, coordinate, "coordinate", owner)
+                    validation.lookup(self.coordinate_index, coordinate, "coordinate", owner)
         for actuator in self.actuators.values():
-            validation.named(self.coordinate_index, actuator.coordinate, "coordinate", owner)
+            validation.lookup(self.coordinate_index, actuator.coordinate, "coordinate", owner)
 
     @cached_property
     def neutral(self) -> Array:
@@ -138,7 +139,7 @@ class Model:
     def configuration(self, values: Mapping[str, Any], base: Array | None = None) -> Array:
         """Return a configuration from values by joint or coordinate name, the rest neutral or as in ``base``."""
         q = self.neutral.copy() if base is None else validation.numbers(base, (self.nq,), "base")
-        for name, value in validation.table(values, "configuration", "values by joint, such as {'knee': 0.3}").items():
+        for name, value in validation.mapping(values, "configuration", "values by joint, such as {'knee': 0.3}").items():
             place = self.q_slice(name)
             q[place] = self._value(name, value)
         return q
@@ -150,8 +151,8 @@ class Model:
         return validation.numbers(value, (1,), what)
 
     def q_slice(self, name: str) -> slice:
-        """Where the numbers of a joint, or of a coordinate that is one number, are in q."""
-        return validation.named(self._slices, name, "joint", f"model {self.name!r}")
+        """Slice of q of a joint, or of a scalar coordinate."""
+        return validation.lookup(self._slices, name, "joint", f"model {self.name!r}")
 
     @cached_property
     def _slices(self) -> Mapping[str, slice]:
@@ -160,49 +161,52 @@ class Model:
 
     @cached_property
     def scalar_coordinates(self) -> Mapping[str, int]:
-        """Place in q of every coordinate that is one number there."""
+        """Index in q of every scalar coordinate."""
         places: dict[str, int] = {}
         q = v = 0
         for link in self.links.values():
             for element in link.joint.elements:
                 if element.kind not in (BALL, FLOAT):
                     places[self.coordinates[v]] = q
-                q, v = q + NUMBERS[element.kind], v + FREEDOMS[element.kind]
+                q, v = q + ELEMENT_NQ[element.kind], v + ELEMENT_NV[element.kind]
         return MappingProxyType(places)
 
-    def sprung(self, stiffness: float, pose: str | Mapping[str, Any], damping: float | None = None) -> Model:
-        """Return this model with springs in all joints but free ones.
+    def with_springs(self, stiffness: float, pose: str | Mapping[str, Any], damping: float | None = None) -> Model:
+        """Return this model with springs in all joints except free ones.
 
         Args:
             stiffness: Of the springs [N·m/rad or N/m].
-            pose: Where they are slack: a named pose, or values by joint, the rest zero.
-            damping: Of the joints [N·m·s/rad or N·s/m]; by default what it is.
+            pose: Rest position: a named pose, or values by joint, the others zero.
+            damping: Of the joints [N·m·s/rad or N·s/m]; by default unchanged.
         """
-        stiffness = validation.number(stiffness, "stiffness", least=0.0, most=1e12)
-        rest = validation.named(self.poses, pose, "pose", f"model {self.name!r}") if isinstance(pose, str) else self.configuration(pose)
+        stiffness = validation.number(stiffness, "stiffness", minimum=0.0, maximum=1e12)
+        rest = validation.lookup(self.poses, pose, "pose", f"model {self.name!r}") if isinstance(pose, str) else self.configuration(pose)
         links = []
         for link in self.links.values():
             joint = copy.copy(link.joint)
             if joint.nv and not any(e.kind == FLOAT for e in joint.elements):
                 joint.stiffness, joint.rest = np.full(joint.nv, stiffness), rest[self.joints[link.joint_name].q]
                 if damping is not None:
-                    joint.damping = np.full(joint.nv, validation.number(damping, "damping", least=0.0, most=1e12))
+                    joint.damping = np.full(joint.nv, validation.number(damping, "damping", minimum=0.0, maximum=1e12))
             links.append(replace(link, joint=joint))
         return Model(self.name, links, *self._parts()[1:])
 
-    def stronger(self, factor: float) -> Model:
-        """Return this model with motors that bring so many times as much; infinite: with motors without limits."""
+    def with_scaled_effort(self, factor: float) -> Model:
+        """Return this model with effort limits scaled by a factor; infinite: without effort limits."""
         if not factor >= 0.0:
-            raise ArgumentError(f"factor of strength: expected a number from 0 on, or infinity, got {validation.shown(factor)}.")
+            raise ArgumentError(f"factor: expected a number of at least 0, or infinity, got {validation.short_repr(factor)}.")
         links = []
         for link in self.links.values():
             joint = copy.copy(link.joint)
-            joint.effort = np.where(joint.effort > 0.0, factor * np.maximum(joint.effort, 1e-300), 0.0)  # none stays none
+            joint.effort = np.where(joint.effort > 0.0, factor * np.maximum(joint.effort, 1e-300), 0.0)  # 0 stays 0
             links.append(replace(link, joint=joint))
         return Model(self.name, links, *self._parts()[1:])
 
+    sprung = renamed_method("sprung", "with_springs")
+    stronger = renamed_method("stronger", "with_scaled_effort")
+
     def __reduce__(self) -> Any:
-        """Copy and pickle by the parts it is made of."""
+        """Copy and pickle the parts."""
         return Model, (self.name, *self._parts())
 
     def _parts(self) -> tuple[Any, ...]:
@@ -216,7 +220,7 @@ class Model:
 
 
 def add(table: dict[str, Part], kind: str, part: Part) -> None:
-    """Put a part under its name; refuse a second one of that name."""
+    """Add a part under its name; raise an error if the name is in use."""
     if part.name in table:
         raise ModelError(f"Two {kind}s are named {part.name!r}. Names must be unique within a model.")
     table[part.name] = part
@@ -231,11 +235,11 @@ def by_name(kind: str, parts: Iterable[Part]) -> Mapping[str, Part]:
 
 
 def in_order(links: list[Link]) -> list[Link]:
-    """Return the links with parents before children, otherwise in the order given; refuse what is no tree."""
+    """Return the links with parents before children, otherwise in the given order; raise an error if they are not a tree."""
     table = by_name("link", links)
     for link in links:
         if link.parent is not None:
-            validation.named(table, link.parent, "link", f"this model (parent of {link.name!r})")
+            validation.lookup(table, link.parent, "link", f"this model (parent of {link.name!r})")
     children: dict[str | None, list[int]] = {}
     for i, link in enumerate(links):
         children.setdefault(link.parent, []).append(i)
@@ -251,7 +255,6 @@ def in_order(links: list[Link]) -> list[Link]:
         placed = {link.name for link in ordered}
         left = [name for name in table if name not in placed]
         raise ModelError(
-            f"These links hang on each other in a circle: {', '.join(left)}. "
-            "A model is a tree; close loops with loop(...), or connect the links in a world."
+            f"These links form a cycle: {', '.join(left)}. A model is a tree; close loops with loop(...), or connect the links in a world."
         )
     return ordered

@@ -1,4 +1,4 @@
-"""Shapes of links: what is drawn, what touches, and what gives a link its inertia if nothing else does."""
+"""Shapes of links: visual and collision geometry, and default mass properties."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Triangles = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Shape:
-    """A solid at a place in its link. ``collides`` is False for shapes that are only looked at.
+    """Solid fixed in its link. ``collides`` is False for visual geometry.
 
-    Without a ``material`` of its own it is made of what the world says.
+    Without a ``material`` it has that of the world.
     """
 
     kind: ClassVar[str] = "shape"
@@ -46,14 +46,14 @@ class Shape:
         self._set(name, validation.number(getattr(self, name), f"{name} of a {self.kind}", above=0.0))
 
     def _check(self) -> None:
-        """Check the shape's own numbers."""
+        """Check the dimensions."""
 
     def volume(self) -> float:
         """Volume [m³]."""
         raise NotImplementedError
 
     def centroid(self) -> Array:
-        """Centre of the solid, in its own frame [m]."""
+        """Centroid of the solid, in its own frame [m]."""
         return np.zeros(3)
 
     def inertia(self) -> Array:
@@ -61,15 +61,15 @@ class Shape:
         raise NotImplementedError
 
     def surface(self, fineness: int = 12) -> tuple[Array, Triangles]:
-        """Vertices and triangles of the surface, in the link's coordinates; round shapes have 2 ``fineness`` pieces around."""
-        vertices, triangles = self._surface(validation.whole(fineness, "fineness", least=2))
+        """Vertices and triangles of the surface, in the link's coordinates; round shapes have 2 ``fineness`` segments around."""
+        vertices, triangles = self._surface(validation.integer(fineness, "fineness", minimum=2))
         return vertices @ self.rotation.T + self.position, triangles
 
     def _surface(self, fineness: int) -> tuple[Array, Triangles]:
         raise NotImplementedError
 
     def mass_properties(self, density: float) -> tuple[float, Array, Array]:
-        """Mass [kg], centre [m] and inertia about the centre [kg·m²], in the link's coordinates."""
+        """Mass [kg], center of mass [m] and inertia about it [kg·m²], in the link's coordinates."""
         mass = validation.number(density, f"density of a {self.kind}", above=0.0) * self.volume()
         turned = self.rotation @ self.inertia() @ self.rotation.T
         return mass, self.position + self.rotation @ self.centroid(), mass * turned
@@ -135,7 +135,7 @@ class Capsule(Shape):
 
     @classmethod
     def between(cls, a: ArrayLike, b: ArrayLike, radius: float, **more: Any) -> Capsule:
-        """Return the capsule whose spheres are centred at two points."""
+        """Return the capsule whose spheres are centered at two points."""
         a, b = validation.vector(a, "end of a capsule"), validation.vector(b, "end of a capsule")
         length = float(np.linalg.norm(b - a))
         if length < 1e-9:
@@ -211,7 +211,7 @@ class Box(Shape):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mesh(Shape):
-    """Surface of triangles, counter-clockwise seen from outside. Only a closed one has a volume and an inertia."""
+    """Triangle mesh, counter-clockwise seen from outside. Only a closed mesh has a volume and an inertia."""
 
     kind: ClassVar[str] = "mesh"
     vertices: Array
@@ -224,7 +224,7 @@ class Mesh(Shape):
         if triangles.ndim != 2 or triangles.shape[1:] != (3,) or not len(triangles):
             raise ArgumentError(f"{what}: expected rows of 3 vertex numbers, got shape {triangles.shape}.")
         if not (triangles == np.floor(triangles)).all():
-            raise ArgumentError(f"{what}: vertex numbers must be whole, got {validation.shown(self.triangles)}.")
+            raise ArgumentError(f"{what}: vertex numbers must be whole, got {validation.short_repr(self.triangles)}.")
         if triangles.min() < 0 or triangles.max() >= len(vertices):
             raise ArgumentError(f"{what}: vertex numbers must be between 0 and {len(vertices) - 1}.")
         self._set("vertices", vertices)
@@ -242,8 +242,8 @@ class Mesh(Shape):
         return float(volumes.sum()), first, np.asarray(second)
 
     def _check_closed(self) -> None:
-        """Refuse a surface with an edge: every line must be walked as often one way as the other by the triangles at it."""
-        _, place = np.unique(self.vertices, axis=0, return_inverse=True)  # at a seam several vertices are in one place
+        """Raise an error for an open surface: every edge must be traversed equally often in both directions by its triangles."""
+        _, place = np.unique(self.vertices, axis=0, return_inverse=True)  # at a seam several vertices coincide
         start = place.reshape(-1)[self.triangles]
         end = np.roll(start, -1, axis=1)
         lines = np.stack([np.minimum(start, end).ravel(), np.maximum(start, end).ravel()], axis=1)
@@ -251,8 +251,8 @@ class Mesh(Shape):
         bare = np.count_nonzero(np.bincount(line.reshape(-1), weights=np.sign(end - start).ravel()))
         if bare:
             raise ArgumentError(
-                f"The {self.kind} {self.name!r} is open, so it encloses no volume: {bare} of its edges lack a triangle on the other side "
-                "that faces the same way. Close it, or give its link a mass, a center and an inertia."
+                f"The {self.kind} {self.name!r} is open, so it encloses no volume: {bare} of its edges have no second triangle "
+                "of the same orientation. Close it, or give its link a mass, a center and an inertia."
             )
 
     def volume(self) -> float:
@@ -299,7 +299,7 @@ class Hull(Mesh):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Plane(Shape):
-    """Everything below z = 0 of its frame. Drawn as a square of the given size [m]."""
+    """Half-space below z = 0 of its frame. Drawn as a square of the given size [m]."""
 
     kind: ClassVar[str] = "plane"
     size: float = 4.0
@@ -320,7 +320,7 @@ class Plane(Shape):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HeightField(Shape):
-    """Everything below a surface over a grid: triangles between heights z that are given point by point, centred on its frame.
+    """Height field: solid below a triangulated surface over a regular grid, centered on its frame.
 
     ``heights[j, i]`` [m] is the height at x = (i - (nx - 1)/2) times the spacing, y = (j - (ny - 1)/2) times the spacing.
     ``spacing`` is one number [m], or two along x and y. Every cell is split from its corner (0, 0) to its corner (1, 1).
@@ -337,7 +337,7 @@ class HeightField(Shape):
             raise ArgumentError(f"heights of a height field: expected {expected}, got shape {heights.shape}.")
         if not np.isfinite(heights).all():
             raise ArgumentError(f"heights of a height field: expected {expected}, got {heights[~np.isfinite(heights)][0]} among them.")
-        spacing = validation.each(self.spacing, (2,), "spacing of a height field", "one number or two, along x and y")
+        spacing = validation.broadcast(self.spacing, (2,), "spacing of a height field", "one number or two, along x and y")
         for value in spacing:
             validation.number(value, "spacing of a height field", above=0.0)
         self._set("heights", np.ascontiguousarray(heights))
@@ -372,12 +372,12 @@ def _points(value: ArrayLike, kind: str) -> Array:
     if points.ndim != 2 or points.shape[1:] != (3,) or len(points) < 4:
         raise ArgumentError(f"{what}: expected {expected}, got shape {points.shape}.")
     if not np.isfinite(points).all():
-        raise ArgumentError(f"{what}: expected {expected}, got {validation.shown(points[~np.isfinite(points).all(axis=1)][0])}.")
+        raise ArgumentError(f"{what}: expected {expected}, got {validation.short_repr(points[~np.isfinite(points).all(axis=1)][0])}.")
     return points
 
 
 def _revolved(radii: Array, heights: Array, around: int) -> tuple[Array, Triangles]:
-    """Surface made by turning a profile (radius, height) about z, from its lower to its upper pole: one vertex each."""
+    """Surface of revolution of a profile (radius, height) about z, from its lower to its upper pole: one vertex each."""
     turns = np.linspace(0, 2 * np.pi, around, endpoint=False)
     ring = np.stack([np.cos(turns), np.sin(turns)], axis=1)
     rings = [np.c_[r * ring, np.full(around, h)] for r, h in zip(radii[1:-1], heights[1:-1], strict=True)]

@@ -1,1 +1,1 @@
-"""Motion of a figure: configurations over time, and what can be done with and told about them."""
+"""Motion of a figure: configurations over time, their spline, edits, terrain, contact labels, and the files they are kept in."""

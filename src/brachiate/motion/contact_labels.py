@@ -1,4 +1,4 @@
-"""Labels: which part of a body touches, from when to when, as people can read and change it."""
+"""Contact labels (annotations): which part of a figure is in contact from when to when, and a text file for them that people can edit."""
 
 from __future__ import annotations
 
@@ -10,41 +10,43 @@ from pathlib import Path
 import numpy as np
 
 from brachiate import validation
+from brachiate.deprecation import renamed_attribute
 from brachiate.errors import ArgumentError, MotionFileError
-from brachiate.io.disk import write_text
+from brachiate.io.file_access import write_text
 from brachiate.io.motion_text import read_text
-from brachiate.motion.terrain import Ground, Steps
+from brachiate.motion.terrain import Stairs, Terrain
 from brachiate.validation import Array
 
-HOW = ("stands", "holds")
-HEAD = "brachiate contacts 1"
-_MANUAL = (
-    f"# {HEAD}",
-    "# What touches, from when to when [s]. Change it, and give it back.",
-    "# 'stands': on the ground, or on something at that height [m]. 'holds': in any direction, as a hand does a bar.",
+KINDS = ("support", "grip")
+HEADER = "brachiate contacts 1"
+_OLD_KINDS = {"stands": "support", "holds": "grip"}  # in files of version 0.1
+_EXPLANATION = (
+    f"# {HEADER}",
+    "# Contact intervals [s]. Edit this file and pass it as contacts.",
+    "# 'support': unilateral contact with the ground, or with a surface at that height [m]. 'grip': pulls too, as a hand on a bar does.",
 )
 
 
 @dataclass(frozen=True)
-class Label:
-    """One part that touches for a while.
+class ContactInterval:
+    """Contact of one part of a figure over a time interval.
 
     Args:
-        part: Its name.
-        start: From when [s].
-        end: To when [s].
-        how: ``"stands"`` or ``"holds"``.
-        height: Of what it stands on, above the world's origin [m]; None for the ground.
+        part: Name of the part.
+        start: First time of the contact [s].
+        end: Last time of the contact [s].
+        kind: ``"support"`` (unilateral: pushes only) or ``"grip"`` (bilateral: force in any direction).
+        height: Height of the supporting surface above the world origin [m]; None for the ground.
     """
 
     part: str
     start: float
     end: float
-    how: str = "stands"
+    kind: str = "support"
     height: float | None = None
 
     def __post_init__(self) -> None:
-        validation.one_of(self.how, HOW, "how a part touches")
+        validation.one_of(self.kind, KINDS, "kind of a contact")
         start, end = validation.number(self.start, "start of a contact"), validation.number(self.end, "end of a contact")
         if end < start:
             raise ArgumentError(f"Contact of {self.part!r}: it ends at {end:g} s, before it starts at {start:g} s.")
@@ -53,85 +55,99 @@ class Label:
 
 
 @dataclass(frozen=True)
-class Labels:
-    """All contacts of a motion, and the ground they are on."""
+class ContactLabels:
+    """Contact intervals of a motion, and the terrain under it."""
 
-    contacts: tuple[Label, ...]
-    ground: Ground
+    contacts: tuple[ContactInterval, ...]
+    terrain: Terrain
 
-    def of(self, part: str) -> tuple[Label, ...]:
-        """Those of one part."""
+    def of(self, part: str) -> tuple[ContactInterval, ...]:
+        """Contact intervals of one part."""
         return tuple(label for label in self.contacts if label.part == part)
 
     def active(self, part: str, times: Array) -> Array:
-        """Whether a part touches at these times."""
+        """Whether a part is in contact at these times [s]: (f,) bool."""
         on = np.zeros(len(times), bool)
         for label in self.of(part):
             on |= (times >= label.start - 1e-9) & (times <= label.end + 1e-9)
         return on
 
-    def moved(self, by: float) -> Labels:
-        """The same, later."""
-        return replace(self, contacts=tuple(replace(c, start=c.start + by, end=c.end + by) for c in self.contacts))
+    def shift(self, offset: float) -> ContactLabels:
+        """Return the same contacts, later by an offset [s]."""
+        return replace(self, contacts=tuple(replace(c, start=c.start + offset, end=c.end + offset) for c in self.contacts))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a small text file."""
+        """Write the text file that :func:`load_contact_labels` reads."""
         write_text(Path(path), "\n".join(self.lines()) + "\n", "the contacts")
 
     def lines(self) -> list[str]:
-        """The text of that file."""
-        g = self.ground
-        wide = max((len(c.part) for c in self.contacts), default=4) + 2
-        words = [f"height={g.height or 0.0:.4f}", f"slope={g.slope:g}", f"heading={g.heading:g}", f"friction={g.friction:g}"]
-        words += [f"belt={g.belt[0]:.4f},{g.belt[1]:.4f}"] if any(g.belt) else []
-        if g.steps is not None:
-            t = g.steps
-            words.append(f"steps={t.rise:.9g}:{t.tread:.9g}:{t.count}" + ("" if t.start is None else f":{t.start:.9g}:{t.heading:.9g}"))
-        rows = ["  ".join(("ground", *words))]
-        rows.append(f"# {'part':{wide - 2}}{'from':>9}{'to':>9}  how     on")
+        """Lines of that file."""
+        t, stairs = self.terrain, self.terrain.stairs
+        width = max((len(c.part) for c in self.contacts), default=4) + 2
+        words = [f"height={t.height or 0.0:.4f}", f"slope={t.slope:g}", f"heading={t.heading:g}", f"friction={t.friction:g}"]
+        words += [f"belt={t.belt[0]:.4f},{t.belt[1]:.4f}"] if any(t.belt) else []
+        if stairs is not None:
+            position = "" if stairs.start is None else f":{stairs.start:.9g}:{stairs.heading:.9g}"
+            words.append(f"stairs={stairs.rise:.9g}:{stairs.tread:.9g}:{stairs.count}{position}")
+        rows = ["  ".join(("terrain", *words))]
+        rows.append(f"# {'part':{width - 2}}{'from':>9}{'to':>9}  kind     on")
         for c in sorted(self.contacts, key=lambda c: (c.start, c.part)):
-            on = "" if c.how == "holds" else "ground" if c.height is None else f"{c.height:.4f}"
-            rows.append(f"{c.part:{wide}}{c.start:9.4f}{c.end:9.4f}  {c.how:6}  {on}".rstrip())
-        return [*_MANUAL, *rows]
+            on = "" if c.kind == "grip" else "ground" if c.height is None else f"{c.height:.4f}"
+            rows.append(f"{c.part:{width}}{c.start:9.4f}{c.end:9.4f}  {c.kind:7}  {on}".rstrip())
+        return [*_EXPLANATION, *rows]
+
+    ground = renamed_attribute("ground", "terrain")
 
 
-def load_labels(path: str | PathLike[str], parts: Iterable[str] | None = None) -> Labels:
-    """Read such a file; ``parts`` are the names there are."""
-    return labels_from(read_text(Path(path)).splitlines(), str(path), parts)
+def load_contact_labels(path: str | PathLike[str], parts: Iterable[str] | None = None) -> ContactLabels:
+    """Read a file of contact labels.
+
+    Args:
+        path: The file.
+        parts: Valid names of parts; None accepts any name.
+    """
+    return parse_contact_labels(read_text(Path(path)).splitlines(), str(path), parts)
 
 
-def labels_from(lines: Sequence[str], where: str, parts: Iterable[str] | None = None) -> Labels:
-    """Labels from the lines of such a file."""
-    if not lines or HEAD not in lines[0]:
-        raise MotionFileError(f"{where} is no file of contacts: its first line must be '# {HEAD}'.")
+def parse_contact_labels(lines: Sequence[str], source: str, parts: Iterable[str] | None = None) -> ContactLabels:
+    """Return the contact labels in the lines of such a file; ``source`` names the file in error messages."""
+    if not lines or HEADER not in lines[0]:
+        raise MotionFileError(f"{source} is not a file of contacts: its first line must be '# {HEADER}'.")
     known = None if parts is None else tuple(parts)
-    ground, contacts = Ground(0.0), []
+    terrain, contacts = Terrain(0.0), []
     for number, line in enumerate(lines, 1):
         words = line.partition("#")[0].split()
         if not words:
             continue
         try:
-            if words[0] == "ground":
-                ground = _ground(words[1:])
+            if words[0] in ("terrain", "ground"):
+                terrain = _parse_terrain(words[1:])
                 continue
-            if not 3 <= len(words) <= 5:
-                raise ValueError(f"{len(words)} words")
-            part, start, end, *rest = words
-            height = None if len(rest) < 2 or rest[1] == "ground" else float(rest[1])
-            contacts.append(Label(part, float(start), float(end), rest[0] if rest else "stands", height))
+            contact = _parse_interval(words)
         except (ValueError, TypeError) as problem:
             raise MotionFileError(
-                f"{where} line {number}: {line.strip()[:80]!r} is no contact ({str(problem)[:200]}). "
-                "Write: part, from, to, stands or holds, and ground or a height."
+                f"{source} line {number}: {line.strip()[:80]!r} is not a contact ({str(problem)[:200]}). "
+                "Expected: part, from, to, support or grip, and ground or a height."
             ) from None
-        if known is not None and part not in known:
-            validation.named(dict.fromkeys(known), part, "part", f"this figure ({where} line {number})")
-    return Labels(tuple(contacts), ground)
+        if known is not None and contact.part not in known:
+            validation.lookup(dict.fromkeys(known), contact.part, "part", f"this figure ({source} line {number})")
+        contacts.append(contact)
+    return ContactLabels(tuple(contacts), terrain)
 
 
-def _ground(words: list[str]) -> Ground:
-    """Ground by its words, such as height=0.02."""
-    given = dict(word.split("=") for word in words)
-    x, y = given.pop("belt", "0,0").split(",")
-    steps = Steps.of([float(x) for x in given.pop("steps").split(":")]) if "steps" in given else None
-    return Ground(**{key: float(value) for key, value in given.items()}, belt=(float(x), float(y)), steps=steps)
+def _parse_interval(words: list[str]) -> ContactInterval:
+    if not 3 <= len(words) <= 5:
+        raise ValueError(f"{len(words)} words")
+    part, start, end, *rest = words
+    kind = rest[0] if rest else "support"
+    height = None if len(rest) < 2 or rest[1] == "ground" else float(rest[1])
+    return ContactInterval(part, float(start), float(end), _OLD_KINDS.get(kind, kind), height)
+
+
+def _parse_terrain(words: list[str]) -> Terrain:
+    """Return the terrain from its fields, such as ``height=0.02``."""
+    fields = dict(word.split("=") for word in words)
+    x, y = fields.pop("belt", "0,0").split(",")
+    flight = fields.pop("stairs", fields.pop("steps", None))
+    stairs = None if flight is None else Stairs.from_numbers([float(number) for number in flight.split(":")])
+    return Terrain(**{name: float(value) for name, value in fields.items()}, belt=(float(x), float(y)), stairs=stairs)

@@ -7,54 +7,59 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brachiate import rotations, validation
-from brachiate.assumptions import Guess
-from brachiate.clip.clip import Clip, take_frames
-from brachiate.clip.reroot import rooted
+from brachiate.assumptions import Assumption
+from brachiate.clip.clip import Clip, freeze_frames
+from brachiate.clip.reroot import reroot_at_pelvis
+from brachiate.deprecation import renamed_attribute, warn_renamed
 from brachiate.errors import ArgumentError, MotionError
-from brachiate.figures.skeletal import grow
+from brachiate.figures.skeleton_model import build_skeleton_model
 from brachiate.model.joints import Revolute, Spherical
 from brachiate.model.model import Model
-from brachiate.motion.contact_labels import Labels
+from brachiate.motion.contact_labels import ContactLabels
 from brachiate.validation import Array
+
+if TYPE_CHECKING:
+    from brachiate.motion.spline import MotionSpline
 
 
 @dataclass(frozen=True)
 class Motion:
-    """Configurations of a figure over time.
+    """Configurations of a figure over time. Edits return a new motion; the frames of a motion never change.
 
     Args:
-        figure: Whose.
-        times: Growing [s]: (f,).
+        figure: Model of the figure that moves.
+        times: Times of the frames, increasing [s]: (f,).
         q: Configurations: (f, nq).
-        name: What it shows.
-        guesses: What was assumed when it was read.
-        clip: The clip it was made from, if it was: what its skeleton has beyond the figure (fingers, what a hinge leaves out) is
+        name: Name of the motion.
+        assumptions: Assumptions made when it was loaded.
+        clip: The clip it was made from, if any: what its skeleton has beyond the figure (fingers, rotations that a hinge leaves out) is
             written back with it.
-        links: Names of the links that joints of the clip's skeleton are, by their place in it.
-        captured: Whether it was recorded from a body: then it has noise, and nothing says where the floor is.
-        contacts: What touches when, if that is known.
-        forces: That act on parts of the body, by their names: force [N], and the point it acts at [m]: (f, 6) each.
+        links: Names of the links that correspond to joints of the clip's skeleton, by joint index.
+        captured: Whether it was recorded from a body: then it is noisy, and the height of the floor is unknown.
+        contacts: Contact labels, if known.
+        forces: External forces by the part they act on: force [N] and point of application [m]: (f, 6) each.
     """
 
     figure: Model
     times: Array
     q: Array
     name: str = "motion"
-    guesses: tuple[Guess, ...] = field(default=(), compare=False)
+    assumptions: tuple[Assumption, ...] = field(default=(), compare=False)
     clip: Clip | None = field(default=None, compare=False, repr=False)
     links: Mapping[int, str] = field(default_factory=dict, compare=False, repr=False)
     captured: bool = field(default=False, compare=False, repr=False)
-    contacts: Labels | None = field(default=None, compare=False, repr=False)
+    contacts: ContactLabels | None = field(default=None, compare=False, repr=False)
     forces: Mapping[str, Array] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         _check_finite(self)
-        take_frames(self, {"q": (len(self.times), self.figure.nq)})
+        freeze_frames(self, {"q": (len(self.times), self.figure.nq)})
         forces = {
             part: validation.frozen(validation.numbers(x, (len(self.times), 6), f"forces of {part}").copy())
             for part, x in self.forces.items()
@@ -64,26 +69,144 @@ class Motion:
     def __len__(self) -> int:
         return len(self.times)
 
+    @classmethod
+    def from_clip(
+        cls,
+        clip: Clip,
+        *,
+        mass: float | None = None,
+        height: float | None = None,
+        sex: str = "male",
+        roles: Mapping[str, str] | None = None,
+    ) -> Motion:
+        """Return the motion of a body that is built for the skeleton of a clip.
+
+        Args:
+            clip: Skeleton and joint rotations over time.
+            mass: Mass of the body [kg]; by default that of a lean person of its height.
+            height: Stature of the body [m]; by default from the length of the legs.
+            sex: ``"male"`` or ``"female"``: selects the mass distribution.
+            roles: Names of joints by anatomical role (``{"left_knee": "Bone12"}``), where the joint names do not say it.
+        """
+        clip = reroot_at_pelvis(clip, roles)
+        body = build_skeleton_model(clip, mass=mass, height=height, sex=sex, roles=roles, name=clip.name)
+        q = np.tile(body.model.neutral, (len(clip), 1))
+        for j, name in body.links.items():
+            link = body.model.links[name]
+            if link.joint.nv == 0:
+                continue
+            columns = body.model.joints[link.joint_name].q
+            if j == 0:
+                q[:, columns] = np.concatenate((clip.translations[:, 0], rotations.unwrap(clip.rotations[:, 0])), axis=1)
+            elif isinstance(link.joint, Spherical):
+                q[:, columns] = rotations.unwrap(clip.rotations[:, j])
+            elif isinstance(link.joint, Revolute):
+                q[:, columns] = _hinge_angles(clip.rotations[:, j], link.joint.elements[0].axis)[:, None]
+        return cls(body.model, clip.times, q, clip.name, (*clip.assumptions, *body.assumptions), clip, body.links, captured=True)
+
+    def to_clip(self) -> Clip:
+        """Return the motion on the skeleton it was made from: joints as the figure has them, everything else as it was loaded.
+
+        Raises:
+            MotionError: The motion was not made from a clip.
+        """
+        clip = self.clip
+        if clip is None:
+            raise MotionError("This motion was not made from a clip, so it has no skeleton of its own.")
+        q, positions = clip.rotations.copy(), clip.translations.copy()
+        for j, name in self.links.items():
+            link = self.figure.links[name]
+            if link.joint.nv == 0:
+                continue
+            values = self.q[:, self.figure.joints[link.joint_name].q]
+            if j == 0:
+                positions[:, 0], q[:, 0] = values[:, :3], values[:, 3:]
+            elif isinstance(link.joint, Spherical):
+                q[:, j] = values
+            elif isinstance(link.joint, Revolute):
+                axis = link.joint.elements[0].axis
+                hinge = rotations.from_rotation_vector(_hinge_angles(clip.rotations[:, j], axis)[:, None] * axis)
+                off_axis = rotations.product(rotations.inverse(hinge), clip.rotations[:, j])
+                q[:, j] = rotations.product(rotations.from_rotation_vector(values * axis), off_axis)
+        return replace(clip, rotations=q, translations=positions, times=self.times)
+
     @property
     def duration(self) -> float:
-        """From the first frame to the last [s]."""
+        """Time from the first frame to the last [s]."""
         return float(self.times[-1] - self.times[0])
 
+    @property
+    def spline(self) -> MotionSpline:
+        """Quintic spline through the frames: configuration, velocity and acceleration at any time."""
+        from brachiate.motion.spline import MotionSpline  # noqa: PLC0415  (keeps SciPy's import out of light uses)
+
+        return MotionSpline(self.figure, self.times, self.q)
+
     def frames(self, which: slice) -> Motion:
-        """Some of the frames."""
+        """Return the motion with some of its frames."""
         clip = self.clip.frames(which) if self.clip is not None else None
         forces = {part: values[which] for part, values in self.forces.items()}
         return replace(self, times=self.times[which], q=self.q[which], clip=clip, forces=forces)
 
+    def trim(self, start: float | None = None, end: float | None = None) -> Motion:
+        """Return the frames from ``start`` to ``end`` [s], in the motion's own time; None: from the first, to the last frame."""
+        from brachiate.motion import edit  # noqa: PLC0415  (edits make motions, and so need this file)
+
+        return edit.trim(self, start, end)
+
+    def resample(self, rate: float, cutoff: float | None = None) -> Motion:
+        """Return the motion at another frame rate [Hz], along its spline; see :func:`brachiate.motion.edit.resample`."""
+        from brachiate.motion import edit  # noqa: PLC0415
+
+        return edit.resample(self, rate, cutoff)
+
+    def time_warp(self, old: ArrayLike, new: ArrayLike) -> Motion:
+        """Return the motion with its times ``old`` moved to ``new`` [s]; see :func:`brachiate.motion.edit.time_warp`."""
+        from brachiate.motion import edit  # noqa: PLC0415
+
+        return edit.time_warp(self, old, new)
+
+    def move(self, offset: ArrayLike = (0.0, 0.0), angle: float = 0.0, about: ArrayLike = (0.0, 0.0)) -> Motion:
+        """Return the motion rotated about a vertical axis [rad], then translated along the ground [m]."""
+        from brachiate.motion import edit  # noqa: PLC0415
+
+        return edit.move(self, offset, angle, about)
+
+    def place(self, position: ArrayLike = (0.0, 0.0), heading: float = 0.0, frame: int = 0) -> Motion:
+        """Return the motion moved such that in one frame the root is at a position (2,) [m] and has a heading [rad, from x to y]."""
+        from brachiate.motion import edit  # noqa: PLC0415
+
+        return edit.place(self, position, heading, frame)
+
+    def join(self, *others: Motion, blend: float = 0.2, align: bool = True) -> Motion:
+        """Return this motion followed by others, blended over ``blend`` [s]; see :func:`brachiate.motion.edit.join`."""
+        from brachiate.motion import edit  # noqa: PLC0415
+
+        return edit.join([self, *others], blend, align=align)
+
+    def loop(self, count: int, blend: float = 0.1) -> Motion:
+        """Return a cyclic motion repeated ``count`` times; see :func:`brachiate.motion.edit.loop`."""
+        from brachiate.motion import edit  # noqa: PLC0415
+
+        return edit.loop(self, count, blend)
+
+    def mirror(self) -> Motion:
+        """Return the motion with left and right exchanged; see :func:`brachiate.motion.edit.mirror`."""
+        from brachiate.motion import edit  # noqa: PLC0415
+
+        return edit.mirror(self)
+
     def save(self, path: str | PathLike[str], **options: Any) -> Path:
-        """Write it in the format that the file's name ends in; see :func:`brachiate.motion.write.write_motion`."""
+        """Write the motion in the format of the file's suffix; see :func:`brachiate.motion.write.write_motion`."""
         from brachiate.motion.write import write_motion  # noqa: PLC0415  (which writes motions, and so needs this file)
 
         return write_motion(self, path, **options)
 
+    guesses = renamed_attribute("guesses", "assumptions")
+
 
 def _check_finite(motion: Motion) -> None:
-    """Name the first frame and joint whose numbers are none."""
+    """Raise an error that names the first frame and joint with a value that is not finite."""
     q = np.asarray(motion.q)
     if q.shape != (len(motion.times), motion.figure.nq) or q.dtype.kind != "f" or np.isfinite(q).all():
         return
@@ -91,58 +214,16 @@ def _check_finite(motion: Motion) -> None:
     joint = next(name for name, joined in motion.figure.joints.items() if joined.q.start <= k < joined.q.stop)
     raise ArgumentError(
         f"q: every number must be finite: joint {joint!r} is {q[frame, k]:g} in frame {frame} of {motion.name}. "
-        "Leave such frames out, or fill them."
+        "Remove such frames, or fill them."
     )
 
 
-def motion_of(
-    clip: Clip,
-    *,
-    mass: float | None = None,
-    height: float | None = None,
-    sex: str = "male",
-    roles: Mapping[str, str] | None = None,
-) -> Motion:
-    """Build the body that goes with a clip, and move it as the clip does. See :func:`brachiate.figures.skeletal.grow`."""
-    clip = rooted(clip, roles)
-    grown = grow(clip, mass=mass, height=height, sex=sex, roles=roles, name=clip.name)
-    q = np.tile(grown.model.neutral, (len(clip), 1))
-    for j, name in grown.links.items():
-        link = grown.model.links[name]
-        if link.joint.nv == 0:
-            continue
-        place = grown.model.joints[link.joint_name].q
-        if j == 0:
-            q[:, place] = np.concatenate((clip.places[:, 0], rotations.steady(clip.turns[:, 0])), axis=1)
-        elif isinstance(link.joint, Spherical):
-            q[:, place] = rotations.steady(clip.turns[:, j])
-        elif isinstance(link.joint, Revolute):
-            q[:, place] = _angles(clip.turns[:, j], link.joint.elements[0].axis)[:, None]
-    return Motion(grown.model, clip.times, q, clip.name, (*clip.guesses, *grown.guesses), clip, grown.links, captured=True)
-
-
-def _angles(q: Array, axis: Array) -> Array:
-    """Angles about an axis, without jumps."""
+def _hinge_angles(q: Array, axis: Array) -> Array:
+    """Angles of rotations (f, 4) about an axis, continuous over time [rad]: (f,)."""
     return np.unwrap(2.0 * np.arctan2(q[:, 1:] @ axis, q[:, 0]))
 
 
-def clip_of(motion: Motion) -> Clip:
-    """The motion as its skeleton has it: joints as the figure turns them, the rest as it was read."""
-    clip = motion.clip
-    if clip is None:
-        raise MotionError("This motion was not made from a clip, so it has no skeleton of its own.")
-    q, places = clip.turns.copy(), clip.places.copy()
-    for j, name in motion.links.items():
-        link = motion.figure.links[name]
-        if link.joint.nv == 0:
-            continue
-        values = motion.q[:, motion.figure.joints[link.joint_name].q]
-        if j == 0:
-            places[:, 0], q[:, 0] = values[:, :3], values[:, 3:]
-        elif isinstance(link.joint, Spherical):
-            q[:, j] = values
-        elif isinstance(link.joint, Revolute):
-            was = rotations.from_vector(_angles(clip.turns[:, j], link.joint.elements[0].axis)[:, None] * link.joint.elements[0].axis)
-            beyond = rotations.product(rotations.inverse(was), clip.turns[:, j])
-            q[:, j] = rotations.product(rotations.from_vector(values * link.joint.elements[0].axis), beyond)
-    return replace(clip, turns=q, places=places, times=motion.times)
+def motion_of(clip: Clip, **options: Any) -> Motion:
+    """Forward to :meth:`Motion.from_clip`; deprecated."""
+    warn_renamed("motion_of", "Motion.from_clip")
+    return Motion.from_clip(clip, **options)

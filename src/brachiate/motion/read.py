@@ -1,33 +1,34 @@
-"""Any motion file in, with the body that goes with it."""
+"""Loading of motion files of any supported format, with the figure they are motions of."""
 
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from brachiate.assumptions import Guess
+from brachiate.assumptions import Assumption
+from brachiate.deprecation import warn_renamed
 from brachiate.errors import MotionError, MotionFileError
-from brachiate.figures.gait import gait23
-from brachiate.figures.skeletal import LEAN
+from brachiate.figures.gait_model import gait23
+from brachiate.figures.skeleton_model import DEFAULT_BMI
 from brachiate.io.clips import is_amass, read_clip
 from brachiate.io.motion_text import read_bytes
-from brachiate.io.opensim import Table, forces_of, read_table
+from brachiate.io.opensim import Table, force_plates, read_table
 from brachiate.model.model import Model
-from brachiate.motion.archive import load_motion, read_csv
-from brachiate.motion.motion import Motion, motion_of
-from brachiate.motion.opensim_gait import gait_motion, is_gait
+from brachiate.motion.archive import load_motion_archive
+from brachiate.motion.motion import Motion
+from brachiate.motion.opensim_gait import gait_motion, has_gait_coordinates
 from brachiate.motion.opensim_tables import read_motion_table
+from brachiate.motion.robot_csv import read_csv
 
-GAIT, STATURE = "gait23", 1.75  # [m]
+GAIT_FIGURE, DEFAULT_HEIGHT = "gait23", 1.75  # [m]
 TABLES, MARKERS = (".mot", ".sto"), (".trc", ".c3d")
 
 
-def read_motion(
+def load_motion(
     path: str | PathLike[str],
     figure: Model | None = None,
     *,
@@ -35,108 +36,109 @@ def read_motion(
     height: float | None = None,
     sex: str = "male",
     roles: Mapping[str, str] | None = None,
-    quiet: bool = False,
-    **reading: Any,
+    quiet: bool | None = None,
+    **options: Any,
 ) -> Motion:
-    """Read a motion, and say what was assumed about it.
+    """Load a motion file. What the file leaves open is assumed and listed in ``motion.assumptions``.
 
-    BVH, AMC, DeepMimic and AMASS files bring a skeleton, and a body is built for it; so it is for OpenSim's tables (.mot, .sto) in the
-    coordinates of gait models (``pelvis_tilt``, ``hip_flexion_r``, ...). Archives of ours, tables of robots (.csv) and other tables are
-    motions of a figure that must be given.
+    BVH, AMC, DeepMimic and AMASS files contain a skeleton, and a body is built for it, as it is for OpenSim tables (.mot, .sto) in the
+    coordinates of gait models (``pelvis_tilt``, ``hip_flexion_r``, ...). Motion archives (.npz), robot tables (.csv) and other tables
+    contain no figure: give it.
 
     Args:
         path: The file.
-        figure: Whose motion it is, for archives and tables.
-        mass: Of the body that is built [kg]; by default that of a lean person of its height.
-        height: Its stature [m]; by default from the length of the legs.
-        sex: ``"male"`` or ``"female"``: whose proportions of mass.
-        roles: Names of joints by role (``{"left_knee": "Bone12"}``), where names do not say it.
-        quiet: Say nothing; ``motion.guesses`` has it all.
-        reading: What files leave open: ``unit``, ``up``, ``rest_frame``, ``rate``, ``skeleton``, ``frames``; see
+        figure: Model of the figure that moves, for archives and tables.
+        mass: Mass of the body that is built [kg]; by default that of a lean person of its height.
+        height: Stature of the body that is built [m]; by default from the length of the legs.
+        sex: ``"male"`` or ``"female"``: selects the mass distribution.
+        roles: Names of joints by anatomical role (``{"left_knee": "Bone12"}``), where the joint names do not say it.
+        quiet: Deprecated and without effect: nothing is printed.
+        options: What files leave open: ``unit``, ``up``, ``rest_frame``, ``rate``, ``skeleton``, ``frames``; see
             :func:`brachiate.io.clips.read_clip`.
+
+    Raises:
+        MotionFileError: The file is missing, malformed, or of a format that needs or does not take a figure.
     """
+    if quiet is not None:
+        warn_renamed("argument 'quiet' of load_motion", "motion.assumptions (nothing is printed)")
     path = Path(path)
-    read_bytes(path, first=1)  # whether it is there at all
+    read_bytes(path, first=1)  # fails if the file is missing
     _refuse_markers(path)
-    of_a_figure = _reader_for_a_figure(path)
-    gait = _gait(path)
-    if gait is not None and (figure is None or figure.name == GAIT):
-        chosen = reading.pop("frames", None)
-        _only(reading, gait_motion, path)
-        motion = _walker(gait, figure, mass, height, sex)
-        motion = motion if chosen is None else motion.frames(chosen)
-    elif of_a_figure is not None:
+    reader = _reader_for_given_figure(path)
+    gait_table = _read_gait_table(path)
+    if gait_table is not None and (figure is None or figure.name == GAIT_FIGURE):
+        frames = options.pop("frames", None)
+        _checked_options(options, gait_motion, path)
+        motion = _gait_motion(gait_table, figure, mass, height, sex)
+        return motion if frames is None else motion.frames(frames)
+    if reader is not None:
         if figure is None:
-            _refuse_plates(path)
-            raise MotionFileError(f"{path}: whose motion is it? The file does not say. Give the figure: figure=...")
-        chosen = reading.pop("frames", None)
-        motion = of_a_figure(path, figure, **_only(reading, of_a_figure, path))
-        motion = motion if chosen is None else motion.frames(chosen)
-    else:
-        if figure is not None:
-            raise MotionFileError(f"{path} brings a skeleton of its own, and a body is built for it. Leave the figure out.")
-        motion = motion_of(read_clip(path, height=height, roles=roles, **reading), mass=mass, height=height, sex=sex, roles=roles)
-    if not quiet:
-        for guess in motion.guesses:
-            print(f"{path.name}: {guess}", file=sys.stderr)
-    return motion
+            _refuse_force_plates(path)
+            raise MotionFileError(f"{path} does not say which figure moves. Give it: figure=...")
+        frames = options.pop("frames", None)
+        motion = reader(path, figure, **_checked_options(options, reader, path))
+        return motion if frames is None else motion.frames(frames)
+    if figure is not None:
+        raise MotionFileError(f"{path} contains a skeleton, and a body is built for it. Leave the figure out.")
+    clip = read_clip(path, height=height, roles=roles, **options)
+    return Motion.from_clip(clip, mass=mass, height=height, sex=sex, roles=roles)
 
 
 def _refuse_markers(path: Path) -> None:
-    """Refuse files of markers: they say where skin is, not how joints turn."""
+    """Refuse marker files: they contain points on the skin, not joint angles."""
     if path.suffix.lower() in MARKERS:
         raise MotionFileError(
-            f"{path} has markers, not angles of joints, so no body can be moved by it. Solve for the angles first (OpenSim's inverse "
-            "kinematics writes a .mot file), and give those; what is in it is told by 'brachiate info' and read by brachiate.io."
+            f"{path} contains markers, not joint angles, so no figure can be moved by it. Solve inverse kinematics first (OpenSim's writes "
+            "a .mot file), and load the result; 'brachiate info' shows what the file contains, and brachiate.io reads it."
         )
 
 
-def _refuse_plates(path: Path) -> None:
+def _refuse_force_plates(path: Path) -> None:
     """Refuse tables of force plates."""
     if path.suffix.lower() not in TABLES:
         return
     try:
-        count = len(forces_of(read_table(path)))
+        count = len(force_plates(read_table(path)))
     except MotionError:
         return
-    raise MotionFileError(f"{path} has forces of {count} plates, and no motion. Give the table of angles that was recorded with it.")
+    raise MotionFileError(f"{path} contains forces of {count} force plates, and no motion. Load the table of angles recorded with it.")
 
 
-def _gait(path: Path) -> Table | None:
-    """The table of a gait model, if the file is one."""
+def _read_gait_table(path: Path) -> Table | None:
+    """Return the table if it has the coordinates of a gait model."""
     if path.suffix.lower() not in TABLES:
         return None
     table = read_table(path)
-    return table if is_gait(table) else None
+    return table if has_gait_coordinates(table) else None
 
 
-def _walker(table: Table, figure: Model | None, mass: float | None, height: float | None, sex: str) -> Motion:
-    """Motion of a gait figure, built if it is not given."""
-    guesses = []
+def _gait_motion(table: Table, figure: Model | None, mass: float | None, height: float | None, sex: str) -> Motion:
+    """Return the motion of a gait figure, which is built if it is not given."""
+    assumptions = []
     if figure is None:
         if height is None:
-            height = STATURE
-            guesses.append(Guess("height", f"{height:g} m", "the table does not say it", "height"))
+            height = DEFAULT_HEIGHT
+            assumptions.append(Assumption("height", f"{height:g} m", "the table does not state it", "height"))
         if mass is None:
-            mass = LEAN * height * height
-            guesses.append(Guess("mass", f"{mass:.0f} kg", f"a lean person of {height:g} m", "mass"))
+            mass = DEFAULT_BMI * height * height
+            assumptions.append(Assumption("mass", f"{mass:.0f} kg", f"a lean person of {height:g} m", "mass"))
         figure = gait23(height, mass, sex)
     motion = gait_motion(table, figure)
-    return replace(motion, guesses=(*motion.guesses, *guesses))
+    return replace(motion, assumptions=(*motion.assumptions, *assumptions))
 
 
-def _only(reading: Mapping[str, Any], reader: Callable[..., Motion], path: Path) -> dict[str, Any]:
-    """What a reader is told, which must be something it takes."""
-    given = {key: value for key, value in reading.items() if value is not None}
-    for key in given:
-        if key not in inspect.signature(reader).parameters:
-            raise MotionFileError(f"{path}: {key}= means nothing for this format. Leave it out.")
+def _checked_options(options: Mapping[str, Any], reader: Callable[..., Motion], path: Path) -> dict[str, Any]:
+    """Return the options that are set, each of which the reader must accept."""
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in inspect.signature(reader).parameters:
+            raise MotionFileError(f"{path}: {name}= does not apply to this format. Leave it out.")
     return given
 
 
-def _reader_for_a_figure(path: Path) -> Callable[..., Motion] | None:
-    """What reads a file that is a motion of a figure; None for one that brings a skeleton."""
-    kind = path.suffix.lower()
-    if kind == ".npz" and path.is_file() and is_amass(path):
+def _reader_for_given_figure(path: Path) -> Callable[..., Motion] | None:
+    """Reader of a file that contains no skeleton; None for a file that does."""
+    suffix = path.suffix.lower()
+    if suffix == ".npz" and path.is_file() and is_amass(path):
         return None
-    return {".npz": load_motion, ".csv": read_csv, ".mot": read_motion_table, ".sto": read_motion_table}.get(kind)
+    return {".npz": load_motion_archive, ".csv": read_csv, ".mot": read_motion_table, ".sto": read_motion_table}.get(suffix)

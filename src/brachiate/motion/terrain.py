@@ -1,4 +1,4 @@
-"""Ground: the plane that a motion is on, or the steps."""
+"""Terrain under a motion: a level or sloping plane with friction, a treadmill belt, or stairs."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from typing import Self
 import numpy as np
 
 from brachiate import rotations, validation
+from brachiate.deprecation import renamed_attribute
 from brachiate.errors import ArgumentError
 from brachiate.validation import Array
 
-MOST = 100  # steps
-WAY = 0.5  # [m] which a motion goes at least, for steps to be in its way
+MAX_STEPS = 100  # of a flight of stairs
+MIN_TRAVEL = 0.5  # [m] net travel of a motion from which the position and heading of stairs can be derived
 
 
 @dataclass(frozen=True)
-class Steps:
-    """Steps of level ground, as wide as the world: a kerb, or a flight of them.
+class Stairs:
+    """Flight of stairs on level ground, unbounded sideways; one step is a curb.
 
     Args:
-        rise: By how much each is higher than the one before [m]; negative for steps that go down.
-        tread: How deep each is, along the way up or down [m]; the last one has no end.
-        count: How many.
-        start: Where the first edge is, from the world's origin along the heading [m]; None: half-way of the motion.
-        heading: Which way they go, from x towards y [deg]; None: as the motion goes, or along x if it is said where they start.
+        rise: Height difference per step [m]; negative for stairs that go down.
+        tread: Depth of each step along the heading [m]; the last one is unbounded.
+        count: Number of steps.
+        start: Distance of the first edge from the world origin, along the heading [m]; None: halfway along the motion.
+        heading: Direction in which the steps follow each other, from x towards y [deg]; None: the direction of travel of the motion, or
+            along x if ``start`` is given.
     """
 
     rise: float
@@ -35,92 +37,91 @@ class Steps:
     heading: float | None = None
 
     def __post_init__(self) -> None:
-        validation.number(self.rise, "rise of steps", least=-2.0, most=2.0)
-        validation.number(self.tread, "tread of steps", above=0.0, most=100.0)
-        object.__setattr__(
-            self, "count", validation.whole(validation.number(self.count, "count of steps", most=MOST), "count of steps", least=1)
-        )
+        validation.number(self.rise, "rise of stairs", minimum=-2.0, maximum=2.0)
+        validation.number(self.tread, "tread of stairs", above=0.0, maximum=100.0)
+        count = validation.number(self.count, "count of stairs", maximum=MAX_STEPS)
+        object.__setattr__(self, "count", validation.integer(count, "count of stairs", minimum=1))
         if self.start is not None:
-            validation.number(self.start, "start of steps")
+            validation.number(self.start, "start of stairs")
             object.__setattr__(self, "heading", self.heading or 0.0)
         if self.heading is not None:
-            validation.number(self.heading, "heading of steps", least=-360.0, most=360.0)
+            validation.number(self.heading, "heading of stairs", minimum=-360.0, maximum=360.0)
 
     @classmethod
-    def of(cls, numbers: Sequence[float]) -> Self:
-        """By numbers in the order above, as words and files have them."""
-        return cls(*numbers)  # type: ignore[arg-type]  (a count that is no whole number is refused)
+    def from_numbers(cls, numbers: Sequence[float]) -> Self:
+        """Return stairs from numbers in the order of the fields, as texts and files have them."""
+        return cls(*numbers)  # type: ignore[arg-type]  (a count that is not an integer is refused)
 
     @property
-    def way(self) -> Array:
-        """Unit vector along which they go (2,)."""
+    def direction(self) -> Array:
+        """Unit vector of the heading (2,)."""
         if self.start is None or self.heading is None:
-            raise ArgumentError("Nobody said where the steps are: give them a start, and a heading if they do not go along x.")
+            raise ArgumentError("The position of the stairs is not set: give start, and heading if they do not go along x.")
         return np.array((np.cos(np.radians(self.heading)), np.sin(np.radians(self.heading))))
 
     @property
-    def levels(self) -> Array:
-        """Heights before the first edge, of every tread, and after the last edge: (count + 1,) [m]."""
+    def heights(self) -> Array:
+        """Heights of the ground before the first edge, of every tread, and of the ground after the last edge: (count + 1,) [m]."""
         return self.rise * np.arange(self.count + 1)
 
     @property
-    def bounds(self) -> Array:
-        """From where to where along the way each of these is: (count + 1, 2) [m]."""
+    def extents(self) -> Array:
+        """First and last distance along the heading of each of these levels: (count + 1, 2) [m]."""
         edges = (self.start or 0.0) + self.tread * np.arange(self.count)
         return np.stack((np.concatenate(([-np.inf], edges)), np.concatenate((edges, [np.inf]))), axis=1)
 
-    def along(self, points: Array) -> Array:
-        """How far points (..., 2 or more) are along the way [m]."""
-        return points[..., :2] @ self.way
+    def distance_along(self, points: Array) -> Array:
+        """Distances of points (..., 2 or more) along the heading [m]."""
+        return points[..., :2] @ self.direction
 
-    def level(self, points: Array) -> Array:
-        """How high they are there above where they begin: (...) [m]."""
-        return self.levels[np.searchsorted(self.bounds[1:, 0], self.along(points), side="right")]
+    def height_at(self, points: Array) -> Array:
+        """Heights of the stairs at points (..., 2 or more), above the ground before the first edge: (...) [m]."""
+        return self.heights[np.searchsorted(self.extents[1:, 0], self.distance_along(points), side="right")]
 
-    def highest(self, first: Array, last: Array) -> Array:
-        """The highest of what is between places along the way [m]: (...) [m]."""
-        ends = (self.levels[np.searchsorted(self.bounds[1:, 0], x, side="right")] for x in (first, last))
+    def max_height(self, first: Array, last: Array) -> Array:
+        """Largest height of the stairs between two distances along the heading [m]: (...) [m]."""
+        ends = (self.heights[np.searchsorted(self.extents[1:, 0], x, side="right")] for x in (first, last))
         return np.maximum(*ends)
 
-    def crossed(self, first: Array, last: Array) -> Array:
-        """Whether there is an edge between places along the way [m]."""
-        return np.searchsorted(self.bounds[1:, 0], first) != np.searchsorted(self.bounds[1:, 0], last)
+    def crosses_edge(self, first: Array, last: Array) -> Array:
+        """Whether an edge lies between two distances along the heading [m]."""
+        return np.searchsorted(self.extents[1:, 0], first) != np.searchsorted(self.extents[1:, 0], last)
 
-    def above(self, points: Array) -> Array:
-        """How far points (..., 3) are above them [m]; what is inside is as deep as it is far from the nearest way out, up or back."""
-        s, z = self.along(points)[..., None], points[..., 2, None]
-        over = points[..., 2] - self.level(points)
-        aside = np.maximum(np.maximum(self.bounds[:, 0] - s, s - self.bounds[:, 1]), 0.0)
-        out = np.hypot(aside, np.maximum(self.levels - z, 0.0)).min(axis=-1)
-        return np.where(over >= 0.0, over, -out)
+    def clearance(self, points: Array) -> Array:
+        """Height of points (..., 3) above the stairs [m]; inside, minus the distance to the nearest surface, tread or riser."""
+        s, z = self.distance_along(points)[..., None], points[..., 2, None]
+        above = points[..., 2] - self.height_at(points)
+        aside = np.maximum(np.maximum(self.extents[:, 0] - s, s - self.extents[:, 1]), 0.0)
+        depth = np.hypot(aside, np.maximum(self.heights - z, 0.0)).min(axis=-1)
+        return np.where(above >= 0.0, above, -depth)
 
-    def in_the_way(self, places: Array) -> Steps:
-        """The same, with what nobody said of where they are as a motion goes: along places (f, 2) [m]."""
+    def placed_along(self, path: Array) -> Stairs:
+        """Return these stairs with start and heading derived from the path (f, 2) [m] of a motion, where they are not set."""
         if self.start is not None:
             return self
-        begin, way = places[0], places[-1] - places[0]
-        if np.linalg.norm(way) < WAY:
+        begin, travel = path[0], path[-1] - path[0]
+        if np.linalg.norm(travel) < MIN_TRAVEL:
             raise ArgumentError(
-                f"The motion goes {np.linalg.norm(way):.2f} m in all, so no steps are in its way: say where they are, "
-                "by start and heading of br.Steps, or in words such as steps:0.1:0.4:3:1.5:90."
+                f"The motion travels {np.linalg.norm(travel):.2f} m in total, too little to place stairs in its path: give their position "
+                "with start and heading of br.Stairs, or in a text such as stairs:0.1:0.4:3:1.5:90."
             )
-        heading = float(np.degrees(np.arctan2(way[1], way[0]))) if self.heading is None else self.heading
-        across = replace(self, start=0.0, heading=heading)
-        first, last = across.along(begin), across.along(places[-1])
-        return replace(across, start=float(0.5 * (first + last - (self.count - 1) * self.tread)))
+        heading = float(np.degrees(np.arctan2(travel[1], travel[0]))) if self.heading is None else self.heading
+        turned = replace(self, start=0.0, heading=heading)
+        first, last = turned.distance_along(begin), turned.distance_along(path[-1])
+        return replace(turned, start=float(0.5 * (first + last - (self.count - 1) * self.tread)))
 
 
 @dataclass(frozen=True)
-class Ground:
-    """A plane, level or rising; or level with steps.
+class Terrain:
+    """Ground plane, level or sloping, at rest or a moving belt; or level ground with stairs.
 
     Args:
-        height: Where it is above the world's origin [m], before any steps; None: where the motion stands on it.
-        slope: By how much it rises [deg].
-        heading: Which way it rises, from x towards y [deg].
-        friction: Its coefficient of friction.
-        belt: Velocity of a treadmill's belt along x and y [m/s].
-        steps: If it has any.
+        height: Height above the world origin [m], before any stairs; None: the height at which the motion stands.
+        slope: Inclination [deg].
+        heading: Direction of ascent, from x towards y [deg].
+        friction: Coefficient of friction.
+        belt: Velocity of a treadmill belt along x and y [m/s].
+        stairs: Stairs on it, if any.
     """
 
     height: float | None = None
@@ -128,57 +129,59 @@ class Ground:
     heading: float = 0.0
     friction: float = 0.8
     belt: tuple[float, float] = (0.0, 0.0)
-    steps: Steps | None = None
+    stairs: Stairs | None = None
 
     def __post_init__(self) -> None:
         if self.height is not None:
-            validation.number(self.height, "height of the ground")
-        validation.number(self.slope, "slope of the ground", least=-80.0, most=80.0)
-        validation.number(self.heading, "heading of the ground", least=-360.0, most=360.0)
-        validation.number(self.friction, "friction of the ground", least=0.0, most=1e3)
-        object.__setattr__(self, "belt", tuple(map(float, validation.numbers(self.belt, (2,), "belt of the ground"))))
-        if self.steps is not None and not isinstance(self.steps, Steps):
-            raise ArgumentError(f"steps of the ground: expected br.Steps(rise, tread, count), got {validation.shown(self.steps)}.")
-        if self.steps is not None and (self.slope != 0.0 or any(self.belt)):
-            raise ArgumentError("Steps are on level ground that is at rest: leave out the slope and the belt.")
+            validation.number(self.height, "height of the terrain")
+        validation.number(self.slope, "slope of the terrain", minimum=-80.0, maximum=80.0)
+        validation.number(self.heading, "heading of the terrain", minimum=-360.0, maximum=360.0)
+        validation.number(self.friction, "friction of the terrain", minimum=0.0, maximum=1e3)
+        object.__setattr__(self, "belt", tuple(map(float, validation.numbers(self.belt, (2,), "belt of the terrain"))))
+        if self.stairs is not None and not isinstance(self.stairs, Stairs):
+            raise ArgumentError(f"stairs of the terrain: expected br.Stairs(rise, tread, count), got {validation.short_repr(self.stairs)}.")
+        if self.stairs is not None and (self.slope != 0.0 or any(self.belt)):
+            raise ArgumentError("Stairs are only possible on level ground at rest: leave out the slope and the belt.")
 
     @property
     def normal(self) -> Array:
-        """Unit vector out of it (3,)."""
-        rise, way = np.radians(self.slope), np.radians(self.heading)
-        return np.array((-np.sin(rise) * np.cos(way), -np.sin(rise) * np.sin(way), np.cos(rise)))
+        """Unit normal, upward (3,)."""
+        rise, heading = np.radians(self.slope), np.radians(self.heading)
+        return np.array((-np.sin(rise) * np.cos(heading), -np.sin(rise) * np.sin(heading), np.cos(rise)))
 
     @property
     def tilt(self) -> Array:
-        """The turn that brings level ground to this, the shortest: a quaternion (4,)."""
+        """Shortest rotation from level ground to this plane: a quaternion (4,)."""
         axis = np.cross((0.0, 0.0, 1.0), self.normal)
         size = float(np.linalg.norm(axis))
-        return rotations.from_vector(axis / max(size, 1e-12) * np.arctan2(size, self.normal[2]))
+        return rotations.from_rotation_vector(axis / max(size, 1e-12) * np.arctan2(size, self.normal[2]))
 
     @property
     def gradient(self) -> Array:
-        """By how much it rises along x and y: (2,)."""
+        """Derivative of the height along x and y: (2,)."""
         return -self.normal[:2] / self.normal[2]
 
     @property
     def velocity(self) -> Array:
-        """Of what is stood on (3,) [m/s]."""
+        """Velocity of the surface (3,) [m/s]."""
         n = self.normal
         return np.array((*self.belt, -(self.belt[0] * n[0] + self.belt[1] * n[1]) / n[2]))
 
-    def above(self, points: Array) -> Array:
-        """How far points (..., 3) are above it [m]."""
-        if self.steps is not None:
-            return self.steps.above(points - np.array((0.0, 0.0, self.height or 0.0)))
+    def clearance(self, points: Array) -> Array:
+        """Signed distance of points (..., 3) from the surface [m]: positive above, negative in penetration."""
+        if self.stairs is not None:
+            return self.stairs.clearance(points - np.array((0.0, 0.0, self.height or 0.0)))
         n = self.normal
         return points @ n - (self.height or 0.0) * n[2]
 
+    steps = renamed_attribute("steps", "stairs")
 
-def ground_of(text: str) -> Ground:
-    """Ground by words.
 
-    ``flat``, ``flat:HEIGHT`` [m], ``slope:ANGLE``, ``slope:ANGLE:HEADING`` [deg], or ``steps:RISE:TREAD:COUNT:START:HEADING`` [m, deg], of
-    which all but the rise may be left out; ``,friction=MU`` may follow.
+def parse_terrain(text: str) -> Terrain:
+    """Return the terrain that a text describes.
+
+    ``flat``, ``flat:HEIGHT`` [m], ``slope:ANGLE``, ``slope:ANGLE:HEADING`` [deg], or ``stairs:RISE:TREAD:COUNT:START:HEADING`` [m, deg], of
+    which all but the rise are optional (``steps:`` means the same); ``,friction=MU`` may follow.
     """
     words, _, rest = text.partition(",")
     kind, *values = words.strip().split(":")
@@ -190,12 +193,12 @@ def ground_of(text: str) -> Ground:
         kind, numbers, friction, name = "", [], 0.8, ""
     if name.strip() in ("", "friction"):
         if kind == "flat" and len(numbers) <= 1:
-            return Ground(*(numbers or [0.0]), friction=friction)
+            return Terrain(*(numbers or [0.0]), friction=friction)
         if kind == "slope" and 1 <= len(numbers) <= 2:
-            return Ground(0.0, numbers[0], *numbers[1:], friction=friction)
-        if kind == "steps" and 1 <= len(numbers) <= 5:
-            return Ground(0.0, friction=friction, steps=Steps.of(numbers))
+            return Terrain(0.0, numbers[0], *numbers[1:], friction=friction)
+        if kind in ("stairs", "steps") and 1 <= len(numbers) <= 5:
+            return Terrain(0.0, friction=friction, stairs=Stairs.from_numbers(numbers))
     raise ArgumentError(
-        f"{text!r} is no ground. Say flat, flat:0.02 (height in m), slope:10 or slope:10:90 (degrees), steps:0.1 (a kerb) or "
-        "steps:0.1:0.4:3 (rise, tread, how many; where they begin and a heading may follow), then ,friction=0.6."
+        f"{text!r} is not a terrain. Valid: flat, flat:0.02 (height in m), slope:10 or slope:10:90 (degrees, heading), stairs:0.1 (a curb) "
+        "or stairs:0.1:0.4:3 (rise, tread, count; start and heading may follow), then ,friction=0.6."
     )

@@ -1,4 +1,4 @@
-"""Motions out: the format is what the name of the file ends in."""
+"""Writing of motion files; the suffix of the file name selects the format."""
 
 from __future__ import annotations
 
@@ -9,35 +9,36 @@ from pathlib import Path
 from typing import Any
 
 from brachiate.clip.clip import Clip
-from brachiate.clip.resample import resampled_clip
+from brachiate.clip.resample import resample_clip
 from brachiate.errors import ArgumentError, MotionError
 from brachiate.io.bvh import write_bvh
 from brachiate.io.gltf import write_gltf
-from brachiate.motion.archive import save_motion, write_csv
-from brachiate.motion.edit import resampled
-from brachiate.motion.link_skeleton import clip_of_links, shapes_of_joints, shapes_of_links
-from brachiate.motion.motion import Motion, clip_of
+from brachiate.motion.archive import save_motion_archive
+from brachiate.motion.edit import resample
+from brachiate.motion.link_skeleton import link_clip, link_shapes, skeleton_shapes
+from brachiate.motion.motion import Motion
 from brachiate.motion.opensim_tables import write_motion_table
+from brachiate.motion.robot_csv import write_csv
 from brachiate.motion.tracker_export import write_tracker
 
 
 def write_motion(motion: Motion, path: str | PathLike[str], *, rate: float | None = None, **options: Any) -> Path:
-    """Write a motion in the format that the file's name ends in.
+    """Write a motion in the format of the file's suffix.
 
     ======================  ==========================================================================================
-    ``.bvh``                the skeleton it came with, or one of the figure's links; seen by Blender and others
-    ``.glb``, ``.gltf``     the same with the figure's shapes, for browsers and modellers
-    ``.npz``                all of it, for us
-    ``.tracker.npz``        joints, bodies and velocities of a robot, for trainers: ``order=``, ``bodies=``
-    ``.csv``                root and joints of a robot, as Unitree's tables, with names in a file beside it
-    ``.mot``, ``.sto``      coordinates by name, as OpenSim's tables
+    ``.bvh``                the skeleton the motion was made from, or one of the figure's links; for Blender and others
+    ``.glb``, ``.gltf``     the same with the figure's shapes, for browsers and modeling tools
+    ``.npz``                motion archive, with contacts and forces
+    ``.tracker.npz``        joint and body states of a robot, for training of tracking policies: ``order=``, ``bodies=``
+    ``.csv``                root and joints of a robot, in Unitree's order, with a names file beside it
+    ``.mot``, ``.sto``      coordinates by name, as OpenSim tables
     ======================  ==========================================================================================
 
     Args:
-        motion: What to write.
+        motion: The motion.
         path: The file.
-        rate: Frames a second, along a smooth curve; by default those it has.
-        options: What the format takes, see above.
+        rate: Frame rate [Hz], resampled along the spline; by default that of the motion.
+        options: Options of the format, see above.
 
     Returns:
         The path of the file.
@@ -47,10 +48,10 @@ def write_motion(motion: Motion, path: str | PathLike[str], *, rate: float | Non
     known = [name for name in inspect.signature(write).parameters if name not in ("motion", "path", "rate")]
     for name in options:
         if name not in known:
-            told = f"It takes {', '.join(known)}." if known else "It takes none."
-            raise ArgumentError(f"{name}= means nothing for a {suffix} file. {told}")
+            hint = f"It takes {', '.join(known)}." if known else "It takes none."
+            raise ArgumentError(f"{name}= does not apply to a {suffix} file. {hint}")
     if not path.parent.is_dir():
-        raise ArgumentError(f"{path}: there is no folder {path.parent}. Make it first, or choose another one.")
+        raise ArgumentError(f"{path}: there is no folder {path.parent}. Create it first, or choose another one.")
     try:
         write(motion, path, rate, **options)
     except OSError as problem:
@@ -58,10 +59,10 @@ def write_motion(motion: Motion, path: str | PathLike[str], *, rate: float | Non
     return path
 
 
-def clip_for(motion: Motion, rate: float | None = None) -> Clip:
-    """A motion as a clip: of the skeleton it came with, or else of the figure's links."""
-    clip = clip_of(motion) if motion.clip is not None else clip_of_links(motion)
-    return clip if rate is None else resampled_clip(clip, rate)
+def export_clip(motion: Motion, rate: float | None = None) -> Clip:
+    """Return a motion as a clip: on the skeleton it was made from, or else on one of the figure's links."""
+    clip = motion.to_clip() if motion.clip is not None else link_clip(motion)
+    return clip if rate is None else resample_clip(clip, rate)
 
 
 def _writer(path: Path) -> tuple[str, Callable[..., Any]]:
@@ -69,16 +70,16 @@ def _writer(path: Path) -> tuple[str, Callable[..., Any]]:
     for suffix, write in _WRITERS.items():
         if name.endswith(suffix) and len(name) > len(suffix):
             return suffix, write
-    raise ArgumentError(f"{path}: what a motion is written as is told by how the file's name ends, in one of {', '.join(_WRITERS)}.")
+    raise ArgumentError(f"{path}: the suffix of the file name selects the format; valid: {', '.join(_WRITERS)}.")
 
 
 def _bvh(motion: Motion, path: Path, rate: float | None) -> None:
-    write_bvh(clip_for(motion, rate), path)
+    write_bvh(export_clip(motion, rate), path)
 
 
 def _gltf(motion: Motion, path: Path, rate: float | None) -> None:
-    shapes = shapes_of_joints(motion) if motion.clip is not None else shapes_of_links(motion)
-    write_gltf(clip_for(motion, rate), path, bodies=shapes or None)
+    shapes = skeleton_shapes(motion) if motion.clip is not None else link_shapes(motion)
+    write_gltf(export_clip(motion, rate), path, bodies=shapes or None)
 
 
 def _tracker(motion: Motion, path: Path, rate: float | None, order: str = "depth", bodies: Any = None) -> None:
@@ -86,24 +87,24 @@ def _tracker(motion: Motion, path: Path, rate: float | None, order: str = "depth
 
 
 def _npz(motion: Motion, path: Path, rate: float | None) -> None:
-    save_motion(_at(motion, rate), path)
+    save_motion_archive(_resampled(motion, rate), path)
 
 
 def _csv(motion: Motion, path: Path, rate: float | None) -> None:
-    write_csv(_at(motion, rate), path)
+    write_csv(_resampled(motion, rate), path)
 
 
 def _table(motion: Motion, path: Path, rate: float | None) -> None:
-    write_motion_table(_at(motion, rate), path)
+    write_motion_table(_resampled(motion, rate), path)
 
 
-def _at(motion: Motion, rate: float | None) -> Motion:
+def _resampled(motion: Motion, rate: float | None) -> Motion:
     if rate is not None and len(motion) < 2:
-        raise MotionError("One frame cannot be resampled: it says nothing about any other time.")
-    return motion if rate is None else resampled(motion, rate)
+        raise MotionError("A motion of one frame cannot be resampled.")
+    return motion if rate is None else resample(motion, rate)
 
 
-#: How motions are written, by how the file's name ends; the first that fits.
+#: Writers by suffix; the first that matches is used.
 _WRITERS: dict[str, Callable[..., Any]] = {
     ".tracker.npz": _tracker,
     ".npz": _npz,

@@ -1,4 +1,4 @@
-"""Curves over time that moves are drawn with."""
+"""Curves over time of which sample motions are composed."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from brachiate.validation import Array
 
 #: Values at any times: (f,) in, (f, ...) out.
 Curve = Callable[[Array], Array]
-BRIEF = 1e-4  # [s] over which slopes are taken
-LANDED = 0.3  # of the speed of what is met: heels strike the floor
-FADE = 0.3  # of a bridge: how long it takes to become nothing
+DERIVATIVE_STEP = 1e-4  # [s] of central differences
+LANDING_SPEED_SHARE = 0.3  # share of the speed of the second curve with which it is met: heels strike the floor
+FADE_SHARE = 0.3  # share of the interval over which a connecting curve decays to zero at each end
 
 
-def smooth(u: Array) -> Array:
-    """From 0 to 1 while u does, at rest at both ends, and level beyond them."""
+def smoothstep(u: Array) -> Array:
+    """Quintic smoothstep: from 0 to 1 while u does, constant beyond, with zero velocity and acceleration at both ends."""
     u = np.clip(u, 0.0, 1.0)
     return u * u * u * (10.0 - 15.0 * u + 6.0 * u * u)
 
 
-def keyed(keys: Mapping[float, float]) -> Curve:
-    """A curve through values at given times that goes no further than they do, and is level before the first and after the last."""
+def keyframe_curve(keys: Mapping[float, float]) -> Curve:
+    """Monotone cubic interpolation (PCHIP) of values at key times, without overshoot; constant before the first and after the last."""
     from scipy.interpolate import PchipInterpolator  # noqa: PLC0415  (slow to import)
 
     times = np.array(sorted(keys))
@@ -30,27 +30,27 @@ def keyed(keys: Mapping[float, float]) -> Curve:
     return lambda t: curve(np.clip(t, times[0], times[-1]))
 
 
-def bridged(before: Curve, begin: float, after: Curve, end: float) -> Curve:
-    """A curve that leaves one at a time and meets another at a later one, and is nothing in between.
+def connecting_curve(before: Curve, begin: float, after: Curve, end: float) -> Curve:
+    """Cubic Hermite spline that leaves one curve at ``begin``, meets another at ``end`` [s], and is zero in between.
 
-    It leaves as fast as the first one is, and meets the second faster than that is.
+    It leaves with the velocity of the first curve, and meets the second with a share of its velocity.
     """
     from scipy.interpolate import CubicHermiteSpline  # noqa: PLC0415  (slow to import)
 
-    (first, leaving), (last, meeting) = _course(before, begin), _course(after, end)
-    still, fade = np.zeros_like(first), FADE * (end - begin)
+    (first, first_rate), (last, last_rate) = _value_and_rate(before, begin), _value_and_rate(after, end)
+    zero, fade = np.zeros_like(first), FADE_SHARE * (end - begin)
     knots = (begin, begin + fade, end - fade, end)
-    return CubicHermiteSpline(knots, [first, still, still, last], [leaving, still, still, LANDED * meeting])
+    return CubicHermiteSpline(knots, [first, zero, zero, last], [first_rate, zero, zero, LANDING_SPEED_SHARE * last_rate])
 
 
-def _course(curve: Curve, t: float) -> tuple[Array, Array]:
-    """What a curve is at one time, and how fast it changes."""
-    before, now, after = curve(np.array([t - BRIEF, t, t + BRIEF]))
-    return now, (after - before) / (2.0 * BRIEF)
+def _value_and_rate(curve: Curve, t: float) -> tuple[Array, Array]:
+    """Value of a curve at one time, and its derivative."""
+    before, now, after = curve(np.array([t - DERIVATIVE_STEP, t, t + DERIVATIVE_STEP]))
+    return now, (after - before) / (2.0 * DERIVATIVE_STEP)
 
 
-def repeated(values: Array, harmonics: int) -> Curve:
-    """What is periodic with period 1, given at even places over it, without what is faster than so many waves a period."""
+def fourier_curve(values: Array, harmonics: int) -> Curve:
+    """Fourier series of a function of period 1, sampled evenly over it, truncated after some harmonics."""
     waves = np.fft.rfft(values) / len(values)
     waves[1:] *= 2.0
     waves = waves[: harmonics + 1]

@@ -1,4 +1,4 @@
-"""DeepMimic's recorded clips, if PyBullet's data are installed: found, not imported."""
+"""Recorded clips of DeepMimic, if PyBullet's data are installed; the package is located, not imported."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from importlib.util import find_spec
 from pathlib import Path
 
 PACKAGE = "pybullet_data"
-FOLDER, START, ENDING = "data/motions", "humanoid3d_", ".txt"
+FOLDER, PREFIX, SUFFIX = "data/motions", "humanoid3d_", ".txt"
 HINT = "pip install pybullet brings DeepMimic's recorded clips, which are then listed here."
 
 
 def deepmimic_clips() -> Mapping[str, Path]:
-    """Their files by name (``walk``, ``backflip``, ...); none if the package is not there. Read them with ``read_motion``."""
+    """Files of the clips by name (``walk``, ``backflip``, ...), for ``load_motion``; empty if the package is not installed."""
     try:
-        found = find_spec(PACKAGE)
+        package = find_spec(PACKAGE)
     except (ImportError, ValueError):
-        found = None
-    places = (found.submodule_search_locations or ()) if found is not None else ()
-    files = sorted(path for place in places for path in (Path(place) / FOLDER).glob(f"{START}*{ENDING}"))
-    return {path.name.removeprefix(START).removesuffix(ENDING): path for path in files}
+        package = None
+    folders = (package.submodule_search_locations or ()) if package is not None else ()
+    files = sorted(path for folder in folders for path in (Path(folder) / FOLDER).glob(f"{PREFIX}*{SUFFIX}"))
+    return {path.name.removeprefix(PREFIX).removesuffix(SUFFIX): path for path in files}

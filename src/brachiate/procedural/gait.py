@@ -1,10 +1,9 @@
-"""Gait: how healthy adults walk on level ground, on the average, for one length of step.
+"""Gait: average walking kinematics of healthy adults on level ground, for a given step length.
 
-Angles over the cycle are rounded means of natural walking as textbooks draw them (D. A. Winter, The Biomechanics and Motor Control of
-Human Gait, 2nd ed., University of Waterloo Press 1991; J. Perry, Gait Analysis: Normal and Pathological Function, Slack 1992), copied
-from no one table: they are set by hand to have those curves' peaks and times, and moved by some degrees where one person could not do
-all of them at once with a foot flat on the floor and hips that go on evenly. Do not take them for data. Phase 0 is when the heel
-comes down.
+Joint angles over the gait cycle are rounded means of natural walking after textbook curves (D. A. Winter, The Biomechanics and Motor
+Control of Human Gait, 2nd ed., University of Waterloo Press 1991; J. Perry, Gait Analysis: Normal and Pathological Function, Slack 1992).
+They are not copied from a table: peaks and times are set by hand, and adjusted by some degrees where one person could not have all of
+them with a foot flat on the floor and hips that advance evenly. They are not measured data. Phase 0 is heel strike.
 """
 
 from __future__ import annotations
@@ -16,164 +15,169 @@ import numpy as np
 
 from brachiate import rotations, validation
 from brachiate.errors import ArgumentError
-from brachiate.procedural.curves import Curve, repeated, smooth
-from brachiate.procedural.person import Person, pitched
+from brachiate.procedural.curves import Curve, fourier_curve, smoothstep
+from brachiate.procedural.person import Person, rotate_pitch
 from brachiate.validation import Array
 
-#: How far the thigh is in front of upright, the knee is bent and the ankle draws the foot up [deg], at every twentieth of the cycle.
-THIGH = (21, 21, 19, 15, 10.5, 5.5, 0.5, -4.5, -9, -13, -16, -15, -9, 0, 10, 18.5, 24, 26, 25.5, 23)
-KNEE = (5, 11, 16, 18, 16, 13, 9.5, 7, 6, 8, 13, 25, 40, 54, 62, 63, 55, 40, 21, 7)
-ANKLE = (0, -4, -2, 1.5, 4, 6, 8, 9.5, 10, 10, 6, -5, -16, -18, -11, -4, 0, 2, 2, 1)
-#: Of the cycle: both feet are on the floor twice for so long, and a foot until it leaves it.
-BOTH, STANCE = 0.10, 0.60
-FLAT, RISE = (0.02, 0.08), (0.36, 0.44)  # the foot comes down flat, and rises from its heel, meanwhile
-#: Hips turn and tilt so far to either side; shoulders turn against them [deg].
-TURN, TILT, SHOULDERS = 5.0, 3.0, 4.0
-LEAN = 3.0  # of the trunk, forward [deg]
-SWAY, WIDTH = 0.012, 0.028  # of the root to either side, and of feet from the middle, over stature
-ARM, ELBOW = (-8.0, 16.0), (32.0, 13.0)  # middle and how far to either side [deg]
-LEAST, MOST = 0.2, 0.5  # step over stature
-SCALES = (0.1, 2.0)  # within which angles are scaled
-KNEE_KEPT = 0.5  # of the knee's bending does not depend on the length of the step
-WAVES = 2  # of the root in a step: what is faster are the roundings of the tables
-FORWARD = 0.006  # over stature: the root is so much further ahead than the tables say, so that the leg in front need not be longer
-EVEN = 0.4  # of how unevenly the tables would let the root go forward is left
-CLEAR = 0.006  # over stature: how high toes pass above the floor
-FINE = 200  # places over a step at which the root is found
+#: Thigh angle from vertical (forward), knee flexion and ankle dorsiflexion [deg], at every twentieth of the gait cycle.
+THIGH_ANGLES = (21, 21, 19, 15, 10.5, 5.5, 0.5, -4.5, -9, -13, -16, -15, -9, 0, 10, 18.5, 24, 26, 25.5, 23)
+KNEE_ANGLES = (5, 11, 16, 18, 16, 13, 9.5, 7, 6, 8, 13, 25, 40, 54, 62, 63, 55, 40, 21, 7)
+ANKLE_ANGLES = (0, -4, -2, 1.5, 4, 6, 8, 9.5, 10, 10, 6, -5, -16, -18, -11, -4, 0, 2, 2, 1)
+#: Shares of the gait cycle: each of the two double-support phases, and the stance phase of a foot.
+DOUBLE_SUPPORT, STANCE = 0.10, 0.60
+FOOT_FLAT, HEEL_RISE = (0.02, 0.08), (0.36, 0.44)  # phases in which the foot comes down flat, and in which the heel rises
+#: Amplitudes of pelvic yaw and roll, and of the counter-rotation of the shoulders [deg].
+PELVIS_YAW, PELVIS_ROLL, SHOULDER_YAW = 5.0, 3.0, 4.0
+TRUNK_LEAN = 3.0  # [deg] forward
+LATERAL_SWAY, STEP_WIDTH = 0.012, 0.028  # amplitude of the root, and lateral distance of the feet from the middle, as shares of the stature
+ARM_SWING, ELBOW_FLEXION = (-8.0, 16.0), (32.0, 13.0)  # mean and amplitude [deg]
+MIN_STEP, MAX_STEP = 0.2, 0.5  # step length, as a share of the stature
+SCALE_RANGE = (0.1, 2.0)  # of the joint angles
+KNEE_CONSTANT_SHARE = 0.5  # share of the knee flexion that does not depend on the step length
+ROOT_HARMONICS = 2  # of the root per step: higher ones come from the rounding of the tables
+ROOT_ADVANCE = 0.006  # share of the stature by which the root is ahead of the tables, so that the leading leg can reach
+SPEED_VARIATION_SHARE = 0.4  # share of the speed variation of the tables that is kept
+TOE_CLEARANCE = 0.006  # share of the stature
+SAMPLES = 200  # per step at which the root is computed
 
 
 @dataclass(frozen=True)
 class Gait:
-    """A way to walk; all curves are over the phase of the leg, which grows by one from heel to heel.
+    """Walking gait; all curves are functions of the gait phase of a leg, which grows by one per cycle.
 
     Args:
-        person: Who walks.
-        step: From a heel to the other one's next print [m].
+        person: The person who walks.
+        step_length: Distance from a heel strike to that of the other foot [m].
     """
 
     person: Person
-    step: float
+    step_length: float
 
     def __post_init__(self) -> None:
-        tall = self.person.height
-        step = validation.number(self.step, "step")
-        if not LEAST * tall <= step <= MOST * tall:
+        stature = self.person.height
+        step_length = validation.number(self.step_length, "step_length")
+        if not MIN_STEP * stature <= step_length <= MAX_STEP * stature:
             raise ArgumentError(
-                f"step must be {LEAST * tall:.2f} to {MOST * tall:.2f} m for someone of {tall:g} m, got {step:g}. "
-                "Longer steps are jumps; choose another step, or another height."
+                f"step_length must be {MIN_STEP * stature:.2f} to {MAX_STEP * stature:.2f} m for a person of {stature:g} m, "
+                f"got {step_length:g}. Choose another step_length, or another height."
             )
-        object.__setattr__(self, "step", step)
+        object.__setattr__(self, "step_length", step_length)
 
     @cached_property
     def scale(self) -> float:
-        """What angles are scaled by, against natural walking, to make steps as long as they should be."""
+        """Scale of the joint angles, relative to natural walking, that gives the step length."""
         from scipy.optimize import root_scalar  # noqa: PLC0415  (slow to import)
 
-        return float(root_scalar(lambda scale: self._step(scale) - self.step, bracket=SCALES, xtol=1e-10).root)
+        return float(root_scalar(lambda scale: self._scaled_step_length(scale) - self.step_length, bracket=SCALE_RANGE, xtol=1e-10).root)
 
-    def _step(self, scale: float) -> float:
-        """How long steps are if angles are scaled: what both legs say of the root while both feet stand."""
-        p = np.linspace(0.0, BOTH, 25)
-        return float(np.mean(self._above(p + 0.5, scale)[:, 0] - self._above(p, scale)[:, 0]))
+    def _scaled_step_length(self, scale: float) -> float:
+        """Step length with scaled angles: mean distance between the feet in double support."""
+        p = np.linspace(0.0, DOUBLE_SUPPORT, 25)
+        return float(np.mean(self._root_over_foot(p + 0.5, scale)[:, 0] - self._root_over_foot(p, scale)[:, 0]))
 
     def angles(self, phase: Array, scale: float | None = None) -> tuple[Array, Array, Array]:
-        """Thigh, knee and ankle [rad] by the tables, scaled."""
+        """Thigh, knee and ankle angles of the scaled tables [rad]."""
         scale = self.scale if scale is None else scale
-        thigh, knee, ankle = (_around(table)(phase % 1.0) for table in (THIGH, KNEE, ANKLE))
-        middle = np.radians(np.mean(THIGH))
-        return middle + scale * (thigh - middle), (KNEE_KEPT + (1.0 - KNEE_KEPT) * scale) * knee, scale * ankle
+        thigh, knee, ankle = (_periodic_spline(table)(phase % 1.0) for table in (THIGH_ANGLES, KNEE_ANGLES, ANKLE_ANGLES))
+        middle = np.radians(np.mean(THIGH_ANGLES))
+        return middle + scale * (thigh - middle), (KNEE_CONSTANT_SHARE + (1.0 - KNEE_CONSTANT_SHARE) * scale) * knee, scale * ankle
 
     def pitch(self, phase: Array, scale: float | None = None) -> Array:
-        """How far toes are higher than the heel [rad]: nothing while the foot is flat."""
+        """Angle of the sole, toes up [rad]: zero while the foot is flat."""
         p = phase % 1.0
         thigh, knee, ankle = self.angles(p, scale)
-        whole = thigh - knee + ankle
-        down, rise = 1.0 - smooth((p - FLAT[0]) / (FLAT[1] - FLAT[0])), smooth((p - RISE[0]) / (RISE[1] - RISE[0]))
-        standing = np.where(p < 0.2, np.maximum(whole, 0.0) * down, np.minimum(whole, 0.0) * rise)
-        return np.where(p < STANCE, standing, whole)
+        sole = thigh - knee + ankle
+        down, rise = (
+            1.0 - smoothstep((p - FOOT_FLAT[0]) / (FOOT_FLAT[1] - FOOT_FLAT[0])),
+            smoothstep((p - HEEL_RISE[0]) / (HEEL_RISE[1] - HEEL_RISE[0])),
+        )
+        standing = np.where(p < 0.2, np.maximum(sole, 0.0) * down, np.minimum(sole, 0.0) * rise)
+        return np.where(p < STANCE, standing, sole)
 
     def pelvis(self, phase: Array, scale: float | None = None) -> Array:
-        """How hips are turned, over the phase of the left leg: its side goes forward with it, and the other side sinks when it stands."""
+        """Orientation of the pelvis over the phase of the left leg: its side advances with it, and drops while the other leg stands."""
         scale = self.scale if scale is None else scale
         cycle = 2.0 * np.pi * phase
-        turn, tilt = (scale * np.radians(angle) for angle in (TURN, TILT))
-        return rotations.product(rotations.about(2, -turn * np.cos(cycle)), rotations.about(0, tilt * np.sin(cycle + 0.5)))
+        turn, tilt = (scale * np.radians(angle) for angle in (PELVIS_YAW, PELVIS_ROLL))
+        return rotations.product(rotations.about_axis(2, -turn * np.cos(cycle)), rotations.about_axis(0, tilt * np.sin(cycle + 0.5)))
 
     def leg(self, phase: Array, scale: float | None = None) -> Array:
-        """From the root to the left ankle, as the tables say [m]: (f, 3)."""
+        """Vector from the root to the left ankle by the tables [m]: (f, 3)."""
         forward, knee, _ = self.angles(phase, scale)
         thigh, shank = self.person.thigh, self.person.shank
         x = thigh * np.sin(forward) + shank * np.sin(forward - knee)
         z = -thigh * np.cos(forward) - shank * np.cos(forward - knee)
-        return rotations.turned(self.pelvis(phase, scale), self.person.offset("LeftUpLeg")) + np.stack((x, 0.0 * x, z), axis=-1)
+        return rotations.rotate(self.pelvis(phase, scale), self.person.offset("LeftUpLeg")) + np.stack((x, 0.0 * x, z), axis=-1)
 
-    def _above(self, phase: Array, scale: float) -> Array:
-        """The root, from the print of the left foot that stands [m]."""
-        return self.person.rolled(self.pitch(phase, scale)) - self.leg(phase, scale)
+    def _root_over_foot(self, phase: Array, scale: float) -> Array:
+        """Position of the root relative to the footprint of the left foot, in stance [m]: (f, 3)."""
+        return self.person.rolling_ankle(self.pitch(phase, scale)) - self.leg(phase, scale)
 
     @cached_property
     def _root(self) -> tuple[Curve, Curve]:
-        """How far the root is ahead of steady walking, and how high, over steps: from the leg that stands, or from both."""
-        p = 0.5 * np.arange(FINE) / FINE
-        new, old = self._above(p, self.scale), self._above(p + 0.5, self.scale) - (self.step, 0.0, 0.0)
-        share = smooth(p / BOTH)[:, None]
-        path = np.where(p[:, None] < BOTH, share * new + (1.0 - share) * old, new)
-        ahead = path[:, 0] - 2.0 * self.step * p
-        ahead = repeated(FORWARD * self.person.height + ahead.mean() + EVEN * (ahead - ahead.mean()), WAVES)
-        reach = np.minimum(self._reach(p, ahead), np.where(p < BOTH, self._reach(p + 0.5, ahead), np.inf))
-        high = repeated(np.minimum(path[:, 2], reach), 1)
+        """Advance of the root relative to constant speed, and its height, over steps: from the stance leg, or from both."""
+        p = 0.5 * np.arange(SAMPLES) / SAMPLES
+        new, old = self._root_over_foot(p, self.scale), self._root_over_foot(p + 0.5, self.scale) - (self.step_length, 0.0, 0.0)
+        share = smoothstep(p / DOUBLE_SUPPORT)[:, None]
+        path = np.where(p[:, None] < DOUBLE_SUPPORT, share * new + (1.0 - share) * old, new)
+        ahead = path[:, 0] - 2.0 * self.step_length * p
+        ahead = fourier_curve(
+            ROOT_ADVANCE * self.person.height + ahead.mean() + SPEED_VARIATION_SHARE * (ahead - ahead.mean()), ROOT_HARMONICS
+        )
+        reach = np.minimum(self._reach(p, ahead), np.where(p < DOUBLE_SUPPORT, self._reach(p + 0.5, ahead), np.inf))
+        high = fourier_curve(np.minimum(path[:, 2], reach), 1)
         drop = np.max(high(2.0 * p) - reach, initial=0.0)
         return ahead, lambda u: high(u) - drop
 
     def _reach(self, p: Array, ahead: Curve) -> Array:
-        """How high the root can be with the left foot on its print [m]."""
+        """Largest height of the root with the left foot on its footprint [m]."""
         person = self.person
-        root = np.stack((ahead(2.0 * p) + 2.0 * self.step * p, self.sway(p), 0.0 * p), axis=-1)
-        hip = root + rotations.turned(self.pelvis(p), person.offset("LeftUpLeg"))
-        away = person.rolled(self.pitch(p)) + np.array((0.0, self.width, 0.0)) - hip
+        root = np.stack((ahead(2.0 * p) + 2.0 * self.step_length * p, self.sway(p), 0.0 * p), axis=-1)
+        hip = root + rotations.rotate(self.pelvis(p), person.offset("LeftUpLeg"))
+        away = person.rolling_ankle(self.pitch(p)) + np.array((0.0, self.width, 0.0)) - hip
         return away[:, 2] + np.sqrt(np.maximum(person.reach**2 - away[:, 0] ** 2 - away[:, 1] ** 2, 0.0))
 
     @property
     def width(self) -> float:
-        """How far from the middle feet go [m]."""
-        return WIDTH * self.person.height
+        """Lateral distance of the feet from the middle [m]."""
+        return STEP_WIDTH * self.person.height
 
     def sway(self, phase: Array) -> Array:
-        """How far the root goes to the left, over the phase of the left leg [m]: above the foot that stands."""
-        return SWAY * self.person.height * np.cos(2.0 * np.pi * (phase - 0.5 * STANCE))
+        """Lateral displacement of the root to the left, over the phase of the left leg, towards the stance foot [m]."""
+        return LATERAL_SWAY * self.person.height * np.cos(2.0 * np.pi * (phase - 0.5 * STANCE))
 
     def root(self, phase: Array) -> Array:
-        """Where the root is, from a point that walks steadily, over the phase of the left leg [m]: (f, 3)."""
+        """Position of the root relative to a point that moves at constant speed, over the phase of the left leg [m]: (f, 3)."""
         ahead, high = self._root
         return np.stack((ahead(2.0 * phase), self.sway(phase), high(2.0 * phase)), axis=-1)
 
-    def free(self, phase: Array) -> Array:
-        """The left ankle in the air, from a point that walks steadily, over the phase of its leg [m]: (f, 3)."""
-        lift = self._lift * _hop(phase)
+    def swing_ankle(self, phase: Array) -> Array:
+        """Position of the left ankle in swing relative to a point that moves at constant speed, over the phase of its leg [m]: (f, 3)."""
+        lift = self._lift * _swing_arc(phase)
         return self.root(phase) + self.leg(phase) + np.stack((0.0 * lift, 0.0 * lift, lift), axis=-1)
 
     @cached_property
     def _lift(self) -> float:
-        """How much higher than by the tables a foot must go for its toes to pass above the floor [m]."""
-        p = np.linspace(STANCE, 1.0, FINE)
-        p = p[_hop(p) > 0.5]
-        toes = self.root(p) + self.leg(p) + pitched(self.pitch(p), self.person.offset("LeftToeBase") + self.person.toe)
-        return float(np.max((CLEAR * self.person.height - toes[:, 2]) / _hop(p), initial=0.0))
+        """Lift of the swing foot beyond the tables that gives toe clearance [m]."""
+        p = np.linspace(STANCE, 1.0, SAMPLES)
+        p = p[_swing_arc(p) > 0.5]
+        toes = self.root(p) + self.leg(p) + rotate_pitch(self.pitch(p), self.person.offset("LeftToeBase") + self.person.toe)
+        return float(np.max((TOE_CLEARANCE * self.person.height - toes[:, 2]) / _swing_arc(p), initial=0.0))
 
     def arm(self, phase: Array) -> tuple[Array, Array]:
-        """How far the arm is swung forward and its elbow bent [rad], over the phase of the leg of its side: against it."""
+        """Shoulder and elbow flexion [rad], over the phase of the leg on the same side, in antiphase to it."""
         swing = self.scale * np.cos(2.0 * np.pi * phase)
-        return np.radians(ARM[0] - ARM[1] * swing), np.radians(ELBOW[0] - ELBOW[1] * swing)
+        return np.radians(ARM_SWING[0] - ARM_SWING[1] * swing), np.radians(ELBOW_FLEXION[0] - ELBOW_FLEXION[1] * swing)
 
 
-def _hop(phase: Array) -> Array:
-    """Nothing while the foot stands, one in the middle of its way through the air."""
+def _swing_arc(phase: Array) -> Array:
+    """Squared half sine over the swing phase: zero in stance, one at mid-swing."""
     return np.sin(np.pi * np.clip((phase % 1.0 - STANCE) / (1.0 - STANCE), 0.0, 1.0)) ** 2
 
 
 @cache
-def _around(table: tuple[float, ...]) -> Curve:
-    """Through a table's angles and on from its end to its beginning [rad], over phases from 0 to 1."""
+def _periodic_spline(table: tuple[float, ...]) -> Curve:
+    """Periodic cubic spline through the angles of a table [rad], over phases from 0 to 1."""
     from scipy.interpolate import CubicSpline  # noqa: PLC0415  (slow to import)
 
     return CubicSpline(np.linspace(0.0, 1.0, len(table) + 1), np.radians((*table, table[0])), bc_type="periodic")

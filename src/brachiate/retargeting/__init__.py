@@ -1,1 +1,1 @@
-"""A motion of one figure as a motion of another: landmarks, goals for them, and one fit of all frames."""
+"""Retargeting of motions between figures: IK targets, foot locking, trajectory inverse kinematics."""

@@ -1,4 +1,4 @@
-"""What one figure does, as goals for another: where its limbs should point, how its parts should be turned, where its feet should stand."""
+"""IK targets of retargeting: limb directions, part orientations and contacts of the source for the target figure."""
 
 from __future__ import annotations
 
@@ -9,49 +9,50 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
 from brachiate import rotations, validation
-from brachiate.anatomy.landmarks import Landmarks, Point, vertices_of
-from brachiate.assumptions import Guess
+from brachiate.anatomy.landmarks import BodyPoint, Landmarks, body_vertices
+from brachiate.assumptions import Assumption
 from brachiate.clip.joint_roles import SIDES
 from brachiate.errors import MotionError
-from brachiate.kinematics_batch import Many, Points, Poses
+from brachiate.intervals import true_intervals
+from brachiate.kinematics_batch import BatchKinematics, BodyPoints, Poses
 from brachiate.model.joints import Free
 from brachiate.motion.motion import Motion
 from brachiate.retargeting import foot_locking
-from brachiate.retargeting.foot_locking import Foot
-from brachiate.retargeting.hand_contacts import beside_ground
-from brachiate.retargeting.trajectory_ik import Goals
+from brachiate.retargeting.extreme_vertices import extreme_vertices
+from brachiate.retargeting.foot_locking import FootPath
+from brachiate.retargeting.hand_contacts import find_grips_and_steps
+from brachiate.retargeting.trajectory_ik import IkTargets
 from brachiate.validation import Array
 
-#: Limbs whose directions are kept, from one point to another, and how much each counts.
+#: Limbs whose directions are kept: first point, second point, weight.
 LIMBS: Mapping[str, tuple[str, str, float]] = {
     "thigh": ("hip", "knee", 1.0), "shank": ("knee", "ankle", 1.0), "upper_arm": ("shoulder", "elbow", 1.0),
     "forearm": ("elbow", "wrist", 1.0), "hand": ("wrist", "hand", 0.3),
 }  # fmt: skip
-#: Parts whose orientation is kept, and how much it counts.
-PARTS: Mapping[str, float] = {"pelvis": 1.0, "chest": 1.0, "head": 0.6, "left_toe": 0.3, "right_toe": 0.3}
+#: Parts whose orientation is kept, and its weight.
+ORIENTED_PARTS: Mapping[str, float] = {"pelvis": 1.0, "chest": 1.0, "head": 0.6, "left_toe": 0.3, "right_toe": 0.3}
 SHOULDERS = ("left_shoulder", "right_shoulder")
-TRUNK = 0.4  # weight of where the shoulders are from the pelvis
-PELVIS = 3.0  # [1/m] weight of its place
-SWING, STANCE = 4.0, 120.0  # [1/m] weight of the corners of a sole
-HAND, NEAR_HAND = 60.0, 0.05  # [1/m] weight of a palm that touches, and at the end of letting go
-SINK, HAND_SINK = 120.0, 15.0  # [1/m] weight of how far feet and hands are below the ground
-HANGING = 0.15  # of a leg's length: soles that are always higher above the ground than this do not stand
-DIRECTIONS = 48  # along which points are found that might touch the ground
-STRAIGHT = 0.998  # of a leg's length: a leg that stands is no longer than this, if it is not in the pose
-SUPPORT = 0.06  # [s] over which the pelvis is raised or lowered to where its legs reach the ground
+TRUNK_WEIGHT = 0.4  # of the vectors from the pelvis to the shoulders
+PELVIS_WEIGHT = 3.0  # [1/m] of the pelvis position
+SWING_WEIGHT, STANCE_WEIGHT = 4.0, 120.0  # [1/m] of the corners of a sole
+HAND_WEIGHT, HAND_RELEASE_WEIGHT = 60.0, 0.05  # [1/m] of a palm in contact, and at the end of its release
+FOOT_PENETRATION_WEIGHT, HAND_PENETRATION_WEIGHT = 120.0, 15.0  # [1/m] of penetration of feet and hands
+MAX_GROUND_SHARE = 0.15  # of leg length: soles that are always higher than this do not stand on the ground
+MAX_LEG_EXTENSION = 0.998  # of leg length: largest extension of a stance leg, unless it is larger in the pose
+PELVIS_SMOOTHING = 0.06  # [s] smoothing of the pelvis correction
 
 
-class _Row(NamedTuple):
-    """One goal: from a point to another, or of a point alone."""
+class _Target(NamedTuple):
+    """Target of the vector from ``second`` to ``first``, or of the position of ``first``."""
 
-    first: Point
-    second: Point | None
+    first: BodyPoint
+    second: BodyPoint | None
     target: Array  # (f, 3)
     weight: Array  # (f, 3)
 
 
-class Transfer:
-    """What one figure does, as goals for another."""
+class RetargetTargets:
+    """IK targets of a target figure from a motion of a source figure."""
 
     def __init__(
         self,
@@ -60,115 +61,117 @@ class Transfer:
         target: Landmarks,
         contacts: Mapping[str, Array] | None,
         scale: float | None,
-        ground: float | None,
+        ground_height: float | None,
     ) -> None:
         self.motion, self.source, self.target = motion, source, target
-        self.times, self.f = motion.times, len(motion)
-        self.poses = Many(source.model).poses(motion.q)
-        self.rest, self.stand = (Many(marks.model).poses(marks.stand[None]) for marks in (source, target))
-        self.leg, leg = self._leg(source, self.rest), self._leg(target, self.stand)
-        self.scale = leg / self.leg if scale is None else scale
-        self.guesses = [*target.guesses, *(guess for guess in source.guesses[1:])]
-        why = "given" if scale is not None else f"legs of {leg:.3f} m over {self.leg:.3f} m"
-        self.guesses.append(Guess("scale of the path", f"{self.scale:.3f}", why, "scale"))
-        self.ground = self._ground() if ground is None else validation.number(ground, "ground")
+        self.times, self.frame_count = motion.times, len(motion)
+        self.poses = BatchKinematics(source.model).poses(motion.q)
+        self.source_rest, self.target_rest = (BatchKinematics(marks.model).poses(marks.standing_q[None]) for marks in (source, target))
+        self.leg_length, target_leg = self._leg_length(source, self.source_rest), self._leg_length(target, self.target_rest)
+        self.scale = target_leg / self.leg_length if scale is None else scale
+        self.assumptions = [*target.assumptions, *(assumption for assumption in source.assumptions[1:])]
+        why = "given" if scale is not None else f"leg length {target_leg:.3f} m over {self.leg_length:.3f} m"
+        self.assumptions.append(Assumption("scale of the pelvis path", f"{self.scale:.3f}", why, "scale"))
+        self.ground_height = self._estimate_ground() if ground_height is None else validation.number(ground_height, "ground_height")
         self.contacts = self._contacts(contacts)
-        self.pelvis, self.parts = self._parts()
-        self.pelvis = self.pelvis + self._below_grips()
-        self.feet = self._feet()
+        self.pelvis, self.part_orientations = self._part_orientations()
+        self.pelvis = self.pelvis + self._grip_correction()
+        self.feet = self._lock_feet()
 
-    def _ground(self) -> float:
-        """Where soles stand, unless that is so high that they may not stand at all."""
-        found = foot_locking.ground_of(self.source, self.poses, self.times)
-        if found > HANGING * self.leg:
-            why = f"soles are never lower than {found:.2f} m: it may hang or fly"
-            self.guesses.append(Guess("ground of the source", "0 m", why, "ground"))
+    def _estimate_ground(self) -> float:
+        """Ground height of the source from its soles, 0 if they are too high to be on the ground."""
+        found = foot_locking.estimate_ground_height(self.source, self.poses, self.times)
+        if found > MAX_GROUND_SHARE * self.leg_length:
+            why = f"soles are never lower than {found:.2f} m: the figure may hang or be in flight"
+            self.assumptions.append(Assumption("ground height of the source", "0 m", why, "ground_height"))
             return 0.0
         if abs(found) > 0.01:
-            self.guesses.append(Guess("ground of the source", f"{found:+.3f} m", "its soles stand there; it becomes 0", "ground"))
+            self.assumptions.append(
+                Assumption("ground height of the source", f"{found:+.3f} m", "height of its stance feet; 0 in the result", "ground_height")
+            )
         return found
 
-    def _leg(self, marks: Landmarks, poses: Poses) -> float:
-        """Length of the legs with the height of the ankles, of both sides on the average."""
+    def _leg_length(self, marks: Landmarks, poses: Poses) -> float:
+        """Leg length including ankle height, mean of both sides [m]."""
         lengths = []
         for side in SIDES:
             sole = marks.soles[side]
-            ankle = float((marks.points[f"{side}_ankle"].at - sole.toe) @ sole.axes[:, 2])
+            ankle = float((marks.points[f"{side}_ankle"].position - sole.toe) @ sole.axes[:, 2])
             lengths.append(sum(marks.length(f"{side}_{a}", f"{side}_{b}", poses) for a, b in (("hip", "knee"), ("knee", "ankle"))) + ankle)
         return float(np.mean(lengths))
 
-    def _contacts(self, given: Mapping[str, Array] | None) -> dict[str, Array]:
-        if given is None:
-            found = foot_locking.touching(self.source, self.poses, self.times, self.leg, self.ground)
-            told = ", ".join(f"{role} {label.mean():.0%}" for role, label in found.items() if label.any())
-            self.guesses.append(Guess("on the ground", told or "nothing", "by height and speed", "contacts"))
-            others = beside_ground(self.motion, np.any(list(found.values()), axis=0))
+    def _contacts(self, flags: Mapping[str, Array] | None) -> dict[str, Array]:
+        if flags is None:
+            found = foot_locking.detect_contacts(self.source, self.poses, self.times, self.leg_length, self.ground_height)
+            shares = ", ".join(f"{role} {label.mean():.0%}" for role, label in found.items() if label.any())
+            self.assumptions.append(Assumption("ground contacts", shares or "none", "detected by height and speed", "contacts"))
+            others = find_grips_and_steps(self.motion, np.any(list(found.values()), axis=0))
             if others:
-                told = ", ".join(f"{role.replace('grip', 'hand')} {label.mean():.0%}" for role, label in others.items())
-                why = "what touches the ground cannot carry the motion then, and these stay where they are"
-                self.guesses.append(Guess("beside the ground", told, why, "contacts"))
+                shares = ", ".join(f"{role.replace('grip', 'hand')} {label.mean():.0%}" for role, label in others.items())
+                why = "ground contacts cannot provide the required force, and these parts are stationary"
+                self.assumptions.append(Assumption("other contacts", shares, why, "contacts"))
             found |= {role: found.get(role, False) | label for role, label in others.items()}
         else:
-            found, more = foot_locking.labels(given, self.f)
-            self.guesses += more
-        none = np.zeros(self.f, bool)
+            found, left_out = foot_locking.contact_flags(flags, self.frame_count)
+            self.assumptions += left_out
+        none = np.zeros(self.frame_count, bool)
         return {f"{side}_{part}": found.get(f"{side}_{part}", none) for side in SIDES for part in ("heel", "toe", "hand", "grip")}
 
-    def _parts(self) -> tuple[Array, dict[str, Array]]:
-        """Path of the pelvis (f, 3), and orientations of bodies (f, 3, 3) by role."""
+    def _part_orientations(self) -> tuple[Array, dict[str, Array]]:
+        """Path of the pelvis (f, 3), and orientations of parts (f, 3, 3) by role."""
         source, target = self.source, self.target
-        path = self.scale * (self.poses.point(*source.points["pelvis"]) - (0.0, 0.0, self.ground))
+        path = self.scale * (self.poses.point(*source.points["pelvis"]) - (0.0, 0.0, self.ground_height))
         across = source.axes @ target.axes.T
         parts, missing = {}, []
-        for role in PARTS:
-            if role not in target.bodies or (role != "pelvis" and self._goes_along(role)):
+        for role in ORIENTED_PARTS:
+            if role not in target.bodies or (role != "pelvis" and self._is_pelvis(role)):
                 continue
             if role not in source.bodies:
                 missing.append(role)
                 continue
             a, b = source.bodies[role], target.bodies[role]
-            parts[role] = self.poses.R[a] @ self.rest.R[a, 0].T @ across @ self.stand.R[b, 0]
+            parts[role] = self.poses.R[a] @ self.source_rest.R[a, 0].T @ across @ self.target_rest.R[b, 0]
         if missing:
-            self.guesses.append(Guess("not in the source", ", ".join(missing), "they stay near the standing posture"))
-        lost = [role for role in source.bodies if role in PARTS and role not in target.bodies]
-        if lost:
-            self.guesses.append(Guess("not in the target", ", ".join(lost), f"{target.model.name} has no such joint"))
+            self.assumptions.append(Assumption("missing in the source", ", ".join(missing), "kept near the standing posture"))
+        unmatched = [role for role in source.bodies if role in ORIENTED_PARTS and role not in target.bodies]
+        if unmatched:
+            self.assumptions.append(Assumption("missing in the target", ", ".join(unmatched), f"{target.model.name} has no such joint"))
         return path, parts
 
-    def _goes_along(self, role: str) -> bool:
-        """Whether a part of the target is one with a part that has goals of its own."""
+    def _is_pelvis(self, role: str) -> bool:
+        """Whether a part of the target is the pelvis body."""
         return self.target.bodies[role] == self.target.bodies["pelvis"]
 
     # --- feet -------------------------------------------------------------------------------
 
-    def along(self, side: str, limb: str) -> Array:
-        """A limb of the source, from its one end to its other, as long as the target's: (f, 3) [m]."""
+    def limb_vector(self, side: str, limb: str) -> Array:
+        """Vector along a limb in the direction of the source with the length of the target: (f, 3) [m]."""
         a, b = (f"{side}_{end}" for end in LIMBS[limb][:2])
         vector = self.poses.point(*self.source.points[b]) - self.poses.point(*self.source.points[a])
-        return self.long(side, limb) / max(self.source.length(a, b, self.rest), 1e-3) * vector
+        return self.limb_length(side, limb) / max(self.source.length(a, b, self.source_rest), 1e-3) * vector
 
-    def long(self, side: str, limb: str) -> float:
-        """Length of a limb of the target [m]."""
+    def limb_length(self, side: str, limb: str) -> float:
+        """Limb length of the target [m]."""
         a, b, _ = LIMBS[limb]
-        return self.target.length(f"{side}_{a}", f"{side}_{b}", self.stand)
+        return self.target.length(f"{side}_{a}", f"{side}_{b}", self.target_rest)
 
-    def posed(self, side: str) -> dict[str, Array]:
-        """Where hip, knee, ankle and foot are if every limb points where the source's does: (f, 3); ``R`` of the foot (f, 3, 3)."""
+    def pose_of_leg(self, side: str) -> dict[str, Array]:
+        """Hip, knee, ankle and foot position with the limb directions of the source: (f, 3); foot orientation ``R`` (f, 3, 3)."""
         target = self.target
-        pelvis, body = self.stand.point(*target.points["pelvis"])[0], target.bodies["pelvis"]
-        hip = self.stand.R[body, 0].T @ (self.stand.point(*target.points[f"{side}_hip"])[0] - pelvis)
-        hip = self.pelvis + self.parts["pelvis"] @ hip
-        knee = hip + self.along(side, "thigh")
-        ankle = knee + self.along(side, "shank")
+        pelvis, body = self.target_rest.point(*target.points["pelvis"])[0], target.bodies["pelvis"]
+        hip = self.target_rest.R[body, 0].T @ (self.target_rest.point(*target.points[f"{side}_hip"])[0] - pelvis)
+        hip = self.pelvis + self.part_orientations["pelvis"] @ hip
+        knee = hip + self.limb_vector(side, "thigh")
+        ankle = knee + self.limb_vector(side, "shank")
         axes = self.poses.R[self.source.bodies[f"{side}_foot"]] @ self.source.soles[side].axes
         R = axes @ target.soles[side].axes.T
-        return {"hip": hip, "knee": knee, "ankle": ankle, "R": R, "x": ankle - R @ target.points[f"{side}_ankle"].at}
+        return {"hip": hip, "knee": knee, "ankle": ankle, "R": R, "x": ankle - R @ target.points[f"{side}_ankle"].position}
 
-    def _feet(self) -> dict[str, Foot]:
-        """Paths of both feet; the pelvis is raised to where its legs reach them."""
-        posed = {side: self.posed(side) for side in SIDES}
-        levels = {side: self.level(side) for side in SIDES}
-        lift, count = np.zeros(self.f), np.zeros(self.f)
+    def _lock_feet(self) -> dict[str, FootPath]:
+        """Locked trajectories of both feet; the pelvis is raised so that its legs reach them."""
+        posed = {side: self.pose_of_leg(side) for side in SIDES}
+        levels = {side: self.ground_level(side) for side in SIDES}
+        lift, count = np.zeros(self.frame_count), np.zeros(self.frame_count)
         for side in SIDES:
             sole, pose = self.target.soles[side], posed[side]
             for end in ("heel", "toe"):
@@ -176,262 +179,268 @@ class Transfer:
                 height = (pose["x"] + pose["R"] @ getattr(sole, end))[:, 2]
                 lift += np.where(on, levels[side] - height, 0.0)
                 count += on
-        rise = self._between(lift / np.maximum(count, 1), count > 0)
+        rise = self._interpolate(lift / np.maximum(count, 1), count > 0)
         self.pelvis = self.pelvis + rise[:, None] * (0.0, 0.0, 1.0)
         feet = {}
         for side, pose in posed.items():
             heel, toe = (self.contacts[f"{side}_{end}"] for end in ("heel", "toe"))
             x = pose["x"] + rise[:, None] * (0.0, 0.0, 1.0)
-            feet[side] = foot_locking.planted(pose["R"], x, self.target.soles[side], heel, toe, levels[side], self.times)
-        self.pelvis = self.pelvis + self._within_reach(feet)
+            feet[side] = foot_locking.lock_foot(pose["R"], x, self.target.soles[side], heel, toe, levels[side], self.times)
+        self.pelvis = self.pelvis + self._reach_correction(feet)
         return feet
 
-    def _within_reach(self, feet: Mapping[str, Foot]) -> Array:
-        """What the pelvis must be moved by for legs to reach feet that stand, without being straighter than in the pose: (f, 3) [m]."""
-        shift = np.zeros((self.f, 3))
+    def _reach_correction(self, feet: Mapping[str, FootPath]) -> Array:
+        """Pelvis shift such that legs reach stance feet without being straighter than in the pose: (f, 3) [m]."""
+        shift = np.zeros((self.frame_count, 3))
         for _ in range(20):
             for side, foot in feet.items():
-                posed = self.posed(side)
-                ankle = foot.x + foot.R @ self.target.points[f"{side}_ankle"].at
+                posed = self.pose_of_leg(side)
+                ankle = foot.x + foot.R @ self.target.points[f"{side}_ankle"].position
                 span = ankle - posed["hip"] - shift
-                far = np.linalg.norm(span, axis=1)
-                most = STRAIGHT * (self.long(side, "thigh") + self.long(side, "shank"))
-                most = np.maximum(most, np.linalg.norm(posed["ankle"] - posed["hip"], axis=1))
-                over = np.where(foot.heel | foot.toe, np.maximum(far - most, 0.0), 0.0)
-                shift += (over / far)[:, None] * span
-        if self.f < 3 or not shift.any():
+                distance = np.linalg.norm(span, axis=1)
+                max_length = MAX_LEG_EXTENSION * (self.limb_length(side, "thigh") + self.limb_length(side, "shank"))
+                max_length = np.maximum(max_length, np.linalg.norm(posed["ankle"] - posed["hip"], axis=1))
+                excess = np.where(foot.heel | foot.toe, np.maximum(distance - max_length, 0.0), 0.0)
+                shift += (excess / distance)[:, None] * span
+        if self.frame_count < 3 or not shift.any():
             return shift
-        return gaussian_filter1d(shift, SUPPORT / float(np.median(np.diff(self.times))), axis=0, mode="nearest")
+        return gaussian_filter1d(shift, PELVIS_SMOOTHING / float(np.median(np.diff(self.times))), axis=0, mode="nearest")
 
-    def _between(self, values: Array, known: Array) -> Array:
-        """Values that are known at some frames, at all, smoothly."""
-        if not known.any():
-            return np.zeros(self.f)
-        filled = np.interp(self.times, self.times[known], values[known])
-        if self.f < 3:
+    def _interpolate(self, values: Array, available: Array) -> Array:
+        """Interpolate values known at some frames to all frames, smoothed."""
+        if not available.any():
+            return np.zeros(self.frame_count)
+        filled = np.interp(self.times, self.times[available], values[available])
+        if self.frame_count < 3:
             return filled
-        return gaussian_filter1d(filled, SUPPORT / float(np.median(np.diff(self.times))), mode="nearest")
+        return gaussian_filter1d(filled, PELVIS_SMOOTHING / float(np.median(np.diff(self.times))), mode="nearest")
 
-    def level(self, side: str) -> Array:
-        """Height of the ground under a foot: that of a stair, if it stands on one: (f,) [m]."""
-        level = np.zeros(self.f)
+    def ground_level(self, side: str) -> Array:
+        """Height of the ground, or stair, under a foot: (f,) [m]."""
+        level = np.zeros(self.frame_count)
         on = {end: self.contacts[f"{side}_{end}"] for end in ("heel", "toe")}
         body, sole = self.source.bodies[f"{side}_foot"], self.source.soles[side]
-        for a, b in foot_locking.runs(on["heel"] | on["toe"]):
+        for a, b in true_intervals(on["heel"] | on["toe"]):
             heights = [self.poses.point(body, getattr(sole, end))[a:b][on[end][a:b], 2] for end in on]
-            height = float(np.median(np.concatenate(heights))) - self.ground
-            if abs(height) > foot_locking.STEP:
+            height = float(np.median(np.concatenate(heights))) - self.ground_height
+            if abs(height) > foot_locking.MIN_STAIR_HEIGHT:
                 level[a:b] = self.scale * height
-                self.guesses.append(Guess("stands on", f"{height:+.2f} m", f"{side} foot at {self.times[a]:.2f} s"))
+                self.assumptions.append(Assumption("stair", f"{height:+.2f} m", f"{side} foot at {self.times[a]:.2f} s"))
         return level
 
-    # --- goals ------------------------------------------------------------------------------
+    # --- targets ----------------------------------------------------------------------------
 
-    def pose_goals(self) -> Goals:
-        """The pose alone, wherever the ground is."""
-        rows = [*self._limbs(), *self._trunk(), *self._orientations()]
+    def pose_targets(self) -> IkTargets:
+        """Targets of the pose, without contacts."""
+        rows = [*self._limb_targets(), *self._trunk_targets(), *self._orientation_targets()]
         for side in SIDES:
             body = self.target.bodies[f"{side}_foot"]
             if body != self.target.points[f"{side}_knee"].body:
-                rows += self._turned(body, self.posed(side)["R"], 1.0)
-        return self._gathered(rows, [])
+                rows += self._orientation_rows(body, self.pose_of_leg(side)["R"], 1.0)
+        return self._assemble(rows, [])
 
-    def goals(self) -> Goals:
-        """The pose, and feet and hands where they stand."""
-        return self._gathered([*self._limbs(), *self._trunk(), *self._orientations(), *self._soles(), *self._hands()], self._above_ground())
+    def contact_targets(self) -> IkTargets:
+        """Targets of the pose and of the contacts of feet and hands."""
+        return self._assemble(
+            [*self._limb_targets(), *self._trunk_targets(), *self._orientation_targets(), *self._sole_targets(), *self._hand_targets()],
+            self._ground_points(),
+        )
 
-    def _gathered(self, rows: list[_Row], above: list[tuple[Point, float]]) -> Goals:
+    def _assemble(self, rows: list[_Target], ground_points: list[tuple[BodyPoint, float]]) -> IkTargets:
         points: dict[tuple[int, bytes], int] = {}
-        spots: list[Point] = []
+        body_points: list[BodyPoint] = []
 
-        def number(point: Point | None) -> int:
+        def index_of(point: BodyPoint | None) -> int:
             if point is None:
                 return -1
-            key = (point.body, point.at.tobytes())
+            key = (point.body, point.position.tobytes())
             if key not in points:
-                points[key] = len(spots)
-                spots.append(point)
+                points[key] = len(body_points)
+                body_points.append(point)
             return points[key]
 
-        first = np.array([number(row.first) for row in rows])
-        second = np.array([number(row.second) for row in rows])
-        floor, sink = np.array([number(point) for point, _ in above], int), np.array([weight for _, weight in above])
-        where = Points(np.array([point.body for point in spots]), np.array([point.at for point in spots]))
+        first = np.array([index_of(row.first) for row in rows])
+        second = np.array([index_of(row.second) for row in rows])
+        ground_indices, ground_weight = (
+            np.array([index_of(point) for point, _ in ground_points], int),
+            np.array([weight for _, weight in ground_points]),
+        )
+        where = BodyPoints(np.array([point.body for point in body_points]), np.array([point.position for point in body_points]))
         target, weight = (np.stack([getattr(row, what) for row in rows], axis=1) for what in ("target", "weight"))
-        return Goals(where, first, second, target, weight, floor, sink)
+        return IkTargets(where, first, second, target, weight, ground_indices, ground_weight)
 
-    def _each(self, weight: float | Array) -> Array:
-        return np.broadcast_to(np.asarray(weight, float).reshape(-1, 1), (self.f, 3))
+    def _weights(self, weight: float | Array) -> Array:
+        return np.broadcast_to(np.asarray(weight, float).reshape(-1, 1), (self.frame_count, 3))
 
-    def _limbs(self) -> list[_Row]:
+    def _limb_targets(self) -> list[_Target]:
         rows, missing = [], []
         for side in SIDES:
             for limb, (a, b, weight) in LIMBS.items():
-                ends = [f"{side}_{a}", f"{side}_{b}"]
-                if not all(end in self.target.points for end in ends):
+                end_roles = [f"{side}_{a}", f"{side}_{b}"]
+                if not all(end in self.target.points for end in end_roles):
                     continue
-                first, second = (self.target.points[end] for end in ends)
+                first, second = (self.target.points[end] for end in end_roles)
                 if limb == "hand" and second.body == self.target.points[f"{side}_elbow"].body:
-                    continue  # it goes with the forearm
-                if not all(end in self.source.points for end in ends):
+                    continue  # the hand is fixed to the forearm
+                if not all(end in self.source.points for end in end_roles):
                     missing.append(f"{side} {limb}")
                     continue
-                rows.append(_Row(second, first, self.along(side, limb), self._each(weight / self.long(side, limb))))
+                rows.append(_Target(second, first, self.limb_vector(side, limb), self._weights(weight / self.limb_length(side, limb))))
         if missing:
-            self.guesses.append(Guess("limbs not in the source", ", ".join(missing), "they stay near the standing posture"))
+            self.assumptions.append(Assumption("limbs missing in the source", ", ".join(missing), "kept near the standing posture"))
         return rows
 
-    def _trunk(self) -> list[_Row]:
-        """Shoulders from the pelvis: along the source's trunk and across it, as long and as wide as the target is."""
-        spans = self._trunk_spans()
-        if spans is None or self._goes_along("chest"):
+    def _trunk_targets(self) -> list[_Target]:
+        """Shoulders relative to the pelvis: direction of the source's trunk, length and width of the target's."""
+        spans = self._scaled_trunk_vectors()
+        if spans is None or self._is_pelvis("chest"):
             return []
         along, across = spans
-        start, each = self.target.points["pelvis"], self._each(TRUNK / float(np.linalg.norm(self._spans(self.stand, self.target)[0])))
+        start, each = (
+            self.target.points["pelvis"],
+            self._weights(TRUNK_WEIGHT / float(np.linalg.norm(self._trunk_vectors(self.target_rest, self.target)[0]))),
+        )
         sides = zip(SHOULDERS, (1.0, -1.0), strict=True)
-        return [_Row(self.target.points[end], start, along + side * across, each) for end, side in sides]
+        return [_Target(self.target.points[end], start, along + side * across, each) for end, side in sides]
 
-    def _trunk_spans(self) -> tuple[Array, Array] | None:
-        """The source's trunk, and from its middle to the left shoulder, as long and as wide as the target's: two (f, 3); None without."""
+    def _scaled_trunk_vectors(self) -> tuple[Array, Array] | None:
+        """Trunk vector and shoulder half-width vector of the source, scaled to the target: two (f, 3); None without shoulders."""
         if not all(end in marks.points for end in SHOULDERS for marks in (self.source, self.target)):
             return None
         (t_long, t_wide), (s_long, s_wide) = (
-            [float(np.linalg.norm(v)) for v in self._spans(poses, marks)]
-            for poses, marks in ((self.stand, self.target), (self.rest, self.source))
+            [float(np.linalg.norm(v)) for v in self._trunk_vectors(poses, marks)]
+            for poses, marks in ((self.target_rest, self.target), (self.source_rest, self.source))
         )
         if min(t_long, s_long) < 0.01:
             return None
-        along, across = self._spans(self.poses, self.source)
+        along, across = self._trunk_vectors(self.poses, self.source)
         return t_long / s_long * along, t_wide / max(s_wide, 1e-3) * across
 
-    def _spans(self, poses: Poses, marks: Landmarks) -> tuple[Array, Array]:
-        """From the pelvis to between the shoulders, and from there to the left one: two (f, 3)."""
+    def _trunk_vectors(self, poses: Poses, marks: Landmarks) -> tuple[Array, Array]:
+        """Vectors from the pelvis to the mid-shoulder point, and from there to the left shoulder: two (f, 3)."""
         left, right, pelvis = (poses.point(*marks.points[role]) for role in ("left_shoulder", "right_shoulder", "pelvis"))
         return 0.5 * (left + right) - pelvis, 0.5 * (left - right)
 
-    def _orientations(self) -> list[_Row]:
-        rows = [_Row(self.target.points["pelvis"], None, self.pelvis, self._each(PELVIS))]
-        for role, R in self.parts.items():
-            rows += self._turned(self.target.bodies[role], R, PARTS[role])
+    def _orientation_targets(self) -> list[_Target]:
+        rows = [_Target(self.target.points["pelvis"], None, self.pelvis, self._weights(PELVIS_WEIGHT))]
+        for role, R in self.part_orientations.items():
+            rows += self._orientation_rows(self.target.bodies[role], R, ORIENTED_PARTS[role])
         return rows
 
-    def _turned(self, body: int, R: Array, weight: float) -> list[_Row]:
-        """An orientation: where the axes of a body point."""
-        origin, each = Point(body, np.zeros(3)), self._each(weight / np.sqrt(2.0))
-        return [_Row(Point(body, axis), origin, R @ axis, each) for axis in np.eye(3)]
+    def _orientation_rows(self, body: int, R: Array, weight: float) -> list[_Target]:
+        """Orientation of a body as targets of its axes."""
+        origin, each = BodyPoint(body, np.zeros(3)), self._weights(weight / np.sqrt(2.0))
+        return [_Target(BodyPoint(body, axis), origin, R @ axis, each) for axis in np.eye(3)]
 
-    def _soles(self) -> list[_Row]:
+    def _sole_targets(self) -> list[_Target]:
         rows = []
         for side, foot in self.feet.items():
             body, sole = self.target.bodies[f"{side}_foot"], self.target.soles[side]
-            if body == self.target.points[f"{side}_knee"].body:  # a foot without an ankle stands as the shank does
-                weight = 0.5 * foot_locking.weights(foot.heel | foot.toe, self.times, STANCE, SWING)
-                level = np.stack((weight, weight, np.minimum(weight, SWING)), axis=1)
-                rows += [_Row(Point(body, end), None, foot.x + foot.R @ end, level) for end in (sole.heel, sole.toe)]
+            if body == self.target.points[f"{side}_knee"].body:  # a foot without an ankle is inclined with the shank
+                weight = 0.5 * foot_locking.contact_weights(foot.heel | foot.toe, self.times, STANCE_WEIGHT, SWING_WEIGHT)
+                level = np.stack((weight, weight, np.minimum(weight, SWING_WEIGHT)), axis=1)
+                rows += [_Target(BodyPoint(body, end), None, foot.x + foot.R @ end, level) for end in (sole.heel, sole.toe)]
                 continue
             for corner, label in zip(sole.corners, (foot.heel, foot.heel, foot.toe, foot.toe), strict=True):
-                weight = foot_locking.weights(label, self.times, STANCE, SWING)
-                rows.append(_Row(Point(body, corner), None, foot.x + foot.R @ corner, self._each(0.5 * weight)))
+                weight = foot_locking.contact_weights(label, self.times, STANCE_WEIGHT, SWING_WEIGHT)
+                rows.append(_Target(BodyPoint(body, corner), None, foot.x + foot.R @ corner, self._weights(0.5 * weight)))
         return rows
 
-    def grips(self) -> dict[str, Array]:
-        """Where hands hold something, for all of that time: (f, 3) [m] by side; NaN while they do not."""
+    def grip_positions(self) -> dict[str, Array]:
+        """Grip positions, constant during each grip: (f, 3) [m] by side; NaN without a grip."""
         places = {}
         for side in SIDES:
             role, on = f"{side}_hand", self.contacts[f"{side}_grip"]
             if on.any() and all(role in marks.points for marks in (self.source, self.target)):
-                path = self.scale * (self.poses.point(*self.source.points[role]) - (0.0, 0.0, self.ground))
-                places[side] = np.full((self.f, 3), np.nan)
-                for a, b in foot_locking.runs(on):
+                path = self.scale * (self.poses.point(*self.source.points[role]) - (0.0, 0.0, self.ground_height))
+                places[side] = np.full((self.frame_count, 3), np.nan)
+                for a, b in true_intervals(on):
                     places[side][a:b] = path[a:b].mean(axis=0)
         return places
 
-    def _below_grips(self) -> Array:
-        """What the pelvis must be moved by for arms to reach what hands hold, each part pointing where the source's does: (f, 3) [m]."""
-        shift, count = np.zeros((self.f, 3)), np.zeros(self.f)
-        spans = self._trunk_spans()
-        for side, place in self.grips().items():
+    def _grip_correction(self) -> Array:
+        """Pelvis shift such that arms with the directions of the source reach the grips: (f, 3) [m]."""
+        shift, count = np.zeros((self.frame_count, 3)), np.zeros(self.frame_count)
+        spans = self._scaled_trunk_vectors()
+        for side, place in self.grip_positions().items():
             if spans is None or f"{side}_wrist" not in self.target.points or f"{side}_wrist" not in self.source.points:
                 continue
             along, across = spans
             hand = self.pelvis + along + (1.0 if side == "left" else -1.0) * across
-            hand = hand + sum(self.along(side, limb) for limb in ("upper_arm", "forearm", "hand"))
+            hand = hand + sum(self.limb_vector(side, limb) for limb in ("upper_arm", "forearm", "hand"))
             on = np.isfinite(place[:, 0])
             shift[on] += (place - hand)[on]
             count += on
         if not count.any():
             return shift
-        known = count > 0
-        mean = np.stack([self._between(x / np.maximum(count, 1), known) for x in shift.T], axis=1)
-        fade = np.clip(1.0 - self._nearest(known) / foot_locking.LET_GO, 0.0, 1.0)
+        available = count > 0
+        mean = np.stack([self._interpolate(x / np.maximum(count, 1), available) for x in shift.T], axis=1)
+        fade = np.clip(1.0 - self._time_to_contact(available) / foot_locking.RELEASE_TIME, 0.0, 1.0)
         return (fade * fade * (3.0 - 2.0 * fade))[:, None] * mean
 
-    def _hands(self) -> list[_Row]:
-        """Palms that touch, and hands that hold: one place for all of that time."""
-        rows, grips = [], self.grips()
+    def _hand_targets(self) -> list[_Target]:
+        """Targets of palms in contact and of grips: one position for each contact."""
+        rows, grips = [], self.grip_positions()
         for side in SIDES:
             role = f"{side}_hand"
             grip = self.contacts[f"{side}_grip"]
             on = self.contacts[role] | grip
             if not on.any() or role not in self.target.points or role not in self.source.points:
                 continue
-            path = self.scale * (self.poses.point(*self.source.points[role]) - (0.0, 0.0, self.ground))
-            vertices = vertices_of(self.target.model, self.target.points[role].body) - self.target.points[role].at
-            thick = float(np.linalg.norm(vertices, axis=1).min()) if len(vertices) else 0.0
-            weight = foot_locking.weights(on, self.times, HAND, NEAR_HAND)
-            for a, b in foot_locking.runs(on):
-                place = np.nanmean(grips[side][a:b], axis=0) if grip[a:b].any() else np.array((*path[a:b, :2].mean(axis=0), thick))
+            path = self.scale * (self.poses.point(*self.source.points[role]) - (0.0, 0.0, self.ground_height))
+            vertices = body_vertices(self.target.model, self.target.points[role].body) - self.target.points[role].position
+            thickness = float(np.linalg.norm(vertices, axis=1).min()) if len(vertices) else 0.0
+            weight = foot_locking.contact_weights(on, self.times, HAND_WEIGHT, HAND_RELEASE_WEIGHT)
+            for a, b in true_intervals(on):
+                place = np.nanmean(grips[side][a:b], axis=0) if grip[a:b].any() else np.array((*path[a:b, :2].mean(axis=0), thickness))
                 middle = 0.5 * (self.times[a] + self.times[b - 1])
-                # Before and after, the place of the nearest contact is meant, ever less.
-                nearer = np.abs(self.times - middle) - 0.5 * (self.times[b - 1] - self.times[a]) <= self._nearest(on)
-                path[nearer] = place
-            rows.append(_Row(self.target.points[role], None, path, self._each(np.where(weight > 1.01 * NEAR_HAND, weight, 0.0))))
+                # Before and after a contact the target is that of the nearest contact, with decaying weight
+                is_nearest = np.abs(self.times - middle) - 0.5 * (self.times[b - 1] - self.times[a]) <= self._time_to_contact(on)
+                path[is_nearest] = place
+            rows.append(
+                _Target(self.target.points[role], None, path, self._weights(np.where(weight > 1.01 * HAND_RELEASE_WEIGHT, weight, 0.0)))
+            )
         return rows
 
-    def _nearest(self, on: Array) -> Array:
-        """How far away in time the nearest contact is, and a little more: (f,)."""
-        away = [np.maximum(np.maximum(self.times[a] - self.times, self.times - self.times[b - 1]), 0.0) for a, b in foot_locking.runs(on)]
+    def _time_to_contact(self, on: Array) -> Array:
+        """Time to the nearest contact, plus an epsilon: (f,) [s]."""
+        away = [np.maximum(np.maximum(self.times[a] - self.times, self.times - self.times[b - 1]), 0.0) for a, b in true_intervals(on)]
         return np.min(away, axis=0) + 1e-9
 
-    def _above_ground(self) -> list[tuple[Point, float]]:
-        """Points that must not sink, and how much that counts: of feet, toes and hands the farthest ones along each direction."""
+    def _ground_points(self) -> list[tuple[BodyPoint, float]]:
+        """Points that must not penetrate the ground, and their weights: extreme points of feet, toes and hands."""
         found = []
         for side in SIDES:
-            for role, weight in ((f"{side}_foot", SINK), (f"{side}_toe", SINK), (f"{side}_hand", HAND_SINK)):
+            for role, weight in (
+                (f"{side}_foot", FOOT_PENETRATION_WEIGHT),
+                (f"{side}_toe", FOOT_PENETRATION_WEIGHT),
+                (f"{side}_hand", HAND_PENETRATION_WEIGHT),
+            ):
                 if role in self.target.bodies:
                     body = self.target.bodies[role]
                     sole = self.target.soles[side]
                     below = (
-                        _extremes(sole.hull, sole.axes[:, 2]) if role.endswith("foot") else _extremes(vertices_of(self.target.model, body))
+                        extreme_vertices(sole.hull, sole.axes[:, 2])
+                        if role.endswith("foot")
+                        else extreme_vertices(body_vertices(self.target.model, body))
                     )
-                    found += [(Point(body, at), weight) for at in below]
+                    found += [(BodyPoint(body, at), weight) for at in below]
         return found
 
-    def start(self) -> Array:
-        """The standing posture in all frames, with the pelvis where it should be: (f, nq)."""
+    def initial_guess(self) -> Array:
+        """Initial configurations: standing posture with the target pelvis pose: (f, nq)."""
         model, pelvis = self.target.model, self.target.bodies["pelvis"]
-        q = np.tile(self.target.stand, (self.f, 1))
+        q = np.tile(self.target.standing_q, (self.frame_count, 1))
         root = next(link for link in model.links.values() if isinstance(link.joint, Free))
         place, body = model.joints[root.joint_name].q, model.placements[root.name].body
         if model.tree.parent[body] >= 0:
-            raise MotionError(f"The free joint {root.joint_name!r} of {model.name!r} is not at its root, so it cannot be moved as a whole.")
-        at = self.target.points["pelvis"].at
-        R = self.parts["pelvis"] @ self.stand.R[pelvis, 0].T @ self.stand.R[body, 0]
-        away = self.stand.R[pelvis, 0].T @ (self.stand.x[body, 0] - self.stand.x[pelvis, 0]) - at
-        x = self.pelvis + self.parts["pelvis"] @ away
+            raise MotionError(
+                f"The free joint {root.joint_name!r} of {model.name!r} is not at its root, so the figure has no floating base."
+            )
+        at = self.target.points["pelvis"].position
+        R = self.part_orientations["pelvis"] @ self.target_rest.R[pelvis, 0].T @ self.target_rest.R[body, 0]
+        away = self.target_rest.R[pelvis, 0].T @ (self.target_rest.x[body, 0] - self.target_rest.x[pelvis, 0]) - at
+        x = self.pelvis + self.part_orientations["pelvis"] @ away
         R0, x0 = model.tree.R_parent_joint[body], model.tree.p_parent_joint[body]
-        q[:, place] = np.concatenate(((x - x0) @ R0, rotations.steady(rotations.from_matrix(R0.T @ R))), axis=1)
+        q[:, place] = np.concatenate(((x - x0) @ R0, rotations.unwrap(rotations.from_matrix(R0.T @ R))), axis=1)
         return q
-
-
-def _extremes(vertices: Array, up: Array | None = None) -> list[Array]:
-    """The farthest vertices along many directions: all, or those below."""
-    if not len(vertices):
-        return []
-    k = np.arange(DIRECTIONS) + 0.5  # on a spiral, evenly over the sphere
-    turn, height = np.pi * (1.0 + np.sqrt(5.0)) * k, 1.0 - 2.0 * k / DIRECTIONS
-    across = np.sqrt(1.0 - height**2)
-    directions = np.stack((across * np.cos(turn), across * np.sin(turn), height), axis=1)
-    if up is not None:
-        directions = np.concatenate((directions[directions @ up < 0.0], [-up]))
-    return [vertices[k] for k in np.unique(np.argmax(vertices @ directions.T, axis=0))]

@@ -1,4 +1,4 @@
-"""Ready-made scenes: functions that return a :class:`Scene`, a world with its simulation and what is to happen in it.
+"""Ready-made scenes: functions that return a :class:`Scene`, a world with its simulation and scheduled events.
 
 ``scenes.make("highbar").run()``, or on the command line ``brachiate play highbar``.
 """
@@ -12,26 +12,26 @@ from typing import Any
 
 from brachiate import validation
 from brachiate.errors import UnknownName
-from brachiate.scenes.arm import filter_arm
 from brachiate.scenes.blocks import box_slope, dominoes, rocking_block, stack
 from brachiate.scenes.catch import catch_bar
 from brachiate.scenes.circus import trapeze
 from brachiate.scenes.falls import fall, stairs_tumble
-from brachiate.scenes.filtering import filter_kick, filter_push, filter_slope, filter_steps, filter_turn, filter_walk
+from brachiate.scenes.filter_scenes import filter_kick, filter_push, filter_slope, filter_steps, filter_turn, filter_walk
 from brachiate.scenes.flight import thrown
 from brachiate.scenes.gym import highbar
 from brachiate.scenes.machines import fivebar, scissor_lift, stewart
 from brachiate.scenes.mechanisms import andrews, bricard, fourbar
 from brachiate.scenes.monkey import monkey_swing
+from brachiate.scenes.paper_arm import filter_arm
 from brachiate.scenes.people import chain_of_people
 from brachiate.scenes.playground import swing
-from brachiate.scenes.scene import Happening, Scene
+from brachiate.scenes.scene import Scene, StructureChange
 from brachiate.scenes.standing import stand
 from brachiate.scenes.tops import spinning_top
-from brachiate.show.draw import Look
+from brachiate.show.draw import ViewSettings
 
 #: Every scene by name: functions whose parameters all have defaults, ``seconds`` and ``dt`` among them,
-#: and ``integrator`` where nothing touches and nothing is filtered.
+#: and ``integrator`` for scenes without contact and filter.
 SCENES: Mapping[str, Callable[..., Scene]] = MappingProxyType({
     f.__name__.replace("_", "-"): f
     for f in (
@@ -43,8 +43,8 @@ SCENES: Mapping[str, Callable[..., Scene]] = MappingProxyType({
 
 
 def make(name: str, **parameters: Any) -> Scene:
-    """Return a scene by name, with other parameters than its own if wanted: ``make("highbar", release=0.8)``."""
-    function = validation.named(SCENES, name, "scene", "this package")
+    """Scene by name, with parameters: ``make("highbar", release=0.8)``."""
+    function = validation.lookup(SCENES, name, "scene", "this package")
     known = inspect.signature(function).parameters
     for parameter in parameters:
         if parameter not in known:
@@ -52,4 +52,4 @@ def make(name: str, **parameters: Any) -> Scene:
     return function(**parameters)
 
 
-__all__ = ["Happening", "Look", "SCENES", "Scene", "make"]
+__all__ = ["StructureChange", "ViewSettings", "SCENES", "Scene", "make"]

@@ -1,4 +1,4 @@
-"""The high bar of [SVC] Fig. 14: a figure swings, and lets go with one hand."""
+"""High bar of [SVC] Fig. 14: a figure swings, and releases one hand."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import numpy as np
 
 from brachiate import figures
 from brachiate.model.joints import Revolute
-from brachiate.scenes.bodies import put, turning
+from brachiate.scenes.placement import place_at, rigid_rotation_velocity
 from brachiate.scenes.scene import Scene
-from brachiate.show.draw import Look, View
+from brachiate.show.draw import Camera, ViewSettings
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.world import World
 
 ABOUT = """\
-Each hand is held to the bar by a hinge: 24 joint variables, 12 freedoms. When the right hand lets go there are 23 and 17, and the
-figure turns over under its left hand. As in the paper no motor works, and joints stop at their limits, which takes some energy."""
+Each hand is connected to the bar by a hinge: 24 joint variables, 12 degrees of freedom. When the right hand is released there are 23 and
+17, and the figure turns over under its left hand. As in the paper there are no motor torques, and joints stop at their limits, which
+dissipates some energy."""
 
 
 def highbar(
@@ -27,29 +28,29 @@ def highbar(
     dt: float = 0.002,
     integrator: str = "rk4",
 ) -> Scene:
-    """A figure on the high bar lets go with one hand.
+    """A figure on the high bar releases one hand.
 
     Args:
-        release: When the right hand lets go [s].
-        seconds: How long it is worth watching [s].
-        swing: How fast everything turns about the bar at first [rad/s].
-        stiffness: Of the joints towards the hanging posture [N·m/rad].
-        damping: Of the joints [N·m·s/rad].
-        limits: Whether joints stop at their limits. Energy is then lost in every stop.
-        dt: Length of a step [s].
+        release: Time at which the right hand is released [s].
+        seconds: Duration [s].
+        swing: Initial angular velocity about the bar [rad/s].
+        stiffness: Stiffness of the joints towards the hanging posture [N·m/rad].
+        damping: Damping of the joints [N·m·s/rad].
+        limits: Whether joints stop at their limits, which dissipates energy.
+        dt: Step length [s].
         integrator: As in :class:`~brachiate.Simulation`.
     """
     world = World()
-    man = world.add(figures.human16().sprung(stiffness, "hang", damping), name="man")
+    man = world.add(figures.human16().with_springs(stiffness, "hang", damping), name="man")
     world.add(figures.bar(length=2.0), name="bar")
-    man.pose("hang")
+    man.set_pose("hang")
     rod = world.position("bar/rod")
-    put(world, man, ("left_grip", "right_grip"), rod, np.eye(3))
-    world.v = {"man/root": turning(world, "man/pelvis", rod, (0, -swing, 0))}
+    place_at(world, man, ("left_grip", "right_grip"), rod, np.eye(3))
+    world.v = {"man/root": rigid_rotation_velocity(world, "man/pelvis", rod, (0, -swing, 0))}
     simulation = Simulation(world, dt=dt, integrator=integrator, limits=limits)
-    look = Look(View(around=-62, above=8), times=(0, 0.5, 0.9, 1.2, 1.4, 1.6, 1.8, 2.0, 2.25, 2.5), columns=5)
-    passive = damping == 0 and not limits
-    scene = Scene("highbar", "A figure on the high bar lets go with one hand", ABOUT, world, simulation, seconds, look, passive)
+    look = ViewSettings(Camera(azimuth=-62, elevation=8), times=(0, 0.5, 0.9, 1.2, 1.4, 1.6, 1.8, 2.0, 2.25, 2.5), columns=5)
+    conservative = damping == 0 and not limits
+    scene = Scene("highbar", "A figure on the high bar lets go with one hand", ABOUT, world, simulation, seconds, look, conservative)
     scene.connect("man/left_grip", "bar/rod", Revolute("y"), name="left hand")
     right = scene.connect("man/right_grip", "bar/rod", Revolute("y"), name="right hand")
     simulation.at(release, lambda: scene.cut(right))

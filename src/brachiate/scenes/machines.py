@@ -1,4 +1,4 @@
-"""Machines that are moved: a Stewart platform, a scissor lift, a five-bar."""
+"""Actuated mechanisms in motion: a Stewart platform, a scissor lift, a five-bar."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from itertools import pairwise
 import numpy as np
 
 from brachiate import figures
-from brachiate.figures.poses import about, product
+from brachiate.figures.poses import axis_quaternion, quaternion_product
 from brachiate.scenes.scene import Scene
-from brachiate.show.draw import Look, View
+from brachiate.show.draw import Camera, ViewSettings
 from brachiate.simulate.simulation import Simulation
 from brachiate.validation import Array, rotation_matrix
 from brachiate.world.world import World
 
 STEWART = """\
-All six legs are prescribed: the platform has no freedom left and goes where they take it, up, to either side, around, and back. The forces
-that takes are those of the prescribed legs: world.locks["stewart/length1"].torque."""
+All six leg lengths are prescribed: the platform has no degree of freedom left and moves up, to either side, around, and back. The leg
+forces are the constraint forces: world.locks["stewart/length1"].torque."""
 SCISSORS = """\
-One slider is prescribed, and everything above it follows: 8 joint variables, 7 rows in the plane, no freedom left while the slider moves.
-world.locks["lift/slider"].torque is what its motor brings."""
+The slider is prescribed, and the lift follows: 8 joint variables, 7 rows in the plane, no degree of freedom left.
+world.locks["lift/slider"].torque is the force of its motor."""
 FIVEBAR = """\
-Two motors draw a circle with the tip of a closed arm: each follows the angle that its crank should have, by a spring and a damper in
-the controller. Look how far the tip is from the circle."""
+Two motors draw a circle with the tip of a parallel robot: PD control of the crank angles from inverse kinematics. The tracking error is
+the distance of the tip from the circle."""
 
 LEGS = 6
 
 
 def rest_to_rest(start: float, end: float, over: float) -> list[float]:
-    """Coefficients of the polynomial of time that goes from one value to another, at rest and without force at both ends."""
+    """Coefficients of the quintic polynomial between two values with zero velocity and acceleration at both ends."""
     d = end - start
     return [start, 0.0, 0.0, 10 * d / over**3, -15 * d / over**4, 6 * d / over**5]
 
 
-def _follow(scene: Scene, stops: Sequence[Mapping[str, float]], over: float) -> None:
-    """Prescribe coordinates from stop to stop."""
+def _prescribe_stops(scene: Scene, stops: Sequence[Mapping[str, float]], over: float) -> None:
+    """Prescribe coordinates through a sequence of stops."""
     world = scene.world
 
     def move(start: Mapping[str, float], end: Mapping[str, float]) -> None:
@@ -43,7 +43,7 @@ def _follow(scene: Scene, stops: Sequence[Mapping[str, float]], over: float) -> 
             if name in world.locks:
                 world.release(name)
         for name in start:
-            world.prescribe(name, rest_to_rest(start[name], end[name], over), over=over)
+            world.prescribe(name, rest_to_rest(start[name], end[name], over), duration=over)
 
     for k, (start, end) in enumerate(pairwise(stops)):
         scene.simulation.at(k * over, lambda start=start, end=end: move(start, end))
@@ -53,9 +53,9 @@ def stewart(over: float = 0.6, seconds: float = 3.0, dt: float = 0.005, integrat
     """A Stewart platform is moved by its six legs.
 
     Args:
-        over: How long each of five moves takes [s].
-        seconds: How long it is worth watching [s].
-        dt: Length of a step [s].
+        over: Duration of each of the five moves [s].
+        seconds: Duration [s].
+        dt: Step length [s].
         integrator: As in :class:`~brachiate.Simulation`.
     """
     world = World()
@@ -63,21 +63,21 @@ def stewart(over: float = 0.6, seconds: float = 3.0, dt: float = 0.005, integrat
     poses = [
         ((0, 0, 0), (1, 0, 0, 0)),
         ((0, 0, 0.09), (1, 0, 0, 0)),
-        ((0.10, 0, 0.03), about((0, 1, 0), 14)),
-        ((-0.08, 0.06, 0.03), about((1, 0, 0), 12)),
-        ((0, 0, -0.02), product(about((0, 0, 1), 20), about((0, 1, 0), -8))),
+        ((0.10, 0, 0.03), axis_quaternion((0, 1, 0), 14)),
+        ((-0.08, 0.06, 0.03), axis_quaternion((1, 0, 0), 12)),
+        ((0, 0, -0.02), quaternion_product(axis_quaternion((0, 0, 1), 20), axis_quaternion((0, 1, 0), -8))),
         ((0, 0, 0), (1, 0, 0, 0)),
     ]
     stops = [_legs(world, np.array(moved, float), rotation_matrix(turned, "pose")) for moved, turned in poses]
-    look = Look(View(around=-60, above=18), columns=6, times=tuple(over * k for k in range(6)))
+    look = ViewSettings(Camera(azimuth=-60, elevation=18), columns=6, times=tuple(over * k for k in range(6)))
     simulation = Simulation(world, dt=dt, integrator=integrator)
-    scene = Scene("stewart", "A Stewart platform is moved by its legs", STEWART, world, simulation, seconds, look, passive=False)
-    _follow(scene, stops, over)
+    scene = Scene("stewart", "A Stewart platform is moved by its legs", STEWART, world, simulation, seconds, look, conservative=False)
+    _prescribe_stops(scene, stops, over)
     return scene
 
 
 def _legs(world: World, moved: Array, turned: Array) -> dict[str, float]:
-    """How long the legs must be for a pose of the platform, given against where it is now [m]."""
+    """Inverse kinematics: leg lengths [m] for a pose of the platform relative to the present one."""
     platform = world.pose("stewart/platform")
     lengths = {}
     for i in range(1, LEGS + 1):
@@ -91,20 +91,20 @@ def scissor_lift(stages: int = 3, over: float = 1.5, seconds: float = 3.0, dt: f
     """A scissor lift is raised and lowered by its slider.
 
     Args:
-        stages: How many pairs of bars are above each other.
-        over: How long going up takes, and as long again down [s].
-        seconds: How long it is worth watching [s].
-        dt: Length of a step [s].
+        stages: Number of pairs of bars.
+        over: Duration of the ascent, and of the descent [s].
+        seconds: Duration [s].
+        dt: Step length [s].
         integrator: As in :class:`~brachiate.Simulation`.
     """
     world = World()
     model = figures.scissor_lift(stages, angle=15.0)
     world.add(model, name="lift")
     low, high = world.angle("lift/slider"), float(model.poses["up"][model.q_slice("slider")][0])
-    look = Look(View(around=-65, above=10), columns=6, times=tuple(over * k / 5 for k in range(6)))
+    look = ViewSettings(Camera(azimuth=-65, elevation=10), columns=6, times=tuple(over * k / 5 for k in range(6)))
     simulation = Simulation(world, dt=dt, integrator=integrator)
-    scene = Scene("scissor-lift", "A scissor lift goes up and down", SCISSORS, world, simulation, seconds, look, passive=False)
-    _follow(scene, [{"lift/slider": low}, {"lift/slider": high}, {"lift/slider": low}], over)
+    scene = Scene("scissor-lift", "A scissor lift goes up and down", SCISSORS, world, simulation, seconds, look, conservative=False)
+    _prescribe_stops(scene, [{"lift/slider": low}, {"lift/slider": high}, {"lift/slider": low}], over)
     return scene
 
 
@@ -112,22 +112,22 @@ def fivebar(radius: float = 0.06, turns: float = 1.0, seconds: float = 2.0, dt: 
     """The motors of a five-bar draw a circle with its tip.
 
     Args:
-        radius: Of the circle [m].
-        turns: How often around each second.
-        seconds: How long it is worth watching [s].
-        dt: Length of a step [s].
+        radius: Radius of the circle [m].
+        turns: Revolutions per second.
+        seconds: Duration [s].
+        dt: Step length [s].
         integrator: As in :class:`~brachiate.Simulation`.
     """
     world = World()
     base, crank, rod = 0.16, 0.20, 0.30
     world.add(figures.fivebar(base=base, crank=crank, rod=rod), name="arm")
     center = world.position("arm/tip") - (radius, 0, 0)
-    look = Look(View(around=-90, above=65), columns=5, times=tuple(k / (5 * turns) for k in range(5)))
+    look = ViewSettings(Camera(azimuth=-90, elevation=65), columns=5, times=tuple(k / (5 * turns) for k in range(5)))
     simulation = Simulation(world, dt=dt, integrator=integrator)
-    scene = Scene("fivebar", "A five-bar draws a circle", FIVEBAR, world, simulation, seconds, look, passive=False)
+    scene = Scene("fivebar", "A five-bar draws a circle", FIVEBAR, world, simulation, seconds, look, conservative=False)
 
     def angles(time: float) -> Array:
-        """Angles of the left and right crank for the point of the circle at a time."""
+        """Inverse kinematics: angles of the left and right crank at a time."""
         phase = 2 * np.pi * turns * time
         tip = center[:2] + radius * np.array((np.cos(phase), np.sin(phase)))
         cranks = []

@@ -1,11 +1,11 @@
-"""Things that scenes hang figures from."""
+"""Trapeze of scenes."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from brachiate import validation
-from brachiate.figures.things import ROPE, STEEL, WOOD
+from brachiate.figures.objects import ROPE, STEEL, WOOD
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Spherical
 from brachiate.model.model import Model
@@ -15,16 +15,16 @@ from brachiate.model.shapes import Capsule, Cylinder, frame_along
 def trapeze(height: float = 3.0, rope: float = 1.4, width: float = 0.8, mass: float = 2.0) -> Model:
     """Trapeze: a ``bar`` along y under a ``beam``, on two stiff ropes with ball joints at all four ends, as [CKC] Fig. 8.
 
-    The tree is left_rope, bar, right_rope, each on the one before; the loop ``right_top`` holds the right rope to the beam.
+    The tree is left_rope, bar, right_rope, each on the one before; the loop ``right_top`` connects the right rope to the beam.
 
     Args:
-        height: Of the beam above the ground [m].
+        height: Height of the beam [m].
         rope: Length of the ropes [m].
-        width: Between the ropes [m].
-        mass: Of the bar [kg]; the ropes have a quarter of it each.
+        width: Distance of the ropes [m].
+        mass: Mass of the bar [kg]; the ropes have a quarter of it each.
     """
     height = validation.number(height, "height of the beam", above=0.0)
-    rope = validation.number(rope, "length of the ropes", above=0.0, most=height)
+    rope = validation.number(rope, "length of the ropes", above=0.0, maximum=height)
     half = validation.number(width, "width of the trapeze", above=0.0) / 2
     mass = validation.number(mass, "mass of the bar", above=0.0)
     b = ModelBuilder("trapeze")

@@ -1,4 +1,4 @@
-"""Scene: a world with its simulation, what is to happen in it, and from where to look."""
+"""Scene: a world with its simulation, scheduled events, and view."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from brachiate import validation
-from brachiate.show.draw import Look
-from brachiate.simulate.constraint_forces import Forces
+from brachiate.show.draw import ViewSettings
+from brachiate.simulate.constraint_forces import ConstraintForces
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.simulation import Simulation
 from brachiate.validation import Array
-from brachiate.world.connections import Bond, Connection, Report
+from brachiate.world.connections import Connection, ConnectionReport, Constraint
 from brachiate.world.contact_history import ContactHistory
 from brachiate.world.world import World
 
-_LOOKS = 100  # how often in a run the loops are looked at, at least
+_GAP_CHECKS = 100  # evaluations of the constraint residual in a run
 
 
-class Happening(NamedTuple):
-    """A change of structure, and when it happened [s]."""
+class StructureChange(NamedTuple):
+    """Change of structure (connection or cut) with its time [s]."""
 
     time: float
-    report: Report
+    report: ConnectionReport
 
     def __str__(self) -> str:
         """Return both in one line."""
@@ -35,79 +35,80 @@ class Happening(NamedTuple):
 
 @dataclass(eq=False)
 class Scene:
-    """What :func:`brachiate.scenes.make` returns: ``run = scene.run()``, ``scene.picture(run, "scene.png")``."""
+    """Ready-made scene, from :func:`brachiate.scenes.make`: ``run = scene.run()``, ``scene.picture(run, "scene.png")``."""
 
     name: str
     title: str
-    about: str  # what happens, and what to look at
+    description: str  # what happens
     world: World
-    simulation: Simulation  # its events are registered already
-    seconds: float  # how long it is worth watching
-    look: Look = field(default_factory=Look)
-    passive: bool = True  # whether nothing but impulses changes the energy
-    happened: list[Happening] = field(default_factory=list)  #: every connection made and cut, in order
-    tell: Callable[[Happening], Any] | None = None  #: called as they happen
-    gap: float = 0.0  #: largest gap of any loop seen in a run [m or rad]
+    simulation: Simulation  # with its events registered
+    seconds: float  # default duration [s]
+    look: ViewSettings = field(default_factory=ViewSettings)
+    conservative: bool = True  # whether nothing but impulses changes the energy
+    changes: list[StructureChange] = field(default_factory=list)  #: every connection and cut, in order
+    on_change: Callable[[StructureChange], Any] | None = None  #: called at every change
+    max_gap: float = 0.0  #: largest constraint residual seen in a run [m or rad]
 
     def __post_init__(self) -> None:
-        self.about = " ".join(self.about.split())
-        self.seconds = validation.number(self.seconds, "seconds", above=0.0, most=1e6)
+        self.description = " ".join(self.description.split())
+        self.seconds = validation.number(self.seconds, "seconds", above=0.0, maximum=1e6)
 
     def connect(self, link: str, to: str, *joint: Any, **how: Any) -> Connection:
-        """Connect as :meth:`World.connect` does, and note what that did."""
+        """Connect as :meth:`World.connect` does, and record the change."""
         connection = self.world.connect(link, to, *joint, **how)
-        self.note(connection.report)
+        self.record_change(connection.report)
         return connection
 
-    def cut(self, *bonds: Bond) -> None:
-        """Cut what is not cut yet, and note what that did."""
-        for bond in bonds:
-            if bond.alive:
-                self.note(self.world.cut(bond))
+    def cut(self, *constraints: Constraint) -> None:
+        """Cut constraints that are still active, and record the changes."""
+        for constraint in constraints:
+            if constraint.alive:
+                self.record_change(self.world.cut(constraint))
 
-    def note(self, report: Report) -> None:
-        """Remember a change of structure, and tell it to whoever listens."""
-        self.happened.append(Happening(self.world.time, report))
-        if self.tell is not None:
-            self.tell(self.happened[-1])
+    def record_change(self, report: ConnectionReport) -> None:
+        """Record a change of structure, and call ``on_change``."""
+        self.changes.append(StructureChange(self.world.time, report))
+        if self.on_change is not None:
+            self.on_change(self.changes[-1])
 
     def run(self, seconds: float | None = None) -> Recording:
-        """Run for some seconds, by default as long as the scene is worth watching; look at its loops on the way."""
-        seconds = self.seconds if seconds is None else validation.number(seconds, "seconds", above=0.0, most=1e6)
+        """Run for some seconds, by default the duration of the scene, and track the largest constraint residual."""
+        seconds = self.seconds if seconds is None else validation.number(seconds, "seconds", above=0.0, maximum=1e6)
         dt = self.simulation.dt
-        stretch = dt * max(1, int(seconds / dt / _LOOKS))
+        span = dt * max(1, int(seconds / dt / _GAP_CHECKS))
         end, parts = self.world.time + seconds, []
         while end - self.world.time > 1e-9 * dt:
-            parts.append(self.simulation.run(min(stretch, end - self.world.time), progress=False))
-            self._look_at_loops()
+            parts.append(self.simulation.run(min(span, end - self.world.time), progress=False))
+            self._update_max_gap()
         return _joined(parts)
 
-    def _look_at_loops(self) -> None:
-        held = self.world.held
-        if self.world.bonds:
-            held.look()
-            gaps = [np.abs(held.room.c[held.rows_of(bond.place)]).max(initial=0.0) for bond in self.world.bonds]
-            self.gap = max(self.gap, *map(float, gaps))
+    def _update_max_gap(self) -> None:
+        constraint_set = self.world.constraint_set
+        if self.world.constraints:
+            constraint_set.evaluate_rows()
+            residuals = constraint_set.arrays.c
+            gaps = [np.abs(residuals[constraint_set.row_slice(c.index)]).max(initial=0.0) for c in self.world.constraints]
+            self.max_gap = max(self.max_gap, *map(float, gaps))
 
-    def drift(self, run: Recording) -> Array:
-        """Energy over time less that at the start, what impulses took added [J]: zero in a passive scene, but for errors."""
+    def energy_drift(self, run: Recording) -> Array:
+        """Energy relative to the start, corrected by the losses of impulses (n,) [J]: the integration error of a conservative scene."""
         energy = run["energy"]
-        for happening in self.happened:
-            if happening.time > run.time[0]:
-                energy[run.time >= happening.time] += happening.report.energy_lost
+        for change in self.changes:
+            if change.time > run.time[0]:
+                energy[run.time >= change.time] += change.report.energy_lost
         return energy - energy[0]
 
     def picture(self, run: Recording, path: str | Path, times: Any = None) -> None:
-        """Draw the scene at a few moments of a run, one beside the other."""
+        """Draw the scene at some times of a run, side by side."""
         run.picture(path, self.look, times)
 
 
 def _joined(parts: list[Recording]) -> Recording:
-    """One recording of several that follow each other."""
+    """One recording of consecutive ones."""
     first = parts[0]
     columns = [
-        np.concatenate([getattr(first, what), *(getattr(part, what)[1:] for part in parts[1:])]) for what in ("time", "q", "v", "torque")
+        np.concatenate([getattr(first, name), *(getattr(part, name)[1:] for part in parts[1:])]) for name in ("time", "q", "v", "torque")
     ]
-    forces = Forces.joined([part.forces for part in parts if isinstance(part.forces, Forces)])
+    forces = ConstraintForces.joined([part.forces for part in parts if isinstance(part.forces, ConstraintForces)])
     contacts = ContactHistory.joined([part.contacts for part in parts])
     return Recording(first.model, first.gravity, *columns, forces=forces, contacts=contacts)

@@ -1,4 +1,4 @@
-"""A top that spins on the ground."""
+"""Spinning top on the ground: precession."""
 
 from __future__ import annotations
 
@@ -6,45 +6,45 @@ import numpy as np
 
 from brachiate import figures
 from brachiate.errors import ArgumentError
-from brachiate.scenes.bodies import about_y
+from brachiate.scenes.contact_objects import top
+from brachiate.scenes.placement import rotation_about_y
 from brachiate.scenes.scene import Scene
-from brachiate.scenes.solids import top
-from brachiate.show.draw import Look, View
+from brachiate.show.draw import Camera, ViewSettings
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.world import World
 
 ABOUT = """\
-It stands on a point that friction holds in place, leans, and does not fall: its axis goes around slowly, by weight times lever
-over spin, as long as it spins fast."""
+It stands on its tip, which friction keeps in place, and leans: its axis precesses at about weight times lever over angular momentum, as
+long as it spins fast."""
 
 
 def spinning_top(spin: float = 120.0, lean: float = 18.0, seconds: float = 5.0, friction: float = 0.8, dt: float = 0.002) -> Scene:
-    """A top spins on its tip, and goes around.
+    """A top spins on its tip, and precesses.
 
     Args:
-        spin: About its axis [rad/s].
-        lean: Of the axis [°].
-        seconds: How long it is worth watching [s].
-        friction: Of tip and ground.
-        dt: Length of a step [s].
+        spin: Angular velocity about its axis [rad/s].
+        lean: Inclination of the axis [°].
+        seconds: Duration [s].
+        friction: Friction coefficient of tip and ground.
+        dt: Step length [s].
     """
     world = World()
     world.add(figures.ground(), name="floor")
-    thing = world.add(top(), name="top")
-    turn = about_y(lean)
-    thing.place((0, 0, 0), turn)
+    spinning = world.add(top(), name="top")
+    turn = rotation_about_y(lean)
+    spinning.place((0, 0, 0), turn)
     rate = precession(world, spin, lean)
     across = np.sin(np.radians(lean)) * rate
     world.v = {"top/root": (0, 0, 0, -across, 0, spin)}
-    world.touch(friction=friction)
-    look = Look(View(around=-60, above=22), times=tuple(np.arange(8) * 2 * np.pi / rate / 8), columns=4, weight_length=0.15)
-    return Scene("spinning-top", "A top spins and goes around", ABOUT, world, Simulation(world, dt=dt), seconds, look, passive=False)
+    world.enable_contact(friction=friction)
+    look = ViewSettings(Camera(azimuth=-60, elevation=22), times=tuple(np.arange(8) * 2 * np.pi / rate / 8), columns=4, weight_length=0.15)
+    return Scene("spinning-top", "A top spins and goes around", ABOUT, world, Simulation(world, dt=dt), seconds, look, conservative=False)
 
 
 def precession(world: World, spin: float, lean: float) -> float:
-    """How fast the axis goes around while its lean stays as it is [rad/s]: the slower of two ways, for a top that is held at its tip.
+    """Rate of steady precession [rad/s] of a top with a fixed tip: the slower of two solutions.
 
-    Of a fast top this is nearly its weight times its lever over its angular momentum.
+    For a fast top nearly weight times lever over angular momentum.
     """
     link = world.model.links["top/top"]
     weight, lever = -link.mass * world.gravity[2], link.center[2]
@@ -53,5 +53,5 @@ def precession(world: World, spin: float, lean: float) -> float:
     rest = momentum**2 - 4 * across * weight * lever
     if rest < 0:
         least = 2 * (across * weight * lever) ** 0.5 / link.inertia[2, 2]
-        raise ArgumentError(f"spin: this top falls if it spins at {spin:g} rad/s; it takes {least:.3g}.")
+        raise ArgumentError(f"spin: this top falls at {spin:g} rad/s; it needs at least {least:.3g} rad/s.")
     return float(2 * weight * lever / (momentum + rest**0.5))

@@ -1,1 +1,1 @@
-"""Plots and pictures; nothing here knows who made the numbers."""
+"""Visualization: plots, a software renderer for pictures of models, force arrows, HTML pages."""

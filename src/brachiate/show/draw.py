@@ -1,6 +1,6 @@
-"""Pictures of models in motion: all moments in one panel, or side by side as the papers print them.
+"""Pictures of models in motion: all poses in one panel, or side by side (stroboscopic).
 
-Parallel projection, so that a thing has the same size and shape wherever it is; the nearest surface wins at every pixel.
+Parallel projection, so that the size of an object does not depend on its position.
 """
 
 from __future__ import annotations
@@ -17,70 +17,70 @@ from brachiate import validation
 from brachiate.errors import ArgumentError
 from brachiate.model.data import Data
 from brachiate.model.model import Model
-from brachiate.show.marks import INK, LONGEST, Marks, arrow, drawn
-from brachiate.show.page import Floor, Page, View
-from brachiate.show.plots import pyplot, save
-from brachiate.show.surface import PAPER, Triangles, joined, lit, parts_of
+from brachiate.show.canvas import Camera, Canvas, Floor
+from brachiate.show.force_marks import ARROW_COLOR, MAX_ARROW_LENGTH, ForceMarks, arrow, draw_marks
+from brachiate.show.plots import import_pyplot, save_figure
+from brachiate.show.surface import BACKGROUND, Triangles, link_surfaces, merge_surfaces, shaded_surface
 from brachiate.validation import Array
 
-_INK = (0.35, 0.37, 0.40)
-_FEW = 3  # panels are not larger than if there were so many in a row
-_PALEST = 0.35  # strength of the first moment, where all are in one panel
-_PENS = 160  # of them make an inch
-_FOOT = 0.24  # of a panel, for its label [inch]
-_KEY = 0.18  # of the page, for the scale of forces [inch]
-_UPRIGHT = np.array([(1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)])  # turns y to where z was
+_TEXT_COLOR = (0.35, 0.37, 0.40)
+_MIN_COLUMNS = 3  # for the size of panels: fewer columns do not enlarge them
+_MIN_OPACITY = 0.35  # color strength of the first pose, if all are in one panel
+_REFERENCE_DPI = 160  # [dpi] at which pens have their nominal width
+_LABEL_HEIGHT = 0.24  # [inch] of a panel
+_LEGEND_HEIGHT = 0.18  # [inch] of the legend of the force scale
+_Y_TO_Z = np.array([(1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)])  # rotates y up to z up
 
 
 @dataclass(frozen=True)
-class Look:
-    """From where something is looked at, and when."""
+class ViewSettings:
+    """Camera, times and layout of a stroboscopic picture."""
 
-    view: View = field(default_factory=View)
-    times: tuple[float, ...] = ()  # [s]; none: so many as there are columns, evenly over the run
-    columns: int = 6  # panels in a row
-    ground: bool = True  # whether there is one, at z = 0
-    up: str = "z"  # which axis of the world is up in the picture: y or z
-    width: float = 9.0  # of a full row [inch]
-    tallest: float = np.inf  # of a panel [inch]
+    camera: Camera = field(default_factory=Camera)
+    times: tuple[float, ...] = ()  # [s]; empty: as many as columns, evenly over the motion
+    columns: int = 6  # panels per row
+    ground: bool = True  # whether the ground at z = 0 is drawn
+    up: str = "z"  # axis of the world that is up in the picture: y or z
+    width: float = 9.0  # [inch] of a full row
+    max_height: float = np.inf  # [inch] of a panel
     pixels_per_inch: int = 160
-    forces: bool = True  # whether forces and areas of contact are drawn over what touches
-    weight_length: float = 0.5  # of the arrow of a force as large as the weight of everything [m]
+    forces: bool = True  # whether contact forces and areas are drawn
+    weight_length: float = 0.5  # [m] of the arrow of a force as large as the total weight
 
 
 def picture(
     frames: Iterable[tuple[Data, ArrayLike]],
     path: str | PathLike[str],
     *,
-    view: View | None = None,
+    camera: Camera | None = None,
     width: float = 9.0,
     pixels_per_inch: int = 160,
     ground: bool = True,
-    palest: float = _PALEST,
+    palest: float = _MIN_OPACITY,
 ) -> None:
-    """Draw postures into one picture, the earlier the paler, and write it to a file.
+    """Draw poses into one picture, earlier ones paler, and write it to a file.
 
     Args:
-        frames: (data, q) in the order of time; things that do not move need one entry only.
-        path: Where to write; the ending says the format (.png, .svg, .pdf).
-        view: From where it is seen.
-        width: Of the picture [inch], or its height, whichever is larger.
-        pixels_per_inch: Of the picture.
+        frames: (data, q) in order of time; static objects need one entry only.
+        path: File of the picture; the suffix selects the format (.png, .svg, .pdf).
+        camera: Camera direction.
+        width: Larger of width and height of the picture [inch].
+        pixels_per_inch: Resolution.
         ground: Whether to draw the ground at z = 0, and shadows on it.
-        palest: Strength of the first posture, between 0 and 1; the last one has 1.
+        palest: Color strength of the first pose, from 0 to 1; the last one has 1.
     """
     frames = list(frames)
     if not frames:
         raise ArgumentError("frames: expected at least one (data, q), got none.")
-    first = validation.number(palest, "palest", least=0.0, most=1.0)
+    first = validation.number(palest, "palest", minimum=0.0, maximum=1.0)
     width = validation.number(width, "width", above=0.0)
-    look = Look(view or View(), columns=1, ground=ground, width=width, tallest=width, pixels_per_inch=pixels_per_inch)
-    parts = {model: parts_of(model) for model in {data.model for data, _ in frames}}
+    settings = ViewSettings(camera or Camera(), columns=1, ground=ground, width=width, max_height=width, pixels_per_inch=pixels_per_inch)
+    parts = {model: link_surfaces(model) for model in {data.model for data, _ in frames}}
     if not any(parts.values()):
         raise ArgumentError("frames: none of these models has a shape that can be drawn. Give their links shapes=...")
     strengths = [1.0] if len(frames) == 1 else np.linspace(first, 1.0, len(frames))
-    moments = [lit(parts[data.model], _at(data, q)).faded(a) for (data, q), a in zip(frames, strengths, strict=True)]
-    _compose([joined(moments)], [], look, path)
+    poses = [shaded_surface(parts[data.model], _at(data, q)).faded(a) for (data, q), a in zip(frames, strengths, strict=True)]
+    _compose([merge_surfaces(poses)], [], settings, path)
 
 
 def strobe(
@@ -88,50 +88,56 @@ def strobe(
     time: Array,
     q: Array,
     path: str | PathLike[str],
-    look: Look | None = None,
+    settings: ViewSettings | None = None,
     times: ArrayLike | None = None,
-    marks: Callable[[int], Marks] | None = None,
+    marks: Callable[[int], ForceMarks] | None = None,
 ) -> None:
-    """Draw a motion at a few moments, side by side in panels of one scale.
+    """Draw a motion at several times, side by side in panels of one scale.
 
     Args:
-        model: Who moves.
-        time: Of every state (n,) [s].
-        q: The states (n, nq).
-        path: Where to write; the ending says the format (.png, .svg, .pdf).
-        look: From where, and when.
-        times: Moments [s] instead of those of ``look``; those outside of the motion are left out.
-        marks: Forces and areas at a state, by its number, to be drawn if ``look`` wants them.
+        model: The model.
+        time: Times of the states (n,) [s].
+        q: Configurations (n, nq).
+        path: File of the picture; the suffix selects the format (.png, .svg, .pdf).
+        settings: Camera, times and layout.
+        times: Times [s] instead of those of ``settings``; those outside of the motion are left out.
+        marks: Forces and contact areas by index of the state, drawn if ``settings.forces``.
     """
-    look = look if look is not None else Look()
-    rows = _rows(time, look, times)
-    parts = parts_of(model)
+    settings = settings if settings is not None else ViewSettings()
+    rows = _rows(time, settings, times)
+    parts = link_surfaces(model)
     if not parts:
         raise ArgumentError("Nothing in this motion has a shape that can be drawn. Give links shapes=...")
-    data, turn = Data(model), _UPRIGHT if look.up == "y" else np.eye(3)
+    data, turn = Data(model), _Y_TO_Z if settings.up == "y" else np.eye(3)
     digits = _digits(time[rows])
-    over = [marks(row).turned(turn) for row in rows] if marks is not None and look.forces else []
-    _compose([lit(parts, _at(data, q[row]), turn) for row in rows], [f"{time[row]:.{digits}f} s" for row in rows], look, path, over)
+    overlays = [marks(row).turned(turn) for row in rows] if marks is not None and settings.forces else []
+    _compose(
+        [shaded_surface(parts, _at(data, q[row]), turn) for row in rows],
+        [f"{time[row]:.{digits}f} s" for row in rows],
+        settings,
+        path,
+        overlays,
+    )
 
 
 def _at(data: Data, q: ArrayLike) -> Data:
-    """The same model in another posture; whose data it is sees no change."""
+    """Return new data of the same model at another configuration."""
     other = Data(data.model)
     other.assign(q=q)
     return other
 
 
-def _rows(time: Array, look: Look, times: ArrayLike | None) -> list[int]:
-    """States nearest to some moments."""
-    given = look.times if times is None else np.atleast_1d(validation.reals(times, "times", "moments [s]"))
-    wanted = np.asarray(given if len(given) else np.linspace(time[0], time[-1], look.columns), float)
+def _rows(time: Array, settings: ViewSettings, times: ArrayLike | None) -> list[int]:
+    """Indices of the states nearest to some times."""
+    given = settings.times if times is None else np.atleast_1d(validation.reals(times, "times", "times [s]"))
+    requested = np.asarray(given if len(given) else np.linspace(time[0], time[-1], settings.columns), float)
     slack = 1e-6 + 0.51 * float(np.diff(time).max(initial=0.0))
-    wanted = wanted[(wanted >= time[0] - slack) & (wanted <= time[-1] + slack)]
-    return sorted({int(np.abs(time - t).argmin()) for t in wanted}) or [len(time) - 1]
+    requested = requested[(requested >= time[0] - slack) & (requested <= time[-1] + slack)]
+    return sorted({int(np.abs(time - t).argmin()) for t in requested}) or [len(time) - 1]
 
 
 def _digits(times: Array) -> int:
-    """Decimals by which moments are told exactly, or at least apart: two to six."""
+    """Decimals that state times exactly, or at least distinguish them: two to six."""
 
     def enough(n: int) -> bool:
         rounded = np.round(times, n)
@@ -142,62 +148,66 @@ def _digits(times: Array) -> int:
 
 
 def _compose(
-    moments: Sequence[Triangles], labels: Sequence[str], look: Look, path: str | PathLike[str], over: Sequence[Marks] = ()
+    scenes: Sequence[Triangles],
+    labels: Sequence[str],
+    settings: ViewSettings,
+    path: str | PathLike[str],
+    overlays: Sequence[ForceMarks] = (),
 ) -> None:
-    """Paint every moment into its panel, and write the page."""
-    scale, longest = _scale(over, look), LONGEST * look.weight_length
-    tips = np.concatenate([np.zeros((0, 3)), *(marks.ends(scale, longest)[0] for marks in over)])
-    everything = np.concatenate([m.corners.reshape(-1, 3) for m in moments])
-    floor = Floor(everything.min(axis=0), everything.max(axis=0)) if look.ground else None
-    columns, inch = min(look.columns, len(moments)), look.pixels_per_inch
-    across = int(look.width * inch / min(look.columns, max(columns, _FEW)))  # pixels of a panel
+    """Render every scene into its panel, and write the picture."""
+    scale, longest = _scale(overlays, settings), MAX_ARROW_LENGTH * settings.weight_length
+    tips = np.concatenate([np.zeros((0, 3)), *(marks.ends(scale, longest)[0] for marks in overlays)])
+    everything = np.concatenate([m.corners.reshape(-1, 3) for m in scenes])
+    floor = Floor(everything.min(axis=0), everything.max(axis=0)) if settings.ground else None
+    columns, inch = min(settings.columns, len(scenes)), settings.pixels_per_inch
+    width = int(settings.width * inch / min(settings.columns, max(columns, _MIN_COLUMNS)))  # [pixels] of a panel
     shown = np.concatenate([everything, tips, floor.corners if floor else tips])
-    page = Page(look.view, shown, across, look.tallest * inch)
-    across = page.across
-    foot = int(_FOOT * inch) if labels else 0
-    line_height = page.high + foot
-    high = -(-len(moments) // columns) * line_height
-    sheet = np.empty((high + (int(_KEY * inch) if len(tips) else 0), columns * across, 3))
-    sheet[:] = PAPER
-    flat = [drawn(marks, page, scale, longest, inch / _PENS) for marks in over]
-    for n, panel in enumerate(page.panels(moments, floor, flat)):
+    canvas = Canvas(settings.camera, shown, width, settings.max_height * inch)
+    width = canvas.width
+    label_height = int(_LABEL_HEIGHT * inch) if labels else 0
+    line_height = canvas.height + label_height
+    high = -(-len(scenes) // columns) * line_height
+    sheet = np.empty((high + (int(_LEGEND_HEIGHT * inch) if len(tips) else 0), columns * width, 3))
+    sheet[:] = BACKGROUND
+    flat = [draw_marks(marks, canvas, scale, longest, inch / _REFERENCE_DPI) for marks in overlays]
+    for n, panel in enumerate(canvas.panels(scenes, floor, flat)):
         line, column = divmod(n, columns)
-        sheet[line * line_height : line * line_height + page.high, column * across : (column + 1) * across] = panel
-    figure = pyplot().figure(figsize=(sheet.shape[1] / inch, sheet.shape[0] / inch), dpi=inch, facecolor=PAPER)
+        sheet[line * line_height : line * line_height + canvas.height, column * width : (column + 1) * width] = panel
+    figure = import_pyplot().figure(figsize=(sheet.shape[1] / inch, sheet.shape[0] / inch), dpi=inch, facecolor=BACKGROUND)
     figure.figimage(sheet, origin="upper")
     for n, label in enumerate(labels):
         line, column = divmod(n, columns)
-        y = 1 - (line * line_height + page.high + 0.02 * inch) / sheet.shape[0]
-        figure.text((column + 0.5) / columns, y, label, ha="center", va="top", color=_INK, fontsize=8.5)
+        y = 1 - (line * line_height + canvas.height + 0.02 * inch) / sheet.shape[0]
+        figure.text((column + 0.5) / columns, y, label, ha="center", va="top", color=_TEXT_COLOR, fontsize=8.5)
     if len(tips):
-        cut = any(marks.ends(scale, longest)[1].any() for marks in over)
-        _tell_scale(figure, look, scale / page.pixel, longest / page.pixel if cut else np.inf)
-    save(figure, path, dpi=inch, facecolor=PAPER)
+        cut = any(marks.ends(scale, longest)[1].any() for marks in overlays)
+        _draw_scale(figure, settings, scale / canvas.pixel, longest / canvas.pixel if cut else np.inf)
+    save_figure(figure, path, dpi=inch, facecolor=BACKGROUND)
 
 
-def _scale(over: Sequence[Marks], look: Look) -> float:
-    """Metres that an arrow has for a newton: by the weight of everything, or, if there is none, by the largest force."""
-    weight = max([marks.weight for marks in over], default=0.0)
-    most = max([float(np.linalg.norm(marks.force, axis=1).max(initial=0.0)) for marks in over], default=0.0)
-    return validation.number(look.weight_length, "weight_length", above=0.0) / (weight or most or 1.0)
+def _scale(overlays: Sequence[ForceMarks], settings: ViewSettings) -> float:
+    """Scale of the arrows [m/N]: by the total weight, or, if there is none, by the largest force."""
+    weight = max([marks.weight for marks in overlays], default=0.0)
+    largest = max([float(np.linalg.norm(marks.force, axis=1).max(initial=0.0)) for marks in overlays], default=0.0)
+    return validation.number(settings.weight_length, "weight_length", above=0.0) / (weight or largest or 1.0)
 
 
-def _tell_scale(figure: Any, look: Look, scale: float, longest: float) -> None:
-    """Below everything, an arrow with its force, at so many pixels a newton; and from where on arrows are broken."""
-    inch = look.pixels_per_inch
+def _draw_scale(figure: Any, settings: ViewSettings, scale: float, longest: float) -> None:
+    """Draw the legend: an arrow with its force, at a scale [pixels/N], and the force beyond which arrows are cut."""
+    inch = settings.pixels_per_inch
     wide, high = (size * inch for size in figure.get_size_inches())
     force = _round_below(min(inch, 0.3 * wide) / scale)
-    start = np.array((0.1 * inch, 0.5 * _KEY * inch, 0.0))
+    start = np.array((0.1 * inch, 0.5 * _LEGEND_HEIGHT * inch, 0.0))
     end = start + np.array((force * scale, 0.0, 0.0))
-    for triangle in arrow(start, end, np.array((0.0, 0.0, 1.0)), inch / _PENS):
+    for triangle in arrow(start, end, np.array((0.0, 0.0, 1.0)), inch / _REFERENCE_DPI):
         corners = triangle[:, :2] / (wide, high)
-        figure.add_artist(pyplot().Polygon(corners, transform=figure.transFigure, color=INK, linewidth=0))
+        figure.add_artist(import_pyplot().Polygon(corners, transform=figure.transFigure, color=ARROW_COLOR, linewidth=0))
     more = f"; broken: more than {float(f'{longest / scale:.3g}'):g} N" if np.isfinite(longest) else ""
     x, y = (end[0] + 0.06 * inch) / wide, start[1] / high
-    figure.text(x, y, f"{force:g} N{more}", ha="left", va="center", color=_INK, fontsize=8.5)
+    figure.text(x, y, f"{force:g} N{more}", ha="left", va="center", color=_TEXT_COLOR, fontsize=8.5)
 
 
 def _round_below(x: float) -> float:
-    """The largest of 1, 2, 5, 10, 20, ... that is not above, but for round-off."""
+    """Largest of 1, 2, 5, 10, 20, ... that does not exceed x."""
     power = 10.0 ** np.floor(np.log10(x))
     return float(max(n * power for n in (0.5, 1, 2, 5) if n * power <= x))

@@ -1,4 +1,4 @@
-"""Sheets for browsers: one file with everything in it, pictures too. Nothing is fetched, and nothing runs."""
+"""HTML reports: self-contained pages with embedded pictures, without scripts and external resources."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ a { color: #1f6f8b; }
 """
 
 
-def sheet(title: str, parts: Iterable[str]) -> str:
-    """A whole page of parts that are made below."""
+def page(title: str, parts: Iterable[str]) -> str:
+    """Return a whole page of elements made by the functions below."""
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title><style>{STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(parts) + "\n</body></html>\n"
 
 
 def heading(text: str, level: int = 2) -> str:
-    """A heading, the page's own at level 1."""
+    """Return a heading; that of the page has level 1."""
     return f"<h{level}>{escape(text)}</h{level}>"
 
 
-def words(text: str, kind: str = "") -> str:
-    """A paragraph; ``kind``: good, bad or dim."""
+def paragraph(text: str, kind: str = "") -> str:
+    """Return a paragraph; ``kind``: good, bad or dim."""
     return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """A table; ``right``: columns that are set to the right."""
+    """Return a table; ``right``: indices of the right-aligned columns."""
 
     def line(cells: Sequence[str], tag: str) -> str:
         sides = [' class="right"' if n in right else "" for n in range(len(cells))]
@@ -55,10 +55,10 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[i
 
 
 def picture(path: str | PathLike[str], about: str) -> str:
-    """A picture (PNG), as part of the page."""
+    """Return an embedded picture (PNG)."""
     return f'<img alt="{escape(about)}" src="data:image/png;base64,{b64encode(Path(path).read_bytes()).decode("ascii")}">'
 
 
 def files(names: Iterable[str]) -> str:
-    """Links to files beside the page."""
+    """Return links to files beside the page."""
     return "<p>" + " · ".join(f'<a href="{escape(name)}">{escape(name)}</a>' for name in names) + "</p>"

@@ -1,4 +1,4 @@
-"""Plots of numbers over time, in the package's one style."""
+"""Plots of quantities over time, in the common style of the package."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 from brachiate.errors import ArgumentError, BrachiateError
 from brachiate.validation import Array
 
-_ROW = 0.18  # [inch]
-_MANY = 9  # lines, whose names would hide them
+_ROW_HEIGHT = 0.18  # [inch]
+_MAX_LEGEND_INSIDE = 9  # more lines have their legend beside the panel
 COLORS = ("#1f6f8b", "#d1495b", "#66a182", "#edae49", "#5d4a66", "#8c7051")
 
 
-def pyplot() -> Any:
-    """Return matplotlib's pyplot, or say how to install it."""
+def import_pyplot() -> Any:
+    """Return matplotlib's pyplot; raise an error that says how to install it."""
     try:
         import matplotlib.pyplot as plt  # noqa: PLC0415  (optional, and slow to import)
     except ImportError:
@@ -26,27 +26,27 @@ def pyplot() -> Any:
     return plt
 
 
-class Strips(NamedTuple):
-    """A panel of strips, one for each name, coloured by states: whole numbers over time (n,), each that of the step that led there.
+class StateStrips(NamedTuple):
+    """Panel of strips, one for each name, colored by state: integers over time (n,), each that of the step that ends there.
 
-    ``states`` are the numbers that have a colour, with words for it.
+    ``states`` are the integers that have a color, with a label.
     """
 
     rows: dict[str, Array]
     states: Mapping[int, tuple[str, str]]
 
 
-def lines(time: Array, panels: Mapping[str, Mapping[str, Array] | Strips], path: str | Path | None = None) -> Any:
-    """One panel below the other, each with named lines over time, or strips. Write the picture to ``path`` or return the figure."""
-    plt = pyplot()
-    tall = [_height(panel) for panel in panels.values()]
-    shape = {"figsize": (8, 1.2 + sum(tall)), "height_ratios": tall}
+def plot_panels(time: Array, panels: Mapping[str, Mapping[str, Array] | StateStrips], path: str | Path | None = None) -> Any:
+    """Plot panels below each other, each with named lines over time, or strips. Write the picture to ``path`` or return the figure."""
+    plt = import_pyplot()
+    heights = [_height(panel) for panel in panels.values()]
+    shape = {"figsize": (8, 1.2 + sum(heights)), "height_ratios": heights}
     figure, axes = plt.subplots(len(panels), 1, **shape, sharex=True, squeeze=False, layout="constrained")
     for axis, (label, panel) in zip(axes[:, 0], panels.items(), strict=True):
         axis.set_ylabel(label)
-        plain(axis)
-        if isinstance(panel, Strips):
-            _strips(axis, time, panel)
+        style_axes(axis)
+        if isinstance(panel, StateStrips):
+            _draw_strips(axis, time, panel)
             continue
         for i, (name, values) in enumerate(panel.items()):
             axis.plot(time, values, label=name, color=COLORS[i % len(COLORS)], linewidth=1.6)
@@ -54,22 +54,22 @@ def lines(time: Array, panels: Mapping[str, Mapping[str, Array] | Strips], path:
     axes[-1, 0].set_xlabel("time [s]")
     if path is None:
         return figure
-    save(figure, path, dpi=150)
+    save_figure(figure, path, dpi=150)
     return path
 
 
-def _height(panel: Mapping[str, Array] | Strips) -> float:
-    """Of a panel [inch]: there is a line for each strip, and for each name in a legend beside it."""
-    if isinstance(panel, Strips):
-        return 0.6 + _ROW * len(panel.rows)
-    return 2.2 if len(panel) <= _MANY else max(2.2, _ROW * len(panel))
+def _height(panel: Mapping[str, Array] | StateStrips) -> float:
+    """Height of a panel [inch]: a row for each strip, and for each name in a legend beside it."""
+    if isinstance(panel, StateStrips):
+        return 0.6 + _ROW_HEIGHT * len(panel.rows)
+    return 2.2 if len(panel) <= _MAX_LEGEND_INSIDE else max(2.2, _ROW_HEIGHT * len(panel))
 
 
-def _strips(axis: Any, time: Array, panel: Strips) -> None:
-    """Bars from the first step of a state to its last."""
+def _draw_strips(axis: Any, time: Array, panel: StateStrips) -> None:
+    """Draw bars from the first step of a state to its last."""
     used = sorted({int(n) for values in panel.rows.values() for n in values[1:]} & set(panel.states))
     for y, values in enumerate(panel.rows.values()):
-        starts = np.flatnonzero(np.diff(values[1:], prepend=-1)) + 1  # rows at which another state begins
+        starts = np.flatnonzero(np.diff(values[1:], prepend=-1)) + 1  # rows at which the state changes
         for start, end in zip(starts, [*starts[1:], len(values)], strict=True):
             if values[start] in panel.states:
                 axis.broken_barh([(time[start - 1], time[end - 1] - time[start - 1])], (y - 0.4, 0.8), color=panel.states[values[start]][1])
@@ -77,30 +77,30 @@ def _strips(axis: Any, time: Array, panel: Strips) -> None:
     axis.set_ylim(len(panel.rows) - 0.5, -0.5)
     axis.grid(visible=False, axis="y")
     for n in used:
-        words, color = panel.states[n]
-        axis.plot([], [], color=color, linewidth=6, label=words)
+        label, color = panel.states[n]
+        axis.plot([], [], color=color, linewidth=6, label=label)
     if used:
         axis.legend(frameon=False, fontsize=8, ncols=3, loc="lower left", bbox_to_anchor=(0, 1))
 
 
 def _legend(axis: Any, count: int) -> None:
-    """Names of lines: over the panel while they are few, beside it else."""
-    place = {"ncols": 3, "loc": "best"} if count <= _MANY else {"loc": "upper left", "bbox_to_anchor": (1, 1)}
-    axis.legend(frameon=False, fontsize=8, **place)
+    """Add a legend: in the panel if there are few lines, else beside it."""
+    position = {"ncols": 3, "loc": "best"} if count <= _MAX_LEGEND_INSIDE else {"loc": "upper left", "bbox_to_anchor": (1, 1)}
+    axis.legend(frameon=False, fontsize=8, **position)
 
 
-def save(figure: Any, path: str | PathLike[str], **options: Any) -> None:
-    """Write a figure to a file and forget it."""
+def save_figure(figure: Any, path: str | PathLike[str], **options: Any) -> None:
+    """Write a figure to a file and close it."""
     try:
         figure.savefig(path, **options)
     except (OSError, ValueError) as problem:
         raise ArgumentError(f"{path}: the picture cannot be written ({problem}).") from None
     finally:
-        pyplot().close(figure)
+        import_pyplot().close(figure)
 
 
-def plain(axis: Any) -> None:
-    """Take away what is not data."""
+def style_axes(axis: Any) -> None:
+    """Apply the common style to axes."""
     axis.spines[["top", "right"]].set_visible(False)
     axis.grid(color="#dddddd", linewidth=0.6)
     axis.set_axisbelow(True)

@@ -1,4 +1,4 @@
-"""Surfaces of models: triangles in the colour that the light gives them."""
+"""Surfaces of models: shaded triangles."""
 
 from __future__ import annotations
 
@@ -13,65 +13,65 @@ from brachiate.model.model import Model
 from brachiate.model.shapes import Capsule, Ellipsoid, Plane, Shape, Sphere
 from brachiate.validation import Array
 
-PAPER = np.array((0.985, 0.985, 0.98))
-_ROUND = 12  # how finely round shapes are cut
-_PLAIN = (0.60, 0.64, 0.70)  # a shape without a colour of its own
-_LIGHT = np.array((0.35, -0.45, 0.82)) / np.linalg.norm((0.35, -0.45, 0.82))  # towards the light, world axes
+BACKGROUND = np.array((0.985, 0.985, 0.98))
+_ROUND_SEGMENTS = 12  # resolution of round shapes
+_DEFAULT_COLOR = (0.60, 0.64, 0.70)  # of shapes without a color
+_LIGHT = np.array((0.35, -0.45, 0.82)) / np.linalg.norm((0.35, -0.45, 0.82))  # direction to the light, world axes
 _AMBIENT = 0.52
 
 
 class Triangles(NamedTuple):
-    """A surface: corners [m], outward normals and colours there, each (n, 3, 3)."""
+    """Surface: corners [m], outward normals and colors at the corners, each (n, 3, 3)."""
 
     corners: Array
     normals: Array
     colors: Array
 
     def faded(self, strength: float) -> Triangles:
-        """The same mixed with the paper: 1 is full colour. What is transparent instead would show every seam."""
-        return self._replace(colors=PAPER + strength * (self.colors - PAPER))
+        """Return the surface with its colors mixed with the background: 1 is full color. Transparency would show the seams."""
+        return self._replace(colors=BACKGROUND + strength * (self.colors - BACKGROUND))
 
 
-def joined(pieces: Sequence[Triangles]) -> Triangles:
-    """Several surfaces as one."""
+def merge_surfaces(pieces: Sequence[Triangles]) -> Triangles:
+    """Concatenate surfaces."""
     if not pieces:
         return Triangles(*np.zeros((3, 0, 3, 3)))
     return Triangles(*(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
 
 
-def parts_of(model: Model) -> dict[str, Triangles]:
-    """Surface of every link that has one, in the link's axes. Planes, which have no end, are left out."""
+def link_surfaces(model: Model) -> dict[str, Triangles]:
+    """Surface of every link with shapes, in link axes. Planes, which are infinite, are left out."""
     shapes = {name: [shape for shape in link.shapes if not isinstance(shape, Plane)] for name, link in model.links.items()}
-    return {name: joined([_surface(shape) for shape in found]) for name, found in shapes.items() if found}
+    return {name: merge_surfaces([_surface(shape) for shape in found]) for name, found in shapes.items() if found}
 
 
-def lit(parts: dict[str, Triangles], data: Data, turn: Array | None = None) -> Triangles:
-    """All parts where their links are at ``data.q``, turned if wanted, in the colour the light gives them."""
+def shaded_surface(parts: dict[str, Triangles], data: Data, turn: Array | None = None) -> Triangles:
+    """Surfaces of all links at ``data.q``, rotated by ``turn`` if given, and shaded."""
     poses, turn = link_poses(data), np.eye(3) if turn is None else turn
     pieces = []
     for name, part in parts.items():
         R, p = turn @ poses[name].rotation, turn @ poses[name].position
         normals = part.normals @ R.T
-        # Lambert's law, wrapped around a little: a hard terminator makes round bodies look flat.
+        # Wrapped Lambert shading: a hard terminator makes round bodies look flat.
         bright = np.clip((normals @ _LIGHT + 0.35) / 1.35, 0.0, 1.0)
         shade = _AMBIENT + (1.08 - _AMBIENT) * bright[..., None]
         pieces.append(Triangles(part.corners @ R.T + p, normals, np.clip(part.colors * shade, 0.0, 1.0)))
-    return joined(pieces)
+    return merge_surfaces(pieces)
 
 
 def _surface(shape: Shape) -> Triangles:
-    """Surface of a shape in its link's axes, without triangles that have no area (those of files may)."""
-    vertices, triangles = shape.surface(_ROUND)
+    """Surface of a shape in link axes, without degenerate triangles (which meshes from files may have)."""
+    vertices, triangles = shape.surface(_ROUND_SEGMENTS)
     corners = vertices[triangles]
     flat = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     solid = np.linalg.norm(flat, axis=1) > 0
     corners, normals = corners[solid], _normals(shape, corners[solid], flat[solid])
-    color = np.array(shape.color[:3] if shape.color else _PLAIN)
+    color = np.array(shape.color[:3] if shape.color else _DEFAULT_COLOR)
     return Triangles(corners, normals / np.linalg.norm(normals, axis=2, keepdims=True), np.tile(color, (len(corners), 3, 1)))
 
 
 def _normals(shape: Shape, corners: Array, flat: Array) -> Array:
-    """Normals of the true surface where it is round, so that no edges show; else those of the triangles."""
+    """Exact normals of round shapes, so that no edges are visible; else those of the triangles."""
     x = (corners - shape.position) @ shape.rotation
     match shape:
         case Ellipsoid():

@@ -1,1 +1,1 @@
-"""Running worlds through time: integrators, events, recordings."""
+"""Simulation of worlds: integrators, events, controllers and recordings."""

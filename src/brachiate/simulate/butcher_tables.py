@@ -1,4 +1,4 @@
-"""Runge-Kutta methods as tables, one each: nodes are row sums of the stages, so a table is stages and weights."""
+"""Butcher tables of explicit Runge-Kutta methods: stages and weights; nodes are the row sums of the stages."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from brachiate.validation import Array
 
 
-class Table(NamedTuple):
-    """An explicit Runge-Kutta method [HNW] II.1."""
+class ButcherTable(NamedTuple):
+    """Butcher table of an explicit Runge-Kutta method [HNW] II.1."""
 
     name: str
     order: int
@@ -18,11 +18,11 @@ class Table(NamedTuple):
     weights: Array  # (s,)
 
 
-def _table(name: str, order: int, rows: list[list[float]], weights: list[float]) -> Table:
+def _table(name: str, order: int, rows: list[list[float]], weights: list[float]) -> ButcherTable:
     stages = np.zeros((len(weights), len(weights)))
     for i, row in enumerate(rows):
         stages[i, : len(row)] = row
-    return Table(name, order, stages, np.array(weights))
+    return ButcherTable(name, order, stages, np.array(weights))
 
 
 RK4 = _table("rk4", 4, [[], [1 / 2], [0, 1 / 2], [0, 0, 1]], [1 / 6, 1 / 3, 1 / 3, 1 / 6])
@@ -66,7 +66,7 @@ DORMAND_PRINCE = _table(
     ],
     [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84, 0],
 )
-#: Difference of the weights of order 5 and 4: what the error estimate is made of.
+#: Difference of the weights of order 5 and 4: weights of the error estimate.
 DORMAND_PRINCE_ERROR = np.array([71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
 #: Weights of the dense output's fourth-order term [HNW] II.6.
 DORMAND_PRINCE_DENSE = np.array([

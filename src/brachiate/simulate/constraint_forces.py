@@ -1,7 +1,7 @@
-"""Forces of a recording: what held at every recorded state, and by how much, found when somebody asks.
+"""Constraint forces of a recording, computed when they are first asked for.
 
-A run keeps no forces. It keeps a snapshot of what held for each stretch in which that stayed the same, and forces are those of a
-copy of the world, brought to one recorded state after the other.
+A run stores no forces. It stores a snapshot of the world for each segment of constant structure; forces are computed in a copy of the
+world that is set to one recorded state after the other.
 """
 
 from __future__ import annotations
@@ -12,137 +12,137 @@ from functools import cached_property
 
 import numpy as np
 
-from brachiate.constraints.limits import Watch
+from brachiate.constraints.limits import LimitMonitor
 from brachiate.validation import Array
-from brachiate.world.connections import Bond, Connection, Lock
-from brachiate.world.state import State
+from brachiate.world.connections import Connection, Constraint, Lock
 from brachiate.world.world import World
+from brachiate.world.world_state import WorldState
 
-_TOUCHING = 1e-9  # [rad or m] a coordinate this near to its limit may press against it
+_AT_LIMIT = 1e-9  # [rad or m] distance below which a coordinate counts as at its limit
 
 
 @dataclass(eq=False)
-class Stretch:
-    """Recorded states in which the same things held: ``time`` (n,), ``q`` (n, nq), ``v`` and ``torque`` (n, nv)."""
+class RecordingSegment:
+    """Recorded states of constant structure: ``time`` (n,), ``q`` (n, nq), ``v`` and ``torque`` (n, nv)."""
 
-    held: State  # a snapshot of what held
+    state: WorldState  # snapshot with the structure, applied forces and motor torques of connections
     time: Array
     q: Array
     v: Array
     torque: Array
 
     def __len__(self) -> int:
-        """Return how many states there are."""
+        """Return the number of states."""
         return len(self.time)
 
-    def since(self, row: int) -> Stretch:
-        """The states from one on."""
-        return Stretch(self.held, self.time[row:], self.q[row:], self.v[row:], self.torque[row:])
+    def since(self, row: int) -> RecordingSegment:
+        """Segment from a row on."""
+        return RecordingSegment(self.state, self.time[row:], self.q[row:], self.v[row:], self.torque[row:])
 
 
-class Forces(Mapping[str, Array]):
-    """Forces by name, one row for each recorded state, NaN where nothing of that name held.
+class ConstraintForces(Mapping[str, Array]):
+    """Constraint forces by name, one row for each recorded state, NaN while the constraint was not active.
 
-    ``<connection>.force`` and ``<connection>.moment`` (n, 3) are those on the connection's ``link``, world axes, at the connection;
-    ``<lock>.torque`` is what holding or moving a coordinate takes (n,), of a ball joint (n, 3).
+    ``<connection>.force`` and ``<connection>.moment`` (n, 3) act on the connection's ``link``, world axes, at the connection;
+    ``<lock>.torque`` (n,) is that of a locked or prescribed coordinate, (n, 3) of a ball joint.
     """
 
-    def __init__(self, world: World, stretches: Sequence[Stretch], limits: bool) -> None:
-        self._world, self._stretches, self._limits, self._gravity = world, stretches, limits, world.gravity
+    def __init__(self, world: World, segments: Sequence[RecordingSegment], limits: bool) -> None:
+        self.world, self.segments, self.limits, self._gravity = world, segments, limits, world.gravity
 
     @classmethod
-    def joined(cls, parts: Sequence[Forces]) -> Forces:
-        """Those of runs that follow each other, each but the first without its first state, which is the last one before."""
+    def joined(cls, parts: Sequence[ConstraintForces]) -> ConstraintForces:
+        """Forces of consecutive runs as one; the first state of each run but the first is dropped, as it is the last one before."""
         first, *others = parts
-        later = [stretch if n else stretch.since(1) for part in others for n, stretch in enumerate(part._stretches)]
-        return cls(first._world, [*first._stretches, *(stretch for stretch in later if len(stretch))], first._limits)
+        later = [segment if n else segment.since(1) for part in others for n, segment in enumerate(part.segments)]
+        return cls(first.world, [*first.segments, *(segment for segment in later if len(segment))], first.limits)
 
     @cached_property
     def _sizes(self) -> dict[str, int]:
-        """How many numbers each has."""
+        """Number of components of each force."""
         sizes: dict[str, int] = {}
-        for held in {id(stretch.held): stretch.held for stretch in self._stretches}.values():
-            for bond in held.bonds:
-                sizes |= _widths(bond)
+        for state in {id(segment.state): segment.state for segment in self.segments}.values():
+            for constraint in state.constraints:
+                sizes |= _components(constraint)
         return sizes
 
     @cached_property
-    def _found(self) -> dict[str, Array]:
-        count = sum(map(len, self._stretches))
-        found = {name: np.full((count, size) if size > 1 else count, np.nan) for name, size in self._sizes.items()}
-        row, twin = 0, None
-        for stretch in self._stretches:
-            if stretch.held.bonds:
-                if twin is None or twin.version != stretch.held.version:
-                    twin = _Twin(self._world, stretch.held, self._gravity, self._limits)
-                twin.fill(stretch, found, row)
-            row += len(stretch)
-        return found
+    def _values(self) -> dict[str, Array]:
+        count = sum(map(len, self.segments))
+        values = {name: np.full((count, size) if size > 1 else count, np.nan) for name, size in self._sizes.items()}
+        row, copy = 0, None
+        for segment in self.segments:
+            if segment.state.constraints:
+                if copy is None or copy.version != segment.state.version:
+                    copy = _WorldCopy(self.world, segment.state, self._gravity, self.limits)
+                copy.fill(segment, values, row)
+            row += len(segment)
+        return values
 
     def __getitem__(self, name: str) -> Array:
         """Return one force over time."""
         if name not in self._sizes:
             raise KeyError(name)
-        return self._found[name]
+        return self._values[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Go through the names."""
+        """Iterate over the names."""
         return iter(self._sizes)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Number of forces."""
         return len(self._sizes)
 
 
-class _Twin:
-    """A copy of the world as it was while the same things held; moving it disturbs nobody."""
+class _WorldCopy:
+    """Copy of the world with the structure of a segment, in which forces are computed."""
 
-    def __init__(self, world: World, held: State, gravity: Array, limits: bool) -> None:
-        self.version = held.version
-        self.world = world.copy(held)
+    def __init__(self, world: World, state: WorldState, gravity: Array, limits: bool) -> None:
+        self.version = state.version
+        self.world = world.copy(state)
         self.world.gravity = gravity
         self.own = self.world.save()
-        self.bonds = dict(zip(held.bonds, self.world.bonds, strict=True))
-        self.watch = Watch(self.world.model, self.world.held) if limits else None
+        self.constraints = dict(zip(state.constraints, self.world.constraints, strict=True))
+        self.monitor = LimitMonitor(self.world.model, self.world.constraint_set) if limits else None
 
-    def fill(self, stretch: Stretch, found: dict[str, Array], row: int) -> None:
-        """Write the forces of a stretch into the rows from ``row`` on."""
-        world, held = self.world, stretch.held
-        joints = {self.bonds[bond]: kept for bond, kept in held.joints.items()}
-        # Motors of connections and pushes may have changed while the structure did not.
-        world.restore(replace(held, version=self.own.version, bonds=self.own.bonds, joints=joints))
-        for n, (time, q, v, torque) in enumerate(zip(stretch.time, stretch.q, stretch.v, stretch.torque, strict=True), row):
+    def fill(self, segment: RecordingSegment, values: dict[str, Array], row: int) -> None:
+        """Write the forces of a segment into the rows from ``row`` on."""
+        world, state = self.world, segment.state
+        states = {self.constraints[connection]: joint_state for connection, joint_state in state.connection_states.items()}
+        # Motor torques of connections and applied forces may have changed while the structure did not.
+        world.restore(replace(state, version=self.own.version, constraints=self.own.constraints, connection_states=states))
+        for n, (time, q, v, torque) in enumerate(zip(segment.time, segment.q, segment.v, segment.torque, strict=True), row):
             world.time = float(time)
             world.data.assign(q=q, v=v, tau=torque)
-            if self.watch is not None and world.surfaces.touches is None:  # where things touch, joints stop by the law of contact
-                self._touch(self.watch)
+            if self.monitor is not None and world.contact_settings.contact_state is None:  # with contact, its solver handles limits
+                self._add_limit_rows(self.monitor)
             world.forward_dynamics()
-            for bond in world.bonds:
-                for name, values in _read(bond).items():
-                    found[name][n] = values
+            for constraint in world.constraints:
+                for name, value in _forces(constraint).items():
+                    values[name][n] = value
 
-    def _touch(self, watch: Watch) -> None:
-        """Let the limits that coordinates are at be rows, asleep: those that are pressed against then wake."""
-        held = self.world.held
-        touching = [n for n in range(len(watch.names)) if watch.room_left(held.data, n) < _TOUCHING]
-        if [watch.names[n] for n in touching] == list(held.limits.values()):
+    def _add_limit_rows(self, monitor: LimitMonitor) -> None:
+        """Add inactive rows for the limits that coordinates are at; loaded ones become active in forward dynamics."""
+        constraint_set = self.world.constraint_set
+        at_limit = [n for n in range(len(monitor.names)) if monitor.distance(constraint_set.data, n) < _AT_LIMIT]
+        if [monitor.names[n] for n in at_limit] == list(constraint_set.active_limits.values()):
             return
-        held.forget_limits()
-        for n in touching:
-            held.room.sleeps[watch.enter(n)] = 1
-        held.arrange()
+        constraint_set.remove_limits()
+        for n in at_limit:
+            constraint_set.arrays.inactive[monitor.add_row(n)] = 1
+        constraint_set.update_structure()
 
 
-def _read(bond: Bond) -> dict[str, Array]:
-    """Forces of what holds, from the accelerations last computed."""
-    if isinstance(bond, Connection):
-        wrench = bond.read_wrench()
-        return {f"{bond.name}.force": wrench.force, f"{bond.name}.moment": wrench.moment}
-    return {f"{bond.name}.torque": bond.read_torque()} if isinstance(bond, Lock) else {}
+def _forces(constraint: Constraint) -> dict[str, Array]:
+    """Forces of a constraint, from the accelerations last computed."""
+    if isinstance(constraint, Connection):
+        wrench = constraint.read_wrench()
+        return {f"{constraint.name}.force": wrench.force, f"{constraint.name}.moment": wrench.moment}
+    return {f"{constraint.name}.torque": constraint.read_torque()} if isinstance(constraint, Lock) else {}
 
 
-def _widths(bond: Bond) -> dict[str, int]:
-    """How many numbers each force of what holds has."""
-    if isinstance(bond, Connection):
-        return {f"{bond.name}.force": 3, f"{bond.name}.moment": 3}
-    return {f"{bond.name}.torque": len(bond.row_names())} if isinstance(bond, Lock) else {}
+def _components(constraint: Constraint) -> dict[str, int]:
+    """Number of components of each force of a constraint."""
+    if isinstance(constraint, Connection):
+        return {f"{constraint.name}.force": 3, f"{constraint.name}.moment": 3}
+    return {f"{constraint.name}.torque": len(constraint.row_names())} if isinstance(constraint, Lock) else {}

@@ -1,4 +1,4 @@
-"""Stepping a world in which things touch: many steps in one go of compiled code, with a log of what touched."""
+"""Integrator of worlds with contact: many steps in one compiled call, with a log of contacts."""
 
 from __future__ import annotations
 
@@ -6,92 +6,92 @@ from typing import NoReturn
 
 import numpy as np
 
-from brachiate.constraints.constrained_dynamics import NEEDS_CROSSING
-from brachiate.constraints.constraint_set import Held
-from brachiate.contact.stepping.contact_log import STEPS, ContactLog, Lines
-from brachiate.contact.stepping.contact_state import Touches
-from brachiate.contact.stepping.run import FULL, run_touching
-from brachiate.contact.stepping.time_step import CROWDED
+from brachiate.constraints.constraint_set import ConstraintSet
+from brachiate.contact.stepping.contact_log import NUM_STEPS, ContactLog, ContactSample
+from brachiate.contact.stepping.contact_state import ContactState
+from brachiate.contact.stepping.run import run_contact_steps
 from brachiate.errors import ArgumentError, StateError
-from brachiate.model.arrays import NOT_FINITE, OK
 from brachiate.model.data import Data
+from brachiate.model.status import LOG_FULL, NEEDS_CROSSING, NOT_FINITE, OK, TOO_MANY_CONTACTS
 from brachiate.validation import Array
 
 _LOG_SAMPLES, _LOG_LINES = 512, 4096
 
 
-class TouchingIntegrator:
-    """Advances the state of one :class:`~brachiate.Data` in which things touch."""
+class ContactIntegrator:
+    """Advances the state of one :class:`~brachiate.Data` with contact."""
 
     name = "contact"
 
-    def __init__(self, data: Data, held: Held, touches: Touches, *, limits: bool = True, settle: bool = True) -> None:
-        self.data, self.held, self.touches = data, held, touches
-        self._limits, self._settle = limits, settle
+    def __init__(
+        self, data: Data, constraint_set: ConstraintSet, contact_state: ContactState, *, limits: bool = True, project: bool = True
+    ) -> None:
+        self.data, self.constraint_set, self.contact_state = data, constraint_set, contact_state
+        self._limits, self._project = limits, project
         self._log = ContactLog(_LOG_SAMPLES, _LOG_LINES)
-        #: What touched at every state that was returned last.
-        self.lines: list[Lines] = []
+        #: Contacts at every state that was returned last.
+        self.samples: list[ContactSample] = []
 
-    def fits(self, data: Data, held: Held, touches: Touches | None) -> bool:
-        """Whether it is the one for these."""
-        return self.data is data and self.held is held and self.touches is touches
+    def fits(self, data: Data, constraint_set: ConstraintSet, contact_state: ContactState | None) -> bool:
+        """Whether it was made for this data, constraint set and contact state."""
+        return self.data is data and self.constraint_set is constraint_set and self.contact_state is contact_state
 
     def advance(self, dt: float, steps: int = 1, every: int = 1, time: float = 0.0) -> tuple[Array, Array]:
-        """Advance by ``steps`` times ``dt``, torques and pushes held; return q and v after every ``every`` steps.
+        """Advance by ``steps`` times ``dt`` under constant torques and applied forces; return q and v after every ``every`` steps.
 
-        ``time`` [s] is when it starts, for what moves by the clock. On failure the state is as it was before the call.
+        ``time`` [s] is the start, for prescribed motion. On failure the state is as it was before the call.
         """
         if not (0.0 < dt < np.inf and steps >= 0 and every >= 1):
             raise ArgumentError(f"advance: expected dt > 0, steps >= 0 and every >= 1, got {dt}, {steps} and {every}.")
-        if not self._settle:
+        if not self._project:
             if steps != 1:
                 raise ArgumentError(f"advance: steps that are not settled are made one by one, not {steps} in one go.")
             every = 2  # no state is returned, and none is settled
         work, rows = self.data.work, steps // every
         Q, V = np.empty((rows, len(work.q))), np.empty((rows, len(work.v)))
-        start = work.q.copy(), work.v.copy(), self.held.room.state.copy()
-        lines: list[Lines] = []
-        done, status = 0, FULL
-        self.touches.stop_joints(self._limits)
-        self.touches.begin()
-        while status == FULL:
-            if len(self._log.room.pair) < 2 * len(self.touches.areas.pair):
-                self._log = ContactLog(_LOG_SAMPLES, 16 * len(self.touches.areas.pair))
+        start = work.q.copy(), work.v.copy(), self.constraint_set.arrays.state.copy()
+        samples: list[ContactSample] = []
+        done, status = 0, LOG_FULL
+        self.contact_state.enable_limits(self._limits)
+        self.contact_state.begin_run()
+        while status == LOG_FULL:
+            if len(self._log.arrays.pair) < 2 * len(self.contact_state.patches.pair):
+                self._log = ContactLog(_LOG_SAMPLES, 16 * len(self.contact_state.patches.pair))
             status = self._run(time, dt, steps, every, done, Q, V)
-            done = max(done, int(self._log.room.count[STEPS]))
-            if status in (CROWDED, NEEDS_CROSSING):
+            done = max(done, int(self._log.arrays.count[NUM_STEPS]))
+            if status in (TOO_MANY_CONTACTS, NEEDS_CROSSING):
                 self._again(status, start)
-                done, status, lines = 0, FULL, []
-                self._log.room.count[:] = 0
+                done, status, samples = 0, LOG_FULL, []
+                self._log.arrays.count[:] = 0
                 continue
-            lines += self._log.taken()
+            samples += self._log.take_samples()
         if status != OK:
-            self.held.decided(start[2])
+            self.constraint_set.set_row_states(start[2])
             work.q[:], work.v[:] = start[0], start[1]
-            self.touches.forget()
+            self.contact_state.reset_memory()
             self._refuse(status, steps * dt)
-        self.lines = lines
+        self.samples = samples
         return Q, V
 
     def _run(self, time: float, dt: float, steps: int, every: int, done: int, Q: Array, V: Array) -> int:
-        touches = self.touches
-        rooms = self.data.key, self.held.key, touches.key, touches.problem_key, self._log.key
-        return run_touching(*rooms, time, dt, steps, every, done, Q, V)
+        contact = self.contact_state
+        keys = self.data.key, self.constraint_set.key, contact.key, contact.problem_key, self._log.key
+        return run_contact_steps(*keys, time, dt, steps, every, done, Q, V)
 
     def _again(self, status: int, start: tuple[Array, Array, Array]) -> None:
-        """Put the state back, with room for what was met on the way."""
+        """Restore the start of the run, with arrays large enough for what was met on the way."""
         self.data.work.q[:], self.data.work.v[:] = start[0], start[1]
-        if status == CROWDED:
-            self.held.decided(start[2])
-            self.touches.enlarge()
+        if status == TOO_MANY_CONTACTS:
+            self.constraint_set.set_row_states(start[2])
+            self.contact_state.enlarge()
         else:
-            self.held.prepare_crossing(start[2])
-        self.touches.forget()
+            self.constraint_set.enable_singularity_crossing(start[2])
+        self.contact_state.reset_memory()
 
     def _refuse(self, status: int, seconds: float) -> NoReturn:
         if status == NOT_FINITE and all(np.isfinite(x).all() for x in (self.data.q, self.data.v, self.data.tau)):
             raise StateError(f"The state ran away to infinity within {seconds:g} s. Use a shorter step, or look at the torques.")
-        self.data.refuse(status)
+        self.data.raise_status(status)
 
     def restart(self) -> None:
-        """Go on after an event: whatever it changed, what touched before is the best guess of what will."""
+        """Continue after an event; contacts of the step before remain the best initial guess."""

@@ -1,4 +1,4 @@
-"""Quantities of contact by name, so that a recording can look them up, plot them and list them: ``man/left_foot.reaction``."""
+"""Contact quantities by name, for lookup, plots and listing of a recording: ``man/left_foot.reaction``."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ import numpy as np
 from brachiate import dynamics
 from brachiate.contact.published.states import TABLE_I
 from brachiate.model.data import Data
-from brachiate.show.plots import Strips
+from brachiate.show.plots import StateStrips
 from brachiate.validation import Array
-from brachiate.world.balance import members, zero_moment_point
+from brachiate.world.balance import figure_bodies, zero_moment_point
 
 if TYPE_CHECKING:
     from brachiate.simulate.recording import Recording
 
-EVERYTHING = "contacts"  # what a plot calls all that touched
-OVERVIEW = "contact"  # and what it calls the most telling quantities of one link or figure
+ALL_CONTACTS = "contacts"  # name in plots of the overviews of all figures
+OVERVIEW = "contact"  # name in plots of the main quantities of one link or figure
 STATE = "state"
-#: Sticking is blue and slipping red, the paler the smaller the area; what lets go is left white.
+#: Sticking is blue and slipping red, paler for smaller contacts; separation is white.
 _COLORS = {0: "#1f6f8b", 1: "#62a3b8", 2: "#c3b45c", 3: "#acd2dd", 4: "#b02a3c", 5: "#dc7783", 6: "#f1b9bf"}
 
 
 class Quantity(NamedTuple):
-    """Label of its axis, and how it is found for a link, figure or pair."""
+    """Axis label, and function of a recording and a link, figure or pair."""
 
     label: str
-    of: Callable[[Recording, str], Array]
+    compute: Callable[[Recording, str], Array]
 
 
 def zmp(run: Recording, figure: str) -> Array:
-    """Zero-moment point of a figure (n, 3) [m], from how its momentum changed since the state before; NaN where it touched nothing.
+    """Zero-moment point (ZMP) of a figure (n, 3) [m], from the change of its momentum since the state before; NaN without contact.
 
-    Its height is that of the areas it stood on.
+    Its height is that of the contacts.
     """
-    data, flags = Data(run.model, run.gravity), members(run.model, figure)
+    data, flags = Data(run.model, run.gravity), figure_bodies(run.model, figure)
     totals = [_totals(data, flags, q, v) for q, v in zip(run.q, run.v, strict=True)]
-    found, touch = np.full((len(run), 3), np.nan), run.contacts[figure]
-    for n in np.flatnonzero(np.isfinite(touch.cop[:, 2])):
+    found, contacts = np.full((len(run), 3), np.nan), run.contacts[figure]
+    for n in np.flatnonzero(np.isfinite(contacts.cop[:, 2])):
         if n > 0:
             seconds = float(run.time[n] - run.time[n - 1])
-            found[n] = zero_moment_point(totals[n - 1], totals[n], seconds, run.gravity, float(touch.height[n]))
+            found[n] = zero_moment_point(totals[n - 1], totals[n], seconds, run.gravity, float(contacts.height[n]))
     return found
 
 
@@ -52,53 +52,53 @@ def _totals(data: Data, flags: Array, q: Array, v: Array) -> dynamics.Totals:
 
 
 QUANTITIES = {
-    "reaction": Quantity("force [N]", lambda run, who: run.contacts[who].force),
-    "free moment": Quantity("moment [N·m]", lambda run, who: run.contacts[who].free_moment),
-    "cop": Quantity("place [m]", lambda run, who: run.contacts[who].cop),
-    "slip": Quantity("slip [m/s]", lambda run, who: run.contacts[who].slip),
-    "area": Quantity("area [m²]", lambda run, who: run.contacts[who].area),
-    STATE: Quantity(STATE, lambda run, who: run.contacts[who].state),
+    "reaction": Quantity("force [N]", lambda run, owner: run.contacts[owner].force),
+    "free moment": Quantity("moment [N·m]", lambda run, owner: run.contacts[owner].free_moment),
+    "cop": Quantity("place [m]", lambda run, owner: run.contacts[owner].cop),
+    "slip": Quantity("slip [m/s]", lambda run, owner: run.contacts[owner].slip),
+    "area": Quantity("area [m²]", lambda run, owner: run.contacts[owner].area),
+    STATE: Quantity(STATE, lambda run, owner: run.contacts[owner].state),
     "zmp": Quantity("place [m]", zmp),
 }
 
 
-def find(run: Recording, name: str) -> tuple[Quantity, str] | None:
-    """The quantity of that name, and whose it is; None if it is none of contact."""
-    who, _, what = name.rpartition(".")
-    if what not in QUANTITIES or who not in run.contacts or (what == "zmp" and who not in _moving(run)):
+def find_quantity(run: Recording, name: str) -> tuple[Quantity, str] | None:
+    """Quantity of that name, and the link, figure or pair it belongs to; None if it is not a contact quantity."""
+    owner, _, what = name.rpartition(".")
+    if what not in QUANTITIES or owner not in run.contacts or (what == "zmp" and owner not in _moving(run)):
         return None
-    return QUANTITIES[what], who
+    return QUANTITIES[what], owner
 
 
-def names(run: Recording) -> Iterator[str]:
-    """All there are."""
-    for who in (*run.contacts, *run.contacts.pairs):
-        yield from (name for what in QUANTITIES if find(run, name := f"{who}.{what}"))
+def quantity_names(run: Recording) -> Iterator[str]:
+    """Names of all contact quantities."""
+    for owner in (*run.contacts, *run.contacts.pairs):
+        yield from (name for quantity in QUANTITIES if find_quantity(run, name := f"{owner}.{quantity}"))
 
 
-def spelled_out(run: Recording, wanted: Iterable[str]) -> Iterator[str]:
-    """The same names, short ones for several quantities replaced by these."""
+def expand_names(run: Recording, wanted: Iterable[str]) -> Iterator[str]:
+    """The names, with short names of several quantities expanded."""
     for name in wanted:
-        who, _, what = name.rpartition(".")
-        if name == EVERYTHING and len(run.contacts):
+        owner, _, what = name.rpartition(".")
+        if name == ALL_CONTACTS and len(run.contacts):
             yield from (part for figure in _moving(run) for part in _overview(run, figure))
-        elif what == OVERVIEW and who in run.contacts:
-            yield from _overview(run, who)
+        elif what == OVERVIEW and owner in run.contacts:
+            yield from _overview(run, owner)
         else:
             yield name
 
 
-def strips() -> Strips:
-    """An empty panel for states."""
-    return Strips({}, {n: (f"C{n}  {TABLE_I[n].words}", color) for n, color in _COLORS.items()})
+def state_strips() -> StateStrips:
+    """An empty panel for contact states."""
+    return StateStrips({}, {n: (f"C{n}  {TABLE_I[n].words}", color) for n, color in _COLORS.items()})
 
 
-def _overview(run: Recording, who: str) -> list[str]:
-    parts = [link for link in run.model.links if link.startswith(who + "/") and link in run.contacts]
-    return [f"{who}.reaction", f"{who}.cop", *(f"{part}.{STATE}" for part in parts or [who])]
+def _overview(run: Recording, owner: str) -> list[str]:
+    parts = [link for link in run.model.links if link.startswith(owner + "/") and link in run.contacts]
+    return [f"{owner}.reaction", f"{owner}.cop", *(f"{part}.{STATE}" for part in parts or [owner])]
 
 
 def _moving(run: Recording) -> list[str]:
-    """Figures that touched something, but for those that cannot move, in the order in which they were added."""
+    """Figures that had contacts and can move, in the order in which they were added."""
     figures = dict.fromkeys(name.partition("/")[0] for name in run.model.links)
-    return [name for name in figures if name in run.contacts and members(run.model, name).any()]
+    return [name for name in figures if name in run.contacts and figure_bodies(run.model, name).any()]

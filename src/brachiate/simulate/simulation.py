@@ -1,4 +1,4 @@
-"""Simulation: run a world through time, with motors, pushes and events."""
+"""Simulation: advances a world in time, with controllers, applied forces and events."""
 
 from __future__ import annotations
 
@@ -10,59 +10,60 @@ from typing import Any
 import numpy as np
 
 from brachiate import kinematics, validation
+from brachiate.deprecation import renamed_arguments, renamed_attribute
 from brachiate.errors import ArgumentError, StateError
 from brachiate.kinematics import Pose
 from brachiate.model.data import Data
 from brachiate.model.model import Model
-from brachiate.progress import Bar
-from brachiate.simulate.constraint_forces import Forces, Stretch
-from brachiate.simulate.contact_integrator import TouchingIntegrator
+from brachiate.progress import ProgressBar
+from brachiate.simulate.constraint_forces import ConstraintForces, RecordingSegment
+from brachiate.simulate.contact_integrator import ContactIntegrator
 from brachiate.simulate.integrators import METHODS, Integrator
 from brachiate.simulate.recording import Recording
 from brachiate.validation import Array
-from brachiate.world.contact_history import ContactHistory, Touched
-from brachiate.world.state import State
+from brachiate.world.contact_history import ContactHistory, RecordedContacts
 from brachiate.world.world import World
+from brachiate.world.world_state import WorldState
 
-_CHUNK = 500  # steps between two looks at the clock
-_NO_TIME = 1e-12  # of a step
-_LOCATE = 60  # halvings at most when an event is located in time
+_CHUNK_STEPS = 500  # recorded steps per call of compiled code, between updates of the progress bar
+_NEGLIGIBLE = 1e-12  # fraction of a step that is round-off
+_MAX_ROOT_ITERATIONS = 60  # to locate an event in time
 
 
 @dataclass(eq=False)
 class Event:
-    """Something to do at a time, or when a function of the world crosses zero."""
+    """Action at a given time, or when a function of the world crosses zero."""
 
     action: Callable[[], Any]
     at: float = np.inf  # [s]
     function: Callable[[World], float] | None = None
     rising: bool = True
     falling: bool = True
-    times: list[float] = field(default_factory=list)  #: when it happened [s]
+    times: list[float] = field(default_factory=list)  #: times at which it happened [s]
     once: bool = True
 
     @property
     def happened(self) -> bool:
-        """Whether it has happened yet."""
+        """Whether it has happened."""
         return bool(self.times)
 
 
 class Simulation:
-    """Runs a world.
+    """Simulation of a world, whose state it advances.
 
     Args:
-        world: What to run; its state is the simulation's.
-        dt: Length of a step [s]; torques and pushes are constant within one.
-        integrator: ``euler`` (semi-implicit, damping implicit), ``rk4``, ``rk8``, ``dormand-prince`` or ``bulirsch-stoer``; where
-            things touch (:meth:`World.touch`) always ``contact``. By default ``contact`` there, else ``rk4``.
-        tolerance: Local error that the last two allow.
-        every: Record the state after every so many steps.
-        limits: Whether joints stop at their limits (without rebound), or go on as if there were none.
-        settle: Whether states that are recorded are brought onto what is connected, by an impulse between steps. If not, steps are all
-            there is: every change of velocity is one of their forces, and what is connected is open by the square of a step.
-            Only where things touch.
+        world: World to simulate.
+        dt: Step length [s]; torques and applied forces are constant within a step.
+        integrator: ``euler`` (semi-implicit, damping implicit), ``rk4``, ``rk8``, ``dormand-prince`` or ``bulirsch-stoer``; with contact
+            (:meth:`World.enable_contact`) always ``contact``. By default ``contact`` or ``rk4``.
+        tolerance: Local error of the two adaptive methods.
+        every: Number of steps between recorded states.
+        limits: Whether joints stop at their limits (without rebound).
+        project: With contact: whether recorded states are projected onto the constraints, by an impulse between steps. If not, every
+            change of velocity is due to forces of a step, and constraint residuals are of second order in the step.
     """
 
+    @renamed_arguments(settle="project")
     def __init__(
         self,
         world: World,
@@ -72,35 +73,35 @@ class Simulation:
         every: int = 1,
         *,
         limits: bool = True,
-        settle: bool = True,
+        project: bool = True,
     ) -> None:
         if not isinstance(world, World):
-            raise ArgumentError(f"Simulation expects a world, got {world!r}.")
+            raise ArgumentError(f"Simulation expects a World, got {world!r}.")
         self.world = world
-        self.dt = validation.number(dt, "dt", above=0.0, most=1e3)
-        self.every = validation.whole(every, "every", least=1)
-        wanted = None if integrator is None else validation.one_of(integrator, (*METHODS, TouchingIntegrator.name), "integrator")
-        self._wanted, self._tolerance = wanted, tolerance
-        self._limits, self._settle = bool(limits), bool(settle)
+        self.dt = validation.number(dt, "dt", above=0.0, maximum=1e3)
+        self.every = validation.integer(every, "every", minimum=1)
+        method = None if integrator is None else validation.one_of(integrator, (*METHODS, ContactIntegrator.name), "integrator")
+        self._method, self._tolerance = method, tolerance
+        self._limits, self._project = bool(limits), bool(project)
         self._integrator = self._new_integrator()
-        self._held: State | None = None  # what held when last looked at
+        self._last_structure: WorldState | None = None  # last snapshot: see _structure
         self._events: list[Event] = []
-        self._edges = (-np.inf, np.inf)  # [s] beginning and end of the step that is being made
+        self._step_bounds = (-np.inf, np.inf)  # [s] start and end of the present step
         self._controllers: list[Callable[[World], Any]] = []
 
     def at(self, time: float, action: Callable[[], Any]) -> Event:
-        """Do something at a time [s]; the step before is shortened to meet it."""
-        time = validation.number(time, "time of an event", most=1e12)
+        """Call ``action`` at a time [s]; the step before is shortened to end there."""
+        time = validation.number(time, "time of an event", maximum=1e12)
         if time < self.world.time:
-            raise ArgumentError(f"time of an event: {time:g} s is past; the world is at {self.world.time:g} s.")
+            raise ArgumentError(f"time of an event: {time:g} s is in the past; the world is at {self.world.time:g} s.")
         return self._add(Event(action, at=time))
 
     def when(
         self, function: Callable[[World], float], action: Callable[[], Any], *, rising: bool = True, falling: bool = True, once: bool = True
     ) -> Event:
-        """Do something when a function of the world crosses zero; the moment is located within the step.
+        """Call ``action`` when a function of the world crosses zero; the time is located within the step.
 
-        What crosses zero and back within one step is not seen.
+        Two crossings within one step are not detected.
         """
         if not callable(function):
             raise ArgumentError(f"The condition of an event must be a function of the world, got {function!r}.")
@@ -113,143 +114,151 @@ class Simulation:
         return event
 
     def control(self, controller: Callable[[World], Any]) -> None:
-        """Call a function before every step; it sets ``world.torque``, which motors then bring up to their limits."""
+        """Call a function before every step; it sets ``world.torque``, which is then clamped to the effort limits."""
         if not callable(controller):
             raise ArgumentError(f"A controller must be a function of the world, got {controller!r}.")
         self._controllers.append(controller)
 
     def step(self) -> None:
-        """Advance by dt, through every event on the way."""
-        self._through(self.world.time + self.dt)
+        """Advance by dt, with all events in between."""
+        self._advance_to(self.world.time + self.dt)
 
     @property
-    def touched(self) -> Touched | None:
-        """What touched in the last step, as logged: see :meth:`Contacts.of`; None before the first one."""
-        return self._touched(1)[0]
+    def last_contacts(self) -> RecordedContacts | None:
+        """Logged contacts of the last step: see :meth:`Contacts.of`; None before the first step."""
+        return self._contacts_of(1)[0]
 
-    def run(self, seconds: float, progress: bool = True, *, until: Callable[[World], Any] | None = None) -> Recording:
-        """Advance by some seconds and return what happened. On failure the world is as it was some steps before.
+    touched = renamed_attribute("touched", "last_contacts")
 
-        ``until``: asked whenever the state has been recorded; if it says so, the run ends there.
+    def run(self, seconds: float, progress: bool = False, *, until: Callable[[World], Any] | None = None) -> Recording:
+        """Advance by some seconds and return the recording. On failure the world is in the state of some steps before.
+
+        Args:
+            seconds: Simulated time [s].
+            progress: Whether a progress bar is shown if it takes long.
+            until: Called with the world whenever the state has been recorded; the run ends when it returns true.
         """
-        seconds = validation.number(seconds, "seconds", least=0.0, most=1e9)
+        seconds = validation.number(seconds, "seconds", minimum=0.0, maximum=1e9)
         if until is not None and not callable(until):
             raise ArgumentError(f"until: expected a function of the world, got {until!r}.")
         steps = int(np.ceil(seconds / self.dt - 1e-9))
         start, rows = self.world.time, [self._row()]
-        with Bar("simulating", progress) as bar:
+        with ProgressBar("simulating", progress) as bar:
             self._run(start, seconds, steps, rows, bar, until)
         return self._recording(rows)
 
-    def _run(self, start: float, seconds: float, steps: int, rows: list[Any], bar: Bar, until: Callable[[World], Any] | None) -> None:
+    def _run(
+        self, start: float, seconds: float, steps: int, rows: list[Any], bar: ProgressBar, until: Callable[[World], Any] | None
+    ) -> None:
         done = 0
         while done < steps:
-            if self._watched(start + seconds) or until is not None:
+            if self._needs_python(start + seconds) or until is not None:
                 for _ in range(min(self.every - done % self.every, steps - done)):
                     done += 1
-                    self._through(start + min(done * self.dt, seconds))
+                    self._advance_to(start + min(done * self.dt, seconds))
                 rows.append(self._row())
                 if until is not None and until(self.world):
                     return
             else:
-                whole = int((seconds + 1e-9 * self.dt) // self.dt)  # a last step may be shorter
-                count = min(_CHUNK * self.every, whole - done)
+                whole = int((seconds + 1e-9 * self.dt) // self.dt)  # the last step may be shorter
+                count = min(_CHUNK_STEPS * self.every, whole - done)
                 if count <= 0:
-                    self._through(start + seconds)
+                    self._advance_to(start + seconds)
                     done = steps
                     rows.append(self._row())
                 else:
-                    rows += self._stretch(start, done, count)
+                    rows += self._advance_many(start, done, count)
                     done += count
             bar.show((self.world.time - start) / seconds)
 
     def _recording(self, rows: list[Any]) -> Recording:
-        """Rows as arrays. Where a figure came in on the way, it is recorded as waiting where it came in."""
+        """Recording of the rows. A figure that was added during the run is recorded at its initial pose before that."""
         model = self.world.model
         same = all(row[4] is model for row in rows)
-        columns = _columns(rows if same else _widened(rows, model))
-        stretches, start = [], 0
+        columns = _columns(rows if same else _in_model(rows, model))
+        segments, start = [], 0
         for _, group in groupby(rows, key=lambda row: id(row[5])):
             part = list(group)
             end = start + len(part)
             arrays = [column[start:end] for column in columns] if same else _columns(part)
-            stretches.append(Stretch(part[0][5], *arrays))
+            segments.append(RecordingSegment(part[0][5], *arrays))
             start = end
         history = ContactHistory([row[6] for row in rows]) if any(row[6] for row in rows) else None
-        return Recording(model, self.world.gravity, *columns, forces=Forces(self.world, stretches, self._limits), contacts=history)
+        forces = ConstraintForces(self.world, segments, self._limits)
+        return Recording(model, self.world.gravity, *columns, forces=forces, contacts=history)
 
-    def _stretch(self, start: float, done: int, count: int) -> list[Any]:
-        """Advance many steps in one go of compiled code."""
+    def _advance_many(self, start: float, done: int, count: int) -> list[Any]:
+        """Advance many steps in one call of compiled code."""
         self._saturate()
-        held = self._holding()
-        Q, V = self._ready().advance(self.dt, count, self.every, start + self.dt * done)
+        state = self._structure()
+        Q, V = self._current_integrator().advance(self.dt, count, self.every, start + self.dt * done)
         times = start + self.dt * (done + self.every * np.arange(1, len(Q) + 1))
         self.world.time = start + self.dt * (done + count)
         torque = self.world.torque.copy()
         model = self.world.model
-        touched = self._touched(len(Q))
-        rows = [(t, q, v, torque, model, held, lines) for t, q, v, lines in zip(times, Q, V, touched, strict=True)]
+        logged = self._contacts_of(len(Q))
+        rows = [(t, q, v, torque, model, state, contacts) for t, q, v, contacts in zip(times, Q, V, logged, strict=True)]
         return rows if count % self.every == 0 else [*rows, self._row()]
 
     def _saturate(self) -> None:
-        """Motors bring no more than their limit, whoever asks."""
+        """Clamp motor torques to the effort limits."""
         limit, torque = self.world.model.effort, self.world.torque
         np.minimum(torque, limit, out=torque)
         np.maximum(torque, -limit, out=torque)
 
-    def _watched(self, until: float) -> bool:
-        """Whether Python must look in between steps."""
+    def _needs_python(self, until: float) -> bool:
+        """Whether controllers or events require Python code between steps."""
         pending = [e for e in self._events if not (e.once and e.happened)]
-        return not self._settle or bool(self._controllers) or any(e.function is not None or e.at <= until for e in pending)
+        return not self._project or bool(self._controllers) or any(e.function is not None or e.at <= until for e in pending)
 
-    def _row(self) -> tuple[float, Array, Array, Array, Model, State, Touched | None]:
+    def _row(self) -> tuple[float, Array, Array, Array, Model, WorldState, RecordedContacts | None]:
         w = self.world
-        return w.time, w.q.copy(), w.v.copy(), w.torque.copy(), w.model, self._holding(), self._touched(1)[0]
+        return w.time, w.q.copy(), w.v.copy(), w.torque.copy(), w.model, self._structure(), self._contacts_of(1)[0]
 
-    def _touched(self, rows: int) -> Sequence[Touched | None]:
-        """What touched at the states last made; nothing is known before the first step."""
-        found = self._integrator.lines if isinstance(self._integrator, TouchingIntegrator) else []
-        pairs = self.world.surfaces.pairs
-        return [None] * (rows - len(found)) + [(lines, pairs) for lines in found[-rows:]] if rows else []
+    def _contacts_of(self, rows: int) -> Sequence[RecordedContacts | None]:
+        """Logged contacts of the last states; None before the first step."""
+        samples = self._integrator.samples if isinstance(self._integrator, ContactIntegrator) else []
+        pairs = self.world.contact_settings.link_pairs
+        return [None] * (rows - len(samples)) + [(sample, pairs) for sample in samples[-rows:]] if rows else []
 
-    def _holding(self) -> State:
-        """A snapshot of what holds now: the last one while nothing but the motion changes."""
-        if self._held is None or not self.world.unchanged(self._held):
-            self._held = self.world.save()
-        return self._held
+    def _structure(self) -> WorldState:
+        """Snapshot with the present structure: the last one while nothing but time and motion changes."""
+        if self._last_structure is None or not self.world.same_structure(self._last_structure):
+            self._last_structure = self.world.save()
+        return self._last_structure
 
-    def _ready(self) -> Integrator | TouchingIntegrator:
-        """The integrator of the world's present data: adding a figure has given it another."""
-        if not self._integrator.fits(self.world.data, self.world.held, self.world.surfaces.touches):
+    def _current_integrator(self) -> Integrator | ContactIntegrator:
+        """Integrator for the present data, constraints and contact of the world, which structure changes may replace."""
+        if not self._integrator.fits(self.world.data, self.world.constraint_set, self.world.contact_settings.contact_state):
             self._integrator = self._new_integrator()
         return self._integrator
 
-    def _new_integrator(self) -> Integrator | TouchingIntegrator:
-        world, touches = self.world, self.world.surfaces.touches
-        if touches is not None:
-            if self._wanted not in (None, TouchingIntegrator.name):
-                raise ArgumentError(f"Where things touch, the integrator is 'contact', not {self._wanted!r}: see World.touch.")
-            return TouchingIntegrator(world.data, world.held, touches, limits=self._limits, settle=self._settle)
-        if self._wanted == TouchingIntegrator.name:
-            raise ArgumentError("The integrator 'contact' is for worlds in which things touch: call world.touch() first.")
-        if not self._settle:
-            raise ArgumentError("settle=False is for worlds in which things touch: call world.touch() first.")
-        return Integrator(world.data, self._wanted or "rk4", self._tolerance, held=world.held, limits=self._limits)
+    def _new_integrator(self) -> Integrator | ContactIntegrator:
+        world, contact_state = self.world, self.world.contact_settings.contact_state
+        if contact_state is not None:
+            if self._method not in (None, ContactIntegrator.name):
+                raise ArgumentError(f"With contact enabled, the integrator is 'contact', not {self._method!r}: see World.enable_contact.")
+            return ContactIntegrator(world.data, world.constraint_set, contact_state, limits=self._limits, project=self._project)
+        if self._method == ContactIntegrator.name:
+            raise ArgumentError("The integrator 'contact' is for worlds with contact: call world.enable_contact() first.")
+        if not self._project:
+            raise ArgumentError("project=False is for worlds with contact: call world.enable_contact() first.")
+        return Integrator(world.data, self._method or "rk4", self._tolerance, constraint_set=world.constraint_set, limits=self._limits)
 
-    def _through(self, end: float) -> None:
-        """Advance to a time, stopping at every event on the way."""
+    def _advance_to(self, end: float) -> None:
+        """Advance to a time, stopping at every event in between."""
         world = self.world
-        self._edges = (world.time, end)
+        self._step_bounds = (world.time, end)
         for controller in self._controllers:
             controller(world)
         if not self._events:
-            self._go(end)
+            self._integrate_to(end)
             return
         while True:
             self._fire_due()
             stop = min([end, *(e.at for e in self._events if e.function is None and not e.happened and e.at > world.time)])
             if stop > world.time:
-                self._advance_watching(stop)
+                self._advance_to_crossing(stop)
             if world.time >= end:
                 self._fire_due()
                 return
@@ -261,55 +270,55 @@ class Simulation:
     def _fire(self, event: Event) -> None:
         event.times.append(self.world.time)
         event.action()
-        self._ready().restart()
+        self._current_integrator().restart()
 
-    def _advance_watching(self, stop: float) -> None:
-        """Advance to ``stop``, or to the first zero crossing before it, and act there."""
+    def _advance_to_crossing(self, stop: float) -> None:
+        """Advance to ``stop``, or to the first zero crossing before it, and fire its event."""
         world = self.world
         watched = [e for e in self._events if e.function is not None and not (e.once and e.happened)]
         if not watched:
-            self._go(stop)
+            self._integrate_to(stop)
             return
         start, before = world.save(), [_value(e, world) for e in watched]
-        self._go(stop)
+        self._integrate_to(stop)
         crossed = [(e, b, a) for e, b in zip(watched, before, strict=True) if _crosses(e, b, a := _value(e, world))]
         if not crossed:
             return
         moments = [self._locate(e, b, a, start, stop) for e, b, a in crossed]
         first = min(moments)
         world.restore(start)
-        self._go(first)
-        # Two that cross in the same moment are located apart by round-off: what has crossed by now happens now.
-        happening = [e for (e, b, _), moment in zip(crossed, moments, strict=True) if moment <= first or _crosses(e, b, _value(e, world))]
-        for event in happening:
+        self._integrate_to(first)
+        # Simultaneous crossings are located apart by round-off: all that have crossed by now are fired.
+        fired = [e for (e, b, _), moment in zip(crossed, moments, strict=True) if moment <= first or _crosses(e, b, _value(e, world))]
+        for event in fired:
             self._fire(event)
 
-    def _is_none(self, span: float) -> bool:
-        """Whether a time is what round-off leaves of a step."""
-        return span <= max(_NO_TIME * self.dt, 4.0 * float(np.spacing(self.world.time)))
+    def _negligible(self, span: float) -> bool:
+        """Whether a time span is round-off."""
+        return span <= max(_NEGLIGIBLE * self.dt, 4.0 * float(np.spacing(self.world.time)))
 
-    def _on_edge(self, time: float) -> float:
-        """The beginning or the end of the step, if a time is that but for round-off: events there do not make steps shorter."""
-        return next((edge for edge in self._edges if self._is_none(abs(edge - time))), time)
+    def _snap(self, time: float) -> float:
+        """Start or end of the step if a time equals it up to round-off, so that events there do not shorten steps."""
+        return next((bound for bound in self._step_bounds if self._negligible(abs(bound - time))), time)
 
-    def _go(self, stop: float) -> None:
-        span = self._on_edge(stop) - self._on_edge(self.world.time)
-        if not self._is_none(span):
+    def _integrate_to(self, stop: float) -> None:
+        span = self._snap(stop) - self._snap(self.world.time)
+        if not self._negligible(span):
             self._saturate()
-            self._ready().advance(span, time=self.world.time)
+            self._current_integrator().advance(span, time=self.world.time)
         self.world.time = stop
 
     def _locate(self, event: Event, before: float, after: float, start: Any, stop: float) -> float:
-        """Time of a crossing, just after it, by halving and the secant (Illinois); each try is one step from the start."""
+        """Time just after a zero crossing, by bisection and regula falsi; each evaluation integrates one step from the start."""
         low, high, f_low, f_high = start.time, stop, before, after
-        for n in range(_LOCATE):
+        for n in range(_MAX_ROOT_ITERATIONS):
             if high - low <= 1e-13 * max(1.0, abs(stop)) or f_high == 0:
                 break
             middle = (low * f_high - high * f_low) / (f_high - f_low) if n % 3 else 0.5 * (low + high)
             if not low < middle < high:
                 middle = 0.5 * (low + high)
             self.world.restore(start)
-            self._go(middle)
+            self._integrate_to(middle)
             f = _value(event, self.world)
             if f * before > 0:
                 low, f_low = middle, f
@@ -323,14 +332,14 @@ def _columns(rows: list[Any]) -> list[Array]:
     return [np.array(column) for column in list(zip(*rows, strict=True))[:4]]
 
 
-def _widened(rows: list[Any], model: Model) -> list[Any]:
-    """Rows of worlds of another structure, as rows of the last one.
+def _in_model(rows: list[Any], model: Model) -> list[Any]:
+    """Rows of earlier structures, expressed in the coordinates of the last model.
 
-    A joint of a figure that was not there yet is where it was at first; the free joint of what was cut off later is where
-    its link was.
+    Joints of figures that were added later keep their first value; free joints of links that were cut off later have the pose of
+    the link.
     """
-    q_first, wide, data = model.neutral.copy(), [], None
-    for time, q, v, torque, was, held, lines in reversed(rows):
+    q_first, converted, data = model.neutral.copy(), [], None
+    for time, q, v, torque, was, state, contacts in reversed(rows):
         Q, V, tau = q_first.copy(), np.zeros(model.nv), np.zeros(model.nv)
         if was is not model:
             data = Data(was) if data is None or data.model is not was else data
@@ -342,12 +351,12 @@ def _widened(rows: list[Any], model: Model) -> list[Any]:
             elif data is not None and new.link in was.links:
                 Q[new.q], V[new.v] = _free_state(data, model, new.link)
         q_first = Q
-        wide.append((time, Q, V, tau, model, held, lines))
-    return wide[::-1]
+        converted.append((time, Q, V, tau, model, state, contacts))
+    return converted[::-1]
 
 
 def _free_state(data: Data, model: Model, link: str) -> tuple[list[float], list[float]]:
-    """Coordinates and velocities of the free joint by which a link will move, from where it is in another structure."""
+    """Coordinates and velocities of the free joint that a link gets later, from its pose and velocity in the earlier structure."""
     frame, base = data.model.placements[link], model.links[link]
     velocity, _ = kinematics.frame_motion(data, frame)
     pose = kinematics.pose(data, frame)
@@ -357,7 +366,7 @@ def _free_state(data: Data, model: Model, link: str) -> tuple[list[float], list[
 
 
 def _crosses(event: Event, before: float, after: float) -> bool:
-    """Whether a condition goes through zero, or to it, in a direction that counts."""
+    """Whether a condition crosses zero, or reaches it, in a direction that fires the event."""
     return (after * before < 0 or (after == 0 and before != 0)) and (event.rising if before < 0 else event.falling)
 
 

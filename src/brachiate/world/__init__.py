@@ -1,1 +1,1 @@
-"""World: figures together, their state, structure, and everything asked of them by name."""
+"""World: figures with their state, constraints, contact and dynamics, everything by name."""

@@ -1,4 +1,7 @@
-"""What holds in a world: connections between links, and locked or moved coordinates. Handles that stay true."""
+"""Bilateral constraints of a world: connections between links (loop joints), locked or prescribed coordinates, and couplings.
+
+The objects are handles: they stay valid while the structure changes, and say after a cut that they are no longer active.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brachiate import dynamics, validation
-from brachiate.constraints.constraint_set import Held
+from brachiate.constraints.constraint_set import ConstraintSet
+from brachiate.deprecation import renamed_arguments, renamed_attribute
 from brachiate.errors import ArgumentError
 from brachiate.model.data import Data
 from brachiate.model.flatten import Placement
@@ -22,63 +26,73 @@ from brachiate.validation import Array
 if TYPE_CHECKING:
     from brachiate.world.world import World
 
-_NOISE = 1e-12  # part of the momentum, or of the energy, below which a report says zero: round-off
+_ROUND_OFF = 1e-12  # fraction of momentum or energy below which a report prints zero
 
 
 @dataclass(frozen=True)
-class Soft:
-    """How a connection gives way: springs and dampers in the directions its joint would hold rigidly.
+class SpringDamper:
+    """Compliance of a connection: springs and dampers in the directions that its joint would otherwise constrain rigidly.
 
     Args:
-        stiffness: Against moving [N/m].
-        damping: Against moving [N·s/m].
-        turning_stiffness: Against turning [N·m/rad]; a hundredth of the other by default, as of a grip of some 10 cm.
-        turning_damping: Against turning [N·m·s/rad]; likewise.
+        stiffness: Translational stiffness [N/m].
+        damping: Translational damping [N·s/m].
+        rotational_stiffness: Rotational stiffness [N·m/rad]; by default a hundredth of ``stiffness``, as for a grip of about 10 cm.
+        rotational_damping: Rotational damping [N·m·s/rad]; by default a hundredth of ``damping``.
     """
 
     stiffness: float
     damping: float = 0.0
-    turning_stiffness: float | None = None
-    turning_damping: float | None = None
+    rotational_stiffness: float | None = None
+    rotational_damping: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("stiffness", "damping", "turning_stiffness", "turning_damping"):
+        for name in ("stiffness", "damping", "rotational_stiffness", "rotational_damping"):
             value = getattr(self, name)
-            value = getattr(self, name.removeprefix("turning_")) / 100.0 if value is None else value
-            object.__setattr__(self, name, validation.number(value, f"{name} of a soft connection", least=0.0))
+            value = getattr(self, name.removeprefix("rotational_")) / 100.0 if value is None else value
+            object.__setattr__(self, name, validation.number(value, f"{name} of a compliant connection", minimum=0.0))
 
     @property
     def pairs(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Stiffness and damping, each against moving and against turning."""
-        turning = (self.turning_stiffness or 0.0, self.turning_damping or 0.0)
-        return (self.stiffness, turning[0]), (self.damping, turning[1])
+        """(translational, rotational) stiffness, and (translational, rotational) damping."""
+        rotational = (self.rotational_stiffness or 0.0, self.rotational_damping or 0.0)
+        return (self.stiffness, rotational[0]), (self.damping, rotational[1])
+
+    turning_stiffness = renamed_attribute("turning_stiffness", "rotational_stiffness")
+    turning_damping = renamed_attribute("turning_damping", "rotational_damping")
+
+
+SpringDamper.__init__ = renamed_arguments(turning_stiffness="rotational_stiffness", turning_damping="rotational_damping")(
+    SpringDamper.__init__
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Wrench:
-    """Force and moment on a link, at a point: in the world, or in the frame that was asked for."""
+    """Force and moment on a link at a point, along the axes of the world or of the frame that was asked for."""
 
     force: Array  # (3,) [N]
     moment: Array  # (3,) [N·m] about the point
-    at: Array  # (3,) [m] the point
+    at: Array  # (3,) [m] point of application
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
-    """What a change of structure did. Momentum and energy are audited when first asked for."""
+class ConnectionReport:
+    """Effect of a change of structure (connect, cut, lock). Momentum and energy are evaluated when first asked for."""
 
-    what: str
+    event: str
     variables: tuple[int, int]  # joint variables before and after: those of the tree and of the connections
     mobility: tuple[int, int]  # degrees of freedom before and after
-    rows: int  # rows the change brought (or took away)
-    redundant: tuple[str, ...]  # rows of the world that say what others say already
-    impulse: float  # [N·s] size of the force impulse at the connection
-    impulse_moment: float  # [N·m·s]
+    rows: int  # constraint rows added (or removed) by the change
+    redundant: tuple[str, ...]  # redundant constraint rows of the world
+    impulse: float  # [N·s] magnitude of the linear impulse at the connection
+    impulse_moment: float  # [N·m·s] magnitude of the angular impulse
     _model: Model
     _gravity: Array
     _q: Array
     _v: tuple[Array, Array]
-    shaky: tuple[str, ...] = ()  # redundant rows that are so at this very posture only: see World.mobility
+    shaky: tuple[str, ...] = ()  # rows that are redundant in this singular posture only, to first order: see World.mobility
+
+    what = renamed_attribute("what", "event")
 
     @cached_property
     def _totals(self) -> tuple[dynamics.Totals, dynamics.Totals]:
@@ -92,13 +106,13 @@ class Report:
 
     @property
     def energy_lost(self) -> float:
-        """Kinetic energy that the impulse took [J]."""
+        """Kinetic energy dissipated by the impulse [J]."""
         before, after = self._totals
         return before.kinetic - after.kinetic
 
     @cached_property
     def energy_of_change(self) -> float:
-        """½ Δvᵀ A Δv [J]: what a plastic impulse must take, whatever the structure."""
+        """½ Δvᵀ A Δv [J]: the loss of a perfectly plastic impulse."""
         before, after = self._v
         data = Data(self._model, self._gravity)
         change = after - before
@@ -106,13 +120,13 @@ class Report:
 
     @property
     def momentum_change(self) -> Array:
-        """Change of the world's momentum (3,) [kg·m/s]: zero unless something is held to the ground."""
+        """Change of the linear momentum of the world (3,) [kg·m/s]: zero unless something is connected to the ground."""
         before, after = self._totals
         return after.momentum - before.momentum
 
     @property
     def angular_momentum_change(self) -> Array:
-        """Change of the angular momentum about the common centre of mass (3,) [kg·m²/s]."""
+        """Change of the angular momentum about the common center of mass (3,) [kg·m²/s]."""
         before, after = self._totals
         return after.angular_momentum - before.angular_momentum
 
@@ -120,152 +134,165 @@ class Report:
         """Return the report in one line."""
         parts = [f"joint variables {self.variables[0]} → {self.variables[1]}", f"mobility {self.mobility[0]} → {self.mobility[1]}"]
         before, _ = self._totals
-        momentum = math.sqrt(2.0 * before.mass * before.kinetic)  # the most that so much energy can be
-        if self.impulse > _NOISE * momentum:
+        momentum = math.sqrt(2.0 * before.mass * before.kinetic)  # upper bound for this kinetic energy
+        if self.impulse > _ROUND_OFF * momentum:
             parts.append(f"impulse {self.impulse:.3g} N·s")
-        elif self.impulse_moment > _NOISE * momentum:
+        elif self.impulse_moment > _ROUND_OFF * momentum:
             parts.append(f"impulse {self.impulse_moment:.3g} N·m·s")
         lost = self.energy_lost
-        parts.append(f"energy lost {lost if lost > _NOISE * before.kinetic else 0.0:.3g} J")
+        parts.append(f"energy lost {lost if lost > _ROUND_OFF * before.kinetic else 0.0:.3g} J")
         if self.redundant:
             parts.append(f"{len(self.redundant)} redundant")
         if self.shaky:
-            parts.append(f"in a singular posture: {', '.join(self.shaky)} to second order only")
-        return f"{self.what}: {', '.join(parts)}"
+            parts.append(f"singular posture: {', '.join(self.shaky)} constrained to second order only")
+        return f"{self.event}: {', '.join(parts)}"
 
 
-class Bond:
-    """Something that holds. Equal only to itself; after it is cut it stays, and says so."""
+class Constraint:
+    """Bilateral constraint of a world: base class of connections, locks and couplings. Compared by identity."""
 
-    report: Report
+    report: ConnectionReport
 
     def __init__(self, world: World, name: str) -> None:
         self.world = world
         self.name = name
-        self.place = -1  # in the constraint set; -1: not there
+        self.index = -1  # in the constraint set; -1: inactive
 
     @property
     def alive(self) -> bool:
-        """Whether it holds now."""
-        return self.place >= 0
+        """Whether the constraint is active."""
+        return self.index >= 0
 
-    def enter(self, held: Held, model: Model) -> None:
-        """Take a place in a constraint set."""
+    def add_to(self, constraint_set: ConstraintSet, model: Model) -> None:
+        """Add the constraint to a constraint set."""
         raise NotImplementedError
 
     def fits(self, model: Model) -> bool:
-        """Whether everything it holds is there."""
+        """Whether the model has every link and coordinate that the constraint refers to."""
         raise NotImplementedError
 
-    def copied(self, world: World) -> Any:
-        """Return the same for another world."""
+    def copy_to(self, world: World) -> Any:
+        """Inactive copy for another world."""
         other = copy.copy(self)
-        other.world, other.place = world, -1
+        other.world, other.index = world, -1
         return other
 
     @property
     def unique(self) -> bool:
-        """Whether its force is the only one possible: others that hold the same may not share it with this one."""
-        from brachiate.world import mobility  # noqa: PLC0415
+        """Whether the constraint force is unique: no redundant constraint could share it."""
+        from brachiate.world import coordinates  # noqa: PLC0415
 
-        return mobility.is_unique(self.world, self._present().rows_of(self.place))
+        return coordinates.is_unique(self.world, self._active_set().row_slice(self.index))
 
-    def _present(self) -> Held:
+    def _active_set(self) -> ConstraintSet:
+        """The constraint set of the world, at its present time.
+
+        Raises:
+            ArgumentError: The constraint was cut.
+        """
         if not self.alive:
-            raise ArgumentError(f"{self.name!r} holds nothing any more: it was cut.")
-        self.world.held.room.clock[0] = self.world.time
-        return self.world.held
+            raise ArgumentError(f"{self.name!r} is no longer active: it was cut.")
+        self.world.constraint_set.arrays.time[0] = self.world.time
+        return self.world.constraint_set
 
     def row_names(self) -> list[str]:
-        """A name for each of its rows."""
+        """Name of each constraint row."""
         raise NotImplementedError
 
 
-class Connection(Bond):
-    """A joint that connects two links beside the tree: a virtual link [SVC] 3. ``link`` moves against ``to``."""
+class Connection(Constraint):
+    """Loop joint between two links outside the tree: a virtual link [SVC] 3. ``link`` moves relative to ``to``."""
 
     def __init__(
-        self, world: World, name: str, link: str, to: str, joint: Joint, frame: Placement, to_frame: Placement, soft: Soft | None = None
+        self,
+        world: World,
+        name: str,
+        link: str,
+        to: str,
+        joint: Joint,
+        frames: tuple[Placement, Placement],
+        compliance: SpringDamper | None = None,
     ) -> None:
         super().__init__(world, name)
-        self.link, self.to, self.joint, self.soft = link, to, joint, soft
-        self._frames = frame, to_frame  # in the links themselves, not in bodies: those may change
-        self.kept: tuple[Array, Array] | None = None  # coordinates and motor torques to begin with; None: neutral, and none
+        self.link, self.to, self.joint, self.compliance = link, to, joint, compliance
+        #: Joint frame in ``link`` and in ``to``: in the links themselves, since the bodies that links belong to may change.
+        self.frames = frames
+        self.initial_state: tuple[Array, Array] | None = None  # joint coordinates and motor torques to start from; None: neutral, zero
 
-    def enter(self, held: Held, model: Model) -> None:
-        """Take a place in a constraint set."""
-        frame, to_frame = self._frames
-        self.place = held.connect(_in_body(model, self.to, to_frame), _in_body(model, self.link, frame), self.joint, self.name)
-        if self.soft is not None:
-            held.soften(self.place, *self.soft.pairs)
-        if self.kept is not None:
-            B = held.room
-            B.q[self._q], B.tau[self._v] = self.kept
-            if self.kept[1].any():
-                B.acts[self.place] = 1
+    def add_to(self, constraint_set: ConstraintSet, model: Model) -> None:
+        """Add the loop joint to a constraint set."""
+        frame, to_frame = self.frames
+        self.index = constraint_set.connect(_in_body(model, self.to, to_frame), _in_body(model, self.link, frame), self.joint, self.name)
+        if self.compliance is not None:
+            constraint_set.make_compliant(self.index, *self.compliance.pairs)
+        if self.initial_state is not None:
+            cons = constraint_set.arrays
+            cons.q[self._q], cons.tau[self._v] = self.initial_state
+            if self.initial_state[1].any():
+                cons.has_joint_forces[self.index] = 1
 
     def fits(self, model: Model) -> bool:
-        """Whether both links are there."""
+        """Whether the model has both links."""
         return all(link == "world" or link in model.links for link in (self.link, self.to))
 
-    def keep(self) -> tuple[Array, Array]:
-        """Coordinates and motor torques of its joint, to be found again after a change."""
-        B = self.world.held.room
-        return B.q[self._q].copy(), B.tau[self._v].copy()
+    def joint_state(self) -> tuple[Array, Array]:
+        """Copies of the joint's coordinates and motor torques."""
+        cons = self.world.constraint_set.arrays
+        return cons.q[self._q].copy(), cons.tau[self._v].copy()
 
-    def give(self, q: Array, tau: Array) -> None:
-        """Set coordinates and motor torques of its joint."""
-        B = self.world.held.room
-        B.q[self._q], B.tau[self._v] = q, tau
-        B.acts[self.place] = int(self.joint.acts or self.joint.limited or tau.any())
+    def set_joint_state(self, q: Array, tau: Array) -> None:
+        """Set the joint's coordinates and motor torques."""
+        cons = self.world.constraint_set.arrays
+        cons.q[self._q], cons.tau[self._v] = q, tau
+        cons.has_joint_forces[self.index] = int(self.joint.has_passive_forces or self.joint.has_limits or tau.any())
 
     @property
     def _q(self) -> slice:
-        start = int(self.world.held.room.q_at[self.place])
+        start = int(self.world.constraint_set.arrays.q_at[self.index])
         return slice(start, start + self.joint.nq)
 
     @property
     def _v(self) -> slice:
-        start = int(self.world.held.room.v_at[self.place])
+        start = int(self.world.constraint_set.arrays.v_at[self.index])
         return slice(start, start + self.joint.nv)
 
     @property
     def value(self) -> Any:
-        """Coordinates of its joint: one number, or an array."""
-        values = self._present().read_joint(self.place)[0]
+        """Coordinates of the joint: one number, or an array."""
+        values = self._active_set().joint_state(self.index)[0]
         return float(values[0]) if len(values) == 1 else values
 
     @property
     def rate(self) -> Any:
-        """Velocity of its joint's coordinates: one number, or an array."""
-        values = self._present().read_joint(self.place)[1]
+        """Velocity of the joint's coordinates: one number, or an array."""
+        values = self._active_set().joint_state(self.index)[1]
         return float(values[0]) if len(values) == 1 else values
 
     @property
     def torque(self) -> Array:
-        """Torque or force of its joint's motors (nv,) [N·m or N]; assigning sets them."""
-        return self._present().room.tau[self._v].copy()
+        """Torque or force of the joint's motors (nv,) [N·m or N]; assign to set it."""
+        return self._active_set().arrays.tau[self._v].copy()
 
     @torque.setter
     def torque(self, values: Any) -> None:
-        B = self._present().room
-        B.tau[self._v] = validation.numbers(values, (self.joint.nv,), f"torque of {self.name!r}")
-        B.acts[self.place] = int(B.acts[self.place] or B.tau[self._v].any())
+        cons = self._active_set().arrays
+        cons.tau[self._v] = validation.numbers(values, (self.joint.nv,), f"torque of {self.name!r}")
+        cons.has_joint_forces[self.index] = int(cons.has_joint_forces[self.index] or cons.tau[self._v].any())
 
     @property
     def wrench(self) -> Wrench:
-        """Force and moment on ``link`` from ``to`` at the present state and torques."""
-        self._present()
-        self.world.accelerate()
+        """Constraint wrench: force and moment on ``link`` from ``to`` at the present state and torques."""
+        self._active_set()
+        self.world.constrained_accelerations()
         return self.read_wrench()
 
     def read_wrench(self) -> Wrench:
-        """The same, from the accelerations last computed."""
-        six, point = self._present().wrench(self.place)
+        """Constraint wrench of the accelerations last computed."""
+        six, point = self._active_set().wrench(self.index)
         return Wrench(six[3:], six[:3], point)
 
     def wrench_in(self, frame: str) -> Wrench:
-        """The same along the axes of ``"link"``, of ``"to"``, or of any link or site by name; the point seen from there, too."""
+        """Constraint wrench along the axes of ``"link"``, of ``"to"``, or of any link or site by name, its point in the same frame."""
         name = self.link if frame == "link" else self.to if frame == "to" else frame
         R, p = (np.eye(3), np.zeros(3)) if name == "world" else self.world.pose(name)
         wrench = self.wrench
@@ -282,7 +309,7 @@ class Connection(Bond):
         return self.wrench.moment
 
     def row_names(self) -> list[str]:
-        """A name for each of its rows: the direction it holds, where that has one."""
+        """Name of each constraint row: the constrained direction, where it is an axis."""
         rows = 6 - self.joint.nv
         if not self.joint.elements:
             directions = ["x", "y", "z", "rx", "ry", "rz"]
@@ -295,84 +322,84 @@ class Connection(Bond):
         return [f"{self.name}.{direction}" for direction in directions[:rows]]
 
     def __repr__(self) -> str:
-        """Return who holds whom, and how."""
+        """Return the links and the joint type."""
         state = "" if self.alive else " (cut)"
         return f"<Connection {self.name!r}: {self.link} to {self.to}, {self.joint.type}{state}>"
 
 
-class Lock(Bond):
-    """A coordinate that is held, or moved along a polynomial of time, whatever torque that takes."""
+class Lock(Constraint):
+    """Locked coordinate, or one prescribed by a polynomial of time (a rheonomic constraint)."""
 
-    def __init__(self, world: World, name: str, course: Array, since: float, until: float, target: Array | None = None) -> None:
+    def __init__(self, world: World, name: str, polynomial: Array, since: float, until: float, target: Array | None = None) -> None:
         super().__init__(world, name)
-        self._course, self._since, self._until, self._target = course, since, until, target
+        self._polynomial, self._since, self._until, self._target = polynomial, since, until, target
 
-    def enter(self, held: Held, model: Model) -> None:
-        """Take a place in a constraint set."""
+    def add_to(self, constraint_set: ConstraintSet, model: Model) -> None:
+        """Add the lock to a constraint set."""
         if self._target is not None:
             joint = model.joints[self.name]
-            self.place = held.lock_ball(joint.v.start, joint.q.start, self._target)
+            self.index = constraint_set.lock_ball(joint.v.start, joint.q.start, self._target)
         else:
             k = model.coordinate_index[self.name]
-            self.place = held.lock(k, model.scalar_coordinates[self.name], self._course, self._since, self._until)
+            self.index = constraint_set.prescribe(k, model.scalar_coordinates[self.name], self._polynomial, self._since, self._until)
 
     def fits(self, model: Model) -> bool:
-        """Whether the coordinate is there."""
+        """Whether the model has the coordinate."""
         return self.name in model.joints or self.name in model.coordinate_index
 
     @property
     def torque(self) -> Any:
-        """Torque or force that holding takes at the present state [N·m or N]: one number, or three of a ball joint."""
-        self._present()
-        self.world.accelerate()
+        """Constraint torque or force at the present state [N·m or N]: one number, or three for a ball joint."""
+        self._active_set()
+        self.world.constrained_accelerations()
         return self.read_torque()
 
     def read_torque(self) -> Any:
-        """The same, from the accelerations last computed."""
-        held = self._present()
-        values = held.room.force[held.rows_of(self.place)].copy()
+        """Constraint torque of the accelerations last computed."""
+        constraint_set = self._active_set()
+        values = constraint_set.arrays.force[constraint_set.row_slice(self.index)].copy()
         return float(values[0]) if len(values) == 1 else values
 
     def row_names(self) -> list[str]:
-        """A name for each of its rows."""
+        """Name of each constraint row."""
         return [f"{self.name} locked"] if self._target is None else [f"{self.name}.{axis} locked" for axis in "xyz"]
 
     def __repr__(self) -> str:
-        """Return what is held."""
+        """Return the coordinate."""
         return f"<Lock {self.name!r}{'' if self.alive else ' (released)'}>"
 
 
-class Follow(Bond):
-    """A coordinate that follows another, as a model says."""
+class CouplingConstraint(Constraint):
+    """Coordinate that is a polynomial of another one, as the model's coupling says."""
 
     def __init__(self, world: World, name: str, coordinate: str, of: str | None, coefficients: Array) -> None:
         super().__init__(world, name)
         self.coordinate, self.of, self._coefficients = coordinate, of, coefficients
 
-    def enter(self, held: Held, model: Model) -> None:
-        """Take a place in a constraint set."""
-        at, places = model.coordinate_index, model.scalar_coordinates
-        other = (-1, 0) if self.of is None else (at[self.of], places[self.of])
-        self.place = held.couple(at[self.coordinate], places[self.coordinate], *other, self._coefficients)
+    def add_to(self, constraint_set: ConstraintSet, model: Model) -> None:
+        """Add the coupling to a constraint set."""
+        v_index, q_index = model.coordinate_index, model.scalar_coordinates
+        other = (-1, 0) if self.of is None else (v_index[self.of], q_index[self.of])
+        self.index = constraint_set.couple(v_index[self.coordinate], q_index[self.coordinate], *other, self._coefficients)
 
     def fits(self, model: Model) -> bool:
-        """Whether both coordinates are there."""
+        """Whether the model has both coordinates."""
         return all(name is None or name in model.coordinate_index for name in (self.coordinate, self.of))
 
     def row_names(self) -> list[str]:
-        """A name for its row."""
+        """Name of the constraint row."""
         return [self.name]
 
     def __repr__(self) -> str:
-        """Return what follows what."""
-        return f"<Follow {self.name!r}: {self.coordinate} of {self.of or 'a value'}{'' if self.alive else ' (cut)'}>"
+        """Return both coordinates."""
+        return f"<Coupling {self.name!r}: {self.coordinate} of {self.of or 'a value'}{'' if self.alive else ' (cut)'}>"
 
 
 def _in_body(model: Model, link: str, frame: Placement) -> Placement:
-    """A frame given in a link (or ``world``), as one of the link's body."""
+    """Frame given in a link (or ``world``), expressed in the link's body."""
     if link == "world":
         return frame
     at = model.placements[link]
-    if at.body >= 0 and model.links[link].joint.nv:  # it is the body
+    if at.body >= 0 and model.links[link].joint.nv:  # a link with a joint is the frame of its body
         return Placement(at.body, frame.rotation, frame.position)
     return Placement(at.body, at.rotation.dot(frame.rotation), at.position + at.rotation.dot(frame.position))

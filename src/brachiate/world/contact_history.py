@@ -1,4 +1,4 @@
-"""What touched in a recording: contacts by moment, and what they add up to over time for a link, a figure, or a pair of links."""
+"""Contacts of a recording: by instant, and as time series of a link, a figure, or a pair of links."""
 
 from __future__ import annotations
 
@@ -7,96 +7,100 @@ from functools import cached_property
 
 import numpy as np
 
-from brachiate.contact.arrays import WAYS
+from brachiate.contact.arrays import METHODS
 from brachiate.contact.published.states import C7
-from brachiate.contact.stepping.contact_log import Lines
+from brachiate.contact.stepping.contact_log import ContactSample
+from brachiate.deprecation import renamed_attribute
 from brachiate.errors import UnknownName
 from brachiate.validation import Array
 from brachiate.world.contacts import Contact, Contacts, Reaction
 
-#: Lines of a log, and the links that carry and rest by pair of shapes.
-Touched = tuple[Lines, Sequence[tuple[str, str]]]
+#: A sample of the contact log, and the supporting and resting link of every pair of shapes.
+RecordedContacts = tuple[ContactSample, Sequence[tuple[str, str]]]
 
 
 class ContactHistory(Mapping[str, "LinkHistory"]):
-    """Contacts of a recording: by moment (``contacts.at(row)``), by link or figure (``contacts["man/left_foot"].force``).
+    """Contacts of a recording: by instant (``contacts.at(row)``), by link or figure (``contacts["man/left_foot"].force``).
 
     A pair of links is one of ``pairs``: ``contacts["man/left_foot on floor/ground"]``.
     """
 
-    def __init__(self, touched: Sequence[Touched | None]) -> None:
-        self.touched = list(touched)  #: None where nothing is known: before the first step
+    def __init__(self, records: Sequence[RecordedContacts | None]) -> None:
+        self.records = list(records)  #: None where nothing is known: before the first step
 
     @classmethod
     def joined(cls, parts: Sequence[ContactHistory]) -> ContactHistory:
-        """Those of runs that follow each other, each but the first without its first state, which is the last one before."""
-        return cls([found for n, part in enumerate(parts) for found in (part.touched if n == 0 else part.touched[1:])])
+        """Contacts of consecutive runs, each but the first without its first state, which is the last one before."""
+        return cls([found for n, part in enumerate(parts) for found in (part.records if n == 0 else part.records[1:])])
 
     @cached_property
     def _samples(self) -> list[Contacts]:
-        return [Contacts(()) if found is None else Contacts.of(*found) for found in self.touched]
+        return [Contacts(()) if found is None else Contacts.from_sample(*found) for found in self.records]
 
     def at(self, row: int) -> Contacts:
-        """What touched at one recorded moment."""
+        """Contacts at one recorded state."""
         return self._samples[row]
 
     @cached_property
-    def met(self) -> set[tuple[str, str]]:
-        """Links that carried and rested, without a look at how."""
-        return {pairs[n] for lines, pairs in filter(None, self.touched) for n in set(lines.pair.tolist())}
+    def link_pairs(self) -> set[tuple[str, str]]:
+        """Supporting and resting links that were in contact."""
+        return {pairs[n] for lines, pairs in filter(None, self.records) for n in set(lines.pair.tolist())}
 
     @cached_property
     def pairs(self) -> list[str]:
-        """Links that touched each other: ``link on other``."""
-        return sorted(f"{link} on {on}" for on, link in self.met)
+        """Links that were in contact: ``link on other``."""
+        return sorted(f"{link} on {on}" for on, link in self.link_pairs)
 
     @cached_property
     def _names(self) -> list[str]:
-        links = {name for pair in self.met for name in pair}
+        links = {name for pair in self.link_pairs for name in pair}
         return sorted(links | {name.partition("/")[0] for name in links})
 
     def __getitem__(self, name: str) -> LinkHistory:
-        """Return what touched a link, or a figure, over time; or how the two links of a pair touched."""
+        """Return the time series of a link, a figure, or a pair of links."""
         if name not in self:
-            raise UnknownName("link or figure that touched something", name, [*self._names, *self.pairs], "this recording")
+            raise UnknownName("link or figure with contacts", name, [*self._names, *self.pairs], "this recording")
         return LinkHistory(self._samples, name)
 
     def __contains__(self, name: object) -> bool:
-        """Whether a link or figure of that name touched something, or the two links of a pair each other."""
+        """Whether a link, figure or pair of links of that name had a contact."""
         return name in self._names or name in self.pairs
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
 
     def __len__(self) -> int:
-        """Return how many links and figures touched something."""
+        """Return the number of links and figures that had a contact."""
         return len(self._names)
 
     @property
     def residual(self) -> Array:
-        """How far the law of contact was from being held (n,) [m/s]."""
-        return np.array([0.0 if found is None else found[0].residual for found in self.touched])
+        """Residual of the contact law (n,) [m/s]."""
+        return np.array([0.0 if found is None else found[0].residual for found in self.records])
 
     @property
-    def depth(self) -> Array:
-        """How deep shapes were inside each other at most (n,) [m]."""
-        return np.array([0.0 if found is None else found[0].depth for found in self.touched])
+    def penetration(self) -> Array:
+        """Largest penetration (n,) [m]."""
+        return np.array([0.0 if found is None else found[0].penetration for found in self.records])
 
     @property
-    def way(self) -> list[str]:
-        """How contact forces were found, where that was hardest: see :data:`brachiate.contact.arrays.WAYS`."""
-        return [WAYS[0 if found is None else found[0].way] for found in self.touched]
+    def method(self) -> list[str]:
+        """Hardest method that the contact solver needed: see :data:`brachiate.contact.arrays.METHODS`."""
+        return [METHODS[0 if found is None else found[0].method] for found in self.records]
+
+    depth = renamed_attribute("depth", "penetration")
+    way = renamed_attribute("way", "method")
 
 
 class LinkHistory:
-    """What touched one link, figure or pair of links, over time: one row for each recorded state."""
+    """Time series of the contacts of one link, figure or pair of links: one row for each recorded state."""
 
     def __init__(self, samples: Sequence[Contacts], name: str) -> None:
         self._samples, self._name = samples, name
 
     @cached_property
     def _mine(self) -> list[list[Contact]]:
-        return [[c for c in sample if c.is_of(self._name)] for sample in self._samples]
+        return [[c for c in sample if c.involves(self._name)] for sample in self._samples]
 
     @cached_property
     def _reactions(self) -> list[Reaction]:
@@ -114,41 +118,41 @@ class LinkHistory:
 
     @property
     def cop(self) -> Array:
-        """Centre of pressure (n, 3) [m]; NaN in the air."""
+        """Center of pressure (n, 3) [m]; NaN in the air."""
         return np.array([r.cop for r in self._reactions])
 
     @property
     def free_moment(self) -> Array:
-        """Moment about the vertical through the centre of pressure (n,) [N·m]."""
+        """Moment about the vertical through the center of pressure (n,) [N·m]."""
         return np.array([r.free_moment for r in self._reactions])
 
     @property
     def height(self) -> Array:
-        """Height of the plane in which the centre of pressure is looked for (n,) [m]."""
+        """Height of the plane of the center of pressure (n,) [m]."""
         return np.array([r.height for r in self._reactions])
 
     @property
     def support(self) -> list[Array]:
-        """Corners of the support polygon, moment by moment: each (k, 3) [m]."""
+        """Corners of the support polygon, state by state: each (k, 3) [m]."""
         return [r.support for r in self._reactions]
 
     @property
     def slip(self) -> Array:
-        """Fastest slip of any area (n,) [m/s]."""
+        """Fastest slip of any contact (n,) [m/s]."""
         return np.array([max((float(np.linalg.norm(c.slip)) for c in mine), default=0.0) for mine in self._mine])
 
     @property
     def area(self) -> Array:
-        """Size of all areas together (n,) [m²]; points and segments have none."""
+        """Total area of all contacts (n,) [m²]; points and segments have none."""
         return np.array([sum(c.size for c in mine) for mine in self._mine], float)
 
     @property
     def state(self) -> Array:
-        """State of the area that bears most (n,): 0 ... 6 for C0 ... C6, and 7 where nothing touches."""
-        most = [max(mine, key=lambda c: c.wrench[2], default=None) for mine in self._mine]
-        return np.array([C7 if c is None else int(c.state[1]) for c in most])
+        """State of the contact with the largest normal force (n,): 0 ... 6 for C0 ... C6, and 7 without contact."""
+        largest = [max(mine, key=lambda c: c.wrench[2], default=None) for mine in self._mine]
+        return np.array([C7 if c is None else int(c.state[1]) for c in largest])
 
     @property
     def states(self) -> list[tuple[str, ...]]:
-        """States of its areas, moment by moment."""
+        """States of all contacts, state by state."""
         return [tuple(c.state for c in mine) for mine in self._mine]

@@ -1,4 +1,4 @@
-"""Surfaces of a world: whether its shapes touch, what they are made of, and which of them never meet."""
+"""Contact settings of a world: whether contact is enabled, materials, and pairs of links whose contact is ignored."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from brachiate import validation
-from brachiate.contact.collision.collision_shapes import geometry, parts_of
-from brachiate.contact.stepping.contact_state import Touches
+from brachiate.contact.collision.collision_shapes import colliding_shapes, collision_geometry
+from brachiate.contact.stepping.contact_state import ContactState
 from brachiate.errors import ArgumentError
 from brachiate.model.material import Material
 from brachiate.validation import Array
@@ -18,135 +18,139 @@ if TYPE_CHECKING:
     from brachiate.world.world import World
 
 
-class Surfaces:
-    """What :meth:`World.touch` sets up. Shapes have their own material, or the one given there; pairs of links may have another."""
+class ContactSettings:
+    """Contact as set up by :meth:`World.enable_contact`.
+
+    A shape has its own material, or the default one given there; pairs of links may have another.
+    """
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.on = False
+        self.enabled = False
         self.material = Material()
-        #: What happens between two links, if that was said; None: they never meet. A change makes another one.
-        self.between: Mapping[frozenset[str], Material | None] = {}
-        self.touches: Touches | None = None
-        #: Links that carry and rest, by pair of shapes.
-        self.pairs: list[tuple[str, str]] = []
+        #: Material between two links, where it was set; None: contact is ignored. Replaced as a whole at every change.
+        self.pair_materials: Mapping[frozenset[str], Material | None] = {}
+        self.contact_state: ContactState | None = None
+        #: First (supporting) and second link of every pair of shapes.
+        self.link_pairs: list[tuple[str, str]] = []
 
-    def touch(
-        self, one: str | None, other: str | None, material: Material | None, friction: float | None, restitution: float | None
+    def enable(
+        self, link: str | None, other: str | None, material: Material | None, friction: float | None, restitution: float | None
     ) -> None:
-        """See :meth:`World.touch`."""
+        """See :meth:`World.enable_contact`."""
         if material is None:
             material = Material(
                 friction=self.material.friction if friction is None else friction,
                 restitution=self.material.restitution if restitution is None else restitution,
             )
         elif friction is not None or restitution is not None:
-            raise ArgumentError("touch: give a material, or friction and restitution, not both.")
+            raise ArgumentError("enable_contact: give a material, or friction and restitution, not both.")
         if not isinstance(material, Material):
-            raise ArgumentError(f"touch expects a Material, such as Material(friction=0.5), got {material!r}.")
-        if one is not None and other is not None:
-            self._set_between(one, other, material)
-        elif one is None and other is None:
+            raise ArgumentError(f"enable_contact expects a Material, such as Material(friction=0.5), got {material!r}.")
+        if link is not None and other is not None:
+            self._set_pair_material(link, other, material)
+        elif link is None and other is None:
             self.material = material
         else:
-            raise ArgumentError("touch: name two links, or none for all that there are.")
-        self.on = True
+            raise ArgumentError("enable_contact: give two links, or none to enable contact everywhere.")
+        self.enabled = True
         self.rebuild()
 
-    def pass_through(self, one: str | None, other: str | Iterable[str] | None) -> None:
-        """See :meth:`World.pass_through`."""
-        if one is not None and other is not None:
+    def ignore(self, link: str | None, other: str | Iterable[str] | None) -> None:
+        """See :meth:`World.ignore_contact`; without links :meth:`World.disable_contact`."""
+        if link is not None and other is not None:
             for name in (other,) if isinstance(other, str) else other:
-                self._set_between(one, name, None)
-            self.exclude()
-        elif one is None and other is None:
-            self.on = False
+                self._set_pair_material(link, name, None)
+            self.update_pairs()
+        elif link is None and other is None:
+            self.enabled = False
             self.rebuild()
         else:
-            raise ArgumentError("pass_through: name two links, or none for all that there are.")
+            raise ArgumentError("ignore_contact: give two links; disable_contact() disables contact everywhere.")
 
-    def meet(self, one: str, other: str) -> None:
-        """See :meth:`World.meet`."""
-        for name in (one, other):
-            validation.named(self.world.model.links, name, "link", "this world")
-        pair = frozenset((one, other))
-        if pair in self.between and self.between[pair] is None:
-            self.say({both: material for both, material in self.between.items() if both != pair})
+    def allow(self, link: str, other: str) -> None:
+        """See :meth:`World.allow_contact`."""
+        for name in (link, other):
+            validation.lookup(self.world.model.links, name, "link", "this world")
+        pair = frozenset((link, other))
+        if pair in self.pair_materials and self.pair_materials[pair] is None:
+            self.set_pair_materials({both: material for both, material in self.pair_materials.items() if both != pair})
 
-    def say(self, between: Mapping[frozenset[str], Material | None]) -> None:
-        """What happens between links from now on."""
-        if between is self.between:
+    def set_pair_materials(self, pair_materials: Mapping[frozenset[str], Material | None]) -> None:
+        """Replace the materials of pairs of links; None: contact is ignored."""
+        if pair_materials is self.pair_materials:
             return
-        made_of, was_made_of = ({k: m for k, m in each.items() if m is not None} for each in (between, self.between))
-        self.between = between
-        if made_of == was_made_of:
-            self.exclude()
+        materials, previous = ({k: m for k, m in mapping.items() if m is not None} for mapping in (pair_materials, self.pair_materials))
+        self.pair_materials = pair_materials
+        if materials == previous:
+            self.update_pairs()
         else:
             self.rebuild()
 
     def contacts(self) -> Contacts:
         """See :attr:`World.contacts`."""
-        if self.touches is None:
+        if self.contact_state is None:
             return Contacts(())
-        return Contacts.of(self.touches.at_this_moment(self.world.time).lines, self.pairs)
+        return Contacts.from_sample(self.contact_state.evaluate_instant(self.world.time).sample, self.link_pairs)
 
-    def take_hold(self) -> None:
-        """Bring velocities onto all that holds by impulses, which what touches answers."""
-        if self.touches is None:
-            self.world.held.take_hold()
+    def apply_connection_impulse(self) -> None:
+        """Project the velocity onto the constraints by an impulse that contacts respond to."""
+        if self.contact_state is None:
+            self.world.constraint_set.apply_connection_impulse()
             return
-        self.exclude()  # who is being connected does not touch any more
-        self.touches.take_hold()
+        self.update_pairs()  # links that are being connected do not collide
+        self.contact_state.apply_connection_impulse()
 
-    def memory(self) -> tuple[Array, ...] | None:
-        """What contact knows of the step before."""
-        return None if self.touches is None else self.touches.memory()
+    def save_memory(self) -> tuple[Array, ...] | None:
+        """Warm start and predictions of the step before."""
+        return None if self.contact_state is None else self.contact_state.save_memory()
 
-    def recall(self, memory: tuple[Array, ...] | None) -> None:
-        """Bring that back, if there is room for it, else begin anew."""
-        if self.touches is not None:
-            self.touches.recall(memory)
+    def restore_memory(self, memory: tuple[Array, ...] | None) -> None:
+        """Restore that memory if it fits, else reset it."""
+        if self.contact_state is not None:
+            self.contact_state.restore_memory(memory)
 
-    def _set_between(self, one: str, other: str, material: Material | None) -> None:
-        for name in (one, other):
-            validation.named(self.world.model.links, name, "link", "this world")
-        self.between = {**self.between, frozenset((one, other)): material}
+    def _set_pair_material(self, link: str, other: str, material: Material | None) -> None:
+        for name in (link, other):
+            validation.lookup(self.world.model.links, name, "link", "this world")
+        self.pair_materials = {**self.pair_materials, frozenset((link, other)): material}
 
     def rebuild(self) -> None:
-        """Make everything anew for the world's present model; materials stay."""
-        if not self.on:
-            self.touches = None
+        """Rebuild collision geometry and contact state for the present model of the world; materials stay."""
+        if not self.enabled:
+            self.contact_state = None
             return
         model = self.world.model
-        found = geometry(model)
-        shapes = parts_of(model)
-        self.pairs = [(shapes[a].link, shapes[b].link) for a, b in found.pair]
+        geometry = collision_geometry(model)
+        shapes = colliding_shapes(model)
+        self.link_pairs = [(shapes[a].link, shapes[b].link) for a, b in geometry.pair]
         materials = []
-        for a, b in found.pair:
+        for a, b in geometry.pair:
             own = [shapes[i].shape.material or self.material for i in (a, b)]
-            chosen = self.between.get(frozenset((shapes[a].link, shapes[b].link)))
-            materials.append(chosen or own[0].with_other(own[1]))
-        self.touches = Touches(self.world.data, self.world.held, found, materials)
-        self.exclude()
+            specified = self.pair_materials.get(frozenset((shapes[a].link, shapes[b].link)))
+            materials.append(specified or own[0].with_other(own[1]))
+        self.contact_state = ContactState(self.world.data, self.world.constraint_set, geometry, materials)
+        self.update_pairs()
 
-    def exclude(self) -> None:
-        """Let bodies that are connected, and links that are told so, not touch."""
-        if self.touches is None:
+    def update_pairs(self) -> None:
+        """Disable contact between connected bodies and between links whose contact is ignored."""
+        if self.contact_state is None:
             return
-        G = self.touches.geometry
-        joined = {frozenset(map(self._whose, (bond.link, bond.to))) for bond in self.world.bonds if isinstance(bond, Connection)}
-        for n, (one, other) in enumerate(self.pairs):
-            never = self.between.get(frozenset((one, other)), self.material) is None
-            G.pair_on[n] = not never and frozenset(map(self._whose, (one, other))) not in joined
+        geometry = self.contact_state.geometry
+        connections = [constraint for constraint in self.world.constraints if isinstance(constraint, Connection)]
+        connected = {frozenset(map(self._rigid_body, (connection.link, connection.to))) for connection in connections}
+        for n, (one, other) in enumerate(self.link_pairs):
+            ignored = self.pair_materials.get(frozenset((one, other)), self.material) is None
+            geometry.pair_enabled[n] = not ignored and frozenset(map(self._rigid_body, (one, other))) not in connected
 
-    def _whose(self, link: str) -> str | int:
-        """The body that a link belongs to; of what stands still, the link itself: holding a bar is not holding the floor."""
+    def _rigid_body(self, link: str) -> str | int:
+        """Body of a link; the link itself if it is fixed: gripping a bar is not gripping the floor."""
         body = self.world.model.placements[link].body if link in self.world.model.placements else -1
         return link if body < 0 else body
 
 
-def copied(surfaces: Surfaces, world: World) -> Surfaces:
-    """Return the same for another world."""
-    other = Surfaces(world)
-    other.on, other.material, other.between = surfaces.on, surfaces.material, surfaces.between
-    return other
+def copy_settings(settings: ContactSettings, world: World) -> ContactSettings:
+    """Return the same settings for another world."""
+    copy = ContactSettings(world)
+    copy.enabled, copy.material, copy.pair_materials = settings.enabled, settings.material, settings.pair_materials
+    return copy

@@ -1,4 +1,4 @@
-"""Figure: one figure or thing of a world, by its own names."""
+"""Figure: handle on one figure or object of a world, with its own names."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brachiate import validation
+from brachiate.deprecation import renamed_arguments, renamed_method
 from brachiate.dynamics import Totals
 from brachiate.errors import ArgumentError
 from brachiate.kinematics import Pose
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Figure:
-    """A handle on one figure: ``man["left_knee"] = 0.3``, ``man.pose("hang")``, ``man.totals().center``."""
+    """Handle on one figure: ``man["left_knee"] = 0.3``, ``man.set_pose("hang")``, ``man.totals().center``."""
 
     def __init__(self, world: World, name: str, model: Model) -> None:
         self._world = world
@@ -29,34 +30,47 @@ class Figure:
         self.model = model
 
     def __getitem__(self, joint: str) -> Any:
-        """Angle or distance of a joint; an array where it has several numbers."""
-        return self._world[f"{self.name}/{self._known(joint)}"]
+        """Configuration of a joint: angle or distance, or an array where it has several numbers."""
+        return self._world[f"{self.name}/{self._checked(joint)}"]
 
     def __setitem__(self, joint: str, value: ArrayLike) -> None:
-        """Set a joint's angle or distance, or its quaternion."""
-        self._world[f"{self.name}/{self._known(joint)}"] = value
+        """Set the configuration of a joint: angle, distance or quaternion."""
+        self._world[f"{self.name}/{self._checked(joint)}"] = value
 
-    def _known(self, joint: str) -> str:
-        self.model.q_slice(joint)  # says what is valid, without the figure's name in front
+    def _checked(self, joint: str) -> str:
+        self.model.q_slice(joint)  # an error names the valid joints without the figure's name in front
         return joint
 
-    def pose(self, posture: str | Mapping[str, Any]) -> None:
-        """Take a named posture of the model, or values by joint. The root stays where it is."""
-        if isinstance(posture, str):
-            q = validation.named(self.model.poses, posture, "pose", f"figure {self.name!r}")
+    @renamed_arguments(posture="pose")
+    def set_pose(self, pose: str | Mapping[str, Any], root: bool = False) -> None:
+        """Set the joints to a named pose of the model, or to values by joint (the others to neutral).
+
+        Args:
+            pose: Name of a pose of the model, or joint values by name.
+            root: Whether a named pose also sets the free root joint; otherwise the root stays where it is. Values by joint set
+                the root only if they name it.
+        """
+        if isinstance(pose, str):
+            q = validation.lookup(self.model.poses, pose, "pose", f"figure {self.name!r}")
         else:
-            q = self.model.configuration(posture)
+            q = self.model.configuration(pose)
         for name, joint in self.model.joints.items():
-            if not self._is_root(name) or (not isinstance(posture, str) and name in posture):
+            if not self._is_root(name) or (root if isinstance(pose, str) else name in pose):
                 self._world[f"{self.name}/{name}"] = q[joint.q]
 
+    pose = renamed_method("pose", "set_pose")
+
+    def set_velocity(self, values: Mapping[str, Any]) -> None:
+        """Set the velocity of some joints or coordinates of this figure [rad/s or m/s]; all others stay as they are."""
+        if not isinstance(values, Mapping):
+            raise ArgumentError(f"set_velocity expects velocities by name, such as {{'left_knee': 0.5}}, got {values!r}.")
+        self._world.set_velocity({f"{self.name}/{name}": value for name, value in values.items()})
+
     def place(self, position: ArrayLike, rotation: ArrayLike | None = None) -> None:
-        """Put the root of a free figure somewhere: its position in the world [m] and its orientation."""
+        """Set position [m] and orientation of the free root link in the world."""
         root = next((name for name in self.model.joints if self._is_root(name)), None)
         if root is None:
-            raise ArgumentError(
-                f"Figure {self.name!r} is not free to be placed: its root does not hang by a free joint. Give at=... to world.add."
-            )
+            raise ArgumentError(f"Figure {self.name!r} cannot be placed: its root has no free joint. Give at=... to world.add.")
         link = self._world.model.links[f"{self.name}/{self.model.joints[root].link}"]
         R = link.rotation.T @ validation.rotation_matrix(rotation, f"rotation of {self.name!r}")
         p = link.rotation.T @ (validation.vector(position, f"position of {self.name!r}") - link.position)
@@ -67,12 +81,12 @@ class Figure:
         return link.parent is None and isinstance(link.joint, Free)
 
     def totals(self) -> Totals:
-        """Mass, centre of mass, momentum and energy of this figure."""
+        """Mass, center of mass, momentum and energy of this figure."""
         return self._world.totals(self.name)
 
     @property
     def mass(self) -> float:
-        """Mass of what can move [kg]."""
+        """Mass of the moving links [kg]."""
         return self.model.mass
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Numbers with names: one for each coordinate of a world."""
+"""Arrays with one value per coordinate of a world, indexed by name."""
 
 from __future__ import annotations
 
@@ -9,50 +9,53 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brachiate import validation
+from brachiate.deprecation import renamed_attribute
 from brachiate.errors import UnknownName
 from brachiate.model.model import Model
 from brachiate.validation import Array
 
 
-class Named(np.ndarray):
-    """An array with one number for each coordinate: ``torque["man/left_knee"]`` beside ``torque[12]``.
+class NamedValues(np.ndarray):
+    """Array with one value per coordinate (nv,), indexed by name or number: ``torque["man/left_knee"]`` or ``torque[12]``.
 
-    A joint of several coordinates gives them all: ``torque["man/left_hip"]`` is three numbers.
+    The name of a joint with several coordinates gives all of them: ``torque["man/left_hip"]`` is three numbers.
     """
 
     model: Model | None
-    connection: dict[str, Any]  #: force and moment at every connection, of accelerations of what is held
+    connection_wrenches: dict[str, Any]  #: of accelerations under constraints: force and moment of every connection, by name
 
-    def __new__(cls, values: ArrayLike, model: Model) -> Named:
-        """Copy the values; the model knows their names."""
+    def __new__(cls, values: ArrayLike, model: Model) -> NamedValues:
+        """Copy the values; the model has their names."""
         named = np.array(values, float).view(cls)
         named.model = model
         return named
 
     def __array_finalize__(self, other: Any) -> None:
         self.model = getattr(other, "model", None)
-        self.connection = getattr(other, "connection", {})
+        self.connection_wrenches = getattr(other, "connection_wrenches", {})
 
-    def _place(self, key: Any) -> Any:
-        return key if self.model is None or not isinstance(key, str) else coordinate_place(self.model, key)
+    connection = renamed_attribute("connection", "connection_wrenches")
+
+    def _index(self, key: Any) -> Any:
+        return key if self.model is None or not isinstance(key, str) else coordinate_indices(self.model, key)
 
     def __getitem__(self, key: Any) -> Any:
-        """Return numbers by name, or as NumPy does."""
-        found = super().__getitem__(self._place(key))
+        """Return values by name, or as NumPy does."""
+        found = super().__getitem__(self._index(key))
         return np.asarray(found) if isinstance(key, str) and isinstance(found, np.ndarray) else found
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        """Set numbers by name, or as NumPy does."""
-        super().__setitem__(self._place(key), value)
+        """Set values by name, or as NumPy does."""
+        super().__setitem__(self._index(key), value)
 
     def as_dict(self) -> dict[str, float]:
-        """Every number by its coordinate's name."""
+        """Every value by the name of its coordinate."""
         names = self.model.coordinates if self.model is not None else ()
         return dict(zip(names, map(float, self), strict=True))
 
 
-def coordinate_place(model: Model, name: str) -> int | slice:
-    """Where a coordinate, or all coordinates of a joint, are among the velocities."""
+def coordinate_indices(model: Model, name: str) -> int | slice:
+    """Index of a coordinate, or slice of all coordinates of a joint, in the velocity vector."""
     if name in model.coordinate_index:
         return model.coordinate_index[name]
     if name in model.joints:
@@ -61,13 +64,13 @@ def coordinate_place(model: Model, name: str) -> int | slice:
     raise UnknownName("coordinate", name, valid, "this world")
 
 
-def coordinate_values(model: Model, given: ArrayLike | Mapping[str, Any], what: str) -> Array:
-    """Return one number for each coordinate, from an array or from values by name (the rest zero)."""
-    if isinstance(given, Mapping):
-        values = np.zeros(model.nv)
-        for name, value in given.items():
-            place = coordinate_place(model, name)
-            size = () if isinstance(place, int) else (place.stop - place.start,)
-            values[place] = validation.numbers(value, size, f"{what}[{name!r}]")
-        given = values
-    return validation.numbers(given, (model.nv,), what)
+def coordinate_values(model: Model, values: ArrayLike | Mapping[str, Any], what: str) -> Array:
+    """One value per coordinate (nv,), from an array or from values by name (the others zero)."""
+    if isinstance(values, Mapping):
+        array = np.zeros(model.nv)
+        for name, value in values.items():
+            at = coordinate_indices(model, name)
+            shape = () if isinstance(at, int) else (at.stop - at.start,)
+            array[at] = validation.numbers(value, shape, f"{what}[{name!r}]")
+        values = array
+    return validation.numbers(values, (model.nv,), what)

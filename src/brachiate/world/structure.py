@@ -1,36 +1,36 @@
-"""Connecting and cutting while time runs [SVC] 4: transactions that leave nothing half done."""
+"""Structure changes at run time [SVC] 4: connect and cut links, as transactions that either succeed or change nothing."""
 
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import math
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from brachiate import kinematics, validation
-from brachiate.constraints.arrays import DROPPED, HOLDING, REDUNDANT, REGULAR, ROWS
+from brachiate.constraints.arrays import INDEPENDENT, INDEPENDENT_ROWS, REDUNDANT, REDUNDANT_ROWS, ROWS
 from brachiate.constraints.second_order import SecondOrder
-from brachiate.errors import ArgumentError, AssemblyError, ModelError, OverconstrainedError, StateError, UnknownName
+from brachiate.errors import ArgumentError, ModelError, OverconstrainedError, StateError, UnknownName
 from brachiate.kinematics import Pose
 from brachiate.model.flatten import Placement
-from brachiate.model.joints import BALL, FLOAT, Fixed, Free, Joint
+from brachiate.model.joints import Fixed, Free, Joint
 from brachiate.model.link import Link, check_loop_joint
 from brachiate.model.model import Model
 from brachiate.validation import Array
 from brachiate.world.assembly import assemble
-from brachiate.world.connections import Bond, Connection, Follow, Lock, Report, Soft
+from brachiate.world.connections import Connection, ConnectionReport, Constraint, CouplingConstraint, SpringDamper
 
 if TYPE_CHECKING:
     from brachiate.world.world import World
+    from brachiate.world.world_state import WorldState
 
-_UNTURNED, _NOWHERE = validation.frozen(np.eye(3)), validation.frozen(np.zeros(3))
-_CONTRADICTION = 1e-7  # [m/s or rad/s] of what rows ask and no velocity can bring
+_IDENTITY, _ORIGIN = validation.frozen(np.eye(3)), validation.frozen(np.zeros(3))
+_CONTRADICTION = 1e-7  # [m/s or rad/s] constraint violation after the impulse above which rows contradict each other
 
 
 def connect(
@@ -43,195 +43,140 @@ def connect(
     allow: str | Iterable[str] | None,
     name: str | None,
     redundant: bool,
-    soft: Soft | None,
+    compliance: SpringDamper | None,
 ) -> Connection:
     """See :meth:`World.connect`."""
     joint = Fixed() if joint is None else joint
     check_loop_joint(joint, f"connection of {link!r} to {to!r}")
-    name = _free_name(world, link, to) if name is None else _given_name(world, name)
+    name = _default_name(world, link, to) if name is None else _checked_name(world, name)
     a, b = _frame(world, link), _frame(world, to)
-    point = _NOWHERE if at is None else validation.vector(at, f"point of {link!r}")
-    to_point = _NOWHERE if to_at is None else validation.vector(to_at, f"point of {to!r}")
+    point = _ORIGIN if at is None else validation.vector(at, f"point of {link!r}")
+    to_point = _ORIGIN if to_at is None else validation.vector(to_at, f"point of {to!r}")
     if world.placement(a.link).body == world.placement(b.link).body:
-        same = "is one piece with" if a.link != b.link else "is"
+        same = "is rigidly attached to" if a.link != b.link else "is"
         raise ArgumentError(
-            f"{link!r} {same} {to!r}: a link cannot be connected to itself. Name two links that can move against each other."
+            f"{link!r} {same} {to!r}: a link cannot be connected to itself. Name two links that can move relative to each other."
         )
-    place = a.position if at is None else a.position + a.rotation @ point
+    position = a.position if at is None else a.position + a.rotation @ point
     if allow is None:
-        frame, to_frame = _meeting(world, a.link, place, b.link, b.rotation)
+        frames = _frames_at_present_pose(world, a.link, position, b.link, b.rotation)
     else:
-        frame, to_frame = Placement(-1, a.rotation, place), Placement(-1, b.rotation, b.position + b.rotation @ to_point)
-    if soft is not None and not isinstance(soft, Soft):
-        raise ArgumentError(f"soft: expected Soft(stiffness=..., damping=...), got {validation.shown(soft)}.")
-    connection = Connection(world, name, a.link, b.link, joint, frame, to_frame, soft)
-    return _join(world, connection, allow, redundant)
+        frames = Placement(-1, a.rotation, position), Placement(-1, b.rotation, b.position + b.rotation @ to_point)
+    if compliance is not None and not isinstance(compliance, SpringDamper):
+        raise ArgumentError(f"compliance: expected SpringDamper(stiffness=..., damping=...), got {validation.short_repr(compliance)}.")
+    return activate(world, Connection(world, name, a.link, b.link, joint, frames, compliance), allow, redundant)
 
 
-def _join(world: World, bond: Any, allow: str | Iterable[str] | None, redundant: bool) -> Any:
-    """Let a bond hold: assemble, impulse, report; on failure everything is as before."""
-    held, data = world.held, world.data
-    q, v, loops = data.q.copy(), data.v.copy(), held.room.q.copy()
+def activate(world: World, constraint: Any, allow: str | Iterable[str] | None, redundant: bool) -> Any:
+    """Add a constraint: assemble, project velocities by an impulse, report; on failure everything is as before.
+
+    Raises:
+        OverconstrainedError: All its rows are redundant and ``redundant`` is false, or they contradict other constraints.
+    """
+    constraint_set, data = world.constraint_set, world.data
+    q, v, loop_q = data.q.copy(), data.v.copy(), constraint_set.arrays.q.copy()
     counts = _counts(world)
-    bond.enter(held, world.model)
-    world.bonds.append(bond)
+    constraint.add_to(constraint_set, world.model)
+    world.constraints.append(constraint)
     try:
-        held.arrange()
+        constraint_set.update_structure()
         if allow is not None:
-            assemble(world, bond, allow)
-        held.room.clock[0] = world.time
-        world.surfaces.take_hold()
-        rows = held.rows_of(bond.place)
-        if not redundant and held.room.count[DROPPED] and _counts(world)[1] == counts[1]:
+            assemble(world, constraint, allow)
+        constraint_set.arrays.time[0] = world.time
+        world.contact_settings.apply_connection_impulse()
+        rows = constraint_set.row_slice(constraint.index)
+        if not redundant and constraint_set.arrays.count[REDUNDANT_ROWS] and _counts(world)[1] == counts[1]:
             raise OverconstrainedError(
-                f"{bond.name!r} would hold nothing that is not held already: all its {rows.stop - rows.start} rows are redundant. "
-                "Pass redundant=True if it is meant so; the forces are then not unique."
+                f"{constraint.name!r} would constrain nothing that is not constrained already: all its {rows.stop - rows.start} rows are "
+                "redundant. Pass redundant=True if that is intended; the constraint forces are then not unique."
             )
-        _agree(world, bond, v)
-        shaky = _shaky(world, bond)
+        _check_velocity_consistency(world, constraint, v)
+        shaky = _second_order_rows(world, constraint)
     except Exception:
-        world.bonds.remove(bond)
-        held.remove(bond.place)
-        bond.place = -1
-        held.arrange()
-        world.surfaces.exclude()
-        data.q[:], data.v[:], held.room.q[: len(loops)] = q, v, loops
-        with contextlib.suppress(StateError):  # what was wrong before is wrong again: the first error says so
-            world.decide()
+        world.constraints.remove(constraint)
+        constraint_set.remove(constraint.index)
+        constraint.index = -1
+        constraint_set.update_structure()
+        world.contact_settings.update_pairs()
+        data.q[:], data.v[:], constraint_set.arrays.q[: len(loop_q)] = q, v, loop_q
+        with contextlib.suppress(StateError):  # an invalid state was invalid before: the first error says so
+            world.update_redundancy()
         raise
-    bond.report = _report(world, bond, "connected", counts, v, rows.stop - rows.start, shaky)
-    world.changed()
-    return bond
+    constraint.report = _report(world, constraint, "connected", counts, v, rows.stop - rows.start, shaky)
+    world.mark_structure_changed()
+    return constraint
 
 
-def _agree(world: World, bond: Bond, v: Array) -> None:
-    """Refuse a bond if no velocity brings all that is asked of it now."""
-    worst = world.held.worst_rate()
+def _check_velocity_consistency(world: World, constraint: Constraint, v: Array) -> None:
+    """Reject a constraint if no velocity satisfies all constraints at the present state."""
+    worst = world.constraint_set.velocity_error()
     if worst > _CONTRADICTION and worst > _CONTRADICTION * np.abs(v).max():
         raise OverconstrainedError(
-            f"{bond.name!r} contradicts what is held already: {worst:.3g} m/s or rad/s are asked for that no motion of the world has."
+            f"{constraint.name!r} contradicts the other constraints: "
+            f"{worst:.3g} m/s or rad/s remain that no motion of the world can satisfy."
         )
 
 
-def _shaky(world: World, bond: Bond) -> tuple[str, ...]:
-    """Rows that seem redundant but hold to second order. Those that are redundant must also agree in what they accelerate."""
-    if not world.held.room.count[DROPPED]:
+def _second_order_rows(world: World, constraint: Constraint) -> tuple[str, ...]:
+    """Names of rows that are redundant to first order only (shaky); truly redundant rows must agree in their accelerations."""
+    if not world.constraint_set.arrays.count[REDUNDANT_ROWS]:
         return ()
-    v, state = world.data.v, world.held.room.state[: world.held.room.count[ROWS]]
-    second = SecondOrder(world.held, np.flatnonzero(state == REDUNDANT).tolist(), np.flatnonzero(state == REGULAR).tolist())
+    v, state = world.data.v, world.constraint_set.arrays.state[: world.constraint_set.arrays.count[ROWS]]
+    second = SecondOrder(world.constraint_set, np.flatnonzero(state == REDUNDANT).tolist(), np.flatnonzero(state == INDEPENDENT).tolist())
     curved = second.curved()
-    truly = np.array([row not in curved for row in second.rows])
-    size = 1.0 + np.abs(v).max(initial=0.0) ** 2
-    worst = max(np.abs(second.at(0.0 * v)).max(), np.abs(second.at(v)[truly]).max(initial=0.0))
-    if worst > _CONTRADICTION * size:
+    redundant = np.array([row not in curved for row in second.rows])
+    scale = 1.0 + np.abs(v).max(initial=0.0) ** 2
+    worst = max(np.abs(second.at(0.0 * v)).max(), np.abs(second.at(v)[redundant]).max(initial=0.0))
+    if worst > _CONTRADICTION * scale:
         raise OverconstrainedError(
-            f"{bond.name!r} contradicts what is held already: {worst:.3g} m/s² or rad/s² are asked for that no motion of the world has."
+            f"{constraint.name!r} contradicts the other constraints: "
+            f"{worst:.3g} m/s² or rad/s² remain that no motion of the world can satisfy."
         )
     names = world.row_names()
     return tuple(names[row] for row in curved)
 
 
-def lock(world: World, name: str, course: ArrayLike | None, over: float | None, redundant: bool) -> list[Lock]:
-    """See :meth:`World.lock` and :meth:`World.prescribe`. Everything is looked at before anything is held."""
-    model = world.model
-    if not isinstance(name, str) or (name not in model.joints and name not in model.coordinate_index):
-        raise UnknownName("joint or coordinate", name, dict.fromkeys([*model.joints, *model.coordinates]), "this world")
-    until = np.inf if over is None else world.time + validation.number(over, "over", above=0.0)
-    owner = name if name in model.joints else _owner(model, name)
-    kinds = [e.kind for e in model.links[model.joints[owner].link].joint.elements]
-    if FLOAT in kinds:
-        raise ArgumentError(
-            f"{owner!r} is a free joint. Hold its link to the world instead: world.connect({model.joints[owner].link!r}, 'world')."
-        )
-    if kinds == [BALL] and name == owner:
-        if course is not None:
-            raise ArgumentError(f"{name!r} is a ball joint: it can be locked, but a course is a polynomial of one coordinate.")
-        locks = [Lock(world, name, np.zeros(1), world.time, np.inf, world[name])]
-    else:
-        names = list(model.coordinates[model.joints[name].v]) if name in model.joints else [name]
-        if course is not None and len(names) > 1:
-            raise ArgumentError(f"A course is of one coordinate, and {name!r} has {len(names)}: {', '.join(names)}.")
-        for coordinate in names:
-            _unlocked(world, coordinate)
-        for coordinate in names:
-            if coordinate not in model.scalar_coordinates:
-                raise ArgumentError(f"{coordinate!r} is a part of a ball joint. Lock the whole joint.")
-        courses = [np.array([world.angle(c)]) if course is None else _course(course, c, world.angle(c)) for c in names]
-        locks = [Lock(world, c, polynomial, world.time, until) for c, polynomial in zip(names, courses, strict=True)]
-    for made in locks:
-        _unlocked(world, made.name)
-    q, v, version = world.data.q.copy(), world.data.v.copy(), world._version
-    try:
-        for made in locks:
-            _join(world, made, None, redundant)
-    except Exception:
-        for made in locks:
-            if made.alive:
-                cut(world, made, None)
-        world.data.q[:], world.data.v[:], world._version = q, v, version
-        raise
-    return locks
-
-
-def _owner(model: Model, coordinate: str) -> str:
-    """The joint a coordinate belongs to."""
-    k = model.coordinate_index[coordinate]
-    return next(joint for joint, place in model.joints.items() if place.v.start <= k < place.v.stop)
-
-
-def _unlocked(world: World, name: str) -> None:
-    if any(isinstance(bond, Lock) and bond.name == name for bond in world.bonds):
-        raise ArgumentError(f"{name!r} is locked or moved already. Release it first: world.release({name!r}).")
-
-
-def _course(course: ArrayLike, name: str, now: float) -> Array:
-    given = np.atleast_1d(validation.reals(course, f"course of {name!r}", "coefficients of a polynomial of time"))
-    if given.ndim != 1 or not 1 <= len(given) <= 6 or not np.isfinite(given).all():
-        raise ArgumentError(f"course of {name!r}: expected one to six finite coefficients, constant first, got {validation.shown(course)}.")
-    if abs(given[0] - now) > 1e-6:
-        raise ArgumentError(f"course of {name!r}: it must begin where the coordinate is ({now:.9g}), not at {given[0]:.9g}.")
-    return given
-
-
-def cut(world: World, what: Bond | str, impulse: ArrayLike | None) -> Report:
+def cut(world: World, what: Constraint | str, impulse: ArrayLike | None) -> ConnectionReport:
     """See :meth:`World.cut`."""
     counts, before = _counts(world), world.data.v.copy()
     named = {**world.connections, **world.couplings} if isinstance(what, str) else {}
     if isinstance(what, str) and what not in named:
         return _cut_joint(world, what, counts, world.save(), impulse)
-    bond: Bond = named[what] if isinstance(what, str) else what
-    if not isinstance(bond, Bond) or bond.world is not world:
-        raise ArgumentError(f"cut expects a connection or coupling of this world, or the name of a joint, got {validation.shown(what)}.")
-    if not bond.alive:
-        raise ArgumentError(f"{bond.name!r} is cut already.")
-    push = None
+    constraint: Constraint = named[what] if isinstance(what, str) else what
+    if not isinstance(constraint, Constraint) or constraint.world is not world:
+        raise ArgumentError(
+            f"cut expects a connection or coupling of this world, or the name of a joint, got {validation.short_repr(what)}."
+        )
+    if not constraint.alive:
+        raise ArgumentError(f"{constraint.name!r} is cut already.")
+    velocity_change = None
     if impulse is not None:
-        if not isinstance(bond, Connection):
-            raise ArgumentError(f"{bond.name!r} is no connection: only those can be cut with an impulse.")
-        push = _separation(world, bond, validation.vector(impulse, "impulse"))
-    held = world.held
-    rows = held.rows_of(bond.place)
-    if isinstance(bond, Connection):
-        bond.kept = bond.keep()
-    world.bonds.remove(bond)
-    held.remove(bond.place)
-    bond.place = -1
-    held.arrange()
-    if push is not None:
-        world.data.v[:] += push
-        world.surfaces.take_hold()
+        if not isinstance(constraint, Connection):
+            raise ArgumentError(f"{constraint.name!r} is not a connection: only connections can be cut with an impulse.")
+        velocity_change = _separation_velocity(world, constraint, validation.vector(impulse, "impulse"))
+    constraint_set = world.constraint_set
+    rows = constraint_set.row_slice(constraint.index)
+    if isinstance(constraint, Connection):
+        constraint.initial_state = constraint.joint_state()
+    world.constraints.remove(constraint)
+    constraint_set.remove(constraint.index)
+    constraint.index = -1
+    constraint_set.update_structure()
+    if velocity_change is not None:
+        world.data.v[:] += velocity_change
+        world.contact_settings.apply_connection_impulse()
     else:
-        world.decide()
-    report = _report(world, bond, "cut", counts, before, rows.stop - rows.start)
-    world.changed()
+        world.update_redundancy()
+    report = _report(world, constraint, "cut", counts, before, rows.stop - rows.start)
+    world.mark_structure_changed()
     return report
 
 
-def _separation(world: World, bond: Connection, impulse: Array) -> Array:
-    """Change of velocity that equal and opposite impulses [N·s] on the two links make, were nothing held."""
-    at = bond.wrench.at
+def _separation_velocity(world: World, connection: Connection, impulse: Array) -> Array:
+    """Velocity change (nv,) of the unconstrained tree by equal and opposite impulses [N·s] on the two links."""
+    at = connection.wrench.at
     force = np.zeros(world.model.nv)
-    for link, sign in ((bond.link, 1.0), (bond.to, -1.0)):
+    for link, sign in ((connection.link, 1.0), (connection.to, -1.0)):
         if world.placement(link).body >= 0:
             pose = world.pose(link)
             J = world.jacobian(link, pose.rotation.T @ (at - pose.position))
@@ -239,90 +184,91 @@ def _separation(world: World, bond: Connection, impulse: Array) -> Array:
     return world.solve_mass(force)
 
 
-def _cut_joint(world: World, name: str, counts: Any, before: Any, impulse: ArrayLike | None) -> Report:
-    """Cut a joint of the tree: what it carries gets a free joint, its pose and velocity unchanged."""
+def _cut_joint(world: World, name: str, counts: tuple[int, int], before: WorldState, impulse: ArrayLike | None) -> ConnectionReport:
+    """Cut a joint of the tree: its child link gets a free joint, pose and velocity unchanged."""
     model = world.model
     by_joint = {link.joint_name: link for link in model.links.values() if link.parent is not None}
     link = by_joint.get(name)
     if link is None:
-        free = {link.joint_name for link in model.links.values()} - set(by_joint)
-        if name in free:
-            raise ArgumentError(f"{name!r} carries the root of a figure: there is nothing it could be cut from.")
+        roots = {link.joint_name for link in model.links.values()} - set(by_joint)
+        if name in roots:
+            raise ArgumentError(f"{name!r} is the root joint of a figure: there is no parent link to cut it from.")
         raise UnknownName("connection, coupling or joint", name, [*world.connections, *world.couplings, *by_joint], "this world")
     if impulse is not None:
-        raise ArgumentError("Only a connection can be cut with an impulse. Push the links apart with world.push instead.")
+        raise ArgumentError("Only a connection can be cut with an impulse. Push the links apart with world.apply_force instead.")
     pose, velocity = world.pose(link.name), world.velocity(link.name)
     figure, _, local = link.name.partition("/")
     part, at, rotation = world.parts[figure]
     try:
-        world.parts[figure] = _without(part, local), at, rotation
+        world.parts[figure] = _with_free_link(part, local), at, rotation
         world.rebuild(before)
-        root, base = world.model.joints[f"{figure}/{_free_joint(local)}"], world.model.links[link.name]
+        root, base = world.model.joints[f"{figure}/{_free_joint_name(local)}"], world.model.links[link.name]
         R = base.rotation.T @ pose.rotation
         world.data.q[root.q] = [*(base.rotation.T @ (pose.position - base.position)), *Pose(R, np.zeros(3)).quaternion]
         world.data.v[root.v] = [*(pose.rotation.T @ velocity[:3]), *(pose.rotation.T @ velocity[3:])]
-        world.decide()
+        world.update_redundancy()
     except Exception:
         world.parts[figure] = part, at, rotation
-        world.bonds = list(before.bonds)
+        world.constraints = list(before.constraints)
         world.rebuild()
         world.restore(before)
         raise
     world.figures[figure].model = world.parts[figure][0]
     after = world.data.v.copy()
     variables, mobility = _counts(world)
-    return Report(
-        f"{name!r} cut", (counts[0], variables), (counts[1], mobility), 0, _redundant(world), 0.0, 0.0,
+    return ConnectionReport(
+        f"{name!r} cut", (counts[0], variables), (counts[1], mobility), 0, _redundant_rows(world), 0.0, 0.0,
         world.model, world.gravity, world.data.q.copy(), (after, after),
     )  # fmt: skip
 
 
-def _free_joint(link: str) -> str:
+def _free_joint_name(link: str) -> str:
     return f"{link}.free"
 
 
-def _without(model: Model, link: str) -> Model:
-    """The model with a link's joint cut: the link is a root that moves freely."""
+def _with_free_link(model: Model, link: str) -> Model:
+    """The model with a link cut from its parent: the link becomes a root with a free joint."""
     links, sites, loops, couplings, actuators, poses = model._parts()
-    gone = set(model.links[link].joint.coordinate_names(model.links[link].joint_name)) if model.links[link].joint.nv else set()
-    loose = replace(
-        model.links[link], parent=None, joint=Free(effort=0.0), joint_name=_free_joint(link), position=np.zeros(3), rotation=np.eye(3)
+    removed = set(model.links[link].joint.coordinate_names(model.links[link].joint_name)) if model.links[link].joint.nv else set()
+    root = replace(
+        model.links[link], parent=None, joint=Free(effort=0.0), joint_name=_free_joint_name(link), position=np.zeros(3), rotation=np.eye(3)
     )
-    kept: list[Link] = [loose if part.name == link else part for part in links]
-    couplings = [c for c in couplings if c.coordinate not in gone and c.of not in gone]
-    actuators = [a for a in actuators if a.coordinate not in gone]
+    new_links: list[Link] = [root if part.name == link else part for part in links]
+    couplings = [c for c in couplings if c.coordinate not in removed and c.of not in removed]
+    actuators = [a for a in actuators if a.coordinate not in removed]
     poses = {pose: {j: q for j, q in values.items() if j != model.links[link].joint_name} for pose, values in poses.items()}
-    return Model(model.name, kept, sites, loops, couplings, actuators, poses)
+    return Model(model.name, new_links, sites, loops, couplings, actuators, poses)
 
 
-class _Frame:
-    """A frame in a link: of the link itself, of a site, or of the world."""
+class _Frame(NamedTuple):
+    """Frame in a link: that of the link itself, of a site, or of the world."""
 
-    def __init__(self, link: str, rotation: Array, position: Array) -> None:
-        self.link, self.rotation, self.position = link, rotation, position
+    link: str
+    rotation: Array
+    position: Array
 
 
 def _frame(world: World, name: str) -> _Frame:
     model = world.model
     if name == "world" or (isinstance(name, str) and name in model.links):
-        return _Frame(name, _UNTURNED, _NOWHERE)
+        return _Frame(name, _IDENTITY, _ORIGIN)
     if not isinstance(name, str) or name not in model.sites:
         raise UnknownName("link or site", name, [*model.links, *model.sites, "world"], "this world")
     site = model.sites[name]
     return _Frame(site.link, site.rotation, site.position)
 
 
-def _meeting(world: World, link: str, point: Array, to: str, axes: Array) -> tuple[Placement, Placement]:
-    """The frame at a link's point as it is now, its axes given in another link: as seen in the one and in the other."""
+def _frames_at_present_pose(world: World, link: str, point: Array, to: str, axes: Array) -> tuple[Placement, Placement]:
+    """Joint frame at a point of ``link`` where it is now, with axes given in ``to``: expressed in ``link`` and in ``to``."""
     kinematics.update_poses(world.data)
-    (R, p), (R_to, p_to) = _known_pose(world, link), _known_pose(world, to)
-    P = p + R.dot(point)  # of matrices so small, twice as fast as @
-    turn = R.T.dot(R_to) if axes is _UNTURNED else R.T.dot(R_to).dot(axes)
-    return Placement(-1, turn, point), Placement(-1, axes, R_to.T.dot(P - p_to))
+    (R, p), (R_to, p_to) = _updated_pose(world, link), _updated_pose(world, to)
+    P = p + R.dot(point)  # for such small matrices, dot is twice as fast as @
+    R_link_joint = R.T.dot(R_to) if axes is _IDENTITY else R.T.dot(R_to).dot(axes)
+    return Placement(-1, R_link_joint, point), Placement(-1, axes, R_to.T.dot(P - p_to))
 
 
-def _known_pose(world: World, link: str) -> tuple[Array, Array]:
-    """Rotation and position of a link, from poses already computed."""
+def _updated_pose(world: World, link: str) -> tuple[Array, Array]:
+    """Rotation and position of a link, from poses that are up to date."""
     at = world.placement(link)
     if at.body < 0:
         return at.rotation, at.position
@@ -331,100 +277,94 @@ def _known_pose(world: World, link: str) -> tuple[Array, Array]:
     return (R, p) if model.links[link].joint.nv else (R.dot(at.rotation), p + R.dot(at.position))  # with a joint, it is the body
 
 
-def _given_name(world: World, name: str) -> str:
-    """The name a connection is to have, which must be free."""
+def _checked_name(world: World, name: str) -> str:
+    """Name of a new connection, which must be free."""
     if not isinstance(name, str) or not name:
-        raise ArgumentError(f"{name!r} cannot name a connection: a name is a text that is not empty.")
-    what = "connection or coupling" if any(bond.name == name for bond in world.bonds) else "joint" if _moves(world, name) else ""
-    if what:
-        raise ModelError(f"A {what} named {name!r} is there already. Give this connection another name.")
+        raise ArgumentError(f"{name!r} cannot name a connection: a name is a non-empty text.")
+    named = any(constraint.name == name for constraint in world.constraints)
+    owner = "connection or coupling" if named else "joint" if _is_joint(world, name) else ""
+    if owner:
+        raise ModelError(f"A {owner} named {name!r} exists already. Give this connection another name.")
     return name
 
 
-def _free_name(world: World, link: str, to: str) -> str:
-    """A name that neither a bond nor a joint has: the link's, or who is connected to whom, or that with a number."""
-    wanted = f"{link} to {to}" if _moves(world, link) else link
-    taken = {bond.name for bond in world.bonds}
-    return next(name for name in chain([wanted], (f"{wanted} {n}" for n in count(2))) if name not in taken)
+def _default_name(world: World, link: str, to: str) -> str:
+    """Name that neither a constraint nor a joint has: that of the link, ``link to other``, or this with a number."""
+    preferred = f"{link} to {to}" if _is_joint(world, link) else link
+    taken = {constraint.name for constraint in world.constraints}
+    return next(name for name in chain([preferred], (f"{preferred} {n}" for n in count(2))) if name not in taken)
 
 
-def _moves(world: World, name: str) -> bool:
-    """Whether a joint or coordinate that can be locked, or cut, has this name."""
+def _is_joint(world: World, name: str) -> bool:
+    """Whether a joint or coordinate has this name."""
     return name in world.model.joints or name in world.model.coordinate_index
 
 
+def row_names(world: World) -> list[str]:
+    """See :meth:`World.row_names`."""
+    names = {c.index: c.row_names() for c in world.constraints}
+    names |= {index: [name] for index, name in world.constraint_set.active_limits.items()}
+    arrays = world.constraint_set.arrays
+    return [name for i in arrays.order[: arrays.count[0]] for name in names[int(i)]]
+
+
 def _counts(world: World) -> tuple[int, int]:
-    """Joint variables and mobility. Limits that happen to be pressed against take no freedom away."""
-    held = world.held
-    pressed = sum(int(held.room.state[held.room.row[place]] == REGULAR) for place in held.limits)
-    variables = world.model.nv + sum([bond.joint.nv for bond in world.bonds if isinstance(bond, Connection)])
-    return variables, world.model.nv - int(held.room.count[HOLDING]) + pressed
+    """Number of joint variables, and mobility. Active joint limits are unilateral and remove no degree of freedom."""
+    constraint_set = world.constraint_set
+    arrays = constraint_set.arrays
+    limits = sum(int(arrays.state[arrays.row[index]] == INDEPENDENT) for index in constraint_set.active_limits)
+    variables = world.model.nv + sum([c.joint.nv for c in world.constraints if isinstance(c, Connection)])
+    return variables, world.model.nv - int(arrays.count[INDEPENDENT_ROWS]) + limits
 
 
-def _redundant(world: World) -> tuple[str, ...]:
-    if not world.held.room.count[DROPPED]:
+def _redundant_rows(world: World) -> tuple[str, ...]:
+    if not world.constraint_set.arrays.count[REDUNDANT_ROWS]:
         return ()
-    state = world.held.room.state
+    state = world.constraint_set.arrays.state
     return tuple(name for n, name in enumerate(world.row_names()) if state[n] == REDUNDANT)
 
 
-def _report(world: World, bond: Bond, what: str, counts: tuple[int, int], v: Array, rows: int, shaky: tuple[str, ...] = ()) -> Report:
-    held = world.held
+def _report(
+    world: World, constraint: Constraint, verb: str, counts: tuple[int, int], v: Array, rows: int, shaky: tuple[str, ...] = ()
+) -> ConnectionReport:
+    """Report of a change; ``counts`` and ``v`` are those before it."""
+    constraint_set = world.constraint_set
     variables, mobility = _counts(world)
     force = moment = 0.0
-    if bond.alive:
-        mine = held.rows_of(bond.place)
-        if isinstance(bond, Connection):
-            six = held.room.force[mine].dot(held.room.T[mine]).tolist()
+    if constraint.alive:
+        own = constraint_set.row_slice(constraint.index)
+        if isinstance(constraint, Connection):
+            six = constraint_set.arrays.force[own].dot(constraint_set.arrays.T[own]).tolist()
             moment, force = math.hypot(*six[:3]), math.hypot(*six[3:])
         else:
-            moment = float(np.abs(held.room.force[mine]).max())
-    return Report(
-        f"{bond.name!r} {what}", (counts[0], variables), (counts[1], mobility), rows, _redundant(world), force, moment,
-        world.model, world._gravity, world.data.q.copy(), (v, world.data.v.copy()), shaky,
+            moment = float(np.abs(constraint_set.arrays.force[own]).max())
+    return ConnectionReport(
+        f"{constraint.name!r} {verb}", (counts[0], variables), (counts[1], mobility), rows, _redundant_rows(world), force, moment,
+        world.model, world.gravity, world.data.q.copy(), (v, world.data.v.copy()), shaky,
     )  # fmt: skip
 
 
 def close_loops(world: World, figure: str, model: Model) -> None:
-    """Close the loops and couplings of a model that has just been added, moving its joints as little as that takes."""
-    joined: list[Any] = []
+    """Close the loops and couplings of a model that has just been added, by the least motion of its joints."""
+    added: list[Any] = []
     for loop in model.loops:
         ends = [end if end == "world" else f"{figure}/{end}" for end in (loop.first, loop.second)]
-        whole = next(part for part in world.model.loops if part.name == f"{figure}/{loop.name}")
-        frame = Placement(-1, whole.second_rotation, whole.second_position)
-        to_frame = Placement(-1, whole.first_rotation, whole.first_position)
-        joined.append(Connection(world, f"{figure}/{loop.name}", ends[1], ends[0], loop.joint, frame, to_frame))
+        placed = next(part for part in world.model.loops if part.name == f"{figure}/{loop.name}")
+        frame = Placement(-1, placed.second_rotation, placed.second_position)
+        to_frame = Placement(-1, placed.first_rotation, placed.first_position)
+        added.append(Connection(world, f"{figure}/{loop.name}", ends[1], ends[0], loop.joint, (frame, to_frame)))
     for coupling in model.couplings:
         of = None if coupling.of is None else f"{figure}/{coupling.of}"
-        joined.append(Follow(world, f"{figure}/{coupling.name}", f"{figure}/{coupling.coordinate}", of, np.array(coupling.coefficients)))
+        name, coordinate = f"{figure}/{coupling.name}", f"{figure}/{coupling.coordinate}"
+        added.append(CouplingConstraint(world, name, coordinate, of, np.array(coupling.coefficients)))
     counts, before = _counts(world), world.save()
-    for bond in joined:
-        bond.enter(world.held, world.model)
-        world.bonds.append(bond)
-    world.held.arrange()
-    assemble(world, joined, f"{figure}/*")
-    world.held.take_hold()
-    shaky = _shaky(world, joined[-1]) if joined else ()
-    for bond in joined:
-        bond.report = _report(world, bond, "closed", counts, before.v, 0, shaky)
-    world.changed()
-
-
-def matching(model: Model, allow: str | Iterable[str]) -> Array:
-    """Flags of the velocities that patterns such as ``man/*`` name (nv,); ``all`` names every one."""
-    if not isinstance(allow, Iterable):
-        raise ArgumentError(f"allow: expected names of joints such as 'man/*', got {validation.shown(allow)}.")
-    patterns = [allow] if isinstance(allow, str) else list(allow)
-    flags = np.zeros(model.nv, bool)
-    for pattern in patterns:
-        if not isinstance(pattern, str):
-            raise ArgumentError(f"allow: expected names of joints such as 'man/*', got {validation.shown(pattern)}.")
-        found = [joint for joint in model.joints if pattern == "all" or fnmatch.fnmatchcase(joint, pattern)]
-        if not found:
-            raise UnknownName("joint (or pattern of joints)", pattern, model.joints, "this world")
-        for joint in found:
-            flags[model.joints[joint].v] = True
-    return flags
-
-
-__all__ = ["AssemblyError", "StateError", "close_loops", "connect", "cut", "lock", "matching"]
+    for constraint in added:
+        constraint.add_to(world.constraint_set, world.model)
+        world.constraints.append(constraint)
+    world.constraint_set.update_structure()
+    assemble(world, added, f"{figure}/*")
+    world.constraint_set.apply_connection_impulse()
+    shaky = _second_order_rows(world, added[-1]) if added else ()
+    for constraint in added:
+        constraint.report = _report(world, constraint, "closed", counts, before.v, 0, shaky)
+    world.mark_structure_changed()

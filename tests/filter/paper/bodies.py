@@ -1,4 +1,4 @@
-"""Figures for the paper's filter, and its equations as they are printed."""
+"""Worlds for tests of the published filter, and its equations as printed."""
 
 from __future__ import annotations
 
@@ -8,75 +8,75 @@ import numpy as np
 
 import brachiate as br
 from brachiate.filter.paper import PaperFilter
-from brachiate.filter.paper.arrays import COST_A, COST_F, COST_T, ROBUST, WIDTH
+from brachiate.filter.paper.arrays import COST_A, COST_F, COST_T, SR_DAMPING, WIDTH
 from brachiate.validation import Array
 
 
 def standing() -> br.World:
-    """A man who stands on the ground."""
+    """A standing figure on the ground."""
     world = br.World()
     world.add(br.figures.human28(), name="man").pose("stand")
     world.add(br.figures.ground())
-    world.touch()
+    world.enable_contact()
     return world
 
 
 def flying(height: float = 3.0) -> br.World:
-    """A man in the air, on his way up, turning."""
+    """A figure in flight, rising and rotating."""
     world = br.World()
     man = world.add(br.figures.human28(), name="man")
-    man.pose("stand")
+    man.set_pose("stand")
     man.place((0, 0, height))
     world.v = {"man/root": (0.5, 0.2, 2.0, 0.4, 1.0, -0.3)}
     return world
 
 
-class Held(NamedTuple):
-    """H_C, Ĥ_C and what is demanded along them, of the directions that are held."""
+class HeldDirections(NamedTuple):
+    """H_C, Ĥ_C and the demanded accelerations of the held directions."""
 
     rows: Array  # (m, nv)
     columns: Array  # (m, nv)
-    want: Array  # (m,)
+    demand: Array  # (m,)
     force: Array  # (m,)
 
 
-def held(one: PaperFilter) -> Held:
-    s, P, X = one.solution, one.problem, one.trial
-    n, m, width = len(s.a), int(X.count[1]), int(s.count[WIDTH])
+def held(paper_filter: PaperFilter) -> HeldDirections:
+    s, problem, trial = paper_filter.arrays, paper_filter.problem, paper_filter.trial
+    n, m, width = len(s.a), int(trial.count[1]), int(s.count[WIDTH])
     H = s.H.reshape(-1, width)[:, :n]
-    rows, columns, want = np.zeros((m, n)), np.zeros((m, n)), np.zeros(m)
+    rows, columns, demand = np.zeros((m, n)), np.zeros((m, n)), np.zeros(m)
     for d in range(m):
-        span = slice(P.at[X.pair[d]], P.at[X.pair[d] + 1])
+        span = slice(problem.row_start[trial.pair[d]], problem.row_start[trial.pair[d] + 1])
         size = span.stop - span.start
-        rows[d], columns[d] = X.row[d, :size] @ H[span], X.column[d, :size] @ H[span]
-        want[d] = X.row[d, :size] @ (s.pull[span] - s.drift[span])
-    return Held(rows, columns, want, s.x[:m].copy())
+        rows[d], columns[d] = trial.row[d, :size] @ H[span], trial.column[d, :size] @ H[span]
+        demand[d] = trial.row[d, :size] @ (s.stabilization[span] - s.drift[span])
+    return HeldDirections(rows, columns, demand, s.unknowns[:m].copy())
 
 
 class Printed(NamedTuple):
-    """The solution by eq. 34-45."""
+    """Solution by eq. 34-45."""
 
     a: Array  # (nv,)
     force: Array  # (m,) τ_C
     torque: Array  # (nv,)
 
 
-def printed(one: PaperFilter) -> Printed:
-    """Solve for the states that a filter's last step ended in with pseudoinverses of the whole of W [DF] eq. 34-45."""
-    s, gain, h = one.solution, one.solution.gain, held(one)
-    n, m = len(s.a), len(h.want)
+def printed(paper_filter: PaperFilter) -> Printed:
+    """Solution for the final contact states of the last step by pseudoinverses of the whole of W [DF] eq. 34-45."""
+    s, gain, h = paper_filter.arrays, paper_filter.arrays.gain, held(paper_filter)
+    n, m = len(s.a), len(h.demand)
     A = s.A.reshape(n, -1)[:, :n]
-    motors = np.flatnonzero(s.motor)
+    motors = np.flatnonzero(s.actuated)
     W = np.block([[A, -h.columns.T, -np.eye(n)[:, motors]], [h.rows, np.zeros((m, m + len(motors)))]])
-    u = np.concatenate((-s.b, h.want))
+    u = np.concatenate((-s.b, h.demand))
     S = np.repeat(gain[[COST_A, COST_F, COST_T]], (n, m, len(motors))) ** -0.5
     inverse = np.linalg.pinv(W * S, rcond=1e-13)
     z, null = inverse @ u, np.eye(len(S)) - inverse @ (W * S)
     V = S[:n, None] * null[:n]  # eq. 44
     root = np.sqrt(s.weight)[:, None]
-    e = s.weight**0.5 * (s.wanted - S[:n] * z[:n])
-    # the singularity-robust inverse V* = Vᵀ (V Vᵀ + k)⁻¹ of weighted errors, eq. 45
-    y = (root * V).T @ np.linalg.solve((root * V) @ (root * V).T + gain[ROBUST] * np.eye(n), e)
+    e = s.weight**0.5 * (s.desired - S[:n] * z[:n])
+    # singularity-robust inverse V* = Vᵀ (V Vᵀ + k)⁻¹ of weighted errors, eq. 45
+    y = (root * V).T @ np.linalg.solve((root * V) @ (root * V).T + gain[SR_DAMPING] * np.eye(n), e)
     x = S * (z + null @ y)
     torque = np.zeros(n)
     torque[motors] = x[n + m :]

@@ -1,4 +1,4 @@
-"""From the shapes of a model to the arrays of ``Geometry``, and the rooms areas are found in."""
+"""Collision geometry of a model: arrays of ``CollisionGeometry`` from its shapes, and the arrays of collision detection."""
 
 from __future__ import annotations
 
@@ -7,195 +7,207 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from brachiate import validation
-from brachiate.compiled import Handle
-from brachiate.contact.arrays import BOX, CAPSULE, CYLINDER, ELLIPSOID, FIELD, HULL, PLANE, SPHERE, Areas, Geometry, Scratch
-from brachiate.contact.collision.narrow_phase import CONVEX, JOIN, MEET, ON_FIELD, WAYS
-from brachiate.contact.collision.pair_filter import pairs_of
+from brachiate.compiled import ArrayHandle
+from brachiate.contact.arrays import (
+    BOX,
+    CAPSULE,
+    CYLINDER,
+    ELLIPSOID,
+    HEIGHT_FIELD,
+    HULL,
+    PLANE,
+    SPHERE,
+    CollisionGeometry,
+    CollisionScratch,
+    ContactPatches,
+)
+from brachiate.contact.collision.narrow_phase import BUILD_PATCH, COLLIDE_CONVEX, COLLIDE_GJK, COLLIDE_HEIGHT_FIELD, PAIR_FUNCTIONS
+from brachiate.contact.collision.pair_filter import collision_pairs
 from brachiate.errors import ArgumentError
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Hull, Mesh, Plane, Shape, Sphere
 from brachiate.validation import Array
 
-COPLANAR = 1e-6  # of a hull's size: triangles whose planes differ less are one face
-FIELD_POINTS = 64  # so many at least are noted of a shape on a field
+COPLANAR_TOLERANCE = 1e-6  # of a hull's size: triangles whose planes differ less are one face
+FIELD_MIN_POINTS = 64  # capacity for points of a shape near a height field
 
 
-class Solid(NamedTuple):
-    """One shape as kernels see it: in its own frame, which is at a place in the frame of the shape it was made from."""
+class CollisionShape(NamedTuple):
+    """One shape as kernels see it, in its own frame, which has a position in the frame of the model's shape."""
 
     kind: int
     size: tuple[float, float, float]
-    reach: float
-    place: Array = np.zeros(3)
-    corners: Array = np.zeros((0, 3))
+    bounding_radius: float
+    position: Array = np.zeros(3)
+    vertices: Array = np.zeros((0, 3))
     faces: tuple[Array, ...] = ()
     normals: Array = np.zeros((0, 3))
     heights: Array = np.zeros((0, 0))
 
 
-class Part(NamedTuple):
-    """A shape that can touch, and the link it is part of."""
+class LinkShape(NamedTuple):
+    """A shape that can collide, and its link."""
 
     link: str
     shape: Shape
 
 
-def parts_of(model: Model) -> list[Part]:
-    """Every shape of a model that can touch."""
-    return [Part(link.name, shape) for link in model.links.values() for shape in link.shapes if shape.collides]
+def colliding_shapes(model: Model) -> list[LinkShape]:
+    """Every shape of a model that can collide."""
+    return [LinkShape(link.name, shape) for link in model.links.values() for shape in link.shapes if shape.collides]
 
 
-def geometry(model: Model, *, pairs: bool = True) -> Geometry:
-    """Return the arrays of all shapes of a model that can touch, with the pairs of them that may.
+def collision_geometry(model: Model, *, pairs: bool = True) -> CollisionGeometry:
+    """Return the arrays of all shapes of a model that can collide, with their pairs.
 
-    A mesh touches with its convex hull.
+    A mesh collides as its convex hull.
 
     Args:
-        model: Whose shapes.
-        pairs: Whether to look for pairs; without, there are none.
+        model: Model of the shapes.
+        pairs: Whether to find pairs; without, there are none.
     """
     if not isinstance(model, Model):
-        raise ArgumentError(f"geometry expects a model, got {validation.shown(model)}.")
-    parts = parts_of(model)
-    solids = [solid(part.shape) for part in parts]
+        raise ArgumentError(f"collision_geometry expects a model, got {validation.short_repr(model)}.")
+    link_shapes = colliding_shapes(model)
+    shapes = [collision_shape(link_shape.shape) for link_shape in link_shapes]
     body, R, p = [], [], []
-    for part, s in zip(parts, solids, strict=True):
-        at = model.placements[part.link]
-        body.append(at.body)
-        R.append(at.rotation @ part.shape.rotation)
-        p.append(at.position + at.rotation @ (part.shape.position + part.shape.rotation @ s.place))
-    faces = [face for s in solids for face in s.faces]
-    shapes = Geometry(
-        kind=np.array([s.kind for s in solids], np.int64),
+    for link_shape, s in zip(link_shapes, shapes, strict=True):
+        placement = model.placements[link_shape.link]
+        body.append(placement.body)
+        R.append(placement.rotation @ link_shape.shape.rotation)
+        p.append(placement.position + placement.rotation @ (link_shape.shape.position + link_shape.shape.rotation @ s.position))
+    faces = [face for s in shapes for face in s.faces]
+    geometry = CollisionGeometry(
+        kind=np.array([s.kind for s in shapes], np.int64),
         body=np.array(body, np.int64),
         R=_stack(R, (3, 3)),
         p=_stack(p, (3,)),
-        size=_stack([np.array(s.size) for s in solids], (3,)),
-        reach=np.array([s.reach for s in solids], float),
-        corner_at=_starts([len(s.corners) for s in solids]),
-        corner=np.concatenate([s.corners for s in solids] or [np.zeros((0, 3))]),
-        face_at=_starts([len(s.faces) for s in solids]),
-        face_start=_starts([len(face) for face in faces]),
-        face_corner=np.concatenate(faces or [np.zeros(0)]).astype(np.int64),
-        face_normal=np.concatenate([s.normals for s in solids] or [np.zeros((0, 3))]),
-        field_at=_starts([s.heights.size for s in solids]),
-        field_cells=np.array([s.heights.shape[::-1] for s in solids], np.int64).reshape(-1, 2),
-        height=np.concatenate([s.heights.ravel() for s in solids] or [np.zeros(0)]),
+        size=_stack([np.array(s.size) for s in shapes], (3,)),
+        bounding_radius=np.array([s.bounding_radius for s in shapes], float),
+        vertex_start=_starts([len(s.vertices) for s in shapes]),
+        vertex=np.concatenate([s.vertices for s in shapes] or [np.zeros((0, 3))]),
+        face_start=_starts([len(s.faces) for s in shapes]),
+        face_vertex_start=_starts([len(face) for face in faces]),
+        face_vertex=np.concatenate(faces or [np.zeros(0)]).astype(np.int64),
+        face_normal=np.concatenate([s.normals for s in shapes] or [np.zeros((0, 3))]),
+        height_start=_starts([s.heights.size for s in shapes]),
+        grid_size=np.array([s.heights.shape[::-1] for s in shapes], np.int64).reshape(-1, 2),
+        heights=np.concatenate([s.heights.ravel() for s in shapes] or [np.zeros(0)]),
         pair=np.zeros((0, 2), np.int64),
-        pair_on=np.zeros(0, np.int64),
+        pair_enabled=np.zeros(0, np.int64),
     )
     if not pairs:
-        return shapes
-    found = pairs_of(model, [part.link for part in parts], shapes, rooms)
-    return shapes._replace(pair=found, pair_on=np.ones(len(found), np.int64))
+        return geometry
+    pair = collision_pairs(model, [link_shape.link for link_shape in link_shapes], geometry, collision_handle)
+    return geometry._replace(pair=pair, pair_enabled=np.ones(len(pair), np.int64))
 
 
-def rooms(shapes: Geometry, capacity: int | None = None) -> Handle:
-    """Return a handle of (Geometry, Areas, Scratch), with places for so many areas; by default for two of every pair, up to 256."""
-    most = min(max(2 * len(shapes.pair), 8), 256) if capacity is None else validation.whole(capacity, "capacity", least=1)
-    return Handle(shapes, areas_for(most), scratch_for(shapes))
+def collision_handle(geometry: CollisionGeometry, capacity: int | None = None) -> ArrayHandle:
+    """Return a handle of (CollisionGeometry, ContactPatches, CollisionScratch); default capacity: two patches per pair, up to 256."""
+    count = min(max(2 * len(geometry.pair), 8), 256) if capacity is None else validation.integer(capacity, "capacity", minimum=1)
+    return ArrayHandle(geometry, new_patches(count), new_scratch(geometry))
 
 
-def areas_for(count: int) -> Areas:
-    """Return room for so many areas."""
+def new_patches(count: int) -> ContactPatches:
+    """Return arrays for so many patches."""
     f, i = np.zeros, lambda k: np.zeros(k, np.int64)
-    return Areas(
+    return ContactPatches(
         count=i(2), pair=i(count), feature=i(count), corners=i(count), P=f((count, 3)), R=f((count, 3, 3)), V=f((count, 8, 2)),
         gap=f((count, 3)),
     )  # fmt: skip
 
 
-def scratch_for(shapes: Geometry) -> Scratch:
-    """Return room to find areas in. A handle that begins with Geometry, Areas and Scratch may go on with other rooms."""
-    count = len(shapes.pair)
-    corners = int(np.diff(shapes.face_start).max(initial=8)) + int(np.diff(shapes.corner_at).max(initial=8))
-    places = max(2 * corners, FIELD_POINTS) + 16
+def new_scratch(geometry: CollisionGeometry) -> CollisionScratch:
+    """Return the work arrays. A handle that begins with CollisionGeometry, ContactPatches and CollisionScratch may hold more structs."""
+    count = len(geometry.pair)
+    vertices = int(np.diff(geometry.face_vertex_start).max(initial=8)) + int(np.diff(geometry.vertex_start).max(initial=8))
+    capacity = max(2 * vertices, FIELD_MIN_POINTS) + 16
     f, i = np.zeros, lambda k: np.zeros(k, np.int64)
-    return Scratch(
-        x=f((len(shapes.kind), 3)), z=f((len(shapes.kind), 3)), near=i(count), margin=f(count), last=np.full(count, -1, np.int64),
-        point=f((2 * places, 3)), flat=f((4 * places, 3)), simplex=f((4, 6)), member=i(places), meeting=f(8),
-        address=_addresses(shapes),
+    return CollisionScratch(
+        position=f((len(geometry.kind), 3)), z_axis=f((len(geometry.kind), 3)), near_pair=i(count), pair_margin=f(count),
+        last_face=np.full(count, -1, np.int64), points=f((2 * capacity, 3)), plane_points=f((4 * capacity, 3)), simplex=f((4, 6)),
+        cluster=i(capacity), closest=f(8), functions=_addresses(geometry),
     )  # fmt: skip
 
 
-def _addresses(shapes: Geometry) -> Array:
-    """Where the machine code is that these pairs need; the rest need not be compiled."""
-    first, second = shapes.kind[shapes.pair[:, 0]], shapes.kind[shapes.pair[:, 1]]
-    solid = first < PLANE
-    needed = np.zeros(len(WAYS), bool)
-    needed[JOIN] = solid.any()
-    needed[[MEET, CONVEX]] = (solid & ((first > CAPSULE) | (second > CAPSULE))).any()
-    needed[ON_FIELD] = (first == FIELD).any()
-    return np.array([way.address if used else 0 for way, used in zip(WAYS, needed, strict=True)], np.int64)
+def _addresses(geometry: CollisionGeometry) -> Array:
+    """Addresses of the functions these pairs need; the others need not be compiled."""
+    first, second = geometry.kind[geometry.pair[:, 0]], geometry.kind[geometry.pair[:, 1]]
+    bounded = first < PLANE
+    needed = np.zeros(len(PAIR_FUNCTIONS), bool)
+    needed[BUILD_PATCH] = bounded.any()
+    needed[[COLLIDE_CONVEX, COLLIDE_GJK]] = (bounded & ((first > CAPSULE) | (second > CAPSULE))).any()
+    needed[COLLIDE_HEIGHT_FIELD] = (first == HEIGHT_FIELD).any()
+    return np.array([function.address if used else 0 for function, used in zip(PAIR_FUNCTIONS, needed, strict=True)], np.int64)
 
 
-def solid(shape: Shape) -> Solid:
+def collision_shape(shape: Shape) -> CollisionShape:
     """Return a shape as kernels see it."""
     if isinstance(shape, Sphere):
-        return Solid(SPHERE, (shape.radius, 0.0, 0.0), shape.radius)
+        return CollisionShape(SPHERE, (shape.radius, 0.0, 0.0), shape.radius)
     if isinstance(shape, Capsule):
-        return Solid(CAPSULE, (shape.radius, shape.length / 2, 0.0), shape.radius + shape.length / 2)
+        return CollisionShape(CAPSULE, (shape.radius, shape.length / 2, 0.0), shape.radius + shape.length / 2)
     if isinstance(shape, Cylinder):
-        return Solid(CYLINDER, (shape.radius, shape.length / 2, 0.0), float(np.hypot(shape.radius, shape.length / 2)))
+        return CollisionShape(CYLINDER, (shape.radius, shape.length / 2, 0.0), float(np.hypot(shape.radius, shape.length / 2)))
     if isinstance(shape, Ellipsoid):
-        return Solid(ELLIPSOID, _three(shape.radii), float(shape.radii.max()))
+        return CollisionShape(ELLIPSOID, _three(shape.radii), float(shape.radii.max()))
     if isinstance(shape, Box):
-        return Solid(BOX, _three(shape.size / 2), float(np.linalg.norm(shape.size / 2)))
+        return CollisionShape(BOX, _three(shape.size / 2), float(np.linalg.norm(shape.size / 2)))
     if isinstance(shape, Mesh):
         return _hull(shape)
     if isinstance(shape, Plane):
-        return Solid(PLANE, (0.0, 0.0, 0.0), np.inf)
+        return CollisionShape(PLANE, (0.0, 0.0, 0.0), np.inf)
     if isinstance(shape, HeightField):
-        # Below its surface it has no end, so no ball holds it.
+        # It is unbounded below its surface, so it has no bounding sphere.
         x, y = shape.spacing
-        return Solid(FIELD, (float(x), float(y), float(shape.heights.max())), np.inf, heights=shape.heights)
-    raise ArgumentError(f"A {shape.kind} cannot touch anything: nobody knows its surface. Give it collides=False.")
+        return CollisionShape(HEIGHT_FIELD, (float(x), float(y), float(shape.heights.max())), np.inf, heights=shape.heights)
+    raise ArgumentError(f"A {shape.kind} cannot collide: its surface is not known. Give it collides=False.")
 
 
 def _three(v: Array) -> tuple[float, float, float]:
     return float(v[0]), float(v[1]), float(v[2])
 
 
-def _hull(shape: Mesh) -> Solid:
-    """Convex hull of a mesh about its centroid, coplanar triangles joined to faces."""
+def _hull(shape: Mesh) -> CollisionShape:
+    """Convex hull of a mesh about its centroid, coplanar triangles merged to faces."""
     try:
         hull = shape if isinstance(shape, Hull) else Hull(vertices=shape.vertices)
     except ArgumentError:
-        raise ArgumentError(f"The {shape.kind} {shape.name!r} is flat, so it cannot touch. Give it collides=False.") from None
+        raise ArgumentError(f"The {shape.kind} {shape.name!r} is flat, so it cannot collide. Give it collides=False.") from None
     center = hull.centroid()
-    corners = hull.vertices - center
-    faces, normals = _faces(corners, hull.triangles)
-    inner = min(float(corners[face[0]] @ n) for face, n in zip(faces, normals, strict=True))
-    return Solid(HULL, (inner, 0.0, 0.0), float(np.linalg.norm(corners, axis=1).max()), center, corners, faces, normals)
+    vertices = hull.vertices - center
+    faces, normals = _faces(vertices, hull.triangles)
+    inradius = min(float(vertices[face[0]] @ n) for face, n in zip(faces, normals, strict=True))
+    return CollisionShape(HULL, (inradius, 0.0, 0.0), float(np.linalg.norm(vertices, axis=1).max()), center, vertices, faces, normals)
 
 
-def _faces(corners: Array, triangles: Array) -> tuple[tuple[Array, ...], Array]:
-    """Faces as rows of corners, counter-clockwise seen from outside, and their normals; large triangles say where a plane is."""
-    a, b, c = (corners[triangles[:, k]] for k in range(3))
+def _faces(vertices: Array, triangles: Array) -> tuple[tuple[Array, ...], Array]:
+    """Faces as arrays of vertices, counter-clockwise seen from outside, and their normals; large triangles define the planes."""
+    a, b, c = (vertices[triangles[:, k]] for k in range(3))
     normals = np.cross(b - a, c - a)
     areas = np.linalg.norm(normals, axis=1)
-    size = float(np.abs(corners).max())
+    size = float(np.abs(vertices).max())
     normals /= np.maximum(areas, 1e-300)[:, None]
-    left = [int(k) for k in np.argsort(-areas, kind="stable")]
+    remaining = [int(k) for k in np.argsort(-areas, kind="stable")]
     faces: list[Any] = []
-    found: list[Array] = []
-    while left:
-        n = normals[left[0]]
-        height = corners[triangles[left[0], 0]] @ n
-        flat = np.abs(corners[triangles[left]] @ n - height).max(axis=1) < COPLANAR * size
-        faces.append(_around(corners, np.unique(triangles[np.array(left)[flat]]), n))
-        found.append(n)
-        left = [k for k, same in zip(left, flat, strict=True) if not same]
-    return tuple(faces), np.array(found)
+    face_normals: list[Array] = []
+    while remaining:
+        n = normals[remaining[0]]
+        height = vertices[triangles[remaining[0], 0]] @ n
+        flat = np.abs(vertices[triangles[remaining]] @ n - height).max(axis=1) < COPLANAR_TOLERANCE * size
+        faces.append(_around(vertices, np.unique(triangles[np.array(remaining)[flat]]), n))
+        face_normals.append(n)
+        remaining = [k for k, merged in zip(remaining, flat, strict=True) if not merged]
+    return tuple(faces), np.array(face_normals)
 
 
-def _around(corners: Array, which: Array, n: Array) -> Array:
-    """Corners of a convex face in their order around the normal, from the lowest number."""
-    middle = corners[which].mean(axis=0)
-    x = corners[which[0]] - middle
+def _around(vertices: Array, face: Array, n: Array) -> Array:
+    """Vertices of a convex face in their order around the normal, from the lowest index."""
+    center = vertices[face].mean(axis=0)
+    x = vertices[face[0]] - center
     y = np.cross(n, x)
-    angles = np.arctan2((corners[which] - middle) @ y, (corners[which] - middle) @ x)
-    return which[np.argsort(np.where(angles < -1e-12, angles + 2 * np.pi, angles), kind="stable")]
+    angles = np.arctan2((vertices[face] - center) @ y, (vertices[face] - center) @ x)
+    return face[np.argsort(np.where(angles < -1e-12, angles + 2 * np.pi, angles), kind="stable")]
 
 
 def _starts(sizes: list[int]) -> Array:

@@ -1,94 +1,108 @@
-"""Loose points of a height field made into a polygon with an affine gap."""
+"""Patch on a height field: convex hull of a cluster of points, with an affine gap fitted to theirs."""
 
 from __future__ import annotations
 
 import math
 
 from brachiate.compiled import kernel
-from brachiate.contact.collision.patch import at_corner, distance2, straightened, turn
+from brachiate.contact.collision.patch import affine_at, collapse_to_segment, distance2, orient2d
 from brachiate.spatial import Vec3, vec3
 
 
 @kernel
-def lay_members(S, count, m, x, R, o, axes):
-    """Points of bundle m in the plane of contact, to the last of the four places of S.flat. Returns how many."""
-    places, n = S.member.shape[0], 0
+def project_cluster(scratch, count, m, x, R, o, axes):
+    """Points of cluster m in the contact plane, to the last of the four blocks of scratch.plane_points. Returns how many."""
+    capacity, n = scratch.cluster.shape[0], 0
     for k in range(count):
-        if S.member[k] == m:
-            q = x + R @ vec3(S.flat, k) - o
-            at = 3 * places + n
-            S.flat[at, 0], S.flat[at, 1], S.flat[at, 2] = q @ axes.x, q @ axes.y, S.flat[2 * places + k, 0]
+        if scratch.cluster[k] == m:
+            q = x + R @ vec3(scratch.plane_points, k) - o
+            at = 3 * capacity + n
+            scratch.plane_points[at, 0], scratch.plane_points[at, 1], scratch.plane_points[at, 2] = (
+                q @ axes.x,
+                q @ axes.y,
+                scratch.plane_points[2 * capacity + k, 0],
+            )
             n += 1
     return n
 
 
 @kernel
-def affine_fit(S, count, m, x, R, o, axes, corners):
-    """The affine gap nearest to that of all points of bundle m, moved so that its smallest at a corner is the true smallest one.
+def fit_affine_gap(scratch, count, m, x, R, o, axes, corners):
+    """Least-squares affine gap of the points of cluster m, shifted so that its minimum over the corners is the true one.
 
-    Returns it, the smallest gap, how far any gap is from being affine, and how high the points are above o.
+    Returns the gap, the smallest gap, the largest deviation from an affine one, and the mean height of the points above o.
     """
-    places = S.member.shape[0]
+    capacity = scratch.cluster.shape[0]
     n = up = su = sv = sg = uu = uv = vv = ug = vg = 0.0
-    least = math.inf
+    smallest = math.inf
     for k in range(count):
-        if S.member[k] == m:
-            q, g = x + R @ vec3(S.flat, k) - o, S.flat[2 * places + k, 0]
+        if scratch.cluster[k] == m:
+            q, g = x + R @ vec3(scratch.plane_points, k) - o, scratch.plane_points[2 * capacity + k, 0]
             u, v = q @ axes.x, q @ axes.y
             n, su, sv, sg = n + 1.0, su + u, sv + v, sg + g
             uu, uv, vv, ug, vg = uu + u * u, uv + u * v, vv + v * v, ug + u * g, vg + v * g
             up += q @ axes.z
-            least = min(least, g)
+            smallest = min(smallest, g)
     su, sv, sg = su / n, sv / n, sg / n
-    # A little stiffness keeps the slope across a row of points at zero
-    little = 1e-9 * (uu + vv) + 1e-12
-    uu, uv, vv = uu - n * su * su + little, uv - n * su * sv, vv - n * sv * sv + little
+    # Regularization keeps the slope across a single row of points at zero
+    regularization = 1e-9 * (uu + vv) + 1e-12
+    uu, uv, vv = uu - n * su * su + regularization, uv - n * su * sv, vv - n * sv * sv + regularization
     ug, vg = ug - n * su * sg, vg - n * sv * sg
-    size = uu * vv - uv * uv
-    a, b = (ug * vv - vg * uv) / size, (vg * uu - ug * uv) / size
+    determinant = uu * vv - uv * uv
+    a, b = (ug * vv - vg * uv) / determinant, (vg * uu - ug * uv) / determinant
     gap = Vec3(sg - a * su - b * sv, a, b)
-    lowest, off = math.inf, 0.0
+    fitted_min, deviation = math.inf, 0.0
     for k in range(corners):
-        lowest = min(lowest, at_corner(gap, S, 3 * places + k))
+        fitted_min = min(fitted_min, affine_at(gap, scratch, 3 * capacity + k))
     for k in range(count):
-        if S.member[k] == m:
-            q = x + R @ vec3(S.flat, k) - o
-            off = max(off, abs(gap.x + a * (q @ axes.x) + b * (q @ axes.y) - S.flat[2 * places + k, 0]))
-    return Vec3(gap.x + least - lowest, a, b), least, off, up / n
+        if scratch.cluster[k] == m:
+            q = x + R @ vec3(scratch.plane_points, k) - o
+            deviation = max(deviation, abs(gap.x + a * (q @ axes.x) + b * (q @ axes.y) - scratch.plane_points[2 * capacity + k, 0]))
+    return Vec3(gap.x + smallest - fitted_min, a, b), smallest, deviation, up / n
 
 
 @kernel
-def hull_around(S, count, m, x, R, o, axes):
-    """Convex hull of the points of bundle m, counter-clockwise, to the last of the four places of S.flat. Returns how many corners."""
-    places = S.member.shape[0]
-    at = 3 * places
-    n = lay_members(S, count, m, x, R, o, axes)
-    if n > 2 and straightened(S, at, n) == 2:  # on one line nobody is to the right
+def cluster_hull(scratch, count, m, x, R, o, axes):
+    """Convex hull of cluster m, counter-clockwise, in the last of the four blocks of scratch.plane_points. Returns the corners' number."""
+    capacity = scratch.cluster.shape[0]
+    at = 3 * capacity
+    n = project_cluster(scratch, count, m, x, R, o, axes)
+    if n > 2 and collapse_to_segment(scratch, at, n) == 2:  # collinear points have no hull
         return 2
     start = at
     for k in range(at + 1, at + n):
-        if S.flat[k, 0] < S.flat[start, 0] or (S.flat[k, 0] == S.flat[start, 0] and S.flat[k, 1] < S.flat[start, 1]):
+        if scratch.plane_points[k, 0] < scratch.plane_points[start, 0] or (
+            scratch.plane_points[k, 0] == scratch.plane_points[start, 0] and scratch.plane_points[k, 1] < scratch.plane_points[start, 1]
+        ):
             start = k
-    # Corners in their order go to the front, by exchange with what is there.
-    corners, here = 0, start
+    # Gift wrapping in place: corners are swapped to the front in their order.
+    corners, current = 0, start
     while corners < n:
-        swap(S, here, at + corners)
-        here = at + corners
+        swap_points(scratch, current, at + corners)
+        current = at + corners
         corners += 1
-        ahead = at  # back to the first, unless another is farther to the right
+        next_corner = at  # back to the first, unless another point is farther to the right
         for k in range(at + corners, at + n):
-            s = turn(S, here, ahead, k)
-            if s < 0.0 or ahead == here or (s == 0.0 and distance2(S, here, k) > distance2(S, here, ahead)):
-                ahead = k
-        if ahead == at or distance2(S, ahead, at) == 0.0:
+            s = orient2d(scratch, current, next_corner, k)
+            if (
+                s < 0.0
+                or next_corner == current
+                or (s == 0.0 and distance2(scratch, current, k) > distance2(scratch, current, next_corner))
+            ):
+                next_corner = k
+        if next_corner == at or distance2(scratch, next_corner, at) == 0.0:
             break
-        here = ahead
+        current = next_corner
     return corners
 
 
 @kernel
-def swap(S, j, k):
-    """Exchange two corners."""
-    u, v, w = S.flat[j, 0], S.flat[j, 1], S.flat[j, 2]
-    S.flat[j, 0], S.flat[j, 1], S.flat[j, 2] = S.flat[k, 0], S.flat[k, 1], S.flat[k, 2]
-    S.flat[k, 0], S.flat[k, 1], S.flat[k, 2] = u, v, w
+def swap_points(scratch, j, k):
+    """Exchange two points in the plane."""
+    u, v, w = scratch.plane_points[j, 0], scratch.plane_points[j, 1], scratch.plane_points[j, 2]
+    scratch.plane_points[j, 0], scratch.plane_points[j, 1], scratch.plane_points[j, 2] = (
+        scratch.plane_points[k, 0],
+        scratch.plane_points[k, 1],
+        scratch.plane_points[k, 2],
+    )
+    scratch.plane_points[k, 0], scratch.plane_points[k, 1], scratch.plane_points[k, 2] = u, v, w

@@ -1,136 +1,148 @@
-"""What touches: contact areas of all pairs of shapes at the present poses.
+"""Narrow phase of collision detection: contact patches of all near pairs of shapes at the present poses.
 
-Planes, spheres and capsules are looked at here. The rest is large, so it is called by address, and compiled only once.
+Planes, spheres and capsules are handled here. The other functions are large; they are called by address and compiled once.
 """
 
 from __future__ import annotations
 
-from brachiate.compiled import Handle, call_at, entry, far, kernel
-from brachiate.contact.arrays import APART, BOX, CAPSULE, FIELD, NEAR, PLANE, open_contact
-from brachiate.contact.collision.box_box import boxes
-from brachiate.contact.collision.broad_phase import above_field, beside_box, near_pairs, turn_of
-from brachiate.contact.collision.gjk import convex
-from brachiate.contact.collision.height_field import on_field
-from brachiate.contact.collision.patch_from_features import join
-from brachiate.contact.collision.plane import on_plane
-from brachiate.contact.collision.sphere_capsule import rounds
-from brachiate.model.arrays import OK, open_rooms
+from brachiate.compiled import ArrayHandle, by_address, call_address, entry, kernel
+from brachiate.contact.arrays import BOX, CAPSULE, HEIGHT_FIELD, NEAR, PLANE, SEPARATED, open_collision
+from brachiate.contact.collision.box_box import box_box
+from brachiate.contact.collision.broad_phase import find_near_pairs, outside_box, outside_field, shape_rotation
+from brachiate.contact.collision.gjk import convex_distance
+from brachiate.contact.collision.height_field import height_field_patches
+from brachiate.contact.collision.patch_from_features import patch_from_features
+from brachiate.contact.collision.plane import plane_patch
+from brachiate.contact.collision.sphere_capsule import sphere_capsule
+from brachiate.model.arrays import open_model
 from brachiate.model.data import Data
+from brachiate.model.status import OK
 from brachiate.spatial import put_vec3_at, vec3
 
 
 @kernel
-def detect(key, held, margin):
-    """Find the areas nearer than the margin at the poses that ``key`` (Tree, Work) knows, in the rooms of ``held``.
+def detect_patches(key, contact_key, margin):
+    """Find the patches with gaps below the margin [m], at the poses of ``key`` (Tree, Work), in the arrays of ``contact_key``.
 
-    Those are Geometry, Areas and Scratch; Areas.count says how many are kept, and how many there were.
+    Those are CollisionGeometry, ContactPatches and CollisionScratch; ContactPatches.count says how many are KEPT and how many were FOUND.
     """
-    T, W = open_rooms(key)
-    Gm, A, S = open_contact(held)
-    A.count[0] = A.count[1] = 0
-    for k in range(near_pairs(T, W, Gm, S, margin)):
-        i = S.near[k]
-        a, b = Gm.pair[i, 0], Gm.pair[i, 1]
-        within = margin + S.margin[i]
-        if Gm.kind[a] == PLANE:
-            on_plane(Gm, A, S, i, b, turn_of(W, Gm, a), vec3(S.x, a), turn_of(W, Gm, b), vec3(S.x, b), within)
-        elif Gm.kind[a] <= CAPSULE and Gm.kind[b] <= CAPSULE:
-            n, p, gap = rounds(Gm, S, a, b)
-            if gap < within:
-                put_meeting(S, n, p, gap, 0.0)
-                call_at(S.address[JOIN], key, held, within, i)
-        elif Gm.kind[a] == FIELD:
-            call_at(S.address[ON_FIELD], key, held, within, i)
+    T, W = open_model(key)
+    geometry, patches, scratch = open_collision(contact_key)
+    patches.count[0] = patches.count[1] = 0
+    for k in range(find_near_pairs(T, W, geometry, scratch, margin)):
+        i = scratch.near_pair[k]
+        a, b = geometry.pair[i, 0], geometry.pair[i, 1]
+        pair_margin = margin + scratch.pair_margin[i]
+        if geometry.kind[a] == PLANE:
+            plane_patch(
+                geometry,
+                patches,
+                scratch,
+                i,
+                b,
+                shape_rotation(W, geometry, a),
+                vec3(scratch.position, a),
+                shape_rotation(W, geometry, b),
+                vec3(scratch.position, b),
+                pair_margin,
+            )
+        elif geometry.kind[a] <= CAPSULE and geometry.kind[b] <= CAPSULE:
+            n, p, gap = sphere_capsule(geometry, scratch, a, b)
+            if gap < pair_margin:
+                put_closest(scratch, n, p, gap, 0.0)
+                call_address(scratch.functions[BUILD_PATCH], key, contact_key, pair_margin, i)
+        elif geometry.kind[a] == HEIGHT_FIELD:
+            call_address(scratch.functions[COLLIDE_HEIGHT_FIELD], key, contact_key, pair_margin, i)
         else:
-            call_at(S.address[MEET], key, held, within, i)
+            call_address(scratch.functions[COLLIDE_CONVEX], key, contact_key, pair_margin, i)
 
 
 @kernel
-def put_meeting(S, n, p, gap, doubtful):
-    """Remember how a pair meets."""
-    put_vec3_at(S.meeting, 0, n)
-    put_vec3_at(S.meeting, 3, p)
-    S.meeting[6], S.meeting[7] = gap, doubtful
+def put_closest(scratch, n, p, gap, doubtful):
+    """Store normal, closest point and gap of the present pair."""
+    put_vec3_at(scratch.closest, 0, n)
+    put_vec3_at(scratch.closest, 3, p)
+    scratch.closest[6], scratch.closest[7] = gap, doubtful
 
 
 @kernel
-def placed(W, Gm, S, i):
-    """The shapes of pair i, and where they are."""
-    a, b = Gm.pair[i, 0], Gm.pair[i, 1]
-    return a, b, turn_of(W, Gm, a), vec3(S.x, a), turn_of(W, Gm, b), vec3(S.x, b)
+def pair_poses(W, geometry, scratch, i):
+    """Shapes of pair i with orientations and positions."""
+    a, b = geometry.pair[i, 0], geometry.pair[i, 1]
+    return a, b, shape_rotation(W, geometry, a), vec3(scratch.position, a), shape_rotation(W, geometry, b), vec3(scratch.position, b)
 
 
-@far
-def meet(key, held, x, n):
-    """Area of pair n, two convex shapes: the direction between them in the quickest way that knows it, then what they touch with."""
-    _, W = open_rooms(key)
-    Gm, _, S = open_contact(held)
-    a, b, R1, x1, R2, x2 = placed(W, Gm, S, n)
-    if beside_box(Gm, a, b, R1, R2, x2 - x1, x) or beside_box(Gm, b, a, R2, R1, x1 - x2, x):
+@by_address
+def collide_convex(key, contact_key, margin, pair):
+    """Patch of pair n, two convex shapes: box-box SAT where it decides, else GJK."""
+    _, W = open_model(key)
+    geometry, _, scratch = open_collision(contact_key)
+    a, b, R1, x1, R2, x2 = pair_poses(W, geometry, scratch, pair)
+    if outside_box(geometry, a, b, R1, R2, x2 - x1, margin) or outside_box(geometry, b, a, R2, R1, x1 - x2, margin):
         return OK
-    if Gm.kind[a] == BOX and Gm.kind[b] == BOX:
-        way, m, p, gap = boxes(Gm, S, n, a, b, R1, x1, R2, x2, x)
-        put_meeting(S, m, p, gap, 1.0)
-        if way == APART or (way == NEAR and call_at(S.address[JOIN], key, held, x, n) == 1):
+    if geometry.kind[a] == BOX and geometry.kind[b] == BOX:
+        result, normal, p, gap = box_box(geometry, scratch, pair, a, b, R1, x1, R2, x2, margin)
+        put_closest(scratch, normal, p, gap, 1.0)
+        if result == SEPARATED or (result == NEAR and call_address(scratch.functions[BUILD_PATCH], key, contact_key, margin, pair) == 1):
             return OK
-    call_at(S.address[CONVEX], key, held, x, n)
+    call_address(scratch.functions[COLLIDE_GJK], key, contact_key, margin, pair)
     return OK
 
 
-@far
-def meet_convex(key, held, x, n):
-    """Area of pair n, two convex shapes."""
-    _, W = open_rooms(key)
-    Gm, _, S = open_contact(held)
-    a, b, R1, x1, R2, x2 = placed(W, Gm, S, n)
-    way, m, p, gap = convex(Gm, S, a, b, R1, x1, R2, x2, x)
-    if way == NEAR:
-        put_meeting(S, m, p, gap, 0.0)
-        call_at(S.address[JOIN], key, held, x, n)
+@by_address
+def collide_gjk(key, contact_key, margin, pair):
+    """Patch of pair n, two convex shapes, by GJK."""
+    _, W = open_model(key)
+    geometry, _, scratch = open_collision(contact_key)
+    a, b, R1, x1, R2, x2 = pair_poses(W, geometry, scratch, pair)
+    result, normal, p, gap = convex_distance(geometry, scratch, a, b, R1, x1, R2, x2, margin)
+    if result == NEAR:
+        put_closest(scratch, normal, p, gap, 0.0)
+        call_address(scratch.functions[BUILD_PATCH], key, contact_key, margin, pair)
     return OK
 
 
-@far
-def join_pair(key, held, x, n):
-    """Area of pair n, whose S.meeting is known. Returns 1 if it is found, 0 if the direction was not the right one."""
-    _, W = open_rooms(key)
-    Gm, A, S = open_contact(held)
-    a, b, R1, x1, R2, x2 = placed(W, Gm, S, n)
-    return join(Gm, A, S, n, a, b, R1, x1, R2, x2, x)
+@by_address
+def build_patch(key, contact_key, margin, pair):
+    """Patch of pair n from scratch.closest. Returns 1 if it was found, 0 if the normal turned out to be wrong."""
+    _, W = open_model(key)
+    geometry, patches, scratch = open_collision(contact_key)
+    a, b, R1, x1, R2, x2 = pair_poses(W, geometry, scratch, pair)
+    return patch_from_features(geometry, patches, scratch, pair, a, b, R1, x1, R2, x2, margin)
 
 
-@far
-def meet_field(key, held, x, n):
-    """Areas of pair n, a height field and a convex shape."""
-    _, W = open_rooms(key)
-    Gm, A, S = open_contact(held)
-    a, b, R1, x1, R2, x2 = placed(W, Gm, S, n)
-    if not above_field(Gm, a, b, R1, x2 - x1, x):
-        on_field(Gm, A, S, n, a, b, R1, x1, R2, x2, x)
+@by_address
+def collide_height_field(key, contact_key, margin, pair):
+    """Patches of pair n, a height field and a convex shape."""
+    _, W = open_model(key)
+    geometry, patches, scratch = open_collision(contact_key)
+    a, b, R1, x1, R2, x2 = pair_poses(W, geometry, scratch, pair)
+    if not outside_field(geometry, a, b, R1, x2 - x1, margin):
+        height_field_patches(geometry, patches, scratch, pair, a, b, R1, x1, R2, x2, margin)
     return OK
 
 
-#: What is called by address, in the order of Scratch.address.
-WAYS = (join_pair, meet, meet_convex, meet_field)
-JOIN, MEET, CONVEX, ON_FIELD = range(4)
+#: Functions called by address, in the order of CollisionScratch.functions.
+PAIR_FUNCTIONS = (build_patch, collide_convex, collide_gjk, collide_height_field)
+BUILD_PATCH, COLLIDE_CONVEX, COLLIDE_GJK, COLLIDE_HEIGHT_FIELD = range(4)
 
 
-@far
-def seek(key, held, x, n):
-    """Find the areas nearer than the margin x; see :func:`detect`."""
-    detect(key, held, x)
+@by_address
+def detect(key, contact_key, margin, unused):
+    """Collision detection with margin x [m]; see :func:`detect_patches`."""
+    detect_patches(key, contact_key, margin)
     return OK
 
 
 @entry
-def _find_contact(address, key, held, margin):
-    return call_at(address, key, held, margin, 0)
+def _detect(address, key, contact_key, margin):
+    return call_address(address, key, contact_key, margin, 0)
 
 
-def find(data: Data, contact: Handle, margin: float) -> int:
-    """Find the areas nearer than the margin [m] at poses already known; ``contact`` holds Geometry, Areas and Scratch.
+def find_contacts(data: Data, contact: ArrayHandle, margin: float) -> int:
+    """Find the patches with gaps below the margin [m] at poses already computed. Returns how many are kept.
 
-    Returns how many are kept.
+    ``contact`` holds CollisionGeometry, ContactPatches and CollisionScratch.
     """
-    _find_contact(seek.address, data.key, contact.key, float(margin))
-    return int(contact.rooms[1][0][0])
+    _detect(detect.address, data.key, contact.key, float(margin))
+    return int(contact.structs[1][0][0])

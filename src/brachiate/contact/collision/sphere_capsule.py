@@ -8,38 +8,38 @@ from brachiate.spatial import Vec3, cross, norm, vec3
 
 
 @kernel
-def within(s):
-    """The nearest number from -1 to 1."""
+def clamp_unit(s):
+    """s clamped to [-1, 1]."""
     return min(max(s, -1.0), 1.0)
 
 
 @kernel
-def nearest_places(d, a, b):
-    """Where two segments are nearest: s and t from -1 to 1 along the half vectors a and b, with d from middle to middle.
+def closest_on_segments(d, a, b):
+    """Closest points of two segments: s and t in [-1, 1] along the half vectors a and b, with d from center to center.
 
-    Parallel ones are nearest all along: the middle of what they have in common.
+    Parallel segments have many: the middle of their common part.
     """
     aa, ab, bb, ad, bd = a @ a, a @ b, b @ b, a @ d, b @ d
     s = 0.0
     if aa > 0.0 and bb > 0.0:
         free = aa * bb - ab * ab
         if free > 1e-8 * aa * bb:
-            s = within((ad * bb - bd * ab) / free)
+            s = clamp_unit((ad * bb - bd * ab) / free)
         else:
             middle, half = ad / aa, abs(ab) / aa
-            s = within(0.5 * (max(-1.0, middle - half) + min(1.0, middle + half)))
-    t = within((s * ab - bd) / bb) if bb > 0.0 else 0.0
-    s = within((ad + t * ab) / aa) if aa > 0.0 else 0.0
+            s = clamp_unit(0.5 * (max(-1.0, middle - half) + min(1.0, middle + half)))
+    t = clamp_unit((s * ab - bd) / bb) if bb > 0.0 else 0.0
+    s = clamp_unit((ad + t * ab) / aa) if aa > 0.0 else 0.0
     return s, t
 
 
 @kernel
-def any_across(a, b):
-    """A unit vector across both, or across whichever has a length."""
+def perpendicular_to_both(a, b):
+    """A unit vector perpendicular to both, or to the one that is not zero."""
     c = cross(a, b)
     u = a if a @ a >= b @ b else b
     if c @ c <= 1e-12 * (u @ u) * (u @ u):
-        # z, if it may be: things that lie in each other part upwards
+        # z if possible: coincident shapes are separated upwards
         c = Vec3(0.0, 0.0, 1.0)
         c = c - (c @ u / max(u @ u, 1e-300)) * u
         if c @ c < 1e-6:
@@ -48,19 +48,19 @@ def any_across(a, b):
 
 
 @kernel
-def half_axis(Gm, S, g):
-    """Half the axis of a capsule; nothing for a sphere."""
-    return (Gm.size[g, 1] if Gm.kind[g] == CAPSULE else 0.0) * vec3(S.z, g)
+def half_axis(geometry, scratch, g):
+    """Half axis of a capsule; zero for a sphere."""
+    return (geometry.size[g, 1] if geometry.kind[g] == CAPSULE else 0.0) * vec3(scratch.z_axis, g)
 
 
 @kernel
-def rounds(Gm, S, g1, g2):
-    """Normal, nearest point of the first and gap of two spheres or capsules that are placed."""
-    a, b, x1 = half_axis(Gm, S, g1), half_axis(Gm, S, g2), vec3(S.x, g1)
-    d = vec3(S.x, g2) - x1
-    s, t = nearest_places(d, a, b)
-    apart = d + t * b - s * a
-    length = norm(apart)
-    n = (1.0 / length) * apart if length > 1e-9 else any_across(a, b)
-    r1, r2 = Gm.size[g1, 0], Gm.size[g2, 0]
+def sphere_capsule(geometry, scratch, g1, g2):
+    """Normal, closest point of the first, and gap of two placed spheres or capsules."""
+    a, b, x1 = half_axis(geometry, scratch, g1), half_axis(geometry, scratch, g2), vec3(scratch.position, g1)
+    d = vec3(scratch.position, g2) - x1
+    s, t = closest_on_segments(d, a, b)
+    separation = d + t * b - s * a
+    length = norm(separation)
+    n = (1.0 / length) * separation if length > 1e-9 else perpendicular_to_both(a, b)
+    r1, r2 = geometry.size[g1, 0], geometry.size[g2, 0]
     return n, x1 + s * a + r1 * n, length - r1 - r2

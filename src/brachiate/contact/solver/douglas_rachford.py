@@ -1,139 +1,155 @@
-"""All pairs and their coupling in turn: Douglas-Rachford splitting [Lions & Mercier 1979].
+"""Douglas-Rachford splitting [Lions & Mercier 1979] of the contact problem into decoupled contacts and their coupling.
 
-Sweeps creep where one pair's forces reach others through many links, as in a row of dominoes or where joints are stopped. Here
-every pair solves the law by itself against a stand-in for all others, u = R (w - z), which takes no iterations as R couples no
-friction with pushes; then one linear system with the factor of G + R moves the shadows z by how far w was from holding
-u = u0 + G w. Where nothing moves any more both hold. Friction is no monotone law, so convergence is not proven; it is seen.
+Gauss-Seidel sweeps converge slowly where forces act through many links, as in a row of dominoes or at joint limits. Here every contact
+solves its law against a local model of all others, u = R (w - z), in closed form, as R does not couple friction with normal forces; then
+one linear system with the factor of G + R updates the auxiliary variable z by the violation of u = u0 + G w. At a fixed point both hold.
+Coulomb friction is not monotone, so convergence is not guaranteed, but observed.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from brachiate.compiled import far, kernel, outlined
-from brachiate.contact.arrays import PAIRS, ROWS, SPLITS, STRIDE, open_problem
-from brachiate.contact.solver.contact_law import NONE, SLIPS, Parts, from_centre, move, parts, put_parts, settle_centre
-from brachiate.contact.solver.gauss_seidel import friction_forces, normal_forces, own_part, raised, solved
-from brachiate.linalg.lu import factor, solve_transposed
-from brachiate.model.arrays import OK
+from brachiate.compiled import by_address, kernel, outlined
+from brachiate.contact.arrays import DOUGLAS_RACHFORD_STEPS, NUM_CONTACTS, NUM_ROWS, STRIDE, open_problem
+from brachiate.contact.solver.contact_law import (
+    OPEN,
+    SLIPPING,
+    ContactVector,
+    contact_vector,
+    put_contact_vector,
+    tangential_wrench,
+    update_center,
+    update_velocities,
+)
+from brachiate.contact.solver.gauss_seidel import add_diagonal, local_delassus, solve_friction, solve_normal, solve_symmetric
+from brachiate.linalg.lu import lu_factor, lu_solve_transposed
+from brachiate.model.status import OK
 from brachiate.spatial import Sym3, Vec3, trace
 
-RELAXED = 1.5  # of each change of the shadows is made, but not where pairs are taken as they are: that is the slow and sure way
-IMMOVABLE, IMPASSABLE = 1e-9, 1e-12  # of the traces of R, added to it: some directions do not move at all
+OVER_RELAXATION = 1.5  # of the auxiliary variable, for R smaller than the contacts' own response
+TANGENTIAL_REGULARIZATION, NORMAL_REGULARIZATION = 1e-9, 1e-12  # of the traces of R: some directions are immobile
 
 
 class Metric(NamedTuple):
-    """R of one pair: a share of its own part of G, normal and along the plane."""
+    """R of one contact: a multiple of its own block of G, normal and tangential part."""
 
-    along: Sym3
+    tangential: Sym3
     normal: Sym3
 
 
 @kernel
-def scaled(x, a):
+def scale_symmetric(x, a):
     """A symmetric matrix times x."""
     return Sym3(x * a.xx, x * a.xy, x * a.xz, x * a.yy, x * a.yz, x * a.zz)
 
 
 @kernel
-def metric(P, p, share):
-    """R of pair p."""
-    G = own_part(P, p)
-    normal, along = scaled(share, G.normal), scaled(share, G.along)
-    little = IMPASSABLE * trace(normal)
-    return Metric(raised(along, IMMOVABLE * trace(along) + little), raised(normal, little))
+def contact_metric(problem, p, share):
+    """R of contact p."""
+    G = local_delassus(problem, p)
+    normal, tangential = scale_symmetric(share, G.normal), scale_symmetric(share, G.tangential)
+    regularization = NORMAL_REGULARIZATION * trace(normal)
+    return Metric(
+        add_diagonal(tangential, TANGENTIAL_REGULARIZATION * trace(tangential) + regularization), add_diagonal(normal, regularization)
+    )
 
 
 @kernel
-def measured(R, a):
+def apply_metric(R, a):
     """R times a wrench."""
-    return Parts(R.along @ a.along, R.normal @ a.normal)
+    return ContactVector(R.tangential @ a.tangential, R.normal @ a.normal)
 
 
 @kernel
-def add_metric(P, p, R):
-    """Add R to the pair's own part of the matrix that is to be factored."""
-    at, rows, stride = P.at[p], P.at[p + 1] - P.at[p], P.count[STRIDE]
+def add_metric(problem, p, R):
+    """Add R to the block of contact p of the matrix to be factored."""
+    at, rows, stride = problem.row_start[p], problem.row_start[p + 1] - problem.row_start[p], problem.count[STRIDE]
     for c in range(rows):
         for r in range(rows):
-            P.z[at + r] = 1.0 if r == c else 0.0
-        put_parts(P.z, at, rows, measured(R, parts(P, P.z, p)))
+            problem.solution[at + r] = 1.0 if r == c else 0.0
+        put_contact_vector(problem.solution, at, rows, apply_metric(R, contact_vector(problem, problem.solution, p)))
         for r in range(rows):
-            P.factor[(at + c) * stride + at + r] += P.z[at + r]
+            problem.factor[(at + c) * stride + at + r] += problem.solution[at + r]
 
 
 @kernel
-def prepare(P, share):
-    """Factor G + R, padded to whole fours, and begin with the shadows that the present forces and velocities have."""
-    n, stride = P.count[ROWS], P.count[STRIDE]
+def factor_coupling(problem, share):
+    """Factor G + R, padded to whole blocks of four; initial auxiliary variable from the present forces and velocities."""
+    n, stride = problem.count[NUM_ROWS], problem.count[STRIDE]
     padded = (n + 3) // 4 * 4
-    P.kept[0] = -1
+    problem.factor_key[0] = -1
     for r in range(padded):
         for c in range(padded):
-            P.factor[r * stride + c] = P.G[r * stride + c] if r < n and c < n else 1.0 if r == c else 0.0
-    move(P)
-    for p in range(P.count[PAIRS]):
-        R, u, w = metric(P, p, share), parts(P, P.u, p), parts(P, P.w, p)
-        z = Parts(w.along - solved(R.along, u.along), w.normal - solved(R.normal, u.normal))
-        put_parts(P.shadow, P.at[p], P.at[p + 1] - P.at[p], z)
-        add_metric(P, p, R)
-    factor(P.factor, stride, padded)
+            problem.factor[r * stride + c] = problem.G[r * stride + c] if r < n and c < n else 1.0 if r == c else 0.0
+    update_velocities(problem)
+    for p in range(problem.count[NUM_CONTACTS]):
+        R, u, w = contact_metric(problem, p, share), contact_vector(problem, problem.u, p), contact_vector(problem, problem.w, p)
+        z = ContactVector(w.tangential - solve_symmetric(R.tangential, u.tangential), w.normal - solve_symmetric(R.normal, u.normal))
+        put_contact_vector(problem.auxiliary, problem.row_start[p], problem.row_start[p + 1] - problem.row_start[p], z)
+        add_metric(problem, p, R)
+    lu_factor(problem.factor, stride, padded)
 
 
 @outlined
-def meet_alone(P, p, R, b):
-    """Forces and states of pair p for the law with u = b + R w."""
-    area, normal = normal_forces(P, p, R.normal, b.normal)
-    along, slip = Vec3(0.0, 0.0, 0.0), SLIPS
-    if area != NONE:
-        settle_centre(P, p, Parts(along, normal))
-        f, slip = friction_forces(P, p, R.along, b.along, normal.x)
-        along = from_centre(P, p, f)
-    P.area[p], P.slip[p] = area, slip
-    put_parts(P.w, P.at[p], P.at[p + 1] - P.at[p], Parts(along, normal))
+def solve_decoupled(problem, p, R, b):
+    """Forces and modes of contact p that satisfy its law with u = b + R w."""
+    normal_mode, normal = solve_normal(problem, p, R.normal, b.normal)
+    tangential, tangential_mode = Vec3(0.0, 0.0, 0.0), SLIPPING
+    if normal_mode != OPEN:
+        update_center(problem, p, ContactVector(tangential, normal))
+        f, tangential_mode = solve_friction(problem, p, R.tangential, b.tangential, normal.x)
+        tangential = tangential_wrench(problem, p, f)
+    problem.normal_mode[p], problem.tangential_mode[p] = normal_mode, tangential_mode
+    put_contact_vector(problem.w, problem.row_start[p], problem.row_start[p + 1] - problem.row_start[p], ContactVector(tangential, normal))
 
 
 @kernel
-def meet_shadow(P, p, R):
-    """Forces and states of pair p against its stand-in."""
-    z = parts(P, P.shadow, p)
-    meet_alone(P, p, R, Parts(-(R.along @ z.along), -(R.normal @ z.normal)))
+def solve_from_auxiliary(problem, p, R):
+    """Forces and modes of contact p against its local model."""
+    z = contact_vector(problem, problem.auxiliary, p)
+    solve_decoupled(problem, p, R, ContactVector(-(R.tangential @ z.tangential), -(R.normal @ z.normal)))
 
 
 @kernel
-def stand_in(P, p, R):
-    """Forces and states of pair p against its stand-in; what the coupling is then asked, R (2w - z), goes to z."""
-    meet_shadow(P, p, R)
-    w, z = parts(P, P.w, p), parts(P, P.shadow, p)
-    put_parts(P.z, P.at[p], P.at[p + 1] - P.at[p], measured(R, Parts(2.0 * w.along - z.along, 2.0 * w.normal - z.normal)))
+def reflect(problem, p, R):
+    """Forces and modes of contact p against its local model; R (2w - z), the right-hand side of the coupling, to ``solution``."""
+    solve_from_auxiliary(problem, p, R)
+    w, z = contact_vector(problem, problem.w, p), contact_vector(problem, problem.auxiliary, p)
+    put_contact_vector(
+        problem.solution,
+        problem.row_start[p],
+        problem.row_start[p + 1] - problem.row_start[p],
+        apply_metric(R, ContactVector(2.0 * w.tangential - z.tangential, 2.0 * w.normal - z.normal)),
+    )
 
 
-@far
-def split(key, held, share, times):
-    """So many steps with R that share of what pairs themselves answer; forces and states are those of the last one."""
-    (P,) = open_problem(held)
-    n, stride = P.count[ROWS], P.count[STRIDE]
+@by_address
+def douglas_rachford(key, problem_key, share, iterations):
+    """Iterations with R the given multiple of the contacts' own response; forces and modes are those of the last one."""
+    (problem,) = open_problem(problem_key)
+    n, stride = problem.count[NUM_ROWS], problem.count[STRIDE]
     padded = (n + 3) // 4 * 4
-    relaxed = RELAXED if share < 1.0 else 1.0
-    prepare(P, share)
-    P.path[SPLITS] += times
-    for _ in range(times):
-        for p in range(P.count[PAIRS]):
-            stand_in(P, p, metric(P, p, share))
+    relaxation = OVER_RELAXATION if share < 1.0 else 1.0
+    factor_coupling(problem, share)
+    problem.counters[DOUGLAS_RACHFORD_STEPS] += iterations
+    for _ in range(iterations):
+        for p in range(problem.count[NUM_CONTACTS]):
+            reflect(problem, p, contact_metric(problem, p, share))
         for r in range(padded):
-            P.z[r] = P.z[r] - P.u0[r] if r < n else 0.0
-        solve_transposed(P.factor, stride, padded, P.z)
+            problem.solution[r] = problem.solution[r] - problem.u0[r] if r < n else 0.0
+        lu_solve_transposed(problem.factor, stride, padded, problem.solution)
         for r in range(n):
-            P.shadow[r] += relaxed * (P.z[r] - P.w[r])
+            problem.auxiliary[r] += relaxation * (problem.solution[r] - problem.w[r])
     return OK
 
 
-@far
-def choose(key, held, x, n):
-    """States, and forces that have them, by the law of each pair alone: of what it would do if all others yielded as it does."""
-    (P,) = open_problem(held)
-    for p in range(P.count[PAIRS]):
-        R, u, w = metric(P, p, 1.0), parts(P, P.u, p), parts(P, P.w, p)
-        meet_alone(P, p, R, Parts(u.along - R.along @ w.along, u.normal - R.normal @ w.normal))
-    move(P)
+@by_address
+def select_modes(key, problem_key, unused, unused_count):
+    """Modes, and forces that have them, of every contact alone, as if all others responded like itself."""
+    (problem,) = open_problem(problem_key)
+    for p in range(problem.count[NUM_CONTACTS]):
+        R, u, w = contact_metric(problem, p, 1.0), contact_vector(problem, problem.u, p), contact_vector(problem, problem.w, p)
+        solve_decoupled(problem, p, R, ContactVector(u.tangential - R.tangential @ w.tangential, u.normal - R.normal @ w.normal))
+    update_velocities(problem)
     return OK

@@ -1,255 +1,270 @@
-"""Forces for states: what bears rests, what sticks does not slip, what slips is rubbed against its slipping.
+"""Newton's method for given contact modes: active contacts rest, sticking contacts do not slip, slipping contacts have sliding friction.
 
-That is a set of equations for the :mod:`.unknowns`, linear but for directions of slipping and centres of pressure: a few Newton
-steps. Bodies that rest on many places have forces that no equation tells apart, so every step is proximal: the diagonal is
-raised a little, and forces stay close to those before where nothing decides.
+These are equations in the :mod:`.mode_unknowns`, linear except for slip directions and centers of pressure: a few Newton steps suffice.
+Bodies with many contacts have forces that the equations do not determine, so every step is proximal: the diagonal is raised slightly, and
+undetermined forces stay close to the previous ones.
 
-The factor is kept from one solution to the next. While states and nearly everything else stay the same it serves again.
+The factor is kept from one solution to the next, and reused while modes and nearly everything else stay the same.
 """
 
 from __future__ import annotations
 
-from brachiate.compiled import call_at, far, kernel
-from brachiate.contact.arrays import CHOOSE, FACTORS, PAIRS, STRIDE, open_problem
+from brachiate.compiled import by_address, call_address, kernel
+from brachiate.contact.arrays import FACTORIZATIONS, NUM_CONTACTS, SELECT_MODES, STRIDE, open_problem
 from brachiate.contact.solver.contact_law import (
-    AIM,
     CORNER,
     EDGE,
-    EXACT,
-    NONE,
-    SLIPS,
-    STICKS,
-    Parts,
-    corner,
-    from_centre,
-    move,
-    normal_ease,
-    parts,
-    put_parts,
+    EXACT_RESIDUAL,
+    OPEN,
+    SLIPPING,
+    STICKING,
+    TARGET_RESIDUAL,
+    ContactVector,
+    contact_vector,
+    corner_wrench,
+    friction_at_center,
+    normal_compliance,
+    put_contact_vector,
     residual,
-    rubbing,
-    settle_centre,
+    tangential_wrench,
+    update_center,
+    update_velocities,
 )
-from brachiate.contact.solver.mode_unknowns import NOTHING, bearing, describe, place, push_of, tested
-from brachiate.linalg.lu import factor, solve_transposed
-from brachiate.model.arrays import OK
+from brachiate.contact.solver.mode_unknowns import ZERO, block_start, build_unknowns, normal_basis, normal_unknowns, test_velocities
+from brachiate.linalg.lu import lu_factor, lu_solve_transposed
+from brachiate.model.status import OK
 from brachiate.spatial import Vec3, four, norm, put_four
 
-# How much diagonals are raised: with a little a kept factor serves and states are found, with less fewer steps do.
-LOOSE, TIGHT = 1e-3, 1e-7
-KEEPS = 0.1  # a step that leaves more than this of the residual has an old factor, or wrong states
-IMMOVABLE = 1e-12  # of the normal ease, added to diagonals: some directions do not move at all
-ABSURD = 1e6  # [m/s]
+# Relative increase of the diagonal: with the loose one a kept factor can be reused and modes are found, the tight one needs fewer steps.
+LOOSE_PROXIMAL, TIGHT_PROXIMAL = 1e-3, 1e-7
+MAX_CONTRACTION = 0.1  # a step that leaves more of the residual had an old factor, or wrong modes
+DIAGONAL_REGULARIZATION = 1e-12  # of the normal compliance, added to diagonals: some directions are immobile
+DIVERGED = 1e6  # [m/s] residual
 
 
 @kernel
-def note_live(P):
-    """List the fours of rows in which some pair has unknowns; returns how many."""
-    live, end = 0, 0
-    for p in range(P.count[PAIRS]):
-        if P.area[p] != NONE:
-            for i in range(max(P.at[p] // 4 * 4, end), P.at[p + 1], 4):
-                P.live[live], end = i, i + 4
-                live += 1
-    return live
+def list_active_blocks(problem):
+    """List the blocks of four rows in which some contact has unknowns; returns how many."""
+    active, end = 0, 0
+    for p in range(problem.count[NUM_CONTACTS]):
+        if problem.normal_mode[p] != OPEN:
+            for i in range(max(problem.row_start[p] // 4 * 4, end), problem.row_start[p + 1], 4):
+                problem.active_blocks[active], end = i, i + 4
+                active += 1
+    return active
 
 
 @kernel
-def answer_of(P, p, c, live):
-    """Velocities of live rows for unknown c of pair p."""
-    stride, rows = P.count[STRIDE], P.at[p + 1] - P.at[p]
-    to, g, at = (P.first[p] + c) * stride, P.at[p] * stride, place(p, c)
-    if P.plain[p]:
-        for n in range(live):
-            i = P.live[n]
-            put_four(P.answer, to + i, four(P.G, g + c * stride + i))
+def unknown_response(problem, p, c, active):
+    """Velocities of active rows for unknown c of contact p."""
+    stride, rows = problem.count[STRIDE], problem.row_start[p + 1] - problem.row_start[p]
+    to, g, at = (problem.unknown_start[p] + c) * stride, problem.row_start[p] * stride, block_start(p, c)
+    if problem.unreduced[p]:
+        for n in range(active):
+            i = problem.active_blocks[n]
+            put_four(problem.response, to + i, four(problem.G, g + c * stride + i))
         return
-    x, y, z = P.basis[at], P.basis[at + 1], P.basis[at + 2]
-    for n in range(live):
-        i = P.live[n]
-        put_four(P.answer, to + i, x * four(P.G, g + i) + y * four(P.G, g + stride + i) + z * four(P.G, g + 2 * stride + i))
+    x, y, z = problem.basis[at], problem.basis[at + 1], problem.basis[at + 2]
+    for n in range(active):
+        i = problem.active_blocks[n]
+        put_four(
+            problem.response,
+            to + i,
+            x * four(problem.G, g + i) + y * four(problem.G, g + stride + i) + z * four(problem.G, g + 2 * stride + i),
+        )
     if rows > 3:
         g += 3 * stride
-        x, y, z = P.basis[at + 3], P.basis[at + 4], P.basis[at + 5] if rows > 5 else 0.0
+        x, y, z = problem.basis[at + 3], problem.basis[at + 4], problem.basis[at + 5] if rows > 5 else 0.0
         last = 2 * stride if rows > 5 else 0
-        for n in range(live):
-            i = P.live[n]
-            more = x * four(P.G, g + i) + y * four(P.G, g + stride + i) + z * four(P.G, g + last + i)
-            put_four(P.answer, to + i, four(P.answer, to + i) + more)
+        for n in range(active):
+            i = problem.active_blocks[n]
+            more = x * four(problem.G, g + i) + y * four(problem.G, g + stride + i) + z * four(problem.G, g + last + i)
+            put_four(problem.response, to + i, four(problem.response, to + i) + more)
 
 
 @kernel
-def meet(P, q, row):
-    """What an unknown does to the equations of pair q, into its row of the matrix.
+def put_equation_block(problem, q, row):
+    """Derivative of the equations of contact q by an unknown, into its row of the matrix.
 
-    Four at a time: those beyond the last of the pair are overwritten by the next.
+    Four at a time: values beyond the last equation of the contact are overwritten by the next contact.
     """
-    source, to, count = row + P.at[q], row + P.first[q], P.first[q + 1] - P.first[q]
+    source, to, count = row + problem.row_start[q], row + problem.unknown_start[q], problem.unknown_start[q + 1] - problem.unknown_start[q]
     for low in range(0, count, 4):
-        put_four(P.factor, to + low, four(P.answer, source + low) if P.plain[q] else tested(P, q, P.answer, source, low))
+        put_four(
+            problem.factor,
+            to + low,
+            four(problem.response, source + low) if problem.unreduced[q] else test_velocities(problem, q, problem.response, source, low),
+        )
 
 
 @kernel
-def assemble(P, unknowns, raised):
-    """The transposed matrix of the equations: row c says what unknown c does to all of them. Padded to whole fours."""
-    stride, padded, live = P.count[STRIDE], (unknowns + 3) // 4 * 4, note_live(P)
-    for p in range(P.count[PAIRS]):
-        for c in range(P.first[p + 1] - P.first[p]):
-            answer_of(P, p, c, live)
-            row = (P.first[p] + c) * stride
-            for q in range(P.count[PAIRS]):
-                meet(P, q, row)
-            if not P.plain[p]:
-                for r in range(P.first[p + 1] - P.first[p]):
-                    P.factor[row + P.first[p] + r] += P.own[place(p, r) + c]
-            diagonal = P.factor[row + P.first[p] + c]
-            P.factor[row + P.first[p] + c] = diagonal + raised * diagonal + IMMOVABLE * normal_ease(P, p)
+def assemble_jacobian(problem, unknowns, proximal):
+    """Transposed Jacobian of the equations: row c has the derivatives by unknown c. Padded to whole blocks of four."""
+    stride, padded, active = problem.count[STRIDE], (unknowns + 3) // 4 * 4, list_active_blocks(problem)
+    for p in range(problem.count[NUM_CONTACTS]):
+        for c in range(problem.unknown_start[p + 1] - problem.unknown_start[p]):
+            unknown_response(problem, p, c, active)
+            row = (problem.unknown_start[p] + c) * stride
+            for q in range(problem.count[NUM_CONTACTS]):
+                put_equation_block(problem, q, row)
+            if not problem.unreduced[p]:
+                for r in range(problem.unknown_start[p + 1] - problem.unknown_start[p]):
+                    problem.factor[row + problem.unknown_start[p] + r] += problem.local_jacobian[block_start(p, r) + c]
+            diagonal = problem.factor[row + problem.unknown_start[p] + c]
+            problem.factor[row + problem.unknown_start[p] + c] = (
+                diagonal + proximal * diagonal + DIAGONAL_REGULARIZATION * normal_compliance(problem, p)
+            )
             for r in range(unknowns, padded):
-                P.factor[row + r] = 0.0
+                problem.factor[row + r] = 0.0
     for c in range(unknowns, padded):
         for r in range(padded):
-            P.factor[c * stride + r] = 1.0 if r == c else 0.0
+            problem.factor[c * stride + r] = 1.0 if r == c else 0.0
 
 
 @kernel
-def state_of(P, p):
-    """One number for the state of a pair."""
-    return 256 * P.corners[p] + 4 * P.area[p] + P.slip[p]
+def mode_key(problem, p):
+    """One number for the modes of a contact."""
+    return 256 * problem.corners[p] + 4 * problem.normal_mode[p] + problem.tangential_mode[p]
 
 
 @kernel
-def is_kept(P, unknowns):
-    """Whether the factor is one for these states."""
-    same = P.kept[0] == unknowns
-    for p in range(P.count[PAIRS]):
-        same = same and P.kept[p + 1] == state_of(P, p)
+def factor_is_current(problem, unknowns):
+    """Whether the factor was made for these modes."""
+    same = problem.factor_key[0] == unknowns
+    for p in range(problem.count[NUM_CONTACTS]):
+        same = same and problem.factor_key[p + 1] == mode_key(problem, p)
     return same
 
 
 @kernel
-def keep(P, unknowns):
-    """Note what states the factor is for."""
-    P.kept[0] = unknowns
-    for p in range(P.count[PAIRS]):
-        P.kept[p + 1] = state_of(P, p)
+def store_factor_key(problem, unknowns):
+    """Store for which modes the factor was made."""
+    problem.factor_key[0] = unknowns
+    for p in range(problem.count[NUM_CONTACTS]):
+        problem.factor_key[p + 1] = mode_key(problem, p)
 
 
 @kernel
-def open_equations(P, unknowns):
-    """How far the equations are from being held, with the other sign, in z."""
-    for p in range(P.count[PAIRS]):
-        count, at, first = P.first[p + 1] - P.first[p], P.at[p], P.first[p]
-        if P.plain[p]:
+def put_residual(problem, unknowns):
+    """solution ← negative residual of the equations."""
+    for p in range(problem.count[NUM_CONTACTS]):
+        count, at, first = problem.unknown_start[p + 1] - problem.unknown_start[p], problem.row_start[p], problem.unknown_start[p]
+        if problem.unreduced[p]:
             for r in range(count):
-                P.z[first + r] = -P.u[at + r]
+                problem.solution[first + r] = -problem.u[at + r]
         elif count > 0:
-            a = tested(P, p, P.u, at, 0)
-            still = count if P.slip[p] == STICKS else bearing(P, p)
-            P.z[first] = -a.a
-            if still > 1:
-                P.z[first + 1] = -a.b
-            if still > 2:
-                P.z[first + 2] = -a.c
-            if still > 3:
-                P.z[first + 3] = -a.d
-            if still > 4:
-                P.z[first + 4] = -tested(P, p, P.u, at, 4).a
+            a = test_velocities(problem, p, problem.u, at, 0)
+            resting = count if problem.tangential_mode[p] == STICKING else normal_unknowns(problem, p)
+            problem.solution[first] = -a.a
+            if resting > 1:
+                problem.solution[first + 1] = -a.b
+            if resting > 2:
+                problem.solution[first + 2] = -a.c
+            if resting > 3:
+                problem.solution[first + 3] = -a.d
+            if resting > 4:
+                problem.solution[first + 4] = -test_velocities(problem, p, problem.u, at, 4).a
     for r in range(unknowns, (unknowns + 3) // 4 * 4):
-        P.z[r] = 0.0
+        problem.solution[r] = 0.0
 
 
 @kernel
-def add_forces(P):
-    """Forces of the unknowns, added to those that are; friction of what slips is then as large as it has to be."""
-    for p in range(P.count[PAIRS]):
-        at, rows, first = P.at[p], P.at[p + 1] - P.at[p], P.first[p]
-        if P.area[p] == NONE:
+def apply_solution(problem):
+    """Add the forces of the unknowns; friction of slipping contacts is then scaled to its size."""
+    for p in range(problem.count[NUM_CONTACTS]):
+        at, rows, first = problem.row_start[p], problem.row_start[p + 1] - problem.row_start[p], problem.unknown_start[p]
+        if problem.normal_mode[p] == OPEN:
             for r in range(rows):
-                P.w[at + r] = 0.0
-        elif P.plain[p]:
+                problem.w[at + r] = 0.0
+        elif problem.unreduced[p]:
             for r in range(rows):
-                P.w[at + r] += P.z[first + r]
+                problem.w[at + r] += problem.solution[first + r]
         else:
-            for c in range(P.first[p + 1] - first):
+            for c in range(problem.unknown_start[p + 1] - first):
                 for r in range(rows):
-                    P.w[at + r] += P.basis[place(p, c) + r] * P.z[first + c]
-            if P.slip[p] == SLIPS:
-                rub(P, p)
+                    problem.w[at + r] += problem.basis[block_start(p, c) + r] * problem.solution[first + c]
+            if problem.tangential_mode[p] == SLIPPING:
+                project_friction(problem, p)
 
 
 @kernel
-def rub(P, p):
-    """Bring friction of a pair that slips to its size, at the centre of pressure that it has now."""
-    w = parts(P, P.w, p)
-    push, before = w.normal.x, rubbing(P, p, w.along)
-    settle_centre(P, p, w)
-    size = norm(before)
-    limit = P.friction[p] * max(push, 0.0)
-    f = (limit / size) * before if size > 0.0 else NOTHING
-    put_parts(P.w, P.at[p], P.at[p + 1] - P.at[p], Parts(from_centre(P, p, f), w.normal))
+def project_friction(problem, p):
+    """Scale friction of a slipping contact to its size, at its present center of pressure."""
+    w = contact_vector(problem, problem.w, p)
+    normal_force, friction = w.normal.x, friction_at_center(problem, p, w.tangential)
+    update_center(problem, p, w)
+    size = norm(friction)
+    limit = problem.friction[p] * max(normal_force, 0.0)
+    f = (limit / size) * friction if size > 0.0 else ZERO
+    put_contact_vector(
+        problem.w,
+        problem.row_start[p],
+        problem.row_start[p + 1] - problem.row_start[p],
+        ContactVector(tangential_wrench(problem, p, f), w.normal),
+    )
 
 
 @kernel
-def lean(P):
-    """Bring forces onto what bears: centres of pressure onto edges and corners, friction of what slips to its size."""
-    for p in range(P.count[PAIRS]):
-        at, rows = P.at[p], P.at[p + 1] - P.at[p]
-        w = parts(P, P.w, p)
-        push, normal, along = w.normal.x, w.normal, w.along
-        if P.area[p] == NONE:
-            normal, along = NOTHING, NOTHING
-        elif P.area[p] >= CORNER:
-            d = corner(P, p, P.area[p] - CORNER)
-            normal, along = push * d, Vec3(along.x, along.y, -d.z * along.y - d.y * along.x)
-        elif P.area[p] >= EDGE and P.corners[p] > 2:
-            d, e = push_of(P, p, 0), push_of(P, p, 1)
+def project_onto_modes(problem):
+    """Project forces onto the modes: centers of pressure onto edges and corners, friction of slipping contacts to its size."""
+    for p in range(problem.count[NUM_CONTACTS]):
+        at, rows = problem.row_start[p], problem.row_start[p + 1] - problem.row_start[p]
+        w = contact_vector(problem, problem.w, p)
+        normal_force, normal, tangential = w.normal.x, w.normal, w.tangential
+        if problem.normal_mode[p] == OPEN:
+            normal, tangential = ZERO, ZERO
+        elif problem.normal_mode[p] >= CORNER:
+            d = corner_wrench(problem, p, problem.normal_mode[p] - CORNER)
+            normal, tangential = normal_force * d, Vec3(tangential.x, tangential.y, -d.z * tangential.y - d.y * tangential.x)
+        elif problem.normal_mode[p] >= EDGE and problem.corners[p] > 2:
+            d, e = normal_basis(problem, p, 0), normal_basis(problem, p, 1)
             x, y = d.z - e.z, e.y - d.y  # along the edge
-            part = ((push * d.z - normal.z) * x + (normal.y - push * d.y) * y) / (x * x + y * y)
-            normal = push * d + part * (e - d)
-        put_parts(P.w, at, rows, Parts(along, normal))
-        if P.area[p] != NONE and P.slip[p] == SLIPS:
-            rub(P, p)
+            share = ((normal_force * d.z - normal.z) * x + (normal.y - normal_force * d.y) * y) / (x * x + y * y)
+            normal = normal_force * d + share * (e - d)
+        put_contact_vector(problem.w, at, rows, ContactVector(tangential, normal))
+        if problem.normal_mode[p] != OPEN and problem.tangential_mode[p] == SLIPPING:
+            project_friction(problem, p)
 
 
 @kernel
-def step_once(P, raised):
+def newton_step(problem, proximal):
     """One Newton step. Returns whether the factor was an old one."""
-    unknowns = describe(P)
+    unknowns = build_unknowns(problem)
     padded = (unknowns + 3) // 4 * 4
-    old = is_kept(P, unknowns)
+    old = factor_is_current(problem, unknowns)
     if not old:
-        assemble(P, unknowns, raised)
-        factor(P.factor, P.count[STRIDE], padded)
-        keep(P, unknowns)
-        P.path[FACTORS] += 1
-    open_equations(P, unknowns)
-    solve_transposed(P.factor, P.count[STRIDE], padded, P.z)
-    add_forces(P)
+        assemble_jacobian(problem, unknowns, proximal)
+        lu_factor(problem.factor, problem.count[STRIDE], padded)
+        store_factor_key(problem, unknowns)
+        problem.counters[FACTORIZATIONS] += 1
+    put_residual(problem, unknowns)
+    lu_solve_transposed(problem.factor, problem.count[STRIDE], padded, problem.solution)
+    apply_solution(problem)
     return old
 
 
-@far
-def newton(key, held, raised, most):
-    """Newton steps from forces whose residual is known, until the law holds: with the states as they are, as long as that helps.
+@by_address
+def newton(key, problem_key, proximal, max_steps):
+    """Newton steps from forces with a known residual until the law is satisfied, with fixed modes as long as that helps.
 
-    ``raised`` is how much diagonals are.
+    ``proximal`` is the relative increase of the diagonal.
     """
-    (P,) = open_problem(held)
-    last = P.residual[0]
-    lean(P)
-    move(P)
-    for n in range(most):
-        old = step_once(P, raised)
-        off = residual(P)
-        P.residual[0] = off
-        if off <= EXACT or (off <= AIM and not off < KEEPS * last):
+    (problem,) = open_problem(problem_key)
+    last = problem.residual[0]
+    project_onto_modes(problem)
+    update_velocities(problem)
+    for n in range(max_steps):
+        old = newton_step(problem, proximal)
+        error = residual(problem)
+        problem.residual[0] = error
+        if error <= EXACT_RESIDUAL or (error <= TARGET_RESIDUAL and not error < MAX_CONTRACTION * last):
             break
-        if not off < ABSURD:
-            P.kept[0] = -1
+        if not error < DIVERGED:
+            problem.factor_key[0] = -1
             break
-        if off > KEEPS * last:
-            P.kept[0] = -1
-            if not old and n + 1 < most:
-                call_at(P.far[CHOOSE], held, held, 0.0, 0)
-        last = off
+        if error > MAX_CONTRACTION * last:
+            problem.factor_key[0] = -1
+            if not old and n + 1 < max_steps:
+                call_address(problem.functions[SELECT_MODES], problem_key, problem_key, 0.0, 0)
+        last = error
     return OK

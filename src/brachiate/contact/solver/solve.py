@@ -1,11 +1,10 @@
-"""The coupled problem of all pairs: u = u0 + G w with the law of contact for every one of them.
+"""Solver of the coupled contact problem u = u0 + G w with the contact law for every contact: a cascade of methods.
 
-Mostly nothing changes: forces of the step before hold the law, or do after a Newton step or two with the same states
-(:mod:`.newton`). Otherwise states are found in rounds, by sweeps over the pairs (:mod:`.local`) or by splitting the pairs from
-their coupling (:mod:`.split`), and Newton tries them after each. Where one runs in circles the other one mostly does not. Should
-that not settle, the path is followed that leads from pairs alone to all of them (:mod:`.follow`). Should
-that be lost, centres of pressure are frozen as far as friction goes, and as a last resort a convex problem is solved
-(:mod:`.relaxed`). Every way is counted in ``path``.
+Mostly the warm start satisfies the law, or does after one or two Newton steps with the same modes (:mod:`.newton`). Otherwise modes are
+searched in rounds, by Gauss-Seidel sweeps (:mod:`.gauss_seidel`) or by Douglas-Rachford splitting (:mod:`.douglas_rachford`), with a Newton
+attempt after each; where one of them cycles the other mostly converges. If that fails, homotopy continuation follows the path from
+decoupled to coupled contacts (:mod:`.continuation`). If that fails, centers of friction are frozen, and as a last resort a convex
+relaxation is solved (:mod:`.convex_relaxation`). Every method is counted in ``counters``.
 """
 
 from __future__ import annotations
@@ -14,385 +13,417 @@ import math
 
 import numpy as np
 
-from brachiate.compiled import call_at, entry, far, fields_of, kernel
+from brachiate.compiled import array_fields, by_address, call_address, entry, kernel
 from brachiate.contact.arrays import (
-    AS_FROZEN,
-    BLOCK,
-    CONVEX,
+    BLOCK_SIZE,
+    CONTINUATION,
+    CONVEX_RELAXATION,
     CORNERS,
-    DISSIPATE,
-    FOLLOW,
-    FOLLOWED,
+    DOUGLAS_RACHFORD,
     FROZEN,
+    GAUSS_SEIDEL,
+    METHOD,
+    METHOD_CONTINUATION,
+    METHOD_CONVEX,
+    METHOD_DOUGLAS_RACHFORD,
+    METHOD_FROZEN_CENTERS,
+    METHOD_GAUSS_SEIDEL,
+    METHOD_NEWTON,
+    METHOD_WARM_START,
+    METHODS,
     NEWTON,
-    PAIRS,
-    PARTED,
-    ROWS,
+    NUM_CONTACTS,
+    NUM_ROWS,
     SOLVE,
-    SPLIT,
-    STATES,
-    SWEEP,
-    SWEPT,
     UNSOLVED,
-    WARM,
-    WAY,
-    WAYS,
-    Problem,
+    ContactProblem,
     open_problem,
 )
 from brachiate.contact.solver.contact_law import (
-    AIM,
-    EXACT,
-    NEW,
-    NO_LENGTH,
-    NONE,
-    SLIPS,
-    STICKS,
+    EXACT_RESIDUAL,
+    MIN_TORSION_LENGTH,
+    OPEN,
+    SLIPPING,
+    STICKING,
+    TARGET_RESIDUAL,
     TOLERANCE,
-    Parts,
-    drawn_in,
-    from_centre,
-    full,
-    moment_at_centre,
-    outside,
-    parts,
-    push_row,
-    put_parts,
+    UNKNOWN,
+    ContactVector,
+    clip_norm,
+    contact_vector,
+    distance_outside,
+    friction_at_center,
+    full_mode,
+    moment_at_center,
+    normal_row,
+    project_into_patch,
+    put_contact_vector,
     residual,
-    rubbing,
-    settle_centre,
-    shortened,
+    tangential_wrench,
+    update_center,
 )
-from brachiate.contact.solver.continuation import follow
-from brachiate.contact.solver.convex_relaxation import dissipate_most
-from brachiate.contact.solver.douglas_rachford import choose, split
-from brachiate.contact.solver.gauss_seidel import sweeps
-from brachiate.contact.solver.newton import LOOSE, TIGHT, newton
-from brachiate.model.arrays import OK
+from brachiate.contact.solver.continuation import continuation
+from brachiate.contact.solver.convex_relaxation import convex_relaxation
+from brachiate.contact.solver.douglas_rachford import douglas_rachford, select_modes
+from brachiate.contact.solver.gauss_seidel import gauss_seidel
+from brachiate.contact.solver.newton import LOOSE_PROXIMAL, TIGHT_PROXIMAL, newton
+from brachiate.model.status import OK
 from brachiate.spatial import Vec3, norm
 
-ON, ANEW, BEST = range(3)
+CONTINUE, FROM_ZERO, FROM_BEST = range(3)  # initial forces of a round
 
-# What finds states, in turn: sweeps that make that part of each change, or splitting with that share of pairs' own answers as
-# its metric; so many times; and whether on from the forces of the round before, anew from none (some that sweeps lead to are too far
-# off), or from the best so far. A small share reaches far, a large one is sure. Newton is tried after each, so short rounds find
-# more than long ones. Following a path, by at most so many steps, is surest of all; but each of them costs as much as many others, and
-# ever more with more pairs. Every share has a path of its own, should one be too crooked.
-ROUNDS = (
-    (SWEEP, 1.0, 1, ON),
-    (SWEEP, 1.0, 2, ON),
-    (SWEEP, 1.0, 4, ON),
-    (SPLIT, 0.1, 16, ON),
-    (SPLIT, 0.01, 32, ON),
-    (SWEEP, 0.5, 16, ON),
-    (SPLIT, 0.1, 64, ON),
-    (SPLIT, 0.01, 128, ON),
-    (SWEEP, 0.5, 32, ON),
-    (SPLIT, 1.0, 256, ON),
-    (SPLIT, 0.1, 256, ON),
-    (SPLIT, 0.01, 512, ON),
-    (SWEEP, 0.5, 64, ON),
-    (SPLIT, 0.03, 128, BEST),
-    *(((SPLIT, 0.03, 128, ON),) * 15),
-    (SPLIT, 1.0, 64, ANEW),
-    *(((SPLIT, 1.0, 64, ON),) * 7),
-    *(((SPLIT, 0.5, 64, ON),) * 16),
-    (FOLLOW, 0.3, 300, ANEW),
-    (FOLLOW, 0.1, 300, ANEW),
-    (FOLLOW, 1.0, 300, ANEW),
-    (FOLLOW, 3.0, 300, ANEW),
-    (FOLLOW, 0.03, 300, ANEW),
-    (SWEEP, 0.5, 64, ON),  # with centres frozen, if nothing has come near
+# Rounds of the search for modes: method; relaxation of Gauss-Seidel, or multiple of the contacts' own response as the metric of splitting
+# and continuation; iterations; and initial forces: those of the round before, zero (sweeps may have led too far away), or the best so far.
+# A small multiple converges over long distances, a large one reliably. Newton is tried after each round, so short rounds find more than
+# long ones. Continuation is the most reliable, but each of its steps costs as much as many others, increasingly with more contacts. Every
+# multiple has another path, in case one is too crooked.
+SCHEDULE = (
+    (GAUSS_SEIDEL, 1.0, 1, CONTINUE),
+    (GAUSS_SEIDEL, 1.0, 2, CONTINUE),
+    (GAUSS_SEIDEL, 1.0, 4, CONTINUE),
+    (DOUGLAS_RACHFORD, 0.1, 16, CONTINUE),
+    (DOUGLAS_RACHFORD, 0.01, 32, CONTINUE),
+    (GAUSS_SEIDEL, 0.5, 16, CONTINUE),
+    (DOUGLAS_RACHFORD, 0.1, 64, CONTINUE),
+    (DOUGLAS_RACHFORD, 0.01, 128, CONTINUE),
+    (GAUSS_SEIDEL, 0.5, 32, CONTINUE),
+    (DOUGLAS_RACHFORD, 1.0, 256, CONTINUE),
+    (DOUGLAS_RACHFORD, 0.1, 256, CONTINUE),
+    (DOUGLAS_RACHFORD, 0.01, 512, CONTINUE),
+    (GAUSS_SEIDEL, 0.5, 64, CONTINUE),
+    (DOUGLAS_RACHFORD, 0.03, 128, FROM_BEST),
+    *(((DOUGLAS_RACHFORD, 0.03, 128, CONTINUE),) * 15),
+    (DOUGLAS_RACHFORD, 1.0, 64, FROM_ZERO),
+    *(((DOUGLAS_RACHFORD, 1.0, 64, CONTINUE),) * 7),
+    *(((DOUGLAS_RACHFORD, 0.5, 64, CONTINUE),) * 16),
+    (CONTINUATION, 0.3, 300, FROM_ZERO),
+    (CONTINUATION, 0.1, 300, FROM_ZERO),
+    (CONTINUATION, 1.0, 300, FROM_ZERO),
+    (CONTINUATION, 3.0, 300, FROM_ZERO),
+    (CONTINUATION, 0.03, 300, FROM_ZERO),
+    (GAUSS_SEIDEL, 0.5, 64, CONTINUE),  # with frozen centers, if no residual was acceptable
 )
-FIRST, STEPS = 5, 6  # Newton steps of the first try, and of later rounds
-PATIENT, MODEST = 5, 5e-7  # so many rounds aim as high as they can; [m/s] what later ones are content with
-OVER, ROUND_OFF = 1e-11, 1e-14  # of friction: more than round-off, and what is
-HAIR = 1e-12  # [m] a centre of pressure is no farther outside of its area: more than round-off
-TRUSTED = 1.0  # [m/s] residual up to which forces that failed are worth going on from
-HARMLESS = 1e-4  # [m/s] residual up to which forces are taken that do not quite hold the law
+FIRST_NEWTON_STEPS, LATER_NEWTON_STEPS = 5, 6  # of the first attempt, and of later rounds
+STRICT_ROUNDS, LATER_TARGET = 5, 5e-7  # rounds with TARGET_RESIDUAL; [m/s] target of later ones
+CONE_EXCESS, CONE_ROUND_OFF = 1e-11, 1e-14  # relative excess of friction: more than round-off, and round-off
+CENTER_ROUND_OFF = 1e-12  # [m] distance of a center of pressure outside its patch: more than round-off
+MAX_RETAINED_RESIDUAL = 1.0  # [m/s] up to which forces of a failed attempt are continued from
+ACCEPTABLE_RESIDUAL = 1e-4  # [m/s] up to which forces are preferred to the convex relaxation
 
 
 @kernel
-def begin(P, again):
-    """See who may grip and who is new: new ones have no forces, and if all are new, all shall stick. Returns how many are new.
+def initialize(problem, again):
+    """Determine which contacts may use static friction, and which are new: those have no forces, and if all are new, all stick.
 
-    ``again``: who may grip is known from the first time.
+    Returns how many are new. ``again``: static friction is known from the first solution.
     """
-    P.count[FROZEN] = 0
-    pairs, new = P.count[PAIRS], 0
+    problem.count[FROZEN] = 0
+    pairs, new = problem.count[NUM_CONTACTS], 0
     for p in range(pairs):
         if not again:
-            P.stuck[p] = int(P.area[p] > NONE and P.slip[p] == STICKS)
-        P.held[p] = P.stuck[p]
-        P.centre[p, 0] = P.centre[p, 1] = P.centre[p, 2] = 0.0
-        new += int(P.area[p] == NEW)
-        for r in range(P.at[p], P.at[p + 1]):
-            if P.area[p] == NEW or not abs(P.w[r]) < math.inf:
-                P.w[r] = 0.0
+            problem.was_sticking[p] = int(problem.normal_mode[p] > OPEN and problem.tangential_mode[p] == STICKING)
+        problem.static_allowed[p] = problem.was_sticking[p]
+        problem.center[p, 0] = problem.center[p, 1] = problem.center[p, 2] = 0.0
+        new += int(problem.normal_mode[p] == UNKNOWN)
+        for r in range(problem.row_start[p], problem.row_start[p + 1]):
+            if problem.normal_mode[p] == UNKNOWN or not abs(problem.w[r]) < math.inf:
+                problem.w[r] = 0.0
     if new == pairs:
         for p in range(pairs):
-            P.area[p], P.slip[p] = full(P, p), STICKS
+            problem.normal_mode[p], problem.tangential_mode[p] = full_mode(problem, p), STICKING
     return new
 
 
 @kernel
-def copy(P, to, source):
-    """Copy numbers of rows."""
-    for r in range(P.count[ROWS]):
+def copy_rows(problem, to, source):
+    """Copy row values."""
+    for r in range(problem.count[NUM_ROWS]):
         to[r] = source[r]
 
 
 @kernel
-def remember(P):
-    """Keep forces and states as the best so far."""
-    copy(P, P.best, P.w)
-    for p in range(P.count[PAIRS]):
-        P.best_area[p], P.best_slip[p] = P.area[p], P.slip[p]
+def save_best(problem):
+    """Save forces and modes as the best so far."""
+    copy_rows(problem, problem.best_w, problem.w)
+    for p in range(problem.count[NUM_CONTACTS]):
+        problem.best_normal_mode[p], problem.best_tangential_mode[p] = problem.normal_mode[p], problem.tangential_mode[p]
 
 
 @kernel
-def recall(P):
-    """Go back to the best forces and states."""
-    copy(P, P.w, P.best)
-    for p in range(P.count[PAIRS]):
-        P.area[p], P.slip[p] = P.best_area[p], P.best_slip[p]
+def restore_best(problem):
+    """Restore the best forces and modes."""
+    copy_rows(problem, problem.w, problem.best_w)
+    for p in range(problem.count[NUM_CONTACTS]):
+        problem.normal_mode[p], problem.tangential_mode[p] = problem.best_normal_mode[p], problem.best_tangential_mode[p]
 
 
 @kernel
-def forget(P):
-    """Go back to no forces."""
-    for r in range(P.count[ROWS]):
-        P.w[r] = 0.0
+def zero_forces(problem):
+    """Set all forces to zero."""
+    for r in range(problem.count[NUM_ROWS]):
+        problem.w[r] = 0.0
 
 
 @kernel
-def freeze(P):
-    """From now on friction acts at the centres of pressure of the best forces so far: convergent, and friction still only brakes."""
-    recall(P)
-    for p in range(P.count[PAIRS]):
-        settle_centre(P, p, parts(P, P.w, p))
-    P.count[FROZEN] = 1
+def freeze_centers(problem):
+    """Fix the points where friction acts at the centers of pressure of the best forces: convergent, and friction still dissipates."""
+    restore_best(problem)
+    for p in range(problem.count[NUM_CONTACTS]):
+        update_center(problem, p, contact_vector(problem, problem.w, p))
+    problem.count[FROZEN] = 1
 
 
 @kernel
-def let_go(P, k):
-    """Who slips in a later round has lost its grip, so that it does not stick and slip in turn; in the end everyone has."""
-    for p in range(P.count[PAIRS]):
-        if (k > 2 and P.slip[p] == SLIPS) or k > 4:
-            P.held[p] = 0
+def drop_static_friction(problem, k):
+    """In later rounds slipping contacts lose static friction, so that they do not alternate with sticking; finally all do."""
+    for p in range(problem.count[NUM_CONTACTS]):
+        if (k > 2 and problem.tangential_mode[p] == SLIPPING) or k > 4:
+            problem.static_allowed[p] = 0
 
 
 @kernel
-def into_area(P, p):
-    """Bring the centre of pressure of pair p onto the area it is outside of, by a hair within the tolerance. Says whether it was."""
-    w = parts(P, P.w, p)
-    push, f = w.normal.x, rubbing(P, p, w.along)
-    x, y = -w.normal.z / push, w.normal.y / push
-    if P.corners[p] == 1 or outside(P, p, x, y) <= HAIR:
+def project_center(problem, p):
+    """Project the center of pressure of contact p, outside its patch within the tolerance, onto it. Returns whether it was outside."""
+    w = contact_vector(problem, problem.w, p)
+    normal_force, f = w.normal.x, friction_at_center(problem, p, w.tangential)
+    x, y = -w.normal.z / normal_force, w.normal.y / normal_force
+    if problem.corners[p] == 1 or distance_outside(problem, p, x, y) <= CENTER_ROUND_OFF:
         return False
-    x, y = drawn_in(P, p, x, y)
-    normal = Vec3(push, push * y, -push * x)
-    settle_centre(P, p, Parts(w.along, normal))
-    put_parts(P.w, P.at[p], P.at[p + 1] - P.at[p], Parts(from_centre(P, p, f), normal))
+    x, y = project_into_patch(problem, p, x, y)
+    normal = Vec3(normal_force, normal_force * y, -normal_force * x)
+    update_center(problem, p, ContactVector(w.tangential, normal))
+    put_contact_vector(
+        problem.w,
+        problem.row_start[p],
+        problem.row_start[p + 1] - problem.row_start[p],
+        ContactVector(tangential_wrench(problem, p, f), normal),
+    )
     return True
 
 
 @kernel
-def into_cones(P):
-    """Take away what is too much by a hair within the tolerance. Says whether anything was.
+def project_forces(problem):
+    """Remove violations within the tolerance: friction beyond its cone, moments without torsional length, pressure outside the patch.
 
-    That is friction beyond its cone, or that turns where it has no length, and pressure beside its area. Centres of pressure are known:
-    the residual was the last that was looked at.
+    Returns whether anything changed. Centers of pressure are known from the last evaluation of the residual.
     """
     found = False
-    for p in range(P.count[PAIRS]):
-        if P.at[p + 1] - P.at[p] == 1 or not P.w[push_row(P, p)] > 0.0:
+    for p in range(problem.count[NUM_CONTACTS]):
+        if problem.row_start[p + 1] - problem.row_start[p] == 1 or not problem.w[normal_row(problem, p)] > 0.0:
             continue
-        found = into_area(P, p) or found
-        w = parts(P, P.w, p)
-        f = rubbing(P, p, w.along)
-        most = (P.grip[p] if P.held[p] and P.slip[p] == STICKS else P.friction[p]) * w.normal.x
-        turns = P.centre[p, 2] <= NO_LENGTH and moment_at_centre(P, p, w.along) != 0.0 and P.corners[p] > 1
-        if turns or norm(f) > (1.0 + ROUND_OFF) * most:
-            put_parts(P.w, P.at[p], P.at[p + 1] - P.at[p], Parts(from_centre(P, p, shortened(f, most)), w.normal))
+        found = project_center(problem, p) or found
+        w = contact_vector(problem, problem.w, p)
+        f = friction_at_center(problem, p, w.tangential)
+        limit = (
+            problem.static_friction[p] if problem.static_allowed[p] and problem.tangential_mode[p] == STICKING else problem.friction[p]
+        ) * w.normal.x
+        has_moment = (
+            problem.center[p, 2] <= MIN_TORSION_LENGTH and moment_at_center(problem, p, w.tangential) != 0.0 and problem.corners[p] > 1
+        )
+        if has_moment or norm(f) > (1.0 + CONE_ROUND_OFF) * limit:
+            put_contact_vector(
+                problem.w,
+                problem.row_start[p],
+                problem.row_start[p + 1] - problem.row_start[p],
+                ContactVector(tangential_wrench(problem, p, clip_norm(f, limit)), w.normal),
+            )
             found = True
     return found
 
 
 @kernel
-def done(P, way, off):
-    """Count the way that was taken. What is not pushed does not bear, whatever was tried. The residual is the law's, whatever was."""
-    for p in range(P.count[PAIRS]):
-        if not P.w[push_row(P, p)] > 0.0:
-            P.area[p], P.slip[p] = NONE, SLIPS
-    P.path[way] += 1
-    P.count[WAY] = way
-    P.count[FROZEN] = 0
-    if way in (AS_FROZEN, CONVEX):
-        off = residual(P)
-    P.residual[0] = residual(P) if into_cones(P) else off
+def finish(problem, method, error):
+    """Count the method that was needed, and store the residual. Contacts without normal force are open, whatever mode was tried."""
+    for p in range(problem.count[NUM_CONTACTS]):
+        if not problem.w[normal_row(problem, p)] > 0.0:
+            problem.normal_mode[p], problem.tangential_mode[p] = OPEN, SLIPPING
+    problem.counters[method] += 1
+    problem.count[METHOD] = method
+    problem.count[FROZEN] = 0
+    if method in (METHOD_FROZEN_CENTERS, METHOD_CONVEX):
+        error = residual(problem)
+    problem.residual[0] = residual(problem) if project_forces(problem) else error
     return OK
 
 
 @kernel
-def try_states(P, key, off, steps, loose, tight):
-    """Newton from the states that are: loosely, then tightly. Returns the residual."""
-    P.residual[0] = off
+def try_newton(problem, key, error, steps, loose, tight):
+    """Newton from the present modes: loosely, then tightly. Returns the residual."""
+    problem.residual[0] = error
     for n in range(2):
-        wanted = loose if n == 0 else tight
-        if wanted and not P.residual[0] <= (AIM if n else EXACT):
+        attempt = loose if n == 0 else tight
+        if attempt and not problem.residual[0] <= (TARGET_RESIDUAL if n else EXACT_RESIDUAL):
             if n:
-                P.kept[0] = -1
-            call_at(P.far[NEWTON], key, key, TIGHT if n else LOOSE, steps)
+                problem.factor_key[0] = -1
+            call_address(problem.functions[NEWTON], key, key, TIGHT_PROXIMAL if n else LOOSE_PROXIMAL, steps)
     if tight:
-        P.kept[0] = -1  # too tight to serve again
-    return P.residual[0]
+        problem.factor_key[0] = -1  # too tight to be reused
+    return problem.residual[0]
 
 
 @kernel
-def rubs_too_much(P, p):
-    """Whether a pair sticks by more friction than it has, be it ever so little."""
-    if P.area[p] == NONE or P.slip[p] == SLIPS:
+def exceeds_cone(problem, p):
+    """Whether a sticking contact exceeds its friction cone, however slightly."""
+    if problem.normal_mode[p] == OPEN or problem.tangential_mode[p] == SLIPPING:
         return False
-    w = parts(P, P.w, p)
-    return norm(rubbing(P, p, w.along)) > (1.0 + OVER) * (P.grip[p] if P.held[p] else P.friction[p]) * w.normal.x
+    w = contact_vector(problem, problem.w, p)
+    return (
+        norm(friction_at_center(problem, p, w.tangential))
+        > (1.0 + CONE_EXCESS) * (problem.static_friction[p] if problem.static_allowed[p] else problem.friction[p]) * w.normal.x
+    )
 
 
 @kernel
-def let_slip(P):
-    """Let such pairs slip; forces and states before are remembered. Says whether there are any."""
+def release_exceeding(problem):
+    """Let such contacts slip, after saving forces and modes. Returns whether there are any."""
     found = False
-    for p in range(P.count[PAIRS]):
-        found = found or rubs_too_much(P, p)
+    for p in range(problem.count[NUM_CONTACTS]):
+        found = found or exceeds_cone(problem, p)
     if found:
-        remember(P)
-        for p in range(P.count[PAIRS]):
-            if rubs_too_much(P, p):
-                P.slip[p] = SLIPS
+        save_best(problem)
+        for p in range(problem.count[NUM_CONTACTS]):
+            if exceeds_cone(problem, p):
+                problem.tangential_mode[p] = SLIPPING
     return found
 
 
 @kernel
-def slipped(P, key, before):
-    """Newton with more that slips, if it holds the law better than before. Returns the residual."""
-    P.residual[0] = before
-    call_at(P.far[NEWTON], key, key, TIGHT, 3)
-    P.kept[0] = -1
-    if P.residual[0] < before:
-        return P.residual[0]
-    recall(P)
-    return residual(P)
+def newton_after_release(problem, key, before):
+    """Newton after contacts were released, if it reduces the residual. Returns the residual."""
+    problem.residual[0] = before
+    call_address(problem.functions[NEWTON], key, key, TIGHT_PROXIMAL, 3)
+    problem.factor_key[0] = -1
+    if problem.residual[0] < before:
+        return problem.residual[0]
+    restore_best(problem)
+    return residual(problem)
 
 
 @kernel
-def tightly(P, key, before):
-    """Newton from the forces and states of the step before once more, tightly. Returns the residual.
+def newton_tight(problem, key, before):
+    """Newton, tightly, from the forces and modes of the step before. Returns the residual.
 
-    Where things wedge, one more push is answered the wrong way round: there loose steps lead away from a solution, be it ever so near.
-    ``before`` is the residual that they led to; forces stay there if this leads nowhere, either.
+    Where bodies are wedged, the response to a normal force can have the wrong sign: loose steps then diverge from a solution, however near.
+    ``before`` is the residual they led to; forces stay there if this fails, too.
     """
-    copy(P, P.here, P.w)
-    recall(P)
-    P.kept[0] = -1
-    P.residual[0] = residual(P)
-    call_at(P.far[NEWTON], key, key, TIGHT, 3)
-    P.kept[0] = -1
-    if P.residual[0] <= AIM:
-        return P.residual[0]
-    copy(P, P.w, P.here)
+    copy_rows(problem, problem.path_point, problem.w)
+    restore_best(problem)
+    problem.factor_key[0] = -1
+    problem.residual[0] = residual(problem)
+    call_address(problem.functions[NEWTON], key, key, TIGHT_PROXIMAL, 3)
+    problem.factor_key[0] = -1
+    if problem.residual[0] <= TARGET_RESIDUAL:
+        return problem.residual[0]
+    copy_rows(problem, problem.w, problem.path_point)
     return before
 
 
 @kernel
-def last_resort(P, key, best):
-    """The best forces so far if they do no harm, otherwise those of the convex problem."""
-    P.count[FROZEN] = 0
-    if best <= HARMLESS:
-        recall(P)
-        return done(P, UNSOLVED if best > TOLERANCE else PARTED, residual(P))
-    call_at(P.far[DISSIPATE], key, key, 0.0, 0)
-    call_at(P.far[SWEEP], key, key, 0.0, 0)
-    return done(P, CONVEX, P.residual[0])
+def last_resort(problem, key, best):
+    """The best forces so far if their residual is acceptable, otherwise those of the convex relaxation."""
+    problem.count[FROZEN] = 0
+    if best <= ACCEPTABLE_RESIDUAL:
+        restore_best(problem)
+        return finish(problem, UNSOLVED if best > TOLERANCE else METHOD_DOUGLAS_RACHFORD, residual(problem))
+    call_address(problem.functions[CONVEX_RELAXATION], key, key, 0.0, 0)
+    call_address(problem.functions[GAUSS_SEIDEL], key, key, 0.0, 0)
+    return finish(problem, METHOD_CONVEX, problem.residual[0])
 
 
 @kernel
-def way_of(P, k, warm):
-    """How a solution of round k was found."""
-    if P.count[FROZEN]:
-        return AS_FROZEN
+def method_of_round(problem, k, warm):
+    """Method by which the solution of round k was found."""
+    if problem.count[FROZEN]:
+        return METHOD_FROZEN_CENTERS
     if k == 0:
-        return WARM if warm else STATES
-    by = ROUNDS[k - 1][0]
-    return SWEPT if by == SWEEP else PARTED if by == SPLIT else FOLLOWED
+        return METHOD_WARM_START if warm else METHOD_NEWTON
+    function = SCHEDULE[k - 1][0]
+    return (
+        METHOD_GAUSS_SEIDEL
+        if function == GAUSS_SEIDEL
+        else METHOD_DOUGLAS_RACHFORD
+        if function == DOUGLAS_RACHFORD
+        else METHOD_CONTINUATION
+    )
 
 
-@far
-def solve(key, held, x, n):
-    """Find forces w, velocities u and states that hold the law, for the problem of the key ``held``.
+@by_address
+def solve(key, problem_key, unused, again):
+    """Find forces w, velocities u and modes that satisfy the contact law, for the problem of ``problem_key``.
 
-    Before, w, area and slip are those to start from; a pair whose area is NEW has none. ``n`` is 1 if the same problem but for
-    u0 was just solved.
+    Initial values of w and modes are the warm start; a contact whose normal mode is UNKNOWN has none. ``again`` is 1 if the same problem,
+    except for u0, was just solved.
     """
-    (P,) = open_problem(held)
-    new = begin(P, n)
-    fresh, warm = new == P.count[PAIRS], new == 0
-    best = off = math.inf
-    for k in range(len(ROUNDS) + 1):
-        if k == len(ROUNDS):
-            if best <= HARMLESS:
+    (problem,) = open_problem(problem_key)
+    new = initialize(problem, again)
+    fresh, warm = new == problem.count[NUM_CONTACTS], new == 0
+    best = error = math.inf
+    for k in range(len(SCHEDULE) + 1):
+        if k == len(SCHEDULE):
+            if best <= ACCEPTABLE_RESIDUAL:
                 break
-            freeze(P)
+            freeze_centers(problem)
         if k > 0:
-            by, part, times, start = ROUNDS[k - 1]
-            let_go(P, k)
-            if start == ANEW:
-                forget(P)
-            elif start == BEST or (best < off and off > TRUSTED):
-                recall(P)
-            call_at(P.far[by], held, held, part, times)
-        found = residual(P)
-        copy(P, P.swept, P.w)
+            function, scale, iterations, start = SCHEDULE[k - 1]
+            drop_static_friction(problem, k)
+            if start == FROM_ZERO:
+                zero_forces(problem)
+            elif start == FROM_BEST or (best < error and error > MAX_RETAINED_RESIDUAL):
+                restore_best(problem)
+            call_address(problem.functions[function], problem_key, problem_key, scale, iterations)
+        found = residual(problem)
+        copy_rows(problem, problem.newton_start, problem.w)
         if k == 0:
-            remember(P)
-        off = try_states(P, held, found, STEPS if k > 0 else FIRST, warm or k > 0, fresh if k == 0 else k % 2 == 0)
-        if k == 0 and warm and not off <= AIM:
-            off = tightly(P, held, off)
-        if k == 0 and EXACT < off <= AIM and let_slip(P):
-            off = slipped(P, held, off)
-        if off > AIM and not off < (found if k > 0 else 0.0 if fresh else TRUSTED):
-            copy(P, P.w, P.swept)
-            off = residual(P)
-        if off <= (AIM if k < PATIENT else MODEST):
-            if into_cones(P):
-                off = residual(P)
-            if off <= TOLERANCE:
-                return done(P, way_of(P, k, warm), off)
-        if 0 < k < len(ROUNDS) and off < best:
-            best = off
-            remember(P)
-    return last_resort(P, held, best)
+            save_best(problem)
+        error = try_newton(
+            problem, problem_key, found, LATER_NEWTON_STEPS if k > 0 else FIRST_NEWTON_STEPS, warm or k > 0, fresh if k == 0 else k % 2 == 0
+        )
+        if k == 0 and warm and not error <= TARGET_RESIDUAL:
+            error = newton_tight(problem, problem_key, error)
+        if k == 0 and EXACT_RESIDUAL < error <= TARGET_RESIDUAL and release_exceeding(problem):
+            error = newton_after_release(problem, problem_key, error)
+        if error > TARGET_RESIDUAL and not error < (found if k > 0 else 0.0 if fresh else MAX_RETAINED_RESIDUAL):
+            copy_rows(problem, problem.w, problem.newton_start)
+            error = residual(problem)
+        if error <= (TARGET_RESIDUAL if k < STRICT_ROUNDS else LATER_TARGET):
+            if project_forces(problem):
+                error = residual(problem)
+            if error <= TOLERANCE:
+                return finish(problem, method_of_round(problem, k, warm), error)
+        if 0 < k < len(SCHEDULE) and error < best:
+            best = error
+            save_best(problem)
+    return last_resort(problem, problem_key, best)
 
 
 @entry
 def solve_problem(key):
-    """Solve one problem from Python. Returns what is left of the law, as a speed."""
-    (P,) = open_problem(key)
-    call_at(P.far[SOLVE], key, key, 0.0, 0)
-    return P.residual[0]
+    """Solve one problem from Python. Returns the residual [m/s]."""
+    (problem,) = open_problem(key)
+    call_address(problem.functions[SOLVE], key, key, 0.0, 0)
+    return problem.residual[0]
 
 
-def new_problem(pairs: int) -> Problem:
-    """Room for so many pairs of any kind."""
-    m = max(pairs, 1)
+#: Functions called by address, in the order of the indices NEWTON ... SOLVE of ``ContactProblem.functions``.
+FUNCTIONS = (newton, gauss_seidel, douglas_rachford, select_modes, convex_relaxation, continuation, solve)
+_ROW_ARRAYS = (
+    "u0", "u", "w", "solution", "best_w", "newton_start", "auxiliary", "path_point", "path_tangent", "trial_tangent", "weight",
+    "active_blocks", "pivots",
+)  # fmt: skip
+
+
+def new_problem(contacts: int) -> ContactProblem:
+    """Arrays for so many contacts of any kind."""
+    m = max(contacts, 1)
     n = (6 * m + 3) // 4 * 4
-    squares, blocks = ("G", "answer", "factor"), ("basis", "test", "own")
-    size = {"count": 5, "path": len(WAYS) + 3, "far": 7, "residual": 1, "push": 3 * CORNERS * m}
+    squares, blocks = ("G", "response", "factor"), ("basis", "test", "local_jacobian")
+    size = {"count": 5, "counters": len(METHODS) + 3, "functions": 7, "residual": 1, "corner_force": 3 * CORNERS * m}
     size.update(
-        dict.fromkeys(squares, n * n + 4),  # fours may reach beyond the last row
-        **dict.fromkeys(blocks, BLOCK * m),
-        **dict.fromkeys(("u0", "u", "w", "z", "best", "swept", "shadow", "here", "onward", "bend", "weight", "live", "order"), n),
+        dict.fromkeys(squares, n * n + 4),  # blocks of four may reach beyond the last row
+        **dict.fromkeys(blocks, BLOCK_SIZE * m),
+        **dict.fromkeys(_ROW_ARRAYS, n),
     )
-    size.update(at=m + 1, first=m + 1, kept=m + 1)
-    P = Problem(*(np.zeros((size.get(name, m), *kind.row), kind.dtype) for name, kind in fields_of(Problem).items()))
-    P.far[:] = [piece.address for piece in (newton, sweeps, split, choose, dissipate_most, follow, solve)]
-    return P
+    size.update(row_start=m + 1, unknown_start=m + 1, factor_key=m + 1)
+    problem = ContactProblem(*(np.zeros((size.get(name, m), *kind.row), kind.dtype) for name, kind in array_fields(ContactProblem).items()))
+    problem.functions[:] = [function.address for function in FUNCTIONS]
+    return problem

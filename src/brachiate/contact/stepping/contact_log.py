@@ -1,4 +1,4 @@
-"""What touched, sample by sample: areas, states, forces, kept in long arrays while compiled code runs."""
+"""Log of contacts, sample by sample: patches, modes and forces, stored in long arrays while compiled code runs."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.compiled import Floats, Handle, Ints, Rows3, Rows6, Rows33, Rows82, fields_of, kernel, opener
+from brachiate.compiled import ArrayHandle, Floats, Ints, Rows3, Rows6, Rows33, Rows82, array_fields, kernel, struct_opener
 from brachiate.spatial import put_rotation, put_vec3, rotation, vec3
 
-SAMPLES, LINES, STEPS = range(3)  # places in Log.count
+NUM_SAMPLES, NUM_LINES, NUM_STEPS = range(3)  # indices of ContactLogArrays.count
 
 
-class Log(NamedTuple):
-    """Contact areas of samples, one line each. Sizes: ns samples, nl lines."""
+class ContactLogArrays(NamedTuple):
+    """Contacts of samples, one line each. Sizes: ns samples, nl lines."""
 
-    count: Ints  # (3,) samples, lines, and steps made
+    count: Ints  # (3,) samples, lines, steps made
     start: Ints  # (ns+1,) first line of a sample
     pair: Ints  # (nl,) which pair of shapes
     corners: Ints  # (nl,)
-    area: Ints  # (nl,) what of the area bears
-    slip: Ints  # (nl,)
+    normal_mode: Ints  # (nl,) which part of the patch is active: FACE ...
+    tangential_mode: Ints  # (nl,) STICKING or SLIPPING
     P: Rows3  # (nl, 3) [m]
     R: Rows33  # (nl, 3, 3) contact axes as columns
     V: Rows82  # (nl, 8, 2) [m]
     wrench: Rows6  # (nl, 6) [N, N·m] on the second shape, contact axes, about P: the mean over the step before
     twist: Rows6  # (nl, 6) [m/s, rad/s] of the second shape against the first
-    residual: Floats  # (ns,) [m/s] how far the law was from being held at most, since the sample before
-    depth: Floats  # (ns,) [m] how deep shapes were inside each other at most
-    way: Ints  # (ns,) how forces were found, where that was hardest: a place of Problem.path
+    residual: Floats  # (ns,) [m/s] largest residual of the contact law since the sample before
+    penetration: Floats  # (ns,) [m] largest penetration since then
+    method: Ints  # (ns,) hardest method that was needed since then: METHOD_WARM_START ... UNSOLVED
 
 
-open_log = opener(Log)
+open_log = struct_opener(ContactLogArrays)
 
 
 @kernel
-def unpack(x, o, corners, out, n, scale):
-    """Six numbers from packed rows."""
+def put_unpacked(x, o, corners, out, n, scale):
+    """Six components of a twist or wrench from packed rows."""
     for j in range(6):
         out[n, j] = 0.0
     for j in range(3):
@@ -50,67 +50,70 @@ def unpack(x, o, corners, out, n, scale):
 
 
 @kernel
-def has_room(A, L):
-    """Whether one more sample fits, however much touches."""
-    return L.count[SAMPLES] < L.residual.shape[0] and L.count[LINES] + A.pair.shape[0] <= L.pair.shape[0]
+def has_capacity(patches, log):
+    """Whether one more sample fits, with as many contacts as there can be."""
+    return log.count[NUM_SAMPLES] < log.residual.shape[0] and log.count[NUM_LINES] + patches.pair.shape[0] <= log.pair.shape[0]
 
 
 @kernel
-def log_sample(A, S, L):
-    """Add a sample: every area of the step just made that bears something."""
-    sample, n = L.count[SAMPLES], L.count[LINES]
-    for a in range(S.old_count[0]):
-        o = S.old_at[a]
-        if S.old_pair[a] < 0:  # joints that are stopped come last
+def log_sample(patches, contact, log):
+    """Append a sample: every patch of the last step that carries a force."""
+    sample, n = log.count[NUM_SAMPLES], log.count[NUM_LINES]
+    for a in range(contact.old_count[0]):
+        o = contact.old_row_start[a]
+        if contact.old_pair[a] < 0:  # joint limits come last
             break
-        if not S.old_w[o + 2] > 0.0:
+        if not contact.old_w[o + 2] > 0.0:
             continue
-        L.pair[n], L.corners[n], L.area[n], L.slip[n] = A.pair[a], A.corners[a], S.old_area[a], S.old_slip[a]
-        put_vec3(L.P, n, vec3(A.P, a))
-        put_rotation(L.R, n, rotation(A.R, a))
-        for j in range(A.corners[a]):
-            L.V[n, j, 0], L.V[n, j, 1] = A.V[a, j, 0], A.V[a, j, 1]
-        unpack(S.old_w, o, A.corners[a], L.wrench, n, 1.0 / S.step[0])
-        unpack(S.speed, o, A.corners[a], L.twist, n, 1.0)
+        log.pair[n], log.corners[n] = patches.pair[a], patches.corners[a]
+        log.normal_mode[n], log.tangential_mode[n] = contact.old_normal_mode[a], contact.old_tangential_mode[a]
+        put_vec3(log.P, n, vec3(patches.P, a))
+        put_rotation(log.R, n, rotation(patches.R, a))
+        for j in range(patches.corners[a]):
+            log.V[n, j, 0], log.V[n, j, 1] = patches.V[a, j, 0], patches.V[a, j, 1]
+        put_unpacked(contact.old_w, o, patches.corners[a], log.wrench, n, 1.0 / contact.last_dt[0])
+        put_unpacked(contact.twist, o, patches.corners[a], log.twist, n, 1.0)
         n += 1
-    L.residual[sample], L.depth[sample], L.way[sample] = S.worst[0], S.deepest[0], S.way[0]
-    S.worst[0], S.deepest[0], S.way[0] = 0.0, 0.0, 0
-    L.count[SAMPLES], L.count[LINES], L.start[sample + 1] = sample + 1, n, n
+    log.residual[sample], log.penetration[sample] = contact.max_residual[0], contact.max_penetration[0]
+    log.method[sample] = contact.hardest_method[0]
+    contact.max_residual[0], contact.max_penetration[0], contact.hardest_method[0] = 0.0, 0.0, 0
+    log.count[NUM_SAMPLES], log.count[NUM_LINES], log.start[sample + 1] = sample + 1, n, n
 
 
-class Lines(NamedTuple):
-    """Contact areas of one sample; fields as in :class:`Log`."""
+class ContactSample(NamedTuple):
+    """Contacts of one sample; fields as in :class:`ContactLogArrays`."""
 
     pair: np.ndarray
     corners: np.ndarray
-    area: np.ndarray
-    slip: np.ndarray
+    normal_mode: np.ndarray
+    tangential_mode: np.ndarray
     P: np.ndarray
     R: np.ndarray
     V: np.ndarray
     wrench: np.ndarray
     twist: np.ndarray
     residual: float
-    depth: float
-    way: int
+    penetration: float
+    method: int
 
 
 class ContactLog:
-    """Owns a log; ``log.key`` is what compiled entries take."""
+    """Owner of the log arrays; ``log.key`` is what compiled entry points take."""
 
     def __init__(self, samples: int, lines: int) -> None:
-        length = {"count": 3, "start": samples + 1, "residual": samples, "depth": samples, "way": samples}
-        self.room = Log(**{name: np.zeros((length.get(name, lines), *f.row), f.dtype) for name, f in fields_of(Log).items()})
-        self.handle = Handle(self.room)
+        length = {"count": 3, "start": samples + 1, "residual": samples, "penetration": samples, "method": samples}
+        fields = array_fields(ContactLogArrays).items()
+        self.arrays = ContactLogArrays(**{name: np.zeros((length.get(name, lines), *f.row), f.dtype) for name, f in fields})
+        self.handle = ArrayHandle(self.arrays)
         self.key = self.handle.key
 
-    def taken(self) -> list[Lines]:
-        """Take the samples out: the log is empty then."""
-        L = self.room
-        n = int(L.count[SAMPLES])
-        columns = [getattr(L, name)[: L.count[LINES]].copy() for name in Lines._fields[:-3]]
-        ends = L.start[: n + 1].tolist()
+    def take_samples(self) -> list[ContactSample]:
+        """Return the samples and empty the log."""
+        log = self.arrays
+        n = int(log.count[NUM_SAMPLES])
+        columns = [getattr(log, name)[: log.count[NUM_LINES]].copy() for name in ContactSample._fields[:-3]]
+        ends = log.start[: n + 1].tolist()
         parts = [columns] if n == 1 else [[column[a:b] for column in columns] for a, b in pairwise(ends)]
-        of_all = zip(L.residual[:n].tolist(), L.depth[:n].tolist(), L.way[:n].tolist(), strict=True)
-        L.count[:] = 0
-        return [Lines._make((*part, *rest)) for part, rest in zip(parts, of_all, strict=True)]
+        scalars = zip(log.residual[:n].tolist(), log.penetration[:n].tolist(), log.method[:n].tolist(), strict=True)
+        log.count[:] = 0
+        return [ContactSample._make((*part, *rest)) for part, rest in zip(parts, scalars, strict=True)]

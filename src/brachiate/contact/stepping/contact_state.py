@@ -1,4 +1,4 @@
-"""Touches: what can touch in one :class:`~brachiate.Data`, and what contact keeps from step to step. The world gives it names."""
+"""Contact state of one :class:`~brachiate.Data`: collision geometry, materials, and what is kept from step to step."""
 
 from __future__ import annotations
 
@@ -7,169 +7,175 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from brachiate.compiled import Handle, fields_of
-from brachiate.constraints.constraint_set import Held
-from brachiate.constraints.limits import limits_of
-from brachiate.contact.arrays import Areas, Geometry, Scratch
-from brachiate.contact.collision.collision_shapes import rooms
-from brachiate.contact.collision.narrow_phase import seek
+from brachiate.compiled import ArrayHandle, array_fields
+from brachiate.constraints.constraint_set import ConstraintSet
+from brachiate.constraints.limits import limit_arrays
+from brachiate.contact.arrays import FOUND, CollisionGeometry, CollisionScratch, ContactPatches
+from brachiate.contact.collision.collision_shapes import collision_handle
+from brachiate.contact.collision.narrow_phase import detect
 from brachiate.contact.solver.solve import new_problem
-from brachiate.contact.stepping.contact_log import ContactLog, Lines
-from brachiate.contact.stepping.contact_rows import Touch
-from brachiate.contact.stepping.impulses import answer_impulses
-from brachiate.contact.stepping.run import run_touching
-from brachiate.contact.stepping.time_step import CROWDED
-from brachiate.model.arrays import OK
+from brachiate.contact.stepping.contact_log import ContactLog, ContactSample
+from brachiate.contact.stepping.contact_rows import DETECT, ContactArrays
+from brachiate.contact.stepping.impulses import apply_contact_impulses
+from brachiate.contact.stepping.run import run_contact_steps
 from brachiate.model.data import Data
 from brachiate.model.material import Material
+from brachiate.model.status import OK, TOO_MANY_CONTACTS
 
-MARGIN = 0.002  # [m] areas are looked for from this distance on, and farther for what is fast
-FOUR_CORNERS = 1.0  # friction against spinning acts as if the load were at the corners
-_AREAS = 16
+DETECTION_MARGIN = 0.002  # [m] patches are detected up to this gap, and farther for fast shapes
+TORSION_SCALE = 1.0  # torsional friction as if the load were at the corners
+_INITIAL_PATCHES = 16
 
+# Fields of ContactArrays by size, and those that the next step depends on.
+_SCALARS = (
+    "functions", "margin", "cold_start", "limits_enabled", "last_dt", "old_count", "penetration", "max_penetration", "max_residual",
+    "hardest_method", "twist_wanted",
+)  # fmt: skip
+_VELOCITIES = ("predicted_acceleration", "contact_acceleration", "v_mid", "v_start", "half_jump", "jump_bias", "v_free")
 _MEMORY = (
-    "fresh",
-    "ahead",
-    "contact",
-    "step",
-    "old_count",
-    "old_pair",
-    "old_feature",
-    "old_corners",
-    "old_at",
-    "old_area",
-    "old_slip",
-    "old_w",
-)
-_MOMENT = 1e-3  # [s] so short that nothing moves far, so long that gaps of round-off count for nothing beside a fall
+    "cold_start", "predicted_acceleration", "contact_acceleration", "last_dt", "old_count", "old_pair", "old_feature", "old_corners",
+    "old_row_start", "old_normal_mode", "old_tangential_mode", "old_w",
+)  # fmt: skip
+_INSTANT = 1e-3  # [s] short enough for small motion, long enough for gaps of round-off size to be negligible
 
 
-class Moment(NamedTuple):
-    """What a very short step finds."""
+class InstantResult(NamedTuple):
+    """Contacts and accelerations at an instant, by a very short step."""
 
-    lines: Lines  # what touches
+    sample: ContactSample  # contacts
     acceleration: np.ndarray  # (nv,)
-    q: np.ndarray  # (nq,) the state after it
+    q: np.ndarray  # (nq,) the state after the step
     v: np.ndarray  # (nv,)
-    seconds: float  # how short it is
+    seconds: float  # length of the step
 
 
-class Touches:
-    """Owns the arrays of contact; ``touches.key`` is what compiled entries take."""
+class ContactState:
+    """Owner of the contact arrays; ``contact_state.key`` is what compiled entry points take."""
 
-    def __init__(self, data: Data, held: Held, geometry: Geometry, materials: Sequence[Material]) -> None:
-        self.data, self.held, self.geometry = data, held, geometry
+    def __init__(self, data: Data, constraint_set: ConstraintSet, geometry: CollisionGeometry, materials: Sequence[Material]) -> None:
+        self.data, self.constraint_set, self.geometry = data, constraint_set, geometry
         self._materials = list(materials)
-        self._see_limits()
-        self.stopped = True  # whether joints stop at their limits
-        self._make(_AREAS)
+        self._update_limits()
+        self.limits_enabled = True  # whether joints stop at their limits
+        self._allocate(_INITIAL_PATCHES)
 
-    def _make(self, areas: int) -> None:
-        """Make the arrays, for so many contact areas at a time, and for joints that are stopped."""
-        pairs, stops, nv = len(self.geometry.pair), len(self.limits.kind), self.data.model.nv
-        rows = 6 * areas + stops
-        length = dict.fromkeys(("friction", "grip", "bounce", "stiffness", "damping", "spin"), pairs)
-        length |= dict.fromkeys(("far", "margin", "fresh", "stopped", "step", "old_count", "depth", "deepest", "worst", "way", "noted"), 1)
-        length |= dict.fromkeys(("ahead", "contact", "middle", "start", "half", "parted", "free"), nv) | {"old_w": rows, "speed": rows}
-        found = rooms(self.geometry, areas)
-        self.areas = cast(Areas, found.rooms[1])
-        self._scratch = cast(Scratch, found.rooms[2])
-        self.problem = new_problem(areas + stops)
-        self.touch = Touch(**_arrays(Touch, areas + stops, length))
-        S = self.touch
-        S.far[0], S.margin[0], S.fresh[0], S.stopped[0], S.step[0] = seek.address, MARGIN, 1, int(self.stopped), 1.0
-        S.spin[:] = FOUR_CORNERS
+    def _allocate(self, patches: int) -> None:
+        """Allocate the arrays for so many patches, and for all joint limits."""
+        pairs, limits, nv = len(self.geometry.pair), len(self.limits.kind), self.data.model.nv
+        rows = 6 * patches + limits
+        length = dict.fromkeys(("friction", "static_friction", "restitution", "stiffness", "damping", "torsion_scale"), pairs)
+        length |= dict.fromkeys(_SCALARS, 1)
+        length |= dict.fromkeys(_VELOCITIES, nv) | {"old_w": rows, "twist": rows}
+        collision = collision_handle(self.geometry, patches)
+        self.patches = cast(ContactPatches, collision.structs[1])
+        self._scratch = cast(CollisionScratch, collision.structs[2])
+        self.problem = new_problem(patches + limits)
+        self.arrays = ContactArrays(**_arrays(ContactArrays, patches + limits, length))
+        contact = self.arrays
+        contact.functions[DETECT], contact.margin[0], contact.cold_start[0] = detect.address, DETECTION_MARGIN, 1
+        contact.limits_enabled[0], contact.last_dt[0] = int(self.limits_enabled), 1.0
+        contact.torsion_scale[:] = TORSION_SCALE
         for n, material in enumerate(self._materials):
-            S.friction[n], S.grip[n], S.bounce[n] = material.friction, material.sticking, material.restitution
-            S.stiffness[n], S.damping[n] = material.stiffness or 0.0, material.damping
-        self.handle = Handle(*found.rooms, self.problem, self.touch, self.limits)
+            contact.friction[n], contact.static_friction[n], contact.restitution[n] = (
+                material.friction,
+                material.sticking,
+                material.restitution,
+            )
+            contact.stiffness[n], contact.damping[n] = material.stiffness or 0.0, material.damping
+        self.handle = ArrayHandle(*collision.structs, self.problem, self.arrays, self.limits)
         self.key = self.handle.key
-        self._problem_handle = Handle(self.problem)
+        self._problem_handle = ArrayHandle(self.problem)
         self.problem_key = self._problem_handle.key
-        self.held.make_room(areas + stops)
+        self.constraint_set.reserve_contacts(patches + limits)
 
-    def _see_limits(self) -> None:
-        """Note the limits there are: those of joints that close loops come and go."""
-        self._limited = dict(self.held.limited)
-        self.limits = limits_of(self.data.model, self.held)
+    def _update_limits(self) -> None:
+        """Update the joint limits: those of loop joints come and go with connections."""
+        self._limited = dict(self.constraint_set.limited_joints)
+        self.limits = limit_arrays(self.data.model, self.constraint_set)
 
     def enlarge(self) -> None:
-        """Make room for more areas than there was room for; what was known of the step before is forgotten."""
-        self._make(2 * max(len(self.areas.pair), int(self.areas.count[1])))
+        """Make room for more patches than fitted; the memory of the step before is lost."""
+        self._allocate(2 * max(len(self.patches.pair), int(self.patches.count[FOUND])))
 
-    def _known(self) -> list[np.ndarray]:
-        """Everything that the next step depends on, beside the state."""
-        return [*(getattr(self.touch, name) for name in _MEMORY), self._scratch.last]
+    def _memory_arrays(self) -> list[np.ndarray]:
+        """Arrays that the next step depends on besides the state: warm start and predictions."""
+        return [*(getattr(self.arrays, name) for name in _MEMORY), self._scratch.last_face]
 
-    def memory(self) -> tuple[np.ndarray, ...]:
-        """What is known of the step before."""
-        return tuple(array.copy() for array in self._known())
+    def save_memory(self) -> tuple[np.ndarray, ...]:
+        """Copy of the memory of the step before."""
+        return tuple(array.copy() for array in self._memory_arrays())
 
-    def recall(self, memory: tuple[np.ndarray, ...] | None) -> None:
-        """Bring that back; what does not fit any more is forgotten."""
-        known = self._known()
+    def restore_memory(self, memory: tuple[np.ndarray, ...] | None) -> None:
+        """Restore a copy of that memory; reset it if the sizes do not match."""
+        known = self._memory_arrays()
         if memory is None or [m.shape for m in memory] != [k.shape for k in known]:
-            self.forget()
+            self.reset_memory()
             return
         for mine, values in zip(known, memory, strict=True):
             mine[...] = values
 
-    def begin(self) -> None:
-        """Begin a run: without a factor of who knows when, it depends on nothing but the state and what is known of the step before."""
-        if self.held.limited != self._limited:
-            self._see_limits()
-            self._make(len(self.areas.pair))
-        self.problem.kept[0] = -1
+    def begin_run(self) -> None:
+        """Begin a run: drop the old factorization, so that results depend only on the state and the memory of the step before."""
+        if self.constraint_set.limited_joints != self._limited:
+            self._update_limits()
+            self._allocate(len(self.patches.pair))
+        self.problem.factor_key[0] = -1
 
-    def at_this_moment(self, time: float) -> Moment:
-        """What touches now, and accelerations, by a very short step; the state stays as it is. Forces of what holds are in ``held``."""
-        self.begin()
-        work, before = self.data.work, self.memory()
-        q, v, a, rows = work.q.copy(), work.v.copy(), work.a.copy(), self.held.room.state.copy()
-        log = ContactLog(1, len(self.areas.pair))
-        self.forget()
+    def evaluate_instant(self, time: float) -> InstantResult:
+        """Contacts and accelerations now, by a very short step that leaves the state unchanged.
+
+        Constraint forces are left in ``constraint_set``.
+        """
+        self.begin_run()
+        work, before = self.data.work, self.save_memory()
+        q, v, a, rows = work.q.copy(), work.v.copy(), work.a.copy(), self.constraint_set.arrays.state.copy()
+        log = ContactLog(1, len(self.patches.pair))
+        self.reset_memory()
         try:
-            rooms = self.data.key, self.held.key, self.key, self.problem_key, log.key
-            status = run_touching(*rooms, time, _MOMENT, 1, 2, 0, np.empty((0, len(q))), np.empty((0, len(v))))
+            keys = self.data.key, self.constraint_set.key, self.key, self.problem_key, log.key
+            status = run_contact_steps(*keys, time, _INSTANT, 1, 2, 0, np.empty((0, len(q))), np.empty((0, len(v))))
             after = work.a.copy(), work.q.copy(), work.v.copy()
         finally:
             work.q[:], work.v[:], work.a[:] = q, v, a
-            self.held.decided(rows)
-            self.recall(before)
-        if status == CROWDED:
+            self.constraint_set.set_row_states(rows)
+            self.restore_memory(before)
+        if status == TOO_MANY_CONTACTS:
             self.enlarge()
-            return self.at_this_moment(time)
+            return self.evaluate_instant(time)
         if status != OK:
-            self.data.refuse(status)
-        return Moment(log.taken()[0], *after, _MOMENT)
+            self.data.raise_status(status)
+        return InstantResult(log.take_samples()[0], *after, _INSTANT)
 
-    def take_hold(self) -> None:
-        """Bring velocities onto all that holds, by impulses that what touches answers; those of what holds are left in ``held``."""
-        self.begin()
-        work, before = self.data.work, self.memory()
-        v, status = work.v.copy(), CROWDED
+    def apply_connection_impulse(self) -> None:
+        """Project the velocity onto the constraints by an impulse that closed contacts respond to.
+
+        Constraint impulses are left in ``constraint_set``.
+        """
+        self.begin_run()
+        work, before = self.data.work, self.save_memory()
+        v, status = work.v.copy(), TOO_MANY_CONTACTS
         try:
-            while status == CROWDED:
-                work.v[:] = self.touch.start[:] = v
-                self.held.take_hold()
-                status = answer_impulses(self.data.key, self.held.key, self.key, self.problem_key, _MOMENT)
-                if status == CROWDED:
+            while status == TOO_MANY_CONTACTS:
+                work.v[:] = self.arrays.v_start[:] = v
+                self.constraint_set.apply_connection_impulse()
+                status = apply_contact_impulses(self.data.key, self.constraint_set.key, self.key, self.problem_key, _INSTANT)
+                if status == TOO_MANY_CONTACTS:
                     self.enlarge()
         finally:
-            self.recall(before)
+            self.restore_memory(before)
         if status != OK:
-            self.data.refuse(status)
+            self.data.raise_status(status)
 
-    def stop_joints(self, stop: bool) -> None:
-        """Let joints stop at their limits, or not."""
-        self.stopped = stop
-        self.touch.stopped[0] = int(stop)
+    def enable_limits(self, enabled: bool) -> None:
+        """Enable or disable stops at joint limits."""
+        self.limits_enabled = enabled
+        self.arrays.limits_enabled[0] = int(enabled)
 
-    def forget(self) -> None:
-        """Forget the step before: the state is another one now."""
-        self.touch.fresh[0] = 1
+    def reset_memory(self) -> None:
+        """Reset the memory of the step before, as after a change of state."""
+        self.arrays.cold_start[0] = 1
 
 
-def _arrays(room: type, touches: int, lengths: dict[str, int]) -> dict[str, np.ndarray]:
-    """Arrays of a room, one row for each touch where no other length is given."""
-    return {name: np.zeros((lengths.get(name, touches), *field.row), field.dtype) for name, field in fields_of(room).items()}
+def _arrays(struct: type, contacts: int, lengths: dict[str, int]) -> dict[str, np.ndarray]:
+    """Arrays of a struct, one row for each contact where no other length is given."""
+    return {name: np.zeros((lengths.get(name, contacts), *field.row), field.dtype) for name, field in array_fields(struct).items()}

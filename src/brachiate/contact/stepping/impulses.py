@@ -1,39 +1,46 @@
-"""Impulses where something is connected while things touch: what holds and what touches take them together [SVC] 4.3."""
+"""Contact impulses in response to a new connection: connection and contacts share the impulse [SVC] 4.3."""
 
 from __future__ import annotations
 
-from brachiate.compiled import call_at, entry
-from brachiate.constraints.arrays import RELATE, ROWS, TOUCHES, open_bonds
-from brachiate.contact.arrays import SOLVE
-from brachiate.contact.stepping.contact_rows import SLACK, lay, open_touch, pose_problem, pushed
-from brachiate.contact.stepping.time_step import CROWDED
+from brachiate.compiled import call_address, entry
+from brachiate.constraints.arrays import CONTACTS, DELASSUS, ROWS, open_constraints
+from brachiate.contact.arrays import FOUND, KEPT, SOLVE
+from brachiate.contact.stepping.contact_rows import (
+    DETECT,
+    PENETRATION_SLACK,
+    assemble_contacts,
+    build_problem,
+    contact_velocity_change,
+    open_contact,
+)
 from brachiate.kinematics import finite
-from brachiate.model.arrays import OK, SINGULAR, open_rooms
+from brachiate.model.arrays import open_model
+from brachiate.model.status import OK, SINGULAR, TOO_MANY_CONTACTS
 
 
 @entry
-def answer_impulses(key, held, touch, problem, dt):
-    """Let what touches answer the impulses that have just brought W.v onto everything that holds, from S.start.
+def apply_contact_impulses(key, constraint_key, contact_key, problem_key, dt):
+    """Add the contact impulses to an impulse that has just projected the velocities W.v, from contact.v_start, onto the constraints.
 
-    Only what is closed answers; what is on its way will within the next steps. ``dt`` is what gaps are measured by, which are next
-    to nothing. What holds goes on holding: its impulses B.force grow by what contact asks of it.
+    Only closed contacts respond; the others will within the next steps. ``dt`` converts gaps, which are nearly zero, into velocities.
+    Constraints stay satisfied: their impulses cons.force change by the reaction to the contact impulses.
     """
-    T, W = open_rooms(key)
-    (B,) = open_bonds(held)
-    Gm, A, _, P, S, L = open_touch(touch)
-    call_at(S.far[0], key, touch, SLACK, 0)
-    if A.count[1] > A.count[0] or lay(T, W, B, Gm, A, S, L, dt) != OK:
-        return CROWDED
-    if B.count[TOUCHES] == 0:
+    T, W = open_model(key)
+    (cons,) = open_constraints(constraint_key)
+    geometry, patches, _, problem, contact, limits = open_contact(contact_key)
+    call_address(contact.functions[DETECT], key, contact_key, PENETRATION_SLACK, 0)
+    if patches.count[FOUND] > patches.count[KEPT] or assemble_contacts(T, W, cons, geometry, patches, contact, limits, dt) != OK:
+        return TOO_MANY_CONTACTS
+    if cons.count[CONTACTS] == 0:
         return OK
-    call_at(B.far[RELATE], key, held, 0.0, 1)
+    call_address(cons.functions[DELASSUS], key, constraint_key, 0.0, 1)
     for k in range(W.v.shape[0]):
-        S.free[k] = W.v[k]
-    pose_problem(T, W, B, A, P, S, L, dt, 0)
-    call_at(P.far[SOLVE], key, problem, 0.0, 0)
-    pushed(T, W, B, P, S, L, B.z)
+        contact.v_free[k] = W.v[k]
+    build_problem(T, cons, patches, problem, contact, limits, dt, 0)
+    call_address(problem.functions[SOLVE], key, problem_key, 0.0, 0)
+    contact_velocity_change(T, W, cons, problem, contact, limits, cons.z)
     for k in range(W.v.shape[0]):
-        W.v[k] += B.z[k]
-    for r in range(B.count[ROWS]):
-        B.force[r] += B.rhs[r]
+        W.v[k] += cons.z[k]
+    for r in range(cons.count[ROWS]):
+        cons.force[r] += cons.rhs[r]
     return OK if finite(W.v) else SINGULAR

@@ -1,225 +1,252 @@
-"""One step of a world in which things touch: velocities at midpoint geometry, contact, collision and margin as one problem.
+"""Time step with contact: semi-implicit midpoint scheme in velocities and impulses.
 
-The middle of a step is where everything is looked at: between two middles the motion is one straight piece, so gaps closed there
-stay closed, and sliding, rolling and bouncing come out exactly.
+One step moves the configuration to its midpoint, detects contacts there, solves constraints, contacts, impacts and joint limits as one
+problem (Signorini-Coulomb law), and moves on with the new velocities. Between two midpoints the motion is unforced, so gaps that are
+closed at the midpoint stay closed, and sliding, rolling and bouncing are reproduced exactly.
 """
 
 from __future__ import annotations
 
-from brachiate.compiled import call_at, kernel, outlined
-from brachiate.constraints.arrays import HOLD, RELATE, ROWS, TOUCHES, open_bonds
-from brachiate.constraints.constrained_dynamics import ARRIVE, GO_ON, weakness
-from brachiate.constraints.solve import times
-from brachiate.contact.arrays import PAIRS, PLANE, SOLVE, WAY
-from brachiate.contact.solver.contact_law import NEW, STICKS
+from brachiate.compiled import call_address, kernel, outlined
+from brachiate.constraints.arrays import CONTACTS, DELASSUS, OPERATION, ROWS, open_constraints
+from brachiate.constraints.constrained_dynamics import COMPLETE_STEP, PREPARE_STEP, weak_row_threshold
+from brachiate.constraints.solve import multiply_rows
+from brachiate.contact.arrays import FOUND, KEPT, METHOD, NUM_CONTACTS, PLANE, SOLVE
+from brachiate.contact.solver.contact_law import STICKING, UNKNOWN
 from brachiate.contact.stepping.contact_rows import (
-    PUSHED_OUT,
-    PUSHING,
-    SLACK,
+    CORRECTION_SHARE,
+    DETECT,
+    MAX_CORRECTION_SPEED,
+    PENETRATION_SLACK,
     add_gap,
-    astray,
-    hits,
-    keep_pairs,
-    lay,
-    look_ahead,
-    lowest,
-    note_speeds,
-    open_touch,
-    pose_problem,
-    pushed,
+    assemble_contacts,
+    build_problem,
+    contact_velocity_change,
+    min_gap,
+    open_contact,
+    record_twists,
+    store_solution,
 )
-from brachiate.dynamics.inverse import braking, gather, move_body
-from brachiate.kinematics import zero_motion
-from brachiate.manifold import coast, floats_freely, integrate
-from brachiate.model.arrays import OK, open_rooms
+from brachiate.contact.stepping.velocity_prediction import (
+    contact_changed,
+    predict_acceleration,
+    predict_mean_acceleration,
+    prediction_failed,
+)
+from brachiate.dynamics.inverse import accumulate_forces, body_motion_and_force, damping_and_friction
+from brachiate.kinematics import copy_to, zero_motion
+from brachiate.manifold import integrate_configuration, integrate_unforced, is_floating_root
+from brachiate.model.arrays import open_model
+from brachiate.model.status import OK, TOO_MANY_CONTACTS
 from brachiate.spatial import Vec3, cross, motion, norm, put_vec3_at, rotation, vec3, vec3_at, velocity_at
 
-PASSES = 4  # at most so often velocities in the middle of a step are expected anew
-CROWDED = 13  # status: more touches than there is room for; Areas.count says how many
+MAX_PASSES = 4  # repetitions of a step with corrected midpoint velocities
 
 
 @kernel
-def fastest(T, W, Gm):
-    """A speed that no point of any shape exceeds."""
-    most = 0.0
-    for g in range(Gm.kind.shape[0]):
-        i = Gm.body[g]
-        if i >= 0 and Gm.kind[g] < PLANE:
+def max_point_speed(T, W, geometry):
+    """Upper bound of the speed of any point of any collision shape [m/s]."""
+    fastest = 0.0
+    for g in range(geometry.kind.shape[0]):
+        i = geometry.body[g]
+        if i >= 0 and geometry.kind[g] < PLANE:
             V = motion(W.V, i)
-            most = max(most, norm(velocity_at(V, vec3(W.x, i) + rotation(W.R, i) @ vec3(Gm.p, g))) + norm(V.w) * Gm.reach[g])
-    return most
+            fastest = max(
+                fastest,
+                norm(velocity_at(V, vec3(W.x, i) + rotation(W.R, i) @ vec3(geometry.p, g))) + norm(V.w) * geometry.bounding_radius[g],
+            )
+    return fastest
 
 
 @kernel
-def push_out(key, problem, T, W, B, A, P, S, L, dt):
-    """Move what is too deep inside each other apart, by the least motion, without a trace in velocities."""
-    for a in range(P.count[PAIRS]):
-        o = P.at[a]
-        for r in range(o, P.at[a + 1]):
-            P.u0[r], P.w[r] = 0.0, 0.0
-        P.friction[a], P.grip[a], P.area[a], P.slip[a] = 0.0, 0.0, NEW, STICKS
-        if S.stop[a] >= 0:
-            P.u0[o] = max(S.left[a], 0.0)
+def resolve_penetration(key, problem_key, T, W, cons, patches, problem, contact, limits, dt):
+    """Positional correction: separate shapes deeper than PENETRATION_SLACK by the smallest motion, without changing velocities."""
+    for a in range(problem.count[NUM_CONTACTS]):
+        o = problem.row_start[a]
+        for r in range(o, problem.row_start[a + 1]):
+            problem.u0[r], problem.w[r] = 0.0, 0.0
+        problem.friction[a], problem.static_friction[a], problem.normal_mode[a], problem.tangential_mode[a] = 0.0, 0.0, UNKNOWN, STICKING
+        if contact.limit_index[a] >= 0:
+            problem.u0[o] = max(contact.limit_distance[a], 0.0)
             continue
-        least = lowest(A, a)
-        deep = least < -SLACK and S.stiffness[A.pair[a]] == 0.0
-        share = min(PUSHED_OUT, PUSHING * dt / -least) if deep else 1.0
-        gap = share * (A.gap[a, 0] + (SLACK if deep else -min(least, 0.0)))
-        add_gap(P, o, P.corners[a], gap, share * A.gap[a, 1], share * A.gap[a, 2], 1.0)
-    call_at(P.far[SOLVE], key, problem, 0.0, 0)
-    pushed(T, W, B, P, S, L, B.z)
-    integrate(T, W.q, B.z, 1.0, W.q)
+        smallest = min_gap(patches, a)
+        deep = smallest < -PENETRATION_SLACK and contact.stiffness[patches.pair[a]] == 0.0
+        share = min(CORRECTION_SHARE, MAX_CORRECTION_SPEED * dt / -smallest) if deep else 1.0
+        gap = share * (patches.gap[a, 0] + (PENETRATION_SLACK if deep else -min(smallest, 0.0)))
+        add_gap(problem, o, problem.corners[a], gap, share * patches.gap[a, 1], share * patches.gap[a, 2], 1.0)
+    call_address(problem.functions[SOLVE], key, problem_key, 0.0, 0)
+    contact_velocity_change(T, W, cons, problem, contact, limits, cons.z)
+    integrate_configuration(T, W.q, cons.z, 1.0, W.q)
 
 
 @kernel
-def add_carried(T, v, part, a):
-    """a += ``part`` of what is seen of the velocities v of floating roots from axes that turn with them: ω × v."""
+def add_transport_acceleration(T, v, scale, a):
+    """a += scale · ω × v of floating roots, whose velocities v are seen from axes that rotate with them."""
     for e in range(T.kind.shape[0]):
-        if floats_freely(T, e):
+        if is_floating_root(T, e):
             k = T.v_at[e]
-            put_vec3_at(a, k, vec3_at(a, k) + part * cross(vec3_at(v, k + 3), vec3_at(v, k)))
+            put_vec3_at(a, k, vec3_at(a, k) + scale * cross(vec3_at(v, k + 3), vec3_at(v, k)))
 
 
 @outlined
-def part(T, W, S):
-    """Torques S.parted by which inertia asks for more, if velocities jump in the middle of a step, than their mean does.
+def jump_bias_forces(T, W, contact):
+    """contact.jump_bias ← extra Coriolis and centrifugal forces if velocities jump at the midpoint: mean of h(v⁻) and h(v⁺), minus h(mean).
 
-    Half of the step goes with those before, half with those after. What is quadratic, as inertia is, has for both together as much as
-    for the mean, and for half their difference S.half on top: what spins fast would gain or lose energy without it.
+    Half of the step has the velocities before the jump, half those after it. As h is quadratic, the difference is h of half their
+    difference, contact.half_jump. Without it a fast spinning body would gain or lose energy.
     """
     gravity = Vec3(W.gravity[0], W.gravity[1], W.gravity[2])
     W.gravity[0] = W.gravity[1] = W.gravity[2] = 0.0
     for k in range(W.v.shape[0]):
-        W.v[k] = S.half[k]
+        W.v[k] = contact.half_jump[k]
     for i in range(T.parent.shape[0]):
-        move_body(T, W, i, zero_motion())
-    gather(T, W, S.parted)
+        body_motion_and_force(T, W, i, zero_motion())
+    accumulate_forces(T, W, contact.jump_bias)
     W.gravity[0], W.gravity[1], W.gravity[2] = gravity
 
 
 @kernel
-def arrive(key, held, T, W, B, S, dt, jumps):
-    """Forces and the factor in the middle of the step, with the velocities expected there: some forces grow with them.
+def midpoint_dynamics(key, constraint_key, T, W, cons, contact, dt, passes):
+    """Bias forces and mass-matrix factor at the midpoint, at the velocities contact.v_mid predicted there.
 
-    Dampers do not expect anything. The factor takes them as they are at the end of the step, however strong, if they start from
-    its start. ``jumps``: expected velocities are known to be the mean of others before and after.
+    Dampers and dry friction take the velocities of the start instead: the factor treats them implicitly, so they are stable however
+    strong. ``passes`` > 0: the predicted velocities are the mean of known velocities before and after a jump.
     """
     for k in range(W.v.shape[0]):
-        S.half[k] = 0.5 * dt * S.ahead[k] if jumps else 0.0
-    if jumps:
-        part(T, W, S)
+        contact.half_jump[k] = 0.5 * dt * contact.predicted_acceleration[k] if passes else 0.0
+    if passes:
+        jump_bias_forces(T, W, contact)
     for k in range(W.v.shape[0]):
-        W.v[k] = S.start[k] + 0.5 * dt * S.ahead[k]
-        S.middle[k] = W.v[k]
-    status = call_at(B.far[HOLD], key, held, dt, ARRIVE)
+        W.v[k] = contact.v_start[k] + 0.5 * dt * contact.predicted_acceleration[k]
+        contact.v_mid[k] = W.v[k]
+    status = call_address(cons.functions[OPERATION], key, constraint_key, dt, PREPARE_STEP)
     if T.passive[0]:
         for k in range(W.v.shape[0]):
-            W.bias[k] += braking(T, k, S.start[k]) - braking(T, k, S.middle[k])
-    if jumps:
+            W.bias[k] += damping_and_friction(T, k, contact.v_start[k]) - damping_and_friction(T, k, contact.v_mid[k])
+    if passes:
         for k in range(W.v.shape[0]):
-            W.bias[k] += S.parted[k]
+            W.bias[k] += contact.jump_bias[k]
     return status
 
 
 @kernel
-def go_on(key, held, T, W, B, S, dt, jumps):
-    """Accelerations, and velocities S.free at the end of the step without contact forces, everything that holds being held."""
+def free_velocity(key, constraint_key, T, W, cons, contact, dt, passes):
+    """Accelerations without contact forces, constraints held, and from them the velocities contact.v_free at the end of the step."""
     nv = W.v.shape[0]
     for k in range(nv):
-        W.v[k] = S.start[k]
-    call_at(B.far[RELATE], key, held, weakness(W, B), 1)
-    if B.count[ROWS] > 0:  # they were those of the middle, and going straight on is half as much bent as going along a screw
+        W.v[k] = contact.v_start[k]
+    call_address(cons.functions[DELASSUS], key, constraint_key, weak_row_threshold(W, cons), 1)
+    if cons.count[ROWS] > 0:  # row velocities at the midpoint, for unforced motion: half of the transport term of the midpoint
         for k in range(nv):
-            S.free[k] = W.v[k]
-        add_carried(T, S.middle, 0.5 * dt, S.free)
-        times(T, B, B.J, S.free, B.speed)
-    status = call_at(B.far[HOLD], key, held, dt, GO_ON)
+            contact.v_free[k] = W.v[k]
+        add_transport_acceleration(T, contact.v_mid, 0.5 * dt, contact.v_free)
+        multiply_rows(T, cons, cons.J, contact.v_free, cons.velocity)
+    status = call_address(cons.functions[OPERATION], key, constraint_key, dt, COMPLETE_STEP)
     for k in range(nv):
-        S.ahead[k] = W.a[k]
-    add_carried(T, S.middle, 1.0, S.ahead)
-    if jumps:
-        add_carried(T, S.half, 1.0, S.ahead)
+        contact.predicted_acceleration[k] = W.a[k]
+    add_transport_acceleration(T, contact.v_mid, 1.0, contact.predicted_acceleration)
+    if passes:
+        add_transport_acceleration(T, contact.half_jump, 1.0, contact.predicted_acceleration)
     for k in range(nv):
-        S.free[k] = W.v[k] + dt * S.ahead[k]
+        contact.v_free[k] = W.v[k] + dt * contact.predicted_acceleration[k]
     return status
 
 
 @kernel
-def meet(key, problem, T, W, B, A, P, S, L, dt, again):
-    """Contact forces, and what they do to velocities, in B.z; ``again`` with other forces than those of contact in the same step."""
-    pose_problem(T, W, B, A, P, S, L, dt, again)
-    call_at(P.far[SOLVE], key, problem, 0.0, again)
-    pushed(T, W, B, P, S, L, B.z)
+def begin_step(W, contact):
+    """Keep the velocities of the start; after a cold start nothing is known of a step before."""
+    for k in range(W.v.shape[0]):
+        contact.v_start[k] = W.v[k]
+    if contact.cold_start[0]:
+        # Accelerations at rest are no prediction: those of stiff dampers and loose limbs do not last for a step
+        for k in range(W.v.shape[0]):
+            contact.predicted_acceleration[k], contact.contact_acceleration[k] = 0.0, 0.0
+        contact.cold_start[0], contact.old_count[0] = 0, 0
+
+
+@kernel
+def detect_contacts(key, contact_key, T, W, cons, geometry, patches, contact, limits, dt):
+    """Contact patches at the midpoint, within the reach of one step, as rows of the constraint set. Returns a status."""
+    margin = contact.margin[0] + 2.0 * dt * max_point_speed(T, W, geometry)
+    call_address(contact.functions[DETECT], key, contact_key, margin, 0)
+    copy_to(contact.v_start, W.v)
+    fits = patches.count[FOUND] <= patches.count[KEPT] and assemble_contacts(T, W, cons, geometry, patches, contact, limits, dt) == OK
+    return OK if fits else TOO_MANY_CONTACTS
+
+
+@kernel
+def solve_contacts(key, problem_key, T, W, cons, patches, problem, contact, limits, dt, again):
+    """Contact impulses, and the velocity change cons.z that they cause; zero if there are no contacts.
+
+    ``again``: only the free velocities have changed since the problem was solved in this step.
+    """
+    if cons.count[CONTACTS] == 0:
+        for k in range(W.v.shape[0]):
+            cons.z[k] = 0.0
+        return
+    build_problem(T, cons, patches, problem, contact, limits, dt, again)
+    call_address(problem.functions[SOLVE], key, problem_key, 0.0, again)
+    contact_velocity_change(T, W, cons, problem, contact, limits, cons.z)
+
+
+@kernel
+def end_velocity(T, W, cons, problem, contact, dt):
+    """Velocities at the end of the step, mean accelerations and constraint forces, and what the next step starts from."""
+    nv = W.v.shape[0]
+    for k in range(nv):
+        W.v[k] = contact.v_free[k]
+    if cons.count[CONTACTS] == 0:
+        contact.old_count[0] = 0
+        for k in range(nv):
+            contact.contact_acceleration[k] = 0.0
+        return
+    contact.max_residual[0] = max(contact.max_residual[0], problem.residual[0])
+    contact.max_penetration[0] = max(contact.max_penetration[0], contact.penetration[0])
+    contact.hardest_method[0] = max(contact.hardest_method[0], problem.count[METHOD])
+    store_solution(problem, contact, dt)
+    predict_acceleration(contact, cons.z, dt)
+    for k in range(nv):
+        W.v[k] += cons.z[k]
+        W.a[k] += cons.z[k] / dt
+    if contact.twist_wanted[0]:
+        record_twists(T, W, cons, contact)
+    for r in range(cons.count[ROWS]):
+        cons.force[r] += cons.rhs[r] / dt
 
 
 @outlined
-def touching_step(key, held, touch, problem, dt):
+def contact_step(key, constraint_key, contact_key, problem_key, dt):
     """Advance the state (W.q, W.v) by dt under the torques W.tau, contact impulses included.
 
-    Leaves accelerations W.a and the forces of what holds as they are on the average of the step.
+    Velocity-dependent forces need the velocities at the midpoint: these are predicted from the step before, and the step is repeated,
+    at most MAX_PASSES times, if contact makes them jump or the prediction fails. Leaves the mean over the step of accelerations W.a and
+    of constraint forces.
     """
-    T, W = open_rooms(key)
-    (B,) = open_bonds(held)
-    Gm, A, _, P, S, L = open_touch(touch)
-    nv, fresh = W.v.shape[0], S.fresh[0]
-    coast(T, W.q, W.v, 0.5 * dt)
-    for k in range(nv):
-        S.start[k] = W.v[k]
-    if fresh:
-        for k in range(nv):  # what accelerates stiff dampers and dangling limbs now will not do so for long
-            S.ahead[k], S.contact[k] = 0.0, 0.0
-        S.fresh[0], S.old_count[0] = 0, 0
-    found = passes = 0  # whether areas are; how often velocities in the middle were expected anew, as found with contact
-    jumped = False
+    T, W = open_model(key)
+    (cons,) = open_constraints(constraint_key)
+    geometry, patches, _, problem, contact, limits = open_contact(contact_key)
+    cold = contact.cold_start[0] != 0
+    integrate_unforced(T, W.q, W.v, 0.5 * dt)  # to the midpoint configuration
+    begin_step(W, contact)
+    passes, jumped = 0, False
     while True:
-        status = arrive(key, held, T, W, B, S, dt, passes)
+        status = midpoint_dynamics(key, constraint_key, T, W, cons, contact, dt, passes)
+        if status == OK and passes == 0:
+            status = detect_contacts(key, contact_key, T, W, cons, geometry, patches, contact, limits, dt)
+        if status == OK:
+            status = free_velocity(key, constraint_key, T, W, cons, contact, dt, passes)
         if status != OK:
-            break
-        if not found:
-            call_at(S.far[0], key, touch, S.margin[0] + 2.0 * dt * fastest(T, W, Gm), 0)
-            for k in range(nv):
-                W.v[k] = S.start[k]
-            if A.count[1] > A.count[0] or lay(T, W, B, Gm, A, S, L, dt) != OK:
-                return CROWDED
-            found = 1
-        status = go_on(key, held, T, W, B, S, dt, passes)
-        if status != OK:
-            break
-        if B.count[TOUCHES] > 0:
-            meet(key, problem, T, W, B, A, P, S, L, dt, passes)
-        else:
-            for k in range(nv):
-                B.z[k] = 0.0
+            copy_to(contact.v_start, W.v)
+            return status
+        solve_contacts(key, problem_key, T, W, cons, patches, problem, contact, limits, dt, passes)
         if passes == 0:
-            jumped = fresh or hits(S, B.z, dt)
-        if passes == PASSES or not ((passes == 0 and jumped) or astray(S, B.z, dt, jumped)):
+            jumped = cold or contact_changed(contact, cons.z, dt)
+        if passes == MAX_PASSES or not ((passes == 0 and jumped) or prediction_failed(contact, cons.z, dt, jumped)):
             break
         passes += 1
-        for k in range(nv):
-            S.ahead[k] = (S.free[k] + B.z[k] - S.start[k]) / dt
-    if status != OK:
-        for k in range(nv):
-            W.v[k] = S.start[k]
-        return status
-    for k in range(nv):
-        W.v[k] = S.free[k]
-    if B.count[TOUCHES] > 0:
-        S.worst[0], S.deepest[0] = max(S.worst[0], P.residual[0]), max(S.deepest[0], S.depth[0])
-        S.way[0] = max(S.way[0], P.count[WAY])
-        keep_pairs(P, S, dt)
-        look_ahead(S, B.z, dt)
-        for k in range(nv):
-            W.v[k] += B.z[k]
-            W.a[k] += B.z[k] / dt
-        if S.noted[0]:
-            note_speeds(T, W, B, S)
-        for r in range(B.count[ROWS]):
-            B.force[r] += B.rhs[r] / dt
-        if S.depth[0] > SLACK:
-            push_out(key, problem, T, W, B, A, P, S, L, dt)
-    else:
-        S.old_count[0] = 0
-        for k in range(nv):
-            S.contact[k] = 0.0
-    coast(T, W.q, W.v, 0.5 * dt)
+        predict_mean_acceleration(contact, cons.z, dt)
+    end_velocity(T, W, cons, problem, contact, dt)
+    if cons.count[CONTACTS] > 0 and contact.penetration[0] > PENETRATION_SLACK:
+        resolve_penetration(key, problem_key, T, W, cons, patches, problem, contact, limits, dt)
+    integrate_unforced(T, W.q, W.v, 0.5 * dt)  # to the end of the step
     return OK

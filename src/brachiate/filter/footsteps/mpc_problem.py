@@ -1,274 +1,291 @@
-"""Foresight: what is known of the reference ahead, laid out as a plan wants it."""
+"""MPC problem of the reference window: nodes, support patches, force limits and landings; footstep targets and capture point."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from brachiate.centroidal.problem import FLIGHT, HELD, MOST, MOTORS, PATCHES, POINTS, STANDS
+from brachiate.centroidal.problem import FLIGHT, GRIP, MAX_MOTORS, MAX_PATCH_POINTS, MAX_PATCHES, MAX_VERTICAL_ACCELERATION, STANCE
 from brachiate.compiled import kernel
-from brachiate.filter.footsteps.swing_foot import on_ground, place_of
-from brachiate.filter.schedule.arrays import BEARING, BLIND, CORNERS, FREEZE, HOME, LYING, NEVER, REACH, set_bits
-from brachiate.filter.whole_body.tasks import is_held
+from brachiate.filter.footsteps.swing_foot import corner_position, on_slope
+from brachiate.filter.schedule.arrays import (
+    EXTRAPOLATION_TIME,
+    FOOTHOLD_DECAY,
+    LANDING_FREEZE_TIME,
+    MAX_CONTACT_POINTS,
+    MAX_CORNERS,
+    MAX_UNANCHORED_POINTS,
+    NEVER,
+    STEP_REACH,
+    count_bits,
+)
+from brachiate.filter.whole_body.tasks import is_gripping
 from brachiate.spatial import Vec3, put_vec3, vec3, vec3_at
 
-DOWN = 0.04  # [s] it takes a foot that stands to come down with the rest of its sole
-FEWEST = 3  # intervals of a plan, at the end of a reference
-SHORTEST = 0.004  # [s] of an interval
+FULL_CONTACT_TIME = 0.04  # [s] in which a foot in contact reaches its scheduled corners
+MIN_INTERVALS = 3  # of a plan, also at the end of a clip
+MIN_INTERVAL = 0.004  # [s] between nodes
 
 
 @kernel
-def place_nodes(S, G, k, lengths):
-    """Nodes of the next plan, as far as frames are known; those nearest to where the body leaves the ground or comes down are moved there.
+def place_nodes(window, feet, k, intervals):
+    """Node times of the next plan, as far as frames are known; the nearest nodes are moved to the start and end of flights.
 
-    The ground pushes until a foot leaves it, and no longer. Returns how many intervals there are.
+    So contact forces act exactly until lift-off and from touchdown on. Returns the number of intervals.
     """
-    left, end, N = max((S.frames[0] - 1 - k) * S.step[0], G.gain[BLIND]), 0.0, 0
-    while lengths.shape[0] > N and (N < FEWEST or end + lengths[N] < left):
-        end += lengths[N]
+    horizon, end, N = max((window.frame_count[0] - 1 - k) * window.dt[0], feet.gain[EXTRAPOLATION_TIME]), 0.0, 0
+    while intervals.shape[0] > N and (N < MIN_INTERVALS or end + intervals[N] < horizon):
+        end += intervals[N]
         N += 1
-        G.nodes[N], G.free[N] = end, 1
-    G.nodes[0] = 0.0
-    for c in range(S.changes.shape[0]):
-        change = (S.changes[c] - k) * S.step[0]
+        feet.node_times[N], feet.node_is_free[N] = end, 1
+    feet.node_times[0] = 0.0
+    for c in range(window.flight_boundaries.shape[0]):
+        change = (window.flight_boundaries[c] - k) * window.dt[0]
         if change <= 0.0 or change >= end:
             continue
         best, n = np.inf, 0
         for i in range(1, N + 1):
-            far = abs(G.nodes[i] - change)
-            if G.free[i] and far < best:
-                best, n = far, i
-        if n > 0 and G.nodes[n - 1] + SHORTEST <= change and (n == N or change <= G.nodes[n + 1] - SHORTEST):
-            G.nodes[n], G.free[n] = change, 0
+            distance = abs(feet.node_times[i] - change)
+            if feet.node_is_free[i] and distance < best:
+                best, n = distance, i
+        if n > 0 and feet.node_times[n - 1] + MIN_INTERVAL <= change and (n == N or change <= feet.node_times[n + 1] - MIN_INTERVAL):
+            feet.node_times[n], feet.node_is_free[n] = change, 0
     return N
 
 
 @kernel
-def frame_at(S, k, t):
-    """The frame nearest to a time after frame k."""
-    return min(k + int(np.rint(t / S.step[0])), S.frames[0] - 1)
+def frame_at(window, k, t):
+    """Frame nearest to time t after frame k."""
+    return min(k + int(np.rint(t / window.dt[0])), window.frame_count[0] - 1)
 
 
 @kernel
-def lay_out(T, W, K, S, G, O, k, N, feet):
-    """The reference along the nodes, what bears in every interval, and landings. Returns how many of these there are."""
-    l, last = G.stands.shape[0], S.frames[0] - 1
-    up = on_ground(S, vec3_at(G.shift, 0)).z
+def build_problem(T, W, ctl, window, feet, problem, k, N, foot_count):
+    """Fill the plan problem: reference at the nodes, support and limits of the intervals, landings. Returns the number of landings."""
+    l, last = feet.in_contact.shape[0], window.frame_count[0] - 1
+    shift_z = on_slope(window, vec3_at(feet.reference_shift, 0)).z
     for j in range(N + 1):
-        i = frame_at(S, k, G.nodes[j])
-        put_vec3(O.centre, j, vec3(S.centre, i))
-        put_vec3(O.velocity, j, vec3(S.speed, i))
-        O.centre[j, 2] += up
-        beyond = G.nodes[j] - (last - k) * S.step[0]
-        if G.gain[BLIND] > 0.0 and beyond > 0.0:  # it goes on as it does
-            put_vec3(O.centre, j, vec3(O.centre, j) + beyond * vec3(S.speed, last))
-        O.slack[j] = S.slack[i]
-        for leg in range(feet):
-            O.weight[j, leg] = S.share[i * l + leg]
-        for leg in range(feet, l):  # what cannot step stays where it has come to stand
-            if G.stands[leg] and S.stance[i * l + leg] <= G.stance[leg]:
-                put_vec3(O.centre, j, vec3(O.centre, j) + S.share[i * l + leg] * vec3(G.offset, leg))
+        i = frame_at(window, k, feet.node_times[j])
+        put_vec3(problem.com, j, vec3(window.com, i))
+        put_vec3(problem.com_velocity, j, vec3(window.com_velocity, i))
+        problem.com[j, 2] += shift_z
+        beyond = feet.node_times[j] - (last - k) * window.dt[0]
+        if feet.gain[EXTRAPOLATION_TIME] > 0.0 and beyond > 0.0:  # extrapolated at constant velocity
+            put_vec3(problem.com, j, vec3(problem.com, j) + beyond * vec3(window.com_velocity, last))
+        problem.height_slack[j] = window.height_slack[i]
+        for leg in range(foot_count):
+            problem.offset_share[j, leg] = window.load_share[i * l + leg]
+        for leg in range(foot_count, l):  # contact links that cannot step keep their foothold
+            if feet.in_contact[leg] and window.stance_index[i * l + leg] <= feet.stance_index[leg]:
+                put_vec3(problem.com, j, vec3(problem.com, j) + window.load_share[i * l + leg] * vec3(feet.foothold_offset, leg))
     for j in range(N):
-        O.h[j] = G.nodes[j + 1] - G.nodes[j]
-        i = frame_at(S, k, G.nodes[j + 1] - 0.5 * O.h[j])
-        lay_rates(S, O, k, j, G.nodes[j], G.nodes[j + 1])
+        problem.dt[j] = feet.node_times[j + 1] - feet.node_times[j]
+        i = frame_at(window, k, feet.node_times[j + 1] - 0.5 * problem.dt[j])
+        set_reference_rates(window, problem, k, j, feet.node_times[j], feet.node_times[j + 1])
         for x in range(3):
             for y in range(3):
-                O.inertia[j, x, y] = S.inertia[i, x, y]
-        lay_patches(T, W, K, S, G, O, k, i, j, feet)
-        lay_strength(W, K, S, G, O, i, j, feet)
-    return lay_landings(S, G, O, k, N, feet)
+                problem.inertia[j, x, y] = window.locked_inertia[i, x, y]
+        set_support_patches(T, W, ctl, window, feet, problem, k, i, j, foot_count)
+        set_force_limits(W, ctl, window, feet, problem, i, j, foot_count)
+    return set_landings(window, feet, problem, k, N, foot_count)
 
 
 @kernel
-def lay_rates(S, O, k, j, begin, end):
-    """Mean rates of interval j: what the reference gains in it, where a single frame of a motion that swings would mislead."""
-    first, last = frame_at(S, k, begin), frame_at(S, k, end)
-    push, turning, total = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0), 0.0
+def set_reference_rates(window, problem, k, j, begin, end):
+    """Mean CoM acceleration and angular momentum rate of the reference in interval j (trapezoidal): single frames may oscillate."""
+    first, last = frame_at(window, k, begin), frame_at(window, k, end)
+    acceleration, momentum_rate, total = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0), 0.0
     for i in range(first, last + 1):
-        part = 1.0 if first < i < last or first == last else 0.5  # ends are of two intervals
-        push, turning, total = push + part * vec3(S.acceleration, i), turning + part * vec3(S.turning, i), total + part
-    put_vec3(O.acceleration, j, (1.0 / total) * push)
-    put_vec3(O.turning, j, (1.0 / total) * turning)
+        part = 1.0 if first < i < last or first == last else 0.5  # trapezoidal rule
+        acceleration = acceleration + part * vec3(window.com_acceleration, i)
+        momentum_rate = momentum_rate + part * vec3(window.angular_momentum_rate, i)
+        total += part
+    put_vec3(problem.com_acceleration, j, (1.0 / total) * acceleration)
+    put_vec3(problem.angular_momentum_rate, j, (1.0 / total) * momentum_rate)
 
 
 @kernel
-def lay_patches(T, W, K, S, G, O, k, i, j, feet):
-    """What bears in interval j, whose middle is frame i: first what does now, then what is known of the reference."""
-    m, l = S.leg.shape[0], G.stands.shape[0]
+def set_support_patches(T, W, ctl, window, feet, problem, k, i, j, foot_count):
+    """Support patches of interval j with its middle at frame i: measured contact points in the first, scheduled corners later."""
+    m, l = window.leg.shape[0], feet.in_contact.shape[0]
     patch = 0
-    for p in range(PATCHES):
-        O.points[j, p], O.foot[j, p] = 0, -1
+    for p in range(MAX_PATCHES):
+        problem.patch_size[j, p], problem.patch_foot[j, p] = 0, -1
     for n in range(m):
-        leg, bears = S.leg[n], S.bears[i * m + n]
-        foot = leg if leg < feet else -1
+        leg, mask = window.leg[n], window.contact_mask[i * m + n]
+        foot = leg if leg < foot_count else -1
         p = patch
-        for other in range(patch):  # soles of a foot, and all that cannot step, are one patch where there are too many for one each
-            if m > PATCHES and O.foot[j, other] == foot:
+        for other in range(patch):  # links of a foot share a patch if there are too many links
+            if m > MAX_PATCHES and problem.patch_foot[j, other] == foot:
                 p = other
-        if p >= PATCHES:
+        if p >= MAX_PATCHES:
             continue
         at = k * l + leg
-        off = vec3(G.offset, leg) if foot >= 0 else Vec3(0.0, 0.0, 0.0)
-        # If nobody knows when it will land, it may have
-        lands = i < k + S.until[at] / S.step[0] if S.until[at] < NEVER else S.soon[k * m + n] > 0
-        stays = G.stands[leg] and not S.on[at] and lands
-        coming = G.stands[leg] and S.on[at] and (i - k) * S.step[0] < DOWN and K.stands[n] < set_bits(bears)
-        count = before = O.points[j, p]
-        if j == 0 or (bears == 0 and stays) or coming:
-            if K.stands[n]:
-                for c in range(min(G.bearing_count[n], POINTS - before)):
-                    put_point(O, j, p, count, vec3(G.bearing, BEARING * n + c) - off)
+        offset = vec3(feet.foothold_offset, leg) if foot >= 0 else Vec3(0.0, 0.0, 0.0)
+        time, stance = window.time_to_landing[at], window.in_contact[at]
+        # A foot that landed early stays until its scheduled landing; if that is not known, as long as its corners are upcoming
+        before_landing = i < k + time / window.dt[0] if time < NEVER else window.upcoming_mask[k * m + n] > 0
+        landed_early = feet.in_contact[leg] and not stance and before_landing
+        partial = ctl.supporting_corners[n] < count_bits(mask)
+        completing = feet.in_contact[leg] and stance and (i - k) * window.dt[0] < FULL_CONTACT_TIME and partial
+        count = before = problem.patch_size[j, p]
+        if j == 0 or (mask == 0 and landed_early) or completing:
+            if ctl.supporting_corners[n]:
+                for c in range(min(feet.contact_count[n], MAX_PATCH_POINTS - before)):
+                    put_patch_point(problem, j, p, count, vec3(feet.contact_points, MAX_CONTACT_POINTS * n + c) - offset)
                     count += 1
-        elif bears > 0:
-            here = S.stance[i * l + leg] <= G.stance[leg] and G.stands[leg]
-            for c in range(S.corners[n]):
-                if (bears >> c) & 1 and count < POINTS:
-                    if here:
-                        put_point(O, j, p, count, place_of(T, W, K, n, c) - off)
+        elif mask > 0:
+            current = window.stance_index[i * l + leg] <= feet.stance_index[leg] and feet.in_contact[leg]
+            for c in range(window.corner_count[n]):
+                if (mask >> c) & 1 and count < MAX_PATCH_POINTS:
+                    if current:
+                        point = corner_position(T, W, ctl, n, c) - offset
                     else:
-                        put_point(O, j, p, count, vec3(S.places, CORNERS * (i * m + n) + c) + vec3(S.moved, i * l + leg))
+                        point = vec3(window.corner_positions, MAX_CORNERS * (i * m + n) + c) + vec3(window.foot_offset, i * l + leg)
+                    put_patch_point(problem, j, p, count, point)
                     count += 1
         if count > before:
-            O.points[j, p], O.foot[j, p] = count, foot
+            problem.patch_size[j, p], problem.patch_foot[j, p] = count, foot
             patch = max(patch, p + 1)
-    patch = lay_lying(S, G, O, i, j, patch)
-    O.how[j] = HELD if is_held(K, i, j == 0) else STANDS if patch > 0 else FLIGHT
+    patch = add_unanchored_patch(window, feet, problem, i, j, patch)
+    problem.contact_mode[j] = GRIP if is_gripping(ctl, i, j == 0) else STANCE if patch > 0 else FLIGHT
 
 
 @kernel
-def lay_strength(W, K, S, G, O, i, j, feet):
-    """What the motors of legs that stand can bring in interval j, whose middle is frame i."""
-    if S.most.shape[0] == 0:
+def set_force_limits(W, ctl, window, feet, problem, i, j, foot_count):
+    """Vertical acceleration and torque limits of the stance legs in interval j with its middle at frame i."""
+    if window.max_vertical_force.shape[0] == 0:
         return
-    l, total, legs, one = G.stands.shape[0], 0.0, 0, -1
+    l, total, legs, stance_leg = feet.in_contact.shape[0], 0.0, 0, -1
     for leg in range(l):
-        if G.stands[leg] if j == 0 else S.on[i * l + leg]:
-            total, legs, one = total + S.most[i * l + leg], legs + 1, leg
-    lies = S.lie_count.shape[0] > 0 and S.lie_count[i] > 0
-    if O.how[j] != STANDS or lies or legs == 0:
+        if feet.in_contact[leg] if j == 0 else window.in_contact[i * l + leg]:
+            total, legs, stance_leg = total + window.max_vertical_force[i * l + leg], legs + 1, leg
+    unanchored = window.unanchored_count.shape[0] > 0 and window.unanchored_count[i] > 0
+    if problem.contact_mode[j] != STANCE or unanchored or legs == 0:
         total, legs = np.inf, 0
     g = -W.gravity[2]
-    # In another posture it could bring more: it can always stand
-    O.most[j] = max(min(total / K.mass[0] - g, MOST * g), 0.0)
-    O.motors[j] = 0
+    # At least zero: in another posture the legs could carry the weight
+    problem.max_vertical_acceleration[j] = max(min(total / ctl.mass[0] - g, MAX_VERTICAL_ACCELERATION * g), 0.0)
+    problem.motor_count[j] = 0
     if legs == 1 and total < np.inf:
-        lay_motors(S, O, i * l + one, j, one if one < feet else -1)
+        set_motor_limits(window, problem, i * l + stance_leg, j, stance_leg if stance_leg < foot_count else -1)
 
 
 @kernel
-def lay_motors(S, O, at, j, foot):
-    """Motors of the only leg that stands in interval j."""
-    O.motor_foot[j] = foot
+def set_motor_limits(window, problem, at, j, foot):
+    """Torque limits of the only stance leg in interval j."""
+    problem.motor_foot[j] = foot
     for x in range(2):
-        O.motor_at[j, x] = S.spot[at, x] + S.moved[at, x]
-    for n in range(MOTORS * at, MOTORS * (at + 1)):
-        if S.motor[n, 5] < np.inf:
+        problem.motor_point[j, x] = window.motor_point[at, x] + window.foot_offset[at, x]
+    for n in range(MAX_MOTORS * at, MAX_MOTORS * (at + 1)):
+        if window.motor_rows[n, 5] < np.inf:
             for x in range(6):
-                O.motor[j, O.motors[j], x] = S.motor[n, x]
-            O.motors[j] += 1
+                problem.motor_rows[j, problem.motor_count[j], x] = window.motor_rows[n, x]
+            problem.motor_count[j] += 1
 
 
 @kernel
-def lay_lying(S, G, O, i, j, patch):
-    """What lies on the ground in interval j without a place of its own, as one more patch. Returns how many there are."""
-    if S.lie_count.shape[0] == 0:
+def add_unanchored_patch(window, feet, problem, i, j, patch):
+    """Add contact points without a fixed foothold (rolling, sliding) in interval j as one more patch. Returns how many there are."""
+    if window.unanchored_count.shape[0] == 0:
         return patch
     p = patch
     for other in range(patch):
-        if O.foot[j, other] < 0:
+        if problem.patch_foot[j, other] < 0:
             p = other
-    count = G.lying_count[0] if j == 0 else S.lie_count[i]
-    if p >= PATCHES or count == 0:
+    count = feet.unanchored_count[0] if j == 0 else window.unanchored_count[i]
+    if p >= MAX_PATCHES or count == 0:
         return patch
-    shift = on_ground(S, vec3_at(G.shift, 0))
-    for c in range(min(count, POINTS - O.points[j, p])):
-        put_point(O, j, p, O.points[j, p], vec3(G.lying, c) if j == 0 else vec3(S.lies, LYING * i + c) + shift)
-        O.points[j, p] += 1
+    shift = on_slope(window, vec3_at(feet.reference_shift, 0))
+    for c in range(min(count, MAX_PATCH_POINTS - problem.patch_size[j, p])):
+        point = vec3(feet.unanchored_points, c) if j == 0 else vec3(window.unanchored_points, MAX_UNANCHORED_POINTS * i + c) + shift
+        put_patch_point(problem, j, p, problem.patch_size[j, p], point)
+        problem.patch_size[j, p] += 1
     return max(patch, p + 1)
 
 
 @kernel
-def put_point(O, j, patch, n, p):
-    """Point n of a patch."""
-    O.patch[j, patch, n, 0], O.patch[j, patch, n, 1], O.patch[j, patch, n, 2] = p.x, p.y, p.z
+def put_patch_point(problem, j, patch, n, p):
+    """Write point n of a patch of interval j."""
+    problem.patch_points[j, patch, n, 0], problem.patch_points[j, patch, n, 1], problem.patch_points[j, patch, n, 2] = p.x, p.y, p.z
 
 
 @kernel
-def first_node(G, N, t):
-    """The first node that is not before a time, N + 1 for none."""
+def first_node(feet, N, t):
+    """First node at or after time t; N + 1 if there is none."""
     n = 0
-    while n <= N and G.nodes[n] < t:
+    while n <= N and feet.node_times[n] < t:
         n += 1
     return n
 
 
 @kernel
-def lay_landings(S, G, O, k, N, feet):
-    """Landings among the nodes; a foot's new offset takes over in the middle of its swing. Returns how many."""
-    l, dt = G.stands.shape[0], S.step[0]
-    many, count = S.spans.shape[0] // max(l, 1), 0
-    for row in range(O.landing_foot.shape[0]):
-        O.landing_foot[row] = -1
-    for leg in range(feet):
+def set_landings(window, feet, problem, k, N, foot_count):
+    """Landings within the horizon; the new foothold offset takes effect at mid-swing. Returns their number."""
+    l, dt = feet.in_contact.shape[0], window.dt[0]
+    stances, count = window.stance_frames.shape[0] // max(l, 1), 0
+    for row in range(problem.landing_foot.shape[0]):
+        problem.landing_foot[row] = -1
+    for leg in range(foot_count):
         before = -1
-        for n in range(max(G.stance[leg] + 1, 0), S.span_count[leg]):
-            start, end = S.spans[leg * many + n, 0], S.spans[leg * many + n, 1]
-            ahead = (start - k) * dt
-            if start < 0 or end <= k or ahead > G.nodes[N] or count >= O.landing_foot.shape[0]:
+        for n in range(max(feet.stance_index[leg] + 1, 0), window.stance_count[leg]):
+            start, end = window.stance_frames[leg * stances + n, 0], window.stance_frames[leg * stances + n, 1]
+            time = (start - k) * dt
+            if start < 0 or end <= k or time > feet.node_times[N] or count >= problem.landing_foot.shape[0]:
                 continue
-            lift = max(S.spans[leg * many + n - 1, 1], 0) if n > 0 else 0
-            swing = ((lift + start) // 2 - k) * dt
-            first = max(first_node(G, N, swing) if swing > 0.0 else 0, before + 1)
-            touch = first_node(G, N, ahead - 1e-9) if ahead > 0.0 else 0
+            lift_off = max(window.stance_frames[leg * stances + n - 1, 1], 0) if n > 0 else 0
+            mid_swing = ((lift_off + start) // 2 - k) * dt
+            first = max(first_node(feet, N, mid_swing) if mid_swing > 0.0 else 0, before + 1)
+            touchdown = first_node(feet, N, time - 1e-9) if time > 0.0 else 0
             if first >= N:
                 continue
             before = first
-            O.landing_foot[count], O.landing_from[count], O.landing_touch[count] = leg, first, max(touch, first)
-            O.landing_time[count], O.landing_lasts[count] = max(ahead, 0.0), (end - start) * dt
-            goal = vec3(G.offset, leg)
-            if O.landing_time[count] < G.gain[FREEZE]:
-                goal = vec3(G.path, leg)
-            elif G.aimed[leg * many + n]:
-                goal = vec3(G.aims, leg * many + n)
-            O.landing_heading[count, 0], O.landing_heading[count, 1] = goal.x, goal.y
-            put_room(S, O, count, leg * many + n, max(start, 0) * l + leg)
-            G.key[count, 0], G.key[count, 1] = leg, n
+            problem.landing_foot[count], problem.landing_start[count], problem.landing_touchdown[count] = leg, first, max(touchdown, first)
+            problem.landing_time[count], problem.landing_duration[count] = max(time, 0.0), (end - start) * dt
+            target = vec3(feet.foothold_offset, leg)
+            if problem.landing_time[count] < feet.gain[LANDING_FREEZE_TIME]:
+                target = vec3(feet.swing_offset, leg)
+            elif feet.is_planned[leg * stances + n]:
+                target = vec3(feet.planned_offset, leg * stances + n)
+            problem.landing_target[count, 0], problem.landing_target[count, 1] = target.x, target.y
+            set_landing_limits(window, problem, count, leg * stances + n, max(start, 0) * l + leg)
+            feet.landing_stance[count, 0], feet.landing_stance[count, 1] = leg, n
             count += 1
     return count
 
 
 @kernel
-def put_room(S, O, row, stance, at):
-    """How much room a landing has on its tread: what a plan of the whole has moved it by is gone."""
-    moved = S.way[0] * S.moved[at, 0] + S.way[1] * S.moved[at, 1]
-    O.landing_way[row, 0], O.landing_way[row, 1] = S.way[0], S.way[1]
-    O.landing_least[row], O.landing_most[row] = S.room[stance, 0] - moved, S.room[stance, 1] - moved
+def set_landing_limits(window, problem, row, stance, at):
+    """Bounds of a foothold on its stair tread, less the offset that the plan of the whole clip has used."""
+    used = window.stair_direction[0] * window.foot_offset[at, 0] + window.stair_direction[1] * window.foot_offset[at, 1]
+    problem.landing_direction[row, 0], problem.landing_direction[row, 1] = window.stair_direction[0], window.stair_direction[1]
+    problem.landing_min[row], problem.landing_max[row] = window.foothold_range[stance, 0] - used, window.foothold_range[stance, 1] - used
 
 
 @kernel
-def capture(K, S, G, k, gravity):
-    """How far the body is bound for from where the reference is: c + ċ/ω of the one against the other."""
-    period = (max(S.centre[k, 2], 0.1) / gravity) ** 0.5
-    x = K.com[0] - S.centre[k, 0] - G.shift[0] + period * (K.com[3] - S.speed[k, 0])
-    y = K.com[1] - S.centre[k, 1] - G.shift[1] + period * (K.com[4] - S.speed[k, 1])
-    far = (x * x + y * y) ** 0.5
-    part = min(1.0, G.gain[REACH] / max(far, 1e-9))
-    return part * x, part * y
+def capture_point_error(ctl, window, feet, k, gravity):
+    """Capture point c + ċ/ω of the figure relative to that of the shifted reference (x, y) [m], limited to the step reach."""
+    inverse_omega = (max(window.com[k, 2], 0.1) / gravity) ** 0.5
+    x = ctl.com[0] - window.com[k, 0] - feet.reference_shift[0] + inverse_omega * (ctl.com[3] - window.com_velocity[k, 0])
+    y = ctl.com[1] - window.com[k, 1] - feet.reference_shift[1] + inverse_omega * (ctl.com[4] - window.com_velocity[k, 1])
+    distance = (x * x + y * y) ** 0.5
+    scale = min(1.0, feet.gain[STEP_REACH] / max(distance, 1e-9))
+    return scale * x, scale * y
 
 
 @kernel
-def aim_at(K, S, G, k, landing, count, gravity):
-    """Let feet in the air go where the plan has them land; if it knows of no landing, to where the body can be caught."""
-    l = G.stands.shape[0]
-    many = S.spans.shape[0] // max(l, 1)
+def set_landing_targets(ctl, window, feet, k, landing, count, gravity):
+    """Landing targets of the swing feet: footholds of the plan; without a planned landing, the capture point (online only)."""
+    l = feet.in_contact.shape[0]
+    stances = window.stance_frames.shape[0] // max(l, 1)
     for n in range(count):
-        at = G.key[n, 0] * many + G.key[n, 1]
-        G.aims[at, 0], G.aims[at, 1], G.aimed[at] = landing[n, 0], landing[n, 1], 1
+        at = feet.landing_stance[n, 0] * stances + feet.landing_stance[n, 1]
+        feet.planned_offset[at, 0], feet.planned_offset[at, 1], feet.is_planned[at] = landing[n, 0], landing[n, 1], 1
     for leg in range(l):
-        stance = S.coming[k * l + leg]
-        at = leg * many + stance
-        if stance > G.stance[leg] and stance < many and G.aimed[at]:
-            G.aim[leg, 0], G.aim[leg, 1] = G.aims[at, 0], G.aims[at, 1]
-        elif G.gain[BLIND] > 0.0 and not G.stands[leg]:
-            x, y = capture(K, S, G, k, gravity)
-            G.aim[leg, 0], G.aim[leg, 1] = G.gain[HOME] * G.shift[0] + x, G.gain[HOME] * G.shift[1] + y
+        stance = window.next_stance_index[k * l + leg]
+        at = leg * stances + stance
+        if stance > feet.stance_index[leg] and stance < stances and feet.is_planned[at]:
+            feet.landing_offset[leg, 0], feet.landing_offset[leg, 1] = feet.planned_offset[at, 0], feet.planned_offset[at, 1]
+        elif feet.gain[EXTRAPOLATION_TIME] > 0.0 and not feet.in_contact[leg]:
+            x, y = capture_point_error(ctl, window, feet, k, gravity)
+            feet.landing_offset[leg, 0] = feet.gain[FOOTHOLD_DECAY] * feet.reference_shift[0] + x
+            feet.landing_offset[leg, 1] = feet.gain[FOOTHOLD_DECAY] * feet.reference_shift[1] + y

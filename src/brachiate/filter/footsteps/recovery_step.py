@@ -1,4 +1,4 @@
-"""Steps that the reference does not have, as they are told."""
+"""Recovery steps: footsteps that are not in the reference, as they are reported."""
 
 from __future__ import annotations
 
@@ -8,39 +8,46 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-WAYS = ("forward", "forward and to the left", "to the left", "backward and to the left", "backward", "backward and to the right",
-        "to the right", "forward and to the right")  # fmt: skip
+from brachiate.deprecation import renamed_attribute
+
+DIRECTIONS = ("forward", "forward and to the left", "to the left", "backward and to the left", "backward", "backward and to the right",
+              "to the right", "forward and to the right")  # fmt: skip
 
 
-class Step(NamedTuple):
-    """A step that the reference does not have."""
+class RecoveryStep(NamedTuple):
+    """Footstep that is not in the reference."""
 
     leg: int
     link: str  # the foot
     start: float  # [s]
     end: float  # [s]
-    x: float  # [m] from where the foot was
+    x: float  # [m] displacement of the foot
     y: float  # [m]
-    way: str  # in words, seen from the foot
-    catches: bool  # whether it was to catch the body; else it brings a foot back that did
+    direction: str  # as seen from the foot
+    is_capture: bool  # capture step that regains balance; else the foot returns to the reference
+
+    way = renamed_attribute("way", "direction")
+    catches = renamed_attribute("catches", "is_capture")
+    far = renamed_attribute("far", "length")
+    told = renamed_attribute("told", "description")
 
     @property
-    def far(self) -> float:
-        """How long it was [m]."""
+    def length(self) -> float:
+        """Length of the step [m]."""
         return math.hypot(self.x, self.y)
 
     @property
-    def told(self) -> str:
-        """How far, which way, and why."""
-        return f"{100 * self.far:.0f} cm {self.way}, {'to catch the body' if self.catches else 'to come back'}"
+    def description(self) -> str:
+        """Length, direction and purpose."""
+        return f"{100 * self.length:.0f} cm {self.direction}, {'to regain balance' if self.is_capture else 'to return to the reference'}"
 
     def __str__(self) -> str:
         """Return one line."""
-        return f"{self.link}: stepped {self.told} ({self.start:.2f}-{self.end:.2f} s)"
+        return f"{self.link}: stepped {self.description} ({self.start:.2f}-{self.end:.2f} s)"
 
 
-def way_of(step: ArrayLike, forward: ArrayLike) -> str:
-    """Which way a step goes, in words, for a foot that points forward that way; both along the ground, x and y first."""
-    (x, y), (ahead, aside) = np.asarray(step, float)[:2], np.asarray(forward, float)[:2]
-    turn = math.atan2(y, x) - math.atan2(aside, ahead)
-    return WAYS[round(turn / (math.pi / 4)) % len(WAYS)]
+def direction_name(step: ArrayLike, heading: ArrayLike) -> str:
+    """Direction of a step in words, relative to the heading of the foot; both horizontal, x and y first."""
+    (x, y), (heading_x, heading_y) = np.asarray(step, float)[:2], np.asarray(heading, float)[:2]
+    angle = math.atan2(y, x) - math.atan2(heading_y, heading_x)
+    return DIRECTIONS[round(angle / (math.pi / 4)) % len(DIRECTIONS)]

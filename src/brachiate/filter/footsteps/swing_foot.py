@@ -1,237 +1,277 @@
-"""Footwork: where feet stand and where they are going, against where the reference has them.
+"""Stance and swing of the feet: contact modes, swing-foot trajectories and footholds relative to the reference.
 
-A foot that lands elsewhere than in the reference has an *offset* along the ground, which it keeps until its next landing. Plan and contacts
-share this book: what has landed, early or late, stands, whatever the reference says.
+A foot that lands beside its reference foothold has a horizontal *foothold offset*, which it keeps until its next landing. MPC and contacts
+share this state: a foot that has landed, early or late, is in stance whatever the schedule says.
 """
 
 from __future__ import annotations
 
 from brachiate.compiled import kernel
 from brachiate.filter.schedule.arrays import (
-    BEARING,
-    CORNERS,
-    EARLY,
-    FLAT_WEIGHT,
-    FOOT_TURN_WEIGHT,
-    FOOT_WEIGHT,
-    LATE,
-    LYING,
+    EARLY_LANDING_TIME,
+    FLAT_FOOT_WEIGHT,
+    FLIGHT_HEIGHT_TOLERANCE,
+    FOOT_ROLL_WEIGHT,
+    LATE_LANDING_SPEED,
+    MAX_CONTACT_POINTS,
+    MAX_CORNERS,
+    MAX_UNANCHORED_POINTS,
     NEVER,
-    RISE,
-    ROLL_WEIGHT,
-    SETTLE,
-    STEER,
-    set_bits,
+    REFERENCE_SHIFT_TIME,
+    SWING_FOOT_ORIENTATION_WEIGHT,
+    SWING_FOOT_WEIGHT,
+    SWING_RETARGET_TIME,
+    count_bits,
 )
-from brachiate.filter.whole_body.arrays import CLOSING, FREE, LATER, MAY, SHOULD
+from brachiate.filter.whole_body.arrays import CONTACT_ALLOWED, CONTACT_EARLY, CONTACT_FORBIDDEN, CONTACT_REQUIRED, TOUCHDOWN_TIME
 from brachiate.filter.whole_body.qp import RAYS
-from brachiate.kinematics import origin_of
+from brachiate.kinematics import tree_origin
 from brachiate.spatial import Vec3, put_vec3, rotation, vec3, vec3_at
 
-EDGE = 2  # corners of an edge
-STEPS = 6.0  # in which a foot's path takes on a new aim, at least: in four its curve would grow without end
-SOON = 0.06  # [s] before it is expected to, a foot may come to stand
-LIFT = 0.3  # [m] feet follow the centre of mass in a long flight by this much at most
+EDGE_CORNERS = 2  # a link with no more supporting corners stands on an edge
+MIN_QUINTIC_STEPS = 6.0  # time steps of the quintic at least: with four the recursion is unstable
+LANDING_WINDOW = 0.06  # [s] before the scheduled landing from which on contact is allowed
+MAX_FLIGHT_LIFT = 0.3  # [m] by which feet follow the CoM at most in a long flight
 
 
 @kernel
-def on_ground(S, along):
-    """An offset along the ground, and up or down with it."""
-    return Vec3(along.x, along.y, along.x * S.gradient[0] + along.y * S.gradient[1])
+def on_slope(window, offset):
+    """Horizontal offset with the height of the sloped terrain added."""
+    return Vec3(offset.x, offset.y, offset.x * window.terrain_gradient[0] + offset.y * window.terrain_gradient[1])
 
 
 @kernel
-def place_of(T, W, K, n, j):
-    """Where corner j of sole n is."""
-    i = K.limb[n]
-    return origin_of(T, W, i) + vec3(W.x, i) + rotation(W.R, i) @ vec3(K.corner, CORNERS * n + j)
+def corner_position(T, W, ctl, n, j):
+    """World position of corner j of contact link n [m]."""
+    i = ctl.contact_body[n]
+    return tree_origin(T, W, i) + vec3(W.x, i) + rotation(W.R, i) @ vec3(ctl.corner, MAX_CORNERS * n + j)
 
 
 @kernel
-def begin(T, W, K, S, G, k):
-    """Let feet stand as frame k has them; the body is there."""
-    m, l = S.leg.shape[0], G.stands.shape[0]
+def init_feet(T, W, ctl, window, feet, k):
+    """Initialize the feet to the contact schedule of frame k, at which the figure is."""
+    m, l = window.leg.shape[0], feet.in_contact.shape[0]
     for leg in range(l):
-        on = S.on[k * l + leg]
-        G.stands[leg] = G.settled[leg] = on
-        G.stance[leg] = S.coming[k * l + leg] if on else S.coming[k * l + leg] - 1
-    if S.lie_count.shape[0] > 0:
-        G.lying_count[0] = S.lie_count[k]
-        for j in range(G.lying_count[0]):
-            put_vec3(G.lying, j, vec3(S.lies, LYING * k + j))
+        stance = window.in_contact[k * l + leg]
+        feet.in_contact[leg] = feet.landed[leg] = stance
+        feet.stance_index[leg] = window.next_stance_index[k * l + leg] if stance else window.next_stance_index[k * l + leg] - 1
+    if window.unanchored_count.shape[0] > 0:
+        feet.unanchored_count[0] = window.unanchored_count[k]
+        for j in range(feet.unanchored_count[0]):
+            put_vec3(feet.unanchored_points, j, vec3(window.unanchored_points, MAX_UNANCHORED_POINTS * k + j))
     for n in range(m):
-        bears = S.bears[k * m + n]
-        K.stands[n] = set_bits(bears)
-        G.bearing_count[n] = 0
-        for j in range(S.corners[n]):
-            if (bears >> j) & 1:
-                put_vec3(G.bearing, BEARING * n + G.bearing_count[n], place_of(T, W, K, n, j))
-                G.bearing_count[n] += 1
+        mask = window.contact_mask[k * m + n]
+        ctl.supporting_corners[n] = count_bits(mask)
+        feet.contact_count[n] = 0
+        for j in range(window.corner_count[n]):
+            if (mask >> j) & 1:
+                put_vec3(feet.contact_points, MAX_CONTACT_POINTS * n + feet.contact_count[n], corner_position(T, W, ctl, n, j))
+                feet.contact_count[n] += 1
 
 
 @kernel
-def lead(K, S, G, k):
-    """Say of every sole what it is to do in the next step: stand, come down, or go along its path."""
-    m, l, dt = S.leg.shape[0], G.stands.shape[0], S.step[0]
-    carried, relieved = 0, 0
+def update_phase(ctl, window, feet, k):
+    """Contact modes and swing foot tasks of all contact links for the next step: stance, landing or swing."""
+    m, l = window.leg.shape[0], feet.in_contact.shape[0]
+    scheduled, supported = 0, 0
     for leg in range(l):
-        G.relieved[leg] = 0
-        carried |= S.on[k * l + leg]
-    for n in range(m):  # what stood goes on standing until what should stand instead does
-        if K.stands[n] > 0 and S.bears[k * m + n] > 0:
-            G.relieved[S.leg[n]] = relieved = 1
-    fall = carried == 1 and relieved == 0
+        feet.supported[leg] = 0
+        scheduled |= window.in_contact[k * l + leg]
+    for n in range(m):  # a stance continues until the links that are scheduled next support the figure
+        if ctl.supporting_corners[n] > 0 and window.contact_mask[k * m + n] > 0:
+            feet.supported[window.leg[n]] = supported = 1
+    unsupported = scheduled == 1 and supported == 0
     for n in range(m):
-        leg, corners = S.leg[n], S.corners[n]
-        at = k * l + leg
-        bears, on, every = S.bears[k * m + n], S.on[at] == 1, (1 << corners) - 1
-        may = bears | S.soon[k * m + n]
-        if not on and SOON < S.until[at] < NEVER:  # what seems to come down is not to land yet
-            may = 0
-        if fall or (on and G.relieved[leg] == 0) or (bears > 0 and G.settled[leg] == 0):
-            may = every
-        early = 0
-        if not on and S.long_flight[k] == 1 and S.until[at] <= G.gain[EARLY]:
-            early = S.bears[min(k + int(S.until[at] / dt) + 1, S.frames[0] - 1) * m + n]
-            early = early if early > 0 else every
-        if not on and S.until[at] <= K.gain[CLOSING]:  # so that it is down in time
-            bears |= S.bears[min(k + int(S.until[at] / dt + 0.5), S.frames[0] - 1) * m + n]
-        for j in range(corners):
-            other = MAY if (may >> j) & 1 else LATER if (early >> j) & 1 else FREE
-            K.may[CORNERS * n + j] = SHOULD if (bears >> j) & 1 else other
-        K.lead[n] = K.turn[n] = 0.0
-        for i in range(3):
-            K.offset[n, i] = K.drift[n, i] = K.swerve[n, i] = 0.0
-        if S.leads[n] == 0:
-            # Toes come down flat: their joint is above the sole, so what touches by an edge would have to slide to lie down
-            K.turn[n] = 0.0 if K.stands[n] > EDGE else G.gain[FLAT_WEIGHT] if G.stands[leg] else G.gain[FOOT_TURN_WEIGHT]
-            continue
-        if G.stands[leg]:
-            put_vec3(K.offset, n, on_ground(S, vec3(G.offset, leg) + vec3(S.moved, at)))
-            if K.stands[n] <= EDGE:
-                K.turn[n] = G.gain[FLAT_WEIGHT] if K.stands[n] < set_bits(bears) else G.gain[ROLL_WEIGHT]
-        else:
-            swing(K, S, G, k, n, leg)
+        required = set_contact_modes(ctl, window, feet, k, n, unsupported)
+        set_foot_task(ctl, window, feet, k, n, required)
 
 
 @kernel
-def held_within(x, most):
-    """A number, but no farther from 0 than that."""
-    return min(max(x, -most), most)
-
-
-@kernel
-def bend(G, leg, left, dt):
-    """Let a foot's path go on towards its aim, by the curve of the fifth order that comes to rest there when the foot lands."""
-    T = max(left, G.gain[STEER], STEPS * dt)
-    place, rate, change = vec3(G.path, leg), vec3(G.path_rate, leg), vec3(G.path_change, leg)
-    jerk = (60.0 / T**3) * (vec3(G.aim, leg) - place) - (36.0 / T**2) * rate - (9.0 / T) * change
-    put_vec3(G.path, leg, place + dt * rate + (0.5 * dt * dt) * change)
-    put_vec3(G.path_rate, leg, rate + dt * change + (0.5 * dt * dt) * jerk)
-    put_vec3(G.path_change, leg, change + dt * jerk)
-
-
-@kernel
-def swing(K, S, G, k, n, leg):
-    """Lead a foot through the air, along the reference's path moved to where it is to land."""
-    l = G.stands.shape[0]
+def set_contact_modes(ctl, window, feet, k, n, unsupported):
+    """Contact modes of the corners of link n. Returns the corners at which contact is required, as bits."""
+    m, l, dt, last = window.leg.shape[0], feet.in_contact.shape[0], window.dt[0], window.frame_count[0] - 1
+    leg, corners = window.leg[n], window.corner_count[n]
     at = k * l + leg
-    G.left[leg] = S.until[at] if S.until[at] < NEVER else max(G.left[leg] - S.step[0], 0.0)  # what was known may be lost for a moment
-    bend(G, leg, G.left[leg], S.step[0])
-    put_vec3(K.offset, n, on_ground(S, vec3(G.path, leg) + vec3(S.moved, at)))
-    put_vec3(K.drift, n, on_ground(S, vec3(G.path_rate, leg) + vec3(S.moved_rate, at)))
-    put_vec3(K.swerve, n, on_ground(S, vec3(G.path_change, leg)))
-    K.lead[n], K.turn[n] = G.gain[FOOT_WEIGHT], G.gain[FOOT_TURN_WEIGHT]
-    standing = 0
+    required, stance, every = window.contact_mask[k * m + n], window.in_contact[at] == 1, (1 << corners) - 1
+    allowed = required | window.upcoming_mask[k * m + n]
+    if not stance and LANDING_WINDOW < window.time_to_landing[at] < NEVER:  # a low swing foot must not land yet
+        allowed = 0
+    if unsupported or (stance and feet.supported[leg] == 0) or (required > 0 and feet.landed[leg] == 0):
+        allowed = every
+    early = 0
+    if not stance and window.long_flight[k] == 1 and window.time_to_landing[at] <= feet.gain[EARLY_LANDING_TIME]:
+        early = window.contact_mask[min(k + int(window.time_to_landing[at] / dt) + 1, last) * m + n]
+        early = early if early > 0 else every
+    if not stance and window.time_to_landing[at] <= ctl.gain[TOUCHDOWN_TIME]:  # so that it lands on time
+        required |= window.contact_mask[min(k + int(window.time_to_landing[at] / dt + 0.5), last) * m + n]
+    for j in range(corners):
+        other = CONTACT_ALLOWED if (allowed >> j) & 1 else CONTACT_EARLY if (early >> j) & 1 else CONTACT_FORBIDDEN
+        ctl.contact_mode[MAX_CORNERS * n + j] = CONTACT_REQUIRED if (required >> j) & 1 else other
+    return required
+
+
+@kernel
+def set_foot_task(ctl, window, feet, k, n, required):
+    """Weights and offsets of the foot task of link n: none for a flat stance foot, orientation of a rolling one, swing trajectory."""
+    leg = window.leg[n]
+    ctl.position_weight[n] = ctl.orientation_weight[n] = 0.0
+    for i in range(3):
+        ctl.position_offset[n, i] = ctl.velocity_offset[n, i] = ctl.acceleration_offset[n, i] = 0.0
+    if window.swings[n] == 0:
+        # Toes land flat: their joint is above the sole, so an edge in contact would have to slide for them to lie down
+        if ctl.supporting_corners[n] <= EDGE_CORNERS:
+            ctl.orientation_weight[n] = feet.gain[FLAT_FOOT_WEIGHT] if feet.in_contact[leg] else feet.gain[SWING_FOOT_ORIENTATION_WEIGHT]
+        return
+    if feet.in_contact[leg]:
+        offset = vec3(feet.foothold_offset, leg) + vec3(window.foot_offset, k * feet.in_contact.shape[0] + leg)
+        put_vec3(ctl.position_offset, n, on_slope(window, offset))
+        if ctl.supporting_corners[n] <= EDGE_CORNERS:
+            rolling = ctl.supporting_corners[n] >= count_bits(required)
+            ctl.orientation_weight[n] = feet.gain[FOOT_ROLL_WEIGHT] if rolling else feet.gain[FLAT_FOOT_WEIGHT]
+    else:
+        swing_target(ctl, window, feet, k, n, leg)
+
+
+@kernel
+def clamp(x, limit):
+    """x limited to [-limit, limit]."""
+    return min(max(x, -limit), limit)
+
+
+@kernel
+def advance_quintic(feet, leg, remaining, dt):
+    """Advance the swing offset by one step along the quintic that comes to rest at the landing offset after the remaining time.
+
+    The quintic is replanned in every step from the present offset, velocity and acceleration, so a landing target that changes does not
+    make the foot jump. Its initial jerk with zero final velocity and acceleration is 60 Δ/T³ − 36 v/T² − 9 a/T.
+    """
+    T = max(remaining, feet.gain[SWING_RETARGET_TIME], MIN_QUINTIC_STEPS * dt)
+    offset, velocity, acceleration = vec3(feet.swing_offset, leg), vec3(feet.swing_velocity, leg), vec3(feet.swing_acceleration, leg)
+    jerk = (60.0 / T**3) * (vec3(feet.landing_offset, leg) - offset) - (36.0 / T**2) * velocity - (9.0 / T) * acceleration
+    put_vec3(feet.swing_offset, leg, offset + dt * velocity + (0.5 * dt * dt) * acceleration)
+    put_vec3(feet.swing_velocity, leg, velocity + dt * acceleration + (0.5 * dt * dt) * jerk)
+    put_vec3(feet.swing_acceleration, leg, acceleration + dt * jerk)
+
+
+@kernel
+def swing_target(ctl, window, feet, k, n, leg):
+    """Swing foot task: reference trajectory, shifted by the quintic toward the planned foothold.
+
+    A late foot moves down faster; in a long flight feet follow the height of the CoM.
+    """
+    l = feet.in_contact.shape[0]
+    at = k * l + leg
+    time = window.time_to_landing[at]
+    feet.time_to_landing[leg] = time if time < NEVER else max(feet.time_to_landing[leg] - window.dt[0], 0.0)  # prediction may be lost
+    advance_quintic(feet, leg, feet.time_to_landing[leg], window.dt[0])
+    put_vec3(ctl.position_offset, n, on_slope(window, vec3(feet.swing_offset, leg) + vec3(window.foot_offset, at)))
+    put_vec3(ctl.velocity_offset, n, on_slope(window, vec3(feet.swing_velocity, leg) + vec3(window.foot_offset_rate, at)))
+    put_vec3(ctl.acceleration_offset, n, on_slope(window, vec3(feet.swing_acceleration, leg)))
+    ctl.position_weight[n], ctl.orientation_weight[n] = feet.gain[SWING_FOOT_WEIGHT], feet.gain[SWING_FOOT_ORIENTATION_WEIGHT]
+    support = 0
     for other in range(l):
-        standing |= G.stands[other]
-    if S.on[at]:
-        K.drift[n, 2] -= G.gain[LATE]
-    elif S.long_flight[k] == 1 and standing == 0:
-        above = K.com[2] - S.centre[k, 2]
-        more = max(abs(above) - G.gain[RISE], 0.0) * (1.0 if above > 0.0 else -1.0)
-        K.offset[n, 2] += held_within(more, LIFT)
-        K.drift[n, 2] += (K.com[5] - S.speed[k, 2]) if more != 0.0 else 0.0
+        support |= feet.in_contact[other]
+    if window.in_contact[at]:
+        ctl.velocity_offset[n, 2] -= feet.gain[LATE_LANDING_SPEED]
+    elif window.long_flight[k] == 1 and support == 0:
+        above = ctl.com[2] - window.com[k, 2]
+        excess = max(abs(above) - feet.gain[FLIGHT_HEIGHT_TOLERANCE], 0.0) * (1.0 if above > 0.0 else -1.0)
+        ctl.position_offset[n, 2] += clamp(excess, MAX_FLIGHT_LIFT)
+        ctl.velocity_offset[n, 2] += (ctl.com[5] - window.com_velocity[k, 2]) if excess != 0.0 else 0.0
 
 
 @kernel
-def note_bearing(K, P, Gm, A, G):
-    """Where soles bear, and other parts, as was decided."""
-    G.lying_count[0] = 0
-    for n in range(K.limb.shape[0]):
-        G.bearing_count[n] = 0
-    for j in range(0, P.count[RAYS], 4):
-        if K.ray_area[j] < 0:
+def record_support_points(ctl, qp, geometry, patches, feet):
+    """Contact points of the contact links and of other links, from the rays of the QP."""
+    feet.unanchored_count[0] = 0
+    for n in range(ctl.contact_body.shape[0]):
+        feet.contact_count[n] = 0
+    for j in range(0, qp.counts[RAYS], 4):
+        if ctl.ray_patch[j] < 0:
             break
-        pair = A.pair[K.ray_area[j]]
-        body = max(Gm.body[Gm.pair[pair, 0]], Gm.body[Gm.pair[pair, 1]])
-        n = K.limb_of[body] if body >= 0 else -1
-        if n >= 0 and G.bearing_count[n] < BEARING:
-            put_vec3(G.bearing, BEARING * n + G.bearing_count[n], vec3(K.at, j))
-            G.bearing_count[n] += 1
-        elif n < 0 and G.lying_count[0] < LYING:
-            put_vec3(G.lying, G.lying_count[0], vec3(K.at, j))
-            G.lying_count[0] += 1
+        pair = patches.pair[ctl.ray_patch[j]]
+        body = max(geometry.body[geometry.pair[pair, 0]], geometry.body[geometry.pair[pair, 1]])
+        n = ctl.contact_link_of[body] if body >= 0 else -1
+        if n >= 0 and feet.contact_count[n] < MAX_CONTACT_POINTS:
+            put_vec3(feet.contact_points, MAX_CONTACT_POINTS * n + feet.contact_count[n], vec3(ctl.ray_point, j))
+            feet.contact_count[n] += 1
+        elif n < 0 and feet.unanchored_count[0] < MAX_UNANCHORED_POINTS:
+            put_vec3(feet.unanchored_points, feet.unanchored_count[0], vec3(ctl.ray_point, j))
+            feet.unanchored_count[0] += 1
 
 
 @kernel
-def note(T, W, K, S, G, k):
-    """Take down what stands, as was decided."""
-    m, l, dt, last = S.leg.shape[0], G.stands.shape[0], S.step[0], S.frames[0] - 1
+def record_contacts(T, W, ctl, window, feet, k):
+    """Update stance, landing and foothold of every leg from the contacts of the QP, and shift the reference with the feet."""
+    m, l = window.leg.shape[0], feet.in_contact.shape[0]
     for leg in range(l):
         at = k * l + leg
-        down, bearing, wanted, flat = -1, 0, 0, True
+        link, corners, scheduled, flat = -1, 0, 0, True
         for n in range(m):
-            if S.leg[n] == leg and K.stands[n] > 0:
-                down = n if down < 0 else down
-                bearing += K.stands[n]
-                wanted += set_bits(S.bears[k * m + n])
-                flat = flat and K.stands[n] > EDGE
-        if down >= 0:
-            if not G.stands[leg]:
-                G.stance[leg] = max(G.stance[leg], S.coming[at])
-            lately = G.stance[leg] == S.coming[at]  # else it should have left: where it lands next is another place
-            if not G.stands[leg] or (lately and flat):
-                then = min(k + int(S.until[at] / dt), last) if S.until[at] < NEVER else k
-                here = Vec3(0.0, 0.0, 0.0)
-                for j in range(S.corners[down]):
-                    here = here + place_of(T, W, K, down, j) - vec3(S.places, CORNERS * (then * m + down) + j)
-                here = (1.0 / S.corners[down]) * here - vec3(S.moved, then * l + leg)
-                put_vec3(G.offset, leg, Vec3(here.x, here.y, 0.0))
-            put_vec3(G.path, leg, vec3(G.offset, leg))
-            G.left[leg] = 0.0
-            put_vec3(G.path_rate, leg, Vec3(0.0, 0.0, 0.0))
-            put_vec3(G.path_change, leg, Vec3(0.0, 0.0, 0.0))
-            put_vec3(G.aim, leg, vec3(G.offset, leg))
-            if S.on[at] and bearing >= min(EDGE, max(wanted, 1)):
-                G.settled[leg] = 1
-        elif not S.on[at]:
-            G.settled[leg] = 0
-        G.stands[leg] = 1 if down >= 0 else 0
-    target = Vec3(0.0, 0.0, 0.0)
-    soon = min(k + 1, last)
+            if window.leg[n] == leg and ctl.supporting_corners[n] > 0:
+                link = n if link < 0 else link
+                corners += ctl.supporting_corners[n]
+                scheduled += count_bits(window.contact_mask[k * m + n])
+                flat = flat and ctl.supporting_corners[n] > EDGE_CORNERS
+        if link >= 0:
+            record_stance(T, W, ctl, window, feet, k, leg, link, flat)
+            if window.in_contact[at] and corners >= min(EDGE_CORNERS, max(scheduled, 1)):
+                feet.landed[leg] = 1
+        elif not window.in_contact[at]:
+            feet.landed[leg] = 0
+        feet.in_contact[leg] = 1 if link >= 0 else 0
+    shift_reference(window, feet, k)
+
+
+@kernel
+def record_stance(T, W, ctl, window, feet, k, leg, link, flat):
+    """Stance number and foothold offset of a leg that is in contact by a link; the swing trajectory restarts there."""
+    m, l, dt, last = window.leg.shape[0], feet.in_contact.shape[0], window.dt[0], window.frame_count[0] - 1
+    at = k * l + leg
+    if not feet.in_contact[leg]:
+        feet.stance_index[leg] = max(feet.stance_index[leg], window.next_stance_index[at])
+    current = feet.stance_index[leg] == window.next_stance_index[at]  # else lift-off is overdue, and the next foothold is another one
+    if not feet.in_contact[leg] or (current and flat):
+        frame = min(k + int(window.time_to_landing[at] / dt), last) if window.time_to_landing[at] < NEVER else k
+        offset = Vec3(0.0, 0.0, 0.0)
+        for j in range(window.corner_count[link]):
+            offset = offset + corner_position(T, W, ctl, link, j) - vec3(window.corner_positions, MAX_CORNERS * (frame * m + link) + j)
+        offset = (1.0 / window.corner_count[link]) * offset - vec3(window.foot_offset, frame * l + leg)
+        put_vec3(feet.foothold_offset, leg, Vec3(offset.x, offset.y, 0.0))
+    put_vec3(feet.swing_offset, leg, vec3(feet.foothold_offset, leg))
+    feet.time_to_landing[leg] = 0.0
+    put_vec3(feet.swing_velocity, leg, Vec3(0.0, 0.0, 0.0))
+    put_vec3(feet.swing_acceleration, leg, Vec3(0.0, 0.0, 0.0))
+    put_vec3(feet.landing_offset, leg, vec3(feet.foothold_offset, leg))
+
+
+@kernel
+def shift_reference(window, feet, k):
+    """Let the shift of the whole reference follow the foothold offsets of the loaded legs (first-order lag)."""
+    l, target = feet.in_contact.shape[0], Vec3(0.0, 0.0, 0.0)
+    following = min(k + 1, window.frame_count[0] - 1)
     for leg in range(l):
-        target = target + S.share[soon * l + leg] * vec3(G.offset, leg)
-    part = min(1.0, dt / G.gain[SETTLE])
+        target = target + window.load_share[following * l + leg] * vec3(feet.foothold_offset, leg)
+    part = min(1.0, window.dt[0] / feet.gain[REFERENCE_SHIFT_TIME])
     for i, x in enumerate((target.x, target.y, target.z)):
-        G.shift[i] += part * (x - G.shift[i])
+        feet.reference_shift[i] += part * (x - feet.reference_shift[i])
 
 
 @kernel
-def follow_plan(K, G):
-    """What the plan wishes of the body as a whole, where it is now."""
+def set_planned_rates(ctl, feet):
+    """Desired CoM acceleration, ω² (c − cmp) where the plan has a CMP, and angular momentum rate of the plan at the present state."""
     for i in range(3):
-        K.centre[i], K.spin[i] = G.centre[i], G.turning[i]
-    if G.cmp[2] != 0.0:
-        K.centre[0] = G.cmp[2] * (K.com[0] - G.cmp[0])
-        K.centre[1] = G.cmp[2] * (K.com[1] - G.cmp[1])
+        ctl.com_acceleration[i], ctl.angular_momentum_rate[i] = feet.com_acceleration[i], feet.angular_momentum_rate[i]
+    if feet.cmp[2] != 0.0:
+        ctl.com_acceleration[0] = feet.cmp[2] * (ctl.com[0] - feet.cmp[0])
+        ctl.com_acceleration[1] = feet.cmp[2] * (ctl.com[1] - feet.cmp[1])
 
 
 @kernel
-def where_it_should_be(S, G, k):
-    """By how much the reference is moved in frame k, as feet are."""
-    l = G.stands.shape[0]
-    moved = vec3_at(G.shift, 0)
+def reference_shift(window, feet, k):
+    """Shift of the reference in frame k with the feet: that of the whole reference, and the planned foot offsets [m]."""
+    l = feet.in_contact.shape[0]
+    shift = vec3_at(feet.reference_shift, 0)
     for leg in range(l):
-        moved = moved + S.share[k * l + leg] * vec3(S.moved, k * l + leg)
-    return on_ground(S, moved)
+        shift = shift + window.load_share[k * l + leg] * vec3(window.foot_offset, k * l + leg)
+    return on_slope(window, shift)

@@ -1,4 +1,4 @@
-"""The dynamics filter, live: frames of a reference in, one by one, and a body that does what it can of them."""
+"""Online dynamics filter: reference frames in one by one, one physically consistent simulation step out for each."""
 
 from __future__ import annotations
 
@@ -8,37 +8,41 @@ from functools import cached_property
 
 from numpy.typing import ArrayLike
 
-from brachiate import validation
-from brachiate.anatomy.figure_height import stature
-from brachiate.errors import StateError
-from brachiate.filter.online.reference_stream import Stream
+from brachiate import figures, validation
+from brachiate.anatomy.figure_height import figure_height
+from brachiate.deprecation import renamed_arguments, renamed_attribute, warn_renamed
+from brachiate.errors import ArgumentError, StateError
+from brachiate.filter.online.reference_stream import ReferenceStream
 from brachiate.filter.settings import FilterSettings
-from brachiate.filter.tracking.fall_detection import Blame
-from brachiate.filter.tracking.tracker import Follower, place
-from brachiate.filter.tracking.validation import check_world, kept_of
-from brachiate.filter.tracking.whole_body_controller import Body
+from brachiate.filter.tracking.fall_detection import Failure
+from brachiate.filter.tracking.tracker import MotionTracker, set_figure_state
+from brachiate.filter.tracking.validation import check_world, tracking_weights
+from brachiate.filter.tracking.whole_body_controller import WholeBodyController
+from brachiate.model.model import Model
 from brachiate.simulate.simulation import Simulation
 from brachiate.validation import Array
-from brachiate.world.contact_history import Touched
+from brachiate.world.contact_history import RecordedContacts
 from brachiate.world.contacts import Contacts
 from brachiate.world.world import World
 
+FIGURE = "man"  # name of the figure in a world that the filter makes itself
+
 
 @dataclass(frozen=True, eq=False)
-class Moment:
-    """What has come of one step.
+class FilterStep:
+    """Result of one step of the online filter.
 
     Args:
-        time: [s] of the world.
-        q: Configuration of the figure.
-        v: Its velocities.
-        a: Its accelerations, as decided for the step that led here.
-        torque: That brought it here (nv,) [N·m or N].
-        off: Of the pelvis from where the reference has it [m], and by how much it is turned [rad]: (4,).
-        standing: Links that stand, as the filter sees it.
-        steps: Whose foot makes a step that the reference does not have, None if none does.
-        solves: Of the optimizer.
-        blame: Why it has fallen, if it has.
+        time: Time of the world [s].
+        q: Configuration of the figure (nq,).
+        v: Velocity (nv,).
+        a: Acceleration of the whole-body QP for the step that led here (nv,).
+        torque: Torques of that step (nv,) [N·m or N].
+        deviation: Position of the pelvis relative to the reference [m], and angle between their orientations [rad]: (4,).
+        stance: Links in stance, as the controller sees it.
+        recovery_step: Link of the foot that takes a step that the reference does not have; None if none does.
+        solves: Linear solves of the whole-body QP.
+        failure: Time and reason of a fall; None without one.
     """
 
     time: float
@@ -46,137 +50,189 @@ class Moment:
     v: Array
     a: Array
     torque: Array
-    off: Array
-    standing: tuple[str, ...]
-    steps: str | None
+    deviation: Array
+    stance: tuple[str, ...]
+    recovery_step: str | None
     solves: int
-    blame: Blame | None
+    failure: Failure | None
     _joints: Mapping[str, slice] = field(repr=False)
-    _touched: Touched | None = field(repr=False)
+    _recorded: RecordedContacts | None = field(repr=False)
 
     @cached_property
     def torques(self) -> dict[str, Array]:
         """Torques by joint [N·m or N]."""
-        return {name: self.torque[where] for name, where in self._joints.items()}
+        return {name: self.torque[coordinates] for name, coordinates in self._joints.items()}
 
     @cached_property
     def contacts(self) -> Contacts:
-        """What touched in the step, with forces, states and centres of pressure."""
-        return Contacts(()) if self._touched is None else Contacts.of(*self._touched)
+        """Contacts of the step, with forces, contact states and centers of pressure."""
+        return Contacts(()) if self._recorded is None else Contacts.from_sample(*self._recorded)
+
+    off = renamed_attribute("off", "deviation")
+    standing = renamed_attribute("standing", "stance")
+    steps = renamed_attribute("steps", "recovery_step")
+    blame = renamed_attribute("blame", "failure")
 
 
 class DynamicsFilter:
-    """Makes a body do what it can of a reference that comes in frame by frame.
+    """Dynamics filter of a reference that arrives frame by frame.
 
-    The first frames are only listened to. Then the body is put where the reference is, and each frame moves it on by one step. Between
-    steps the world may change: pushes, friction, the height of the ground (``ground``), other figures that come in.
+    The first frames are only observed. Then the body is placed at the reference, and each frame advances it by one simulation step.
+    Between steps the world may change: applied forces, friction, ground height, figures that are added.
 
     Args:
-        world: In which things touch, with the figure in it.
-        figure: Its name there.
-        settings: By default one set for all motions, scaled by the body's height.
-        preview: [s] by which the body is behind the frames that come in: what is known ahead. It can be 0.
-        dt: From one frame to the next, and length of a step [s].
-        ground: Height of what it is to stand on [m]; the reference's floor is brought there.
-        keep: Links whose place and orientation are kept, too, and how much that counts: see :func:`filter_motion`.
+        world: World with contact and the figure; or the model of the figure, for which a world with level ground and contact is made.
+        figure: Name of the figure in the world.
+        settings: Default: one set for all motions; scaled by the body's height.
+        latency: Delay of the body behind the incoming frames [s], which is how far the reference is known ahead. May be 0.
+        dt: Interval of the frames, and length of a simulation step [s].
+        ground_height: Height of the ground [m]; the floor of the reference is moved there.
+        tracked_links: Links whose pose is tracked besides the joints, and its weight: see :func:`brachiate.filter_motion`.
     """
 
+    @renamed_arguments(preview="latency", ground="ground_height", keep="tracked_links")
     def __init__(
         self,
-        world: World,
-        figure: str,
+        world: World | Model,
+        figure: str | None = None,
         settings: FilterSettings | None = None,
         *,
-        preview: float = 0.0,
+        latency: float = 0.0,
         dt: float = 0.002,
-        ground: float = 0.0,
-        keep: Mapping[str, float] | None = None,
+        ground_height: float = 0.0,
+        tracked_links: Mapping[str, float] | None = None,
     ) -> None:
+        self.dt = validation.number(dt, "dt", minimum=1e-4, maximum=0.02)
+        self.latency = validation.number(latency, "latency", minimum=0.0, maximum=60.0)
+        ground_height = validation.number(ground_height, "ground_height")
+        if isinstance(world, Model):
+            figure = FIGURE if figure is None else figure
+            world = _level_world(world, figure, ground_height)
+        if not isinstance(figure, str):
+            raise ArgumentError("figure: expected the name of a figure in the world, such as DynamicsFilter(world, 'man').")
         model = world.figure(figure).model
         check_world(world, figure, settings)
-        self.world, self.figure, self.keep = world, figure, kept_of(model, figure, keep)
-        self.height = stature(model)
+        self.world, self.figure, self.tracked_links = world, figure, tracking_weights(model, figure, tracked_links)
+        self.height = figure_height(model)
         self.settings = (settings or FilterSettings()).scaled(self.height)
-        self.dt = validation.number(dt, "dt", least=1e-4, most=0.02)
-        self.preview = validation.number(preview, "preview", least=0.0, most=60.0)
-        self.stream = Stream(model, self.settings, self.dt, self.preview, validation.number(ground, "ground"))
+        self.stream = ReferenceStream(model, self.settings, self.dt, self.latency, ground_height)
         self.simulation = Simulation(world, self.dt)
-        self.frame = max(round(self.settings.listen / self.dt), 1)  # that is followed next
-        self._waits = round(self.preview / self.dt)
+        self.frame = max(round(self.settings.startup_time / self.dt), 1)  #: that is tracked next
+        self._delay = round(self.latency / self.dt)  # [frames]
         self._joints = {name: joint.v for name, joint in model.joints.items()}
-        self.follower: Follower | None = None
-        self._model = world.model  # another one when a figure comes in
+        self.tracker: MotionTracker | None = None
+        self._model = world.model  # another one after a figure was added
 
     @property
-    def ground(self) -> float:
-        """Height of what it is to stand on [m]; can be set."""
-        return float(self.stream.senses.ground[0])
+    def ground_height(self) -> float:
+        """Height of the ground [m]; may be set."""
+        return float(self.stream.estimator.ground_height[0])
 
-    @ground.setter
-    def ground(self, height: float) -> None:
-        self.stream.senses.ground[0] = validation.number(height, "ground")
+    @ground_height.setter
+    def ground_height(self, height: float) -> None:
+        self.stream.estimator.ground_height[0] = validation.number(height, "ground_height")
 
     @property
-    def blame(self) -> Blame | None:
-        """Why it has fallen, if it has."""
-        return None if self.follower is None else self.follower.blame
+    def floor_height(self) -> float:
+        """Estimated height of the floor in the incoming frames [m]."""
+        return float(self.stream.estimator.floor_height[0])
 
-    def step(self, frame: ArrayLike) -> Moment | None:
-        """Take in a frame (a configuration of the figure), and move the body on by a step; None while frames are only listened to."""
+    @property
+    def failure(self) -> Failure | None:
+        """Time and reason of a fall; None without one."""
+        return None if self.tracker is None else self.tracker.failure
+
+    def step(self, frame: ArrayLike) -> FilterStep | None:
+        """Take in a frame (a configuration of the figure) and simulate one step; None while frames are only observed."""
         if not self.take(frame):
             return None
         self.control()
-        if self.blame is None:
+        if self.failure is None:
             self.simulation.step()
-        return self._moment()
+        return self._result()
 
     def take(self, frame: ArrayLike) -> bool:
-        """Take in a frame only. Returns whether enough is known for a step; when it first is, the body is put where the reference is."""
-        if self.blame is not None:
-            raise StateError(f"The figure has fallen: {self.blame}. Begin anew with another filter.")
+        """Take in a frame. Returns whether enough frames are known for a step; when they first are, the body is placed at the reference."""
+        if self.failure is not None:
+            raise StateError(f"The figure {self.failure}. Make a new filter to start again.")
         if self.stream.full:
-            self._forget()
+            self._drop_old_frames()
         self.stream.take(frame)
-        ready = len(self.stream) > self.frame + self._waits
-        if ready and self.follower is None:
-            self._begin()
+        ready = len(self.stream) > self.frame + self._delay
+        if ready and self.tracker is None:
+            self._start()
         return ready
 
     def control(self) -> None:
-        """Set the torques of the next step."""
-        if self.follower is None:
-            raise StateError("Nothing is known of the reference yet: take frames first.")
+        """Set the torques of the next simulation step."""
+        if self.tracker is None:
+            raise StateError("Not enough frames of the reference are known yet: call take(frame) until it returns True.")
         if self.world.model is not self._model:
             self._model = self.world.model
-            self.follower.take_over(self._body())
-        self.follower.control(self.frame)
+            self.tracker.replace_controller(self._make_controller())
+        self.tracker.control(self.frame)
         self.frame += 1
 
-    def _forget(self) -> None:
-        dropped, follower = max(self.frame - self.stream.memory, 0), self.follower
-        assert follower is not None
-        self.stream.forget(dropped, follower.preview.feet.room)
-        follower.forget(dropped)
+    def _drop_old_frames(self) -> None:
+        dropped, tracker = max(self.frame - self.stream.memory, 0), self.tracker
+        assert tracker is not None
+        self.stream.drop_frames(dropped, tracker.mpc.feet.arrays)
+        tracker.drop_frames(dropped)
         self.frame -= dropped
 
-    def _begin(self) -> None:
-        """Put the body where the reference is."""
+    def _start(self) -> None:
+        """Place the body at the reference."""
         stream, k = self.stream, self.frame
-        body = self._body()
+        controller = self._make_controller()
         nq, nv = stream.model.nq, stream.model.nv
-        place(self.world, body, stream.room.q[k * nq : (k + 1) * nq], stream.room.v[k * nv : (k + 1) * nv])
-        self.follower = Follower(body, stream.handle, self.settings, self.height, self.dt, self.settings.blind, k, self.stream.recall)
+        set_figure_state(self.world, controller, stream.window.q[k * nq : (k + 1) * nq], stream.window.v[k * nv : (k + 1) * nv])
+        self.tracker = MotionTracker(
+            controller, stream.handle, self.settings, self.height, self.dt, self.settings.extrapolation_time, k, stream.predict
+        )
 
-    def _body(self) -> Body:
-        return Body(self.world, self.figure, self.stream.soles, self.settings, self.dt, keep=self.keep)
+    def _make_controller(self) -> WholeBodyController:
+        return WholeBodyController(self.world, self.figure, self.stream.soles, self.settings, self.dt, (), self.tracked_links)
 
-    def _moment(self) -> Moment:
-        follower, world = self.follower, self.world
-        assert follower is not None
-        body = follower.body
-        standing = tuple(sole.link for sole, count in zip(self.stream.soles, body.control.stands, strict=True) if count)
-        return Moment(
-            float(world.time), world.q[body.q_at], world.v[body.v_at], body.control.a[body.v_at], world.torque[body.v_at],
-            follower.preview.feet.room.off.copy(), standing, follower.stepping, follower.solves, follower.blame, self._joints,
-            self.simulation.touched,
-        )  # fmt: skip
+    def _result(self) -> FilterStep:
+        tracker, world = self.tracker, self.world
+        assert tracker is not None
+        controller = tracker.controller
+        loaded = controller.control.supporting_corners
+        return FilterStep(
+            time=float(world.time),
+            q=world.q[controller.q_at],
+            v=world.v[controller.v_at],
+            a=controller.control.a[controller.v_at],
+            torque=world.torque[controller.v_at],
+            deviation=tracker.mpc.feet.arrays.root_error.copy(),
+            stance=tuple(sole.link for sole, corners in zip(self.stream.soles, loaded, strict=True) if corners),
+            recovery_step=tracker.stepping_link,
+            solves=tracker.solves,
+            failure=tracker.failure,
+            _joints=self._joints,
+            _recorded=self.simulation.last_contacts,
+        )
+
+    blame = renamed_attribute("blame", "failure")
+    preview = renamed_attribute("preview", "latency")
+    follower = renamed_attribute("follower", "tracker")
+
+    @property
+    def ground(self) -> float:
+        """Value of :attr:`ground_height`; deprecated."""
+        warn_renamed("DynamicsFilter.ground", "DynamicsFilter.ground_height")
+        return self.ground_height
+
+    @ground.setter
+    def ground(self, height: float) -> None:
+        warn_renamed("DynamicsFilter.ground", "DynamicsFilter.ground_height")
+        self.ground_height = height
+
+
+def _level_world(model: Model, figure: str, ground_height: float) -> World:
+    """World of a figure on level ground, with contact."""
+    world = World()
+    world.add(figures.ground(), name="floor", at=(0.0, 0.0, ground_height))
+    world.add(model, name=figure)
+    world.enable_contact()
+    return world

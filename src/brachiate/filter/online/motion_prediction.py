@@ -1,7 +1,7 @@
-"""Recall: what came after the moment in the past that was most like the present one, as what may come now.
+"""Prediction of the reference from its own history, for cyclic motion (walking, running, dancing).
 
-People walk, run and dance in cycles. Nothing of it has to be said to the filter: it looks for the moment itself, turns and moves what came
-after it to where the body is, and plans with that as if it were known. Every plan looks anew.
+The past frame nearest to the present one is searched for by its feature vector, and the frames that followed it, transformed to the present
+position and heading, extend the reference window as if they were known. The search is repeated for every plan.
 """
 
 from __future__ import annotations
@@ -9,94 +9,97 @@ from __future__ import annotations
 import numpy as np
 
 from brachiate.compiled import entry, index, kernel
-from brachiate.filter.online.contact_estimator import count_stances, open_senses
-from brachiate.filter.schedule.arrays import CORNERS, NEVER, open_ahead
-from brachiate.filter.schedule.leg_force_limits import repeat
+from brachiate.filter.online.contact_estimator import open_estimator, update_stances
+from brachiate.filter.schedule.arrays import MAX_CORNERS, NEVER, open_window
+from brachiate.filter.schedule.leg_force_limits import copy_force_limits
 from brachiate.spatial import Vec3, conjugate, put_vec3, quaternion_at, vec3
 
-ALIKE = 0.09  # root mean square of what differs: more, and nothing is recalled
-PAST = 0.5  # [s] ago at least
+MAX_FEATURE_DISTANCE = 0.09  # RMS difference of feature vectors, beyond which nothing is predicted
+MIN_HISTORY = 0.5  # [s] age of the frames that are searched
 
 
 @kernel
-def most_alike(X, k, since):
-    """The frame before ``since`` that is most like frame k, -1 if none is alike."""
-    n, best, found = X.feature_size[0], ALIKE * ALIKE * X.feature_size[0], -1
-    for p in range(max(X.first[0], 0), since):
-        d = 0.0
+def nearest_frame(est, k, end):
+    """Frame before ``end`` whose feature vector is nearest to that of frame k; -1 if none is near."""
+    n, best, found = est.feature_size[0], MAX_FEATURE_DISTANCE * MAX_FEATURE_DISTANCE * est.feature_size[0], -1
+    for p in range(max(est.first_valid_frame[0], 0), end):
+        distance2 = 0.0
         for i in range(n):
-            x = X.feature[index(p * n + i)] - X.feature[index(k * n + i)]
-            d += x * x
-        if d < best:
-            best, found = d, p
+            x = est.feature[index(p * n + i)] - est.feature[index(k * n + i)]
+            distance2 += x * x
+        if distance2 < best:
+            best, found = distance2, p
     return found
 
 
 @kernel
-def turned(c, s, x):
-    """A vector turned about the vertical."""
+def yaw_rotated(c, s, x):
+    """Vector rotated about the vertical by the angle with cosine c and sine s."""
     return Vec3(c * x.x - s * x.y, s * x.x + c * x.y, x.z)
 
 
 @kernel
-def imagine(S, X, p, k, i):
-    """Frame k + i as frame p + i was, turned and moved from where the body was at p to where it is at k."""
-    m, nq, here, there = S.leg.shape[0], X.q.shape[0], k + i, p + i
-    l = X.since.shape[0]
-    turn = quaternion_at(S.q, k * nq + 3) @ conjugate(quaternion_at(S.q, p * nq + 3))
-    half = np.arctan2(turn.z, turn.w)
+def predict_frame(window, est, p, k, i):
+    """Frame k + i ← frame p + i, transformed by the horizontal translation and yaw from the body at frame p to that at frame k."""
+    m, nq, new, old = window.leg.shape[0], est.q.shape[0], k + i, p + i
+    l = est.phase_time.shape[0]
+    rotation = quaternion_at(window.q, k * nq + 3) @ conjugate(quaternion_at(window.q, p * nq + 3))
+    half = np.arctan2(rotation.z, rotation.w)
     c, s = np.cos(2.0 * half), np.sin(2.0 * half)
-    was = Vec3(S.q[p * nq], S.q[p * nq + 1], 0.0)
-    now = Vec3(S.q[k * nq], S.q[k * nq + 1], 0.0)
-    put_vec3(S.centre, here, now + turned(c, s, vec3(S.centre, there) - was))
-    put_vec3(S.speed, here, turned(c, s, vec3(S.speed, there)))
-    put_vec3(S.acceleration, here, turned(c, s, vec3(S.acceleration, there)))
-    put_vec3(S.spin, here, turned(c, s, vec3(S.spin, there)))
-    put_vec3(S.turning, here, turned(c, s, vec3(S.turning, there)))
-    put_vec3(S.turn, here, Vec3(0.0, 0.0, 0.0))
-    S.slack[here], S.long_flight[here] = S.slack[there], S.long_flight[there]
-    a, b, d = S.inertia[there, 0, 0], S.inertia[there, 0, 1], S.inertia[there, 1, 1]
-    across = turned(c, s, Vec3(S.inertia[there, 0, 2], S.inertia[there, 1, 2], 0.0))
-    S.inertia[here, 0, 0] = c * c * a - 2.0 * c * s * b + s * s * d
-    S.inertia[here, 1, 1] = s * s * a + 2.0 * c * s * b + c * c * d
-    S.inertia[here, 0, 1] = S.inertia[here, 1, 0] = c * s * (a - d) + (c * c - s * s) * b
-    S.inertia[here, 0, 2] = S.inertia[here, 2, 0] = across.x
-    S.inertia[here, 1, 2] = S.inertia[here, 2, 1] = across.y
-    S.inertia[here, 2, 2] = S.inertia[there, 2, 2]
+    origin = Vec3(window.q[p * nq], window.q[p * nq + 1], 0.0)
+    target = Vec3(window.q[k * nq], window.q[k * nq + 1], 0.0)
+    put_vec3(window.com, new, target + yaw_rotated(c, s, vec3(window.com, old) - origin))
+    put_vec3(window.com_velocity, new, yaw_rotated(c, s, vec3(window.com_velocity, old)))
+    put_vec3(window.com_acceleration, new, yaw_rotated(c, s, vec3(window.com_acceleration, old)))
+    put_vec3(window.angular_momentum, new, yaw_rotated(c, s, vec3(window.angular_momentum, old)))
+    put_vec3(window.angular_momentum_rate, new, yaw_rotated(c, s, vec3(window.angular_momentum_rate, old)))
+    put_vec3(window.orientation_offset, new, Vec3(0.0, 0.0, 0.0))
+    window.height_slack[new], window.long_flight[new] = window.height_slack[old], window.long_flight[old]
+    a, b, d = window.locked_inertia[old, 0, 0], window.locked_inertia[old, 0, 1], window.locked_inertia[old, 1, 1]
+    off_axis = yaw_rotated(c, s, Vec3(window.locked_inertia[old, 0, 2], window.locked_inertia[old, 1, 2], 0.0))
+    window.locked_inertia[new, 0, 0] = c * c * a - 2.0 * c * s * b + s * s * d
+    window.locked_inertia[new, 1, 1] = s * s * a + 2.0 * c * s * b + c * c * d
+    window.locked_inertia[new, 0, 1] = window.locked_inertia[new, 1, 0] = c * s * (a - d) + (c * c - s * s) * b
+    window.locked_inertia[new, 0, 2] = window.locked_inertia[new, 2, 0] = off_axis.x
+    window.locked_inertia[new, 1, 2] = window.locked_inertia[new, 2, 1] = off_axis.y
+    window.locked_inertia[new, 2, 2] = window.locked_inertia[old, 2, 2]
     for n in range(m):
-        S.bears[here * m + n], S.soon[here * m + n] = S.bears[there * m + n], S.soon[there * m + n]
-        for j in range(S.corners[n]):
-            to, of = CORNERS * (here * m + n) + j, CORNERS * (there * m + n) + j
-            put_vec3(S.places, to, now + turned(c, s, vec3(S.places, of) - was))
-    if S.most.shape[0] > 0:
-        repeat(S, l, here, there, now - turned(c, s, was), c, s)
+        window.contact_mask[new * m + n] = window.contact_mask[old * m + n]
+        window.upcoming_mask[new * m + n] = window.upcoming_mask[old * m + n]
+        for j in range(window.corner_count[n]):
+            to, source = MAX_CORNERS * (new * m + n) + j, MAX_CORNERS * (old * m + n) + j
+            put_vec3(window.corner_positions, to, target + yaw_rotated(c, s, vec3(window.corner_positions, source) - origin))
+    if window.max_vertical_force.shape[0] > 0:
+        copy_force_limits(window, l, new, old, target - yaw_rotated(c, s, origin), c, s)
     for leg in range(l):
-        S.on[here * l + leg] = S.on[there * l + leg]
-        put_vec3(S.moved, here * l + leg, turned(c, s, vec3(S.moved, there * l + leg)))
-        put_vec3(S.moved_rate, here * l + leg, turned(c, s, vec3(S.moved_rate, there * l + leg)))
+        window.in_contact[new * l + leg] = window.in_contact[old * l + leg]
+        put_vec3(window.foot_offset, new * l + leg, yaw_rotated(c, s, vec3(window.foot_offset, old * l + leg)))
+        put_vec3(window.foot_offset_rate, new * l + leg, yaw_rotated(c, s, vec3(window.foot_offset_rate, old * l + leg)))
 
 
 @entry
-def recall(ahead, senses, most, look):
-    """Go on from the last frame that is known with what came after one like it: so many frames at most. Returns that one, or -1."""
-    (S,) = open_ahead(ahead)
-    (X,) = open_senses(senses)
-    k, dt, l = X.known[0] - 1, S.step[0], X.since.shape[0]
-    S.frames[0] = k + 1
+def predict_from_history(window_key, estimator_key, max_frames, lookahead):
+    """Extend the window by at most ``max_frames`` frames that followed the nearest past frame. Returns that frame, or -1."""
+    (window,) = open_window(window_key)
+    (est,) = open_estimator(estimator_key)
+    k, dt, l = est.known_frames[0] - 1, window.dt[0], est.phase_time.shape[0]
+    window.frame_count[0] = k + 1
     for leg in range(l):
-        S.span_count[leg] = X.span_known[leg]
-        if not S.on[k * l + leg]:
-            S.until[k * l + leg] = NEVER
-    p = most_alike(X, k, k - int(PAST / dt))
+        window.stance_count[leg] = est.known_stances[leg]
+        if not window.in_contact[k * l + leg]:
+            window.time_to_landing[k * l + leg] = NEVER
+    p = nearest_frame(est, k, k - int(MIN_HISTORY / dt))
     if p < 0:
         return p
     for leg in range(l):
-        X.kept[leg], X.kept[l + leg], X.kept[2 * l + leg] = X.since[leg], X.load[leg], X.doubt[leg]
-        X.doubt[leg] = 0
-    for i in range(1, min(most, k - p, S.slack.shape[0] - k - 1) + 1):
-        imagine(S, X, p, k, i)
-        count_stances(S, X, k + i, dt, look)
-        S.frames[0] = k + i + 1
+        est.saved_phase[leg], est.saved_phase[l + leg] = est.phase_time[leg], est.leg_load[leg]
+        est.saved_phase[2 * l + leg] = est.pending_frames[leg]
+        est.pending_frames[leg] = 0
+    for i in range(1, min(max_frames, k - p, window.height_slack.shape[0] - k - 1) + 1):
+        predict_frame(window, est, p, k, i)
+        update_stances(window, est, k + i, dt, lookahead)
+        window.frame_count[0] = k + i + 1
     for leg in range(l):
-        X.since[leg], X.load[leg], X.doubt[leg] = X.kept[leg], X.kept[l + leg], int(X.kept[2 * l + leg])
+        est.phase_time[leg], est.leg_load[leg] = est.saved_phase[leg], est.saved_phase[l + leg]
+        est.pending_frames[leg] = int(est.saved_phase[2 * l + leg])
     return p

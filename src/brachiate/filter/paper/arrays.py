@@ -1,4 +1,4 @@
-"""The arrays that the paper's filter works on, beside those of the body, of what touches, and of trial and error."""
+"""Arrays of the published filter [DF], besides those of the body, of the contacts and of trial and error."""
 
 from __future__ import annotations
 
@@ -6,86 +6,87 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.compiled import Floats, Ints, Rows3, Rows33, fields_of, opener
+from brachiate.compiled import Floats, Ints, Rows3, Rows33, array_fields, struct_opener
 from brachiate.filter.whole_body.arrays import JOINT_DAMPING, JOINT_STIFFNESS
 
-# Places of Solution.gain. The first two are those that the local feedback asks for.
+# Indices of PaperArrays.gain. The first two are those of the whole-body controller's PD law.
 assert (JOINT_STIFFNESS, JOINT_DAMPING) == (0, 1)
-POINT_STIFFNESS, POINT_DAMPING, ROBUST, COST_A, COST_F, COST_T, STEP, PULL, FRICTION, GIVE = range(2, 12)
+POINT_STIFFNESS, POINT_DAMPING, SR_DAMPING, COST_A, COST_F, COST_T, TIME_STEP, STABILIZATION_RATE, FRICTION, COMPLIANCE = range(2, 12)
 
-# Places of Solution.count.
-SOLVES, HITS, WIDTH, EDGES = range(4)
+# Indices of PaperArrays.count.
+NUM_SOLVES, NUM_COLLISION_SOLVES, WIDTH, TILT_ABOUT_EDGES = range(4)
 
 
-class Solution(NamedTuple):
-    """Sizes: n velocities, p of them without motors, m pairs that touch, R = 6 m rows, K = p + 2 R unknowns.
+class PaperArrays(NamedTuple):
+    """Arrays of one step. Sizes: n velocities, p of them unactuated, m contact pairs, R = 6 m rows, K = p + 2 R unknowns.
 
-    Rows of A, Q, H and ``along`` have ``width`` numbers: n rounded up to fours, zero behind the last.
+    Rows of A, Q, H and ``constraint_rows`` have ``width`` numbers: n rounded up to a multiple of four, zero behind the last.
     """
 
-    gain: Floats  # (12,) see above; friction is -1 for that of what touches
-    count: Ints  # (4,) solves of this step, solves of its collision, width, whether contacts turn about edges
-    free: Ints  # (p,) coordinates without motors
-    motor: Floats  # (n,) 1 with a motor, 0 without
-    weight: Floats  # (n,) of the error of an acceleration
-    share: Floats  # (n,) how readily a coordinate moves for the sake of P
-    place: Ints  # (1,) body that P is of, -1 for none
-    at: Floats  # (3,) [m] P in body axes
-    # what is wished
-    e: Floats  # (n,) how far the reference is off
-    wanted: Floats  # (n,) accelerations
+    gain: Floats  # (12,) see above; friction is -1 for that of the contact
+    count: Ints  # (4,) see above
+    unactuated: Ints  # (p,) coordinates without a motor
+    actuated: Floats  # (n,) 1 with a motor, 0 without
+    weight: Floats  # (n,) of acceleration errors, eq. 45
+    mobility: Floats  # (n,) weight with which a joint moves for the point P, eq. 42
+    point_body: Ints  # (1,) body of P, -1 for none
+    point_offset: Floats  # (3,) [m] P in body axes
+    # feedback
+    error: Floats  # (n,) position error; scratch afterwards
+    desired: Floats  # (n,) desired accelerations
     J: Floats  # (6 n,) Jacobian of P
-    hand: Floats  # (36,) J share Jᵀ
-    open: Floats  # (6,) what P's acceleration lacks
-    hand_order: Ints  # (6,)
-    hand_factor: Floats  # (6,)
-    # what touches
-    area: Ints  # (m,) which of the areas
-    body: Ints  # (m,) of the figure
-    side: Floats  # (m,) 1 if it rests on what it touches, -1 if it carries it
+    point_matrix: Floats  # (36,) J N Jᵀ with N the mobilities
+    point_error: Floats  # (6,) error of P's acceleration
+    point_order: Ints  # (6,) pivoting
+    point_factor: Floats  # (6,)
+    # contacts
+    area: Ints  # (m,) index of the contact area
+    body: Ints  # (m,) body of the figure
+    side: Floats  # (m,) 1 if the figure rests on the other body, -1 if it supports it
     point: Rows3  # (m, 3) [m] origin of the contact frame, world
     axes: Rows33  # (m, 3, 3) its axes as columns
-    gap: Rows3  # (m, 3) [m, -, -] at its origin, and slopes along its axes
-    H: Floats  # (R width,) packed rows: velocities of pairs per unit of every velocity
+    gap: Rows3  # (m, 3) [m, -, -] gap at its origin, and its slopes along the axes
+    H: Floats  # (R width,) packed rows: relative velocities of pairs per unit of every velocity
     drift: Floats  # (R,) Ḣ v
-    speed: Floats  # (R,) H v
-    pull: Floats  # (R,) accelerations that bring back what has drifted
-    sinking: Floats  # (m,) [m/s] how fast a corner goes into the ground after the step
-    # the equations
+    relative_velocity: Floats  # (R,) H v
+    stabilization: Floats  # (R,) accelerations that correct drift
+    sinking: Floats  # (m,) [m/s] speed of a corner into the ground after the step
+    # equations
     A: Floats  # (n width,) mass matrix
     b: Floats  # (n,)
-    Q: Floats  # (width width,) what accelerations cost, then its factor
-    bare: Floats  # (width,) accelerations if nothing were demanded
-    force: Floats  # (R width,) Ĥ_C: generalized force of every held direction
-    along: Floats  # (K width,) what demands act along
-    answer: Floats  # (width K',) and how accelerations answer, column by column; K' is K rounded up to fours
-    M: Floats  # (K' K',)
-    x: Floats  # (K',) unknowns: τ_C, what rows without motors pull, what held rows pull
-    order: Ints  # (K',)
-    y: Floats  # (width,) scratch
-    # what comes out
+    Q: Floats  # (width width,) cost of accelerations, then its factor
+    unconstrained_a: Floats  # (width,) optimal accelerations without constraints
+    held_force: Floats  # (R width,) Ĥ_C: generalized force of every held direction
+    constraint_rows: Floats  # (K width,) T
+    response: Floats  # (width K',) Q⁻¹ Tᵀ, column by column; K' is K rounded up to a multiple of four
+    M: Floats  # (K' K',) Schur complement
+    unknowns: Floats  # (K',) τ_C, multipliers of unactuated rows, multipliers of held rows
+    order: Ints  # (K',) pivoting
+    scratch: Floats  # (width,)
+    # results
     a: Floats  # (n,)
-    tau: Floats  # (n,) what every row needs: torques where there is a motor, round-off where there is none
-    residual: Floats  # (1,) of rows without motors, as part of the largest term in them
+    tau: Floats  # (n,) generalized force of every row: motor torque where there is a motor, round-off elsewhere
+    residual: Floats  # (1,) of unactuated rows, relative to the largest term in them
     impulse: Floats  # (R,) [N·s] of the collision, packed
 
 
-open_solution = opener(Solution)
+open_paper = struct_opener(PaperArrays)
 
 
-def solution_for(n: int, free: np.ndarray, pairs: int) -> Solution:
-    """Make the arrays for n velocities, those without motors, and so many pairs at most."""
+def allocate(n: int, unactuated: np.ndarray, pairs: int) -> PaperArrays:
+    """Allocate the arrays for n velocities, their unactuated coordinates, and a maximum number of contact pairs."""
     width, rows = -(-n // 4) * 4, 6 * pairs
-    unknowns = -(-(len(free) + 2 * rows) // 4) * 4
-    length: dict[str, int] = dict.fromkeys(("motor", "weight", "share", "e", "wanted", "b", "a", "tau"), n)
+    unknowns = -(-(len(unactuated) + 2 * rows) // 4) * 4
+    length: dict[str, int] = dict.fromkeys(("actuated", "weight", "mobility", "error", "desired", "b", "a", "tau"), n)
     length |= dict.fromkeys(("area", "body", "side", "point", "axes", "gap", "sinking"), pairs)
-    length |= dict.fromkeys(("drift", "speed", "pull", "impulse"), rows) | dict.fromkeys(("bare", "y"), width)
-    length |= dict.fromkeys(("x", "order"), unknowns) | {"M": unknowns**2, "answer": width * unknowns, "along": unknowns * width}
-    length |= {"gain": 12, "count": 4, "free": len(free), "place": 1, "residual": 1, "at": 3, "J": 6 * n, "hand": 36}
-    length |= dict.fromkeys(("open", "hand_order", "hand_factor"), 6)
-    length |= {"H": rows * width, "force": rows * width, "A": n * width, "Q": width * width}
-    room = Solution(**{name: np.zeros((length[name], *field.row), field.dtype) for name, field in fields_of(Solution).items()})
-    room.count[WIDTH], room.free[:], room.motor[:], room.place[0] = width, free, 1.0, -1
-    room.motor[free] = 0.0
-    room.weight[:], room.share[:] = 1.0, 1.0
-    return room
+    length |= dict.fromkeys(("drift", "relative_velocity", "stabilization", "impulse"), rows)
+    length |= dict.fromkeys(("unconstrained_a", "scratch"), width) | dict.fromkeys(("unknowns", "order"), unknowns)
+    length |= {"M": unknowns**2, "response": width * unknowns, "constraint_rows": unknowns * width}
+    length |= {"gain": 12, "count": 4, "unactuated": len(unactuated), "point_body": 1, "residual": 1, "point_offset": 3}
+    length |= {"J": 6 * n, "point_matrix": 36} | dict.fromkeys(("point_error", "point_order", "point_factor"), 6)
+    length |= {"H": rows * width, "held_force": rows * width, "A": n * width, "Q": width * width}
+    sol = PaperArrays(**{name: np.zeros((length[name], *field.row), field.dtype) for name, field in array_fields(PaperArrays).items()})
+    sol.count[WIDTH], sol.unactuated[:], sol.actuated[:], sol.point_body[0] = width, unactuated, 1.0, -1
+    sol.actuated[unactuated] = 0.0
+    sol.weight[:], sol.mobility[:] = 1.0, 1.0
+    return sol

@@ -1,4 +1,4 @@
-"""What touched in a step, for people."""
+"""Contacts of a step of the published filter, by name and as recording."""
 
 from __future__ import annotations
 
@@ -9,75 +9,85 @@ import numpy as np
 from brachiate.contact.arrays import CORNERS
 from brachiate.contact.published.states import C1, C2, C3, C4, C5, C6
 from brachiate.contact.solver.contact_law import CORNER, EDGE, FACE
-from brachiate.contact.solver.dense_problem import rows_of
-from brachiate.contact.stepping.contact_log import Lines
+from brachiate.contact.solver.dense_problem import row_indices
+from brachiate.contact.stepping.contact_log import ContactSample
 from brachiate.validation import Array
 from brachiate.world.contacts import Contact
 
 
-class Touched(NamedTuple):
-    """Numbers of m pairs, as the step left them."""
+class PairRecord(NamedTuple):
+    """Contact pairs of a step: m of them."""
 
-    links: list[tuple[str, str]]  # what carries, what rests on it
+    links: list[tuple[str, str]]  # supporting link, resting link
     state: Array  # (m,) 0 to 7
     corners: Array  # (m,)
-    at: Array  # (m+1,) where their packed rows start
+    row_start: Array  # (m+1,) first packed row
     V: Array  # (m, 8, 2) [m] corners in contact axes
-    point: Array  # (m, 3) [m] origin of those
+    point: Array  # (m, 3) [m] origin of the contact axes
     axes: Array  # (m, 3, 3)
-    frame: Array  # (m, 6) where they are held: see brachiate.contact.published.trial
+    frame: Array  # (m, 6) frame of the contact state: see brachiate.contact.published.trial
     force: Array  # packed [N, N·m]
-    impulse: Array  # packed [N·s, N·m·s] of the collision before, zero if nothing hit
-    speed: Array  # packed [m/s, rad/s]
-    depth: float  # [m] of the corner that is deepest in the ground
+    impulse: Array  # packed [N·s, N·m·s] of the collision before the step, zero without one
+    velocity: Array  # packed [m/s, rad/s]
+    depth: float  # [m] largest penetration of a corner
 
 
-def contacts_of(touched: Touched) -> tuple[Contact, ...]:
-    """Return the same by name."""
-    return tuple(_contact(touched, i) for i in range(len(touched.links)))
+def named_contacts(pairs: PairRecord) -> tuple[Contact, ...]:
+    """Contacts by the names of their links."""
+    return tuple(_contact(pairs, i) for i in range(len(pairs.links)))
 
 
-def lines_of(touched: Touched, dt: float, sinking: float) -> Lines:
-    """The same as a recording has it: what bears, with the mean force over the step, that of the collision included.
+def contact_log_lines(pairs: PairRecord, dt: float, sinking: float) -> ContactSample:
+    """Contacts as in a recording: loaded pairs with the mean force over the step, including the collision.
 
-    A recording has no word for C2, one spot of an area that sticks: it is written as a point.
+    A recording has no state for C2, one sticking spot of an area: it is stored as a point.
 
     Args:
-        touched: What touched.
+        pairs: Contact pairs of the step.
         dt: Length of the step [s].
-        sinking: How fast something goes into the ground after it [m/s].
+        sinking: Largest speed of a contact into the ground after the step [m/s].
     """
-    force = touched.force + touched.impulse / dt
-    parts = [_part(touched, i) for i in range(len(touched.links))]
-    wrench, twist = (np.array([_six(touched, i, x) for i in range(len(parts))]).reshape(-1, 6) for x in (force, touched.speed))
-    bears = np.flatnonzero(wrench[:, 2] > 0.0)
-    V = np.zeros((len(bears), CORNERS, 2))
-    for n, i in enumerate(bears):
-        V[n, : len(parts[i])] = parts[i]
-    corners = np.array([len(parts[i]) for i in bears], np.int64)
+    force = pairs.force + pairs.impulse / dt
+    loaded_corners = [_loaded_part(pairs, i) for i in range(len(pairs.links))]
+    wrench, twist = (np.array([_six(pairs, i, x) for i in range(len(loaded_corners))]).reshape(-1, 6) for x in (force, pairs.velocity))
+    loaded = np.flatnonzero(wrench[:, 2] > 0.0)
+    V = np.zeros((len(loaded), CORNERS, 2))
+    for n, i in enumerate(loaded):
+        V[n, : len(loaded_corners[i])] = loaded_corners[i]
+    corners = np.array([len(loaded_corners[i]) for i in loaded], np.int64)
     area = np.where(corners > 2, FACE, np.where(corners > 1, EDGE, CORNER))
-    slip = (touched.state[bears] >= C4).astype(np.int64)
-    return Lines(
-        bears, corners, area, slip, touched.point[bears], touched.axes[bears], V, wrench[bears], twist[bears], sinking, touched.depth, 0
+    slip = (pairs.state[loaded] >= C4).astype(np.int64)
+    return ContactSample(
+        loaded, corners, area, slip, pairs.point[loaded], pairs.axes[loaded], V, wrench[loaded], twist[loaded], sinking, pairs.depth, 0
     )
 
 
-def _six(t: Touched, i: int, packed: Array) -> Array:
-    """All six numbers of a pair."""
+def _six(pairs: PairRecord, i: int, packed: Array) -> Array:
+    """All six components of a packed row vector of pair i."""
     out = np.zeros(6)
-    out[list(rows_of(int(t.corners[i])))] = packed[t.at[i] : t.at[i + 1]]
+    out[list(row_indices(int(pairs.corners[i])))] = packed[pairs.row_start[i] : pairs.row_start[i + 1]]
     return out
 
 
-def _part(t: Touched, i: int) -> Array:
-    """Corners of what bears: all of the area, or the line or the spot that it is held at: (k, 2) [m] along the contact axes."""
-    x, y, along_x, along_y, half, _ = t.frame[i]
-    if t.state[i] in (C1, C5):
+def _loaded_part(pairs: PairRecord, i: int) -> Array:
+    """Corners of the loaded part: all of the area, or the line or spot of its contact state: (k, 2) [m], contact axes."""
+    x, y, along_x, along_y, half, _ = pairs.frame[i]
+    if pairs.state[i] in (C1, C5):
         return np.array((x, y)) + np.outer((-half, half), (along_x, along_y))
-    return np.array([(x, y)]) if t.state[i] in (C2, C3, C6) else t.V[i, : t.corners[i]]
+    return np.array([(x, y)]) if pairs.state[i] in (C2, C3, C6) else pairs.V[i, : pairs.corners[i]]
 
 
-def _contact(t: Touched, i: int) -> Contact:
-    on, link = t.links[i]
-    area, part = (t.point[i] + corner @ t.axes[i, :, :2].T for corner in (t.V[i, : t.corners[i]], _part(t, i)))
-    return Contact(link, on, f"C{t.state[i]}", t.point[i], t.axes[i], area, part, _six(t, i, t.force), _six(t, i, t.speed))
+def _contact(pairs: PairRecord, i: int) -> Contact:
+    on, link = pairs.links[i]
+    area, part = (pairs.point[i] + corner @ pairs.axes[i, :, :2].T for corner in (pairs.V[i, : pairs.corners[i]], _loaded_part(pairs, i)))
+    return Contact(
+        link,
+        on,
+        f"C{pairs.state[i]}",
+        pairs.point[i],
+        pairs.axes[i],
+        area,
+        part,
+        _six(pairs, i, pairs.force),
+        _six(pairs, i, pairs.velocity),
+    )

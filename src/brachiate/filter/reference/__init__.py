@@ -1,1 +1,1 @@
-"""The tracking reference: smoothing, stance detection, footholds, trajectory inverse kinematics."""
+"""Tracking reference of the dynamics filter: smoothing, stance detection, footholds, foot trajectories, trajectory IK."""

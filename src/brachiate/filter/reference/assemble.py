@@ -1,124 +1,160 @@
-"""What a clean-up has come to: stances with frames of the reference, labels that go with them, and how far joints were moved."""
+"""Assembly of the reference: stances and contact labels at its frames, and displacement of the joints from the original motion."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from brachiate import validation
-from brachiate.anatomy.contact_points import Spots
-from brachiate.anatomy.feet import Foot, in_link
-from brachiate.assumptions import Guess
-from brachiate.filter.reference.fixed_contacts import Stay
-from brachiate.filter.reference.foot_trajectories import Steps
-from brachiate.filter.reference.reference import Moved, Stance
-from brachiate.filter.reference.resampling import Grid, Level
-from brachiate.filter.reference.seat_contacts import settled
-from brachiate.filter.reference.stair_footholds import toes_of
-from brachiate.filter.reference.stance_detection import Standing
-from brachiate.intervals import runs
-from brachiate.kinematics_batch import Many, Poses
+from brachiate.anatomy.contact_points import ContactPoints
+from brachiate.anatomy.feet import Foot, to_link_frame
+from brachiate.assumptions import Assumption
+from brachiate.filter.reference.fixed_contacts import FixedContact
+from brachiate.filter.reference.foot_track import Foothold
+from brachiate.filter.reference.foot_trajectories import FootTrajectory
+from brachiate.filter.reference.reference import PreprocessDisplacement, Stance
+from brachiate.filter.reference.resampling import GroundFrame, TimeGrid
+from brachiate.filter.reference.seat_contacts import refit_seat_contact
+from brachiate.filter.reference.stair_footholds import toe_pose
+from brachiate.intervals import true_intervals
+from brachiate.kinematics_batch import BatchKinematics, Poses
 from brachiate.model.model import Model
-from brachiate.motion.contact_labels import Label, Labels
+from brachiate.motion.contact_labels import ContactInterval, ContactLabels
 from brachiate.validation import Array
 
-LOOSE = 0.002  # [m] a point that is kept in its place is no farther from it
-BRIEF = 0.05  # [s] for which a part of a foot bears at least
+FIXED_POINT_TOLERANCE = 0.002  # [m] largest distance of a fixed point from its position
+PART_CONTACT_MIN_DURATION = 0.05  # [s] of one link of a foot, if its other link is in contact
 
 
-def kept(stays: list[Stay], poses: Poses, times: Array) -> tuple[list[Stay], list[Guess]]:
-    """What could be kept in its place, and what could not: arms and trunk cannot follow everything that lies on the ground."""
-    kept, lost = [], []
-    for stay in stays:
-        off = [np.linalg.norm(poses.point(*pin.point) - pin.place, axis=1)[pin.on].max(initial=0.0) for pin in stay.pins]
-        away, stay = max(off, default=0.0), stay if stay.seat is None else settled(stay, stay.seat, poses, times)
-        (kept if away < LOOSE else lost).append(stay)
-    parts = ", ".join(f"{stay.label.part} ({stay.label.start:.2f}-{stay.label.end:.2f} s)" for stay in lost)
-    return kept, [
-        Guess("no stance", parts, "it cannot be kept in one place with all the rest: kept as a label", "contacts")
-    ] if lost else []
+def split_fixed_contacts(contacts: Sequence[FixedContact], poses: Poses, times: Array) -> tuple[list[FixedContact], list[Assumption]]:
+    """Fixed contacts that the IK could satisfy, and an assumption about the others: arms and trunk cannot reach every position."""
+    satisfied, failed = [], []
+    for contact in contacts:
+        errors = [
+            np.linalg.norm(poses.point(*target.point) - target.position, axis=1)[target.active].max(initial=0.0)
+            for target in contact.targets
+        ]
+        refitted = contact if contact.seat is None else refit_seat_contact(contact, contact.seat, poses, times)
+        (satisfied if max(errors, default=0.0) < FIXED_POINT_TOLERANCE else failed).append(refitted)
+    parts = ", ".join(f"{contact.label.part} ({contact.label.start:.2f}-{contact.label.end:.2f} s)" for contact in failed)
+    reason = "the IK cannot keep it at one position with all other targets: kept as a contact label only"
+    return satisfied, [Assumption("no stance", parts, reason, "contacts")] if failed else []
 
 
-def moved_by(model: Model, many: Many, own: Array, q: Array, times: Array) -> Moved:
-    """How far joints are from where they were."""
-    away = 100.0 * np.linalg.norm(many.poses(q).x - many.poses(own).x, axis=2)
-    body, k = np.unravel_index(int(np.argmax(away)), away.shape)
-    names = {place.body: name for name, place in reversed(list(model.placements.items()))}
-    return Moved(float(np.sqrt((away**2).mean())), float(away.mean()), float(away.max()), names[int(body)], float(times[k]))
+def preprocess_displacement(kinematics: BatchKinematics, original: Array, q: Array, times: Array) -> PreprocessDisplacement:
+    """Distance of the joints between original and new configurations (f, nq)."""
+    distance = 100.0 * np.linalg.norm(kinematics.poses(q).x - kinematics.poses(original).x, axis=2)
+    body, k = np.unravel_index(int(np.argmax(distance)), distance.shape)
+    links = {place.body: name for name, place in reversed(list(kinematics.model.placements.items()))}
+    rms, mean = float(np.sqrt((distance**2).mean())), float(distance.mean())
+    return PreprocessDisplacement(rms, mean, float(distance.max()), links[int(body)], float(times[k]))
 
 
-def stances_of(
-    model: Model, feet: tuple[Foot, ...], standing: list[list[Standing]], steps: list[Steps], stays: list[Stay], grid: Grid, frame: Level
-) -> tuple[Stance, ...]:
-    """Stances with frames of the reference."""
-    found: list[Stance] = []
-    for foot, stances, path in zip(feet, standing, steps, strict=True):
-        for stance in stances:
-            parts = [(foot.link, foot.corners, stance.R, stance.x, path.bears)]
-            if foot.toes is not None:
-                toes = foot.toes
-                R, x = toes_of(foot, stance.R, stance.x)
-                parts.append((toes.link, toes.corners, R, x, np.repeat(path.toes_bear[:, None], len(toes.corners), axis=1)))
-            span = slice(stance.start, stance.end)
-            for link, corners, R, x, bears in parts:
-                others = np.any([part[4][span].any(axis=1) for part in parts if part[0] != link], axis=0)
-                for a, b in runs(np.asarray(np.any(bears[span], axis=1))):
-                    # What a foot touches in passing, as it rolls, does not stand there
-                    if (b - a) * grid.stride * grid.dt < BRIEF and len(parts) > 1 and others[a:b].all():
-                        continue
-                    frames = stance.start + a, stance.start + b
-                    found.append(_stance(model, grid, frame, link, frames, corners, bears, R, x, "stands", stance.level))
-    for stay in stays:
-        level = float((stay.x + stay.corners @ stay.R.T)[:, 2].mean())
-        for a, b in runs(np.asarray(stay.bears.any(axis=1))):
-            found.append(_stance(model, grid, frame, stay.link, (a, b), stay.corners, stay.bears, stay.R, stay.x, stay.label.how, level))
-    return tuple(sorted(found, key=lambda stance: (stance.start, stance.link)))
+class StanceAssembler:
+    """Converts footholds and fixed contacts at the knots, in the ground frame, to stances at the frames of the reference.
 
+    Args:
+        model: Model of the figure.
+        grid: Time grid of the reference.
+        frame: Ground frame.
+    """
 
-def _stance(
-    model: Model, grid: Grid, frame: Level, link: str, span: tuple[int, int], corners: Array, bears: Array, R: Array, x: Array, how: str,
-    level: float,
-) -> Stance:  # fmt: skip
-    place = model.placements[link]
-    a, b = span
-    start, end = a * grid.stride, (b - 1) * grid.stride + 1
-    before = np.arange(start, end) // grid.stride
-    after = np.minimum(before + (np.arange(start, end) % grid.stride > 0), b - 1)
-    both = bears[before] & bears[after]
-    both = np.where(np.any(both, axis=1, keepdims=True), both, bears[before])
-    return Stance(
-        link, start, end, validation.frozen(in_link(model, link, corners)), validation.frozen(both), frame.point(x + R @ place.position),
-        frame.turn(R @ place.rotation), how, level + float(frame.up[2]),
-    )  # fmt: skip
+    def __init__(self, model: Model, grid: TimeGrid, frame: GroundFrame) -> None:
+        self.model, self.grid, self.frame = model, grid, frame
 
+    def assemble(
+        self,
+        feet: Sequence[Foot],
+        footholds: Sequence[Sequence[Foothold]],
+        trajectories: Sequence[FootTrajectory],
+        contacts: Sequence[FixedContact],
+    ) -> tuple[Stance, ...]:
+        """Stances of feet, toes and fixed contacts, ordered by their start."""
+        stances = [
+            stance
+            for foot, each, trajectory in zip(feet, footholds, trajectories, strict=True)
+            for foothold in each
+            for stance in self._foot_stances(foot, foothold, trajectory)
+        ]
+        for contact in contacts:
+            height = float((contact.x + contact.corners @ contact.R.T)[:, 2].mean())
+            for span in true_intervals(np.asarray(contact.corner_contact.any(axis=1))):
+                pose = contact.R, contact.x
+                stances.append(self._stance(contact.link, span, contact.corners, contact.corner_contact, pose, contact.label.kind, height))
+        return tuple(sorted(stances, key=lambda stance: (stance.start, stance.link)))
 
-def labels_of(stances: tuple[Stance, ...], labels: Labels, spots: Spots, lies: Mapping[int, Array], grid: Grid, frame: Level) -> Labels:
-    """What touches: parts of feet as their corners bear, all else as it was; ``lies``: when feet do, (f,) of each of their bodies."""
-    found: list[Label] = []
-    shift = float(frame.up[2]) - (labels.ground.height or 0.0)
-    for part, link in zip(spots.parts, spots.links, strict=True):
-        body = int(spots.body[spots.part == spots.parts.index(part)][0])
-        for label in labels.of(part):
-            label = replace(label, height=None if label.height is None else label.height + shift)
-            if body not in lies:
-                found.append(label)
-                continue
-            mine = (grid.knots >= label.start - 1e-9) & (grid.knots <= label.end + 1e-9) & lies[body]
-            found += [replace(label, start=float(grid.knots[a]), end=float(grid.knots[b - 1])) for a, b in runs(mine)]
-        if body in lies:
-            found += [label for stance in stances if stance.link == link for label in _borne(stance, part, grid, frame)]
-    return Labels(tuple(sorted(found, key=lambda c: (c.start, c.part))), frame.ground)
+    def _foot_stances(self, foot: Foot, foothold: Foothold, trajectory: FootTrajectory) -> Iterator[Stance]:
+        """Stances of a foot and of its toes at one foothold."""
+        parts = [(foot.link, foot.corners, (foothold.R, foothold.x), trajectory.corner_contact)]
+        if foot.toes is not None:
+            toes = foot.toes
+            toe_contact = np.repeat(trajectory.toe_contact[:, None], len(toes.corners), axis=1)
+            parts.append((toes.link, toes.corners, toe_pose(foot, foothold.R, foothold.x), toe_contact))
+        frames = slice(foothold.start, foothold.end)
+        for link, corners, pose, contact in parts:
+            others = np.any([part[3][frames].any(axis=1) for part in parts if part[0] != link], axis=0)
+            for a, b in true_intervals(np.asarray(np.any(contact[frames], axis=1))):
+                # A link that touches briefly while the foot rolls over has no stance
+                brief = (b - a) * self.grid.stride * self.grid.dt < PART_CONTACT_MIN_DURATION
+                if brief and len(parts) > 1 and others[a:b].all():
+                    continue
+                span = foothold.start + a, foothold.start + b
+                yield self._stance(link, span, corners, contact, pose, "support", foothold.height)
 
+    def _stance(
+        self,
+        link: str,
+        span: tuple[int, int],
+        corners: Array,
+        contact: Array,
+        pose: tuple[Array, Array],
+        kind: str,
+        height: float,
+    ) -> Stance:
+        """Stance at the frames of the reference, from knots a to b - 1, with flags of the corners (knots, k) and a pose R, x."""
+        place, stride, (a, b), (R, x) = self.model.placements[link], self.grid.stride, span, pose
+        start, end = a * stride, (b - 1) * stride + 1
+        before = np.arange(start, end) // stride
+        after = np.minimum(before + (np.arange(start, end) % stride > 0), b - 1)
+        both = contact[before] & contact[after]
+        both = np.where(np.any(both, axis=1, keepdims=True), both, contact[before])
+        return Stance(
+            link, start, end, validation.frozen(to_link_frame(self.model, link, corners)), validation.frozen(both),
+            self.frame.point_to_world(x + R @ place.position), self.frame.rotation_to_world(R @ place.rotation), kind,
+            height + float(self.frame.origin[2]),
+        )  # fmt: skip
 
-def _borne(stance: Stance, part: str, grid: Grid, frame: Level) -> Iterator[Label]:
-    """When a part of a foot bears in a stance."""
-    k = len(stance.corners)
-    which = slice(0, k // 2) if part.endswith("heel") else slice(k // 2, k) if part.endswith(("toe", "ball")) else slice(0, k)
-    steps = frame.ground.steps
-    floor = float(frame.up[2]) + (0.0 if steps is None else float(steps.level(stance.places.mean(axis=0))))
-    level = None if abs(stance.height - floor) < 1e-9 else stance.height
-    for a, b in runs(np.asarray(np.any(stance.bears[:, which], axis=1))):
-        first, last = grid.times[stance.start + a], grid.times[stance.start + b - 1]
-        yield Label(part, float(first), float(last), "stands", level)
+    def contact_labels(
+        self, stances: Sequence[Stance], labels: ContactLabels, points: ContactPoints, lying: Mapping[int, Array]
+    ) -> ContactLabels:
+        """Contact labels of the reference: parts of feet by their corners in contact, all others as they were.
+
+        ``lying``: whether feet lie on their side or back, (knots,) for each of their bodies.
+        """
+        knots, contacts = self.grid.knots, []
+        shift = float(self.frame.origin[2]) - (labels.terrain.height or 0.0)
+        for part, link in zip(points.parts, points.links, strict=True):
+            body = int(points.body[points.part == points.parts.index(part)][0])
+            for label in labels.of(part):
+                label = replace(label, height=None if label.height is None else label.height + shift)
+                if body not in lying:
+                    contacts.append(label)
+                    continue
+                active = (knots >= label.start - 1e-9) & (knots <= label.end + 1e-9) & lying[body]
+                contacts += [replace(label, start=float(knots[a]), end=float(knots[b - 1])) for a, b in true_intervals(active)]
+            if body in lying:
+                contacts += [contact for stance in stances if stance.link == link for contact in self._part_contacts(stance, part)]
+        return ContactLabels(tuple(sorted(contacts, key=lambda contact: (contact.start, contact.part))), self.frame.terrain)
+
+    def _part_contacts(self, stance: Stance, part: str) -> Iterator[ContactInterval]:
+        """Contact intervals of a part of a foot within a stance."""
+        k, times = len(stance.corners), self.grid.times
+        corners = slice(0, k // 2) if part.endswith("heel") else slice(k // 2, k) if part.endswith(("toe", "ball")) else slice(0, k)
+        stairs = self.frame.terrain.stairs
+        stair_height = 0.0 if stairs is None else float(stairs.height_at(stance.corner_positions.mean(axis=0)))
+        ground = float(self.frame.origin[2]) + stair_height
+        height = None if abs(stance.height - ground) < 1e-9 else stance.height
+        for a, b in true_intervals(np.asarray(np.any(stance.corner_contact[:, corners], axis=1))):
+            yield ContactInterval(part, float(times[stance.start + a]), float(times[stance.start + b - 1]), "support", height)

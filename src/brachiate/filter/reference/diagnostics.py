@@ -2,119 +2,127 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.anatomy.contact_points import spots_of
-from brachiate.assumptions import Guess
+from brachiate.anatomy.contact_points import find_contact_points
+from brachiate.assumptions import Assumption
 from brachiate.errors import ArgumentError
-from brachiate.intervals import runs
-from brachiate.kinematics_batch import Many, Poses
+from brachiate.intervals import true_intervals
+from brachiate.kinematics_batch import BatchKinematics, Poses
 from brachiate.model.joints import Free, Prismatic
-from brachiate.motion.contact_labels import Label, Labels
+from brachiate.motion.contact_labels import ContactInterval, ContactLabels
 from brachiate.motion.motion import Motion
 from brachiate.validation import Array
 
-LEAP = {"m": (0.15, 8.0), "rad": (0.5, 25.0)}  # from one frame to the next, and [1/s]: what is less may be done by somebody
-SUDDEN, BACK = 3.0, 0.8  # times what it moves by in the frames before and after; who moves as far again jumps back
-TOLD = 4  # jumps, labels
-APART = 0.25  # [m] from what it stands on: floors of captured motions are off by centimetres
-FLIGHT, FALLS, GRAVITY = 0.15, 0.5, 9.81  # [s] at least; in gravities; [m/s²]
+# Smallest change from one frame to the next, and smallest rate [1/s], of a discontinuity: smaller ones are possible motion
+MIN_JUMP = {"m": (0.15, 8.0), "rad": (0.5, 25.0)}
+JUMP_RATIO = 3.0  # of a discontinuity to the changes before and after it
+JUMP_BACK_RATIO = 0.8  # of a neighboring change that jumps back, and does not count
+MAX_LISTED = 4  # discontinuities or labels
+MAX_CONTACT_DISTANCE = 0.25  # [m] of a contact from its surface: floors of captured motions are off by centimeters
+FLIGHT_MIN_DURATION, FLIGHT_MIN_FALL = 0.15, 0.5  # [s]; share of gravity
+GRAVITY = 9.81  # [m/s²]
 
 
-def doubts_of(motion: Motion, labels: Labels | None) -> list[Guess]:
-    """What looks wrong in a motion, and in what is said to touch in it."""
-    found = _told("jump", [str(jump) for jump in jumps_of(motion)], "from one frame to the next: cut there, or badly recorded?")
+def diagnose(motion: Motion, labels: ContactLabels | None) -> list[Assumption]:
+    """Findings about a motion and its contact labels: discontinuities, misplaced labels, false flight phases."""
+    jumps = [str(jump) for jump in find_discontinuities(motion)]
+    findings = _summarize("discontinuity", jumps, "from one frame to the next: is there a cut, or a recording error?")
     if labels is None or not labels.contacts:
-        return found
+        return findings
     first, last = motion.times[[0, -1]]
-    beyond = [label for label in labels.contacts if label.end < first or label.start > last]
-    if len(beyond) == len(labels.contacts):
+    outside = [label for label in labels.contacts if label.end < first or label.start > last]
+    if len(outside) == len(labels.contacts):
         raise ArgumentError(
-            f"contacts: none is within {motion.name}, which goes from {first:g} to {last:g} s: {_when(beyond[0])}. Do times count from 0?"
+            f"contacts: none is within {motion.name}, which lasts from {first:g} to {last:g} s: {_describe_interval(outside[0])}. "
+            "Do the times of the contacts start at 0?"
         )
-    found += _told("not in the motion", map(_when, beyond), f"it goes from {first:g} to {last:g} s", "contacts")
-    many = Many(motion.figure)
-    poses = many.poses(motion.q)
-    found += _told("elsewhere", _far(motion, poses, labels), "so far from what it is said to stand on", "contacts")
-    return found + _told("flight", _hovering(motion, many.centres(poses), labels), "nothing stands or holds by the contacts", "contacts")
+    lasts = f"the motion lasts from {first:g} to {last:g} s"
+    findings += _summarize("contacts outside the motion", map(_describe_interval, outside), lasts, "contacts")
+    kinematics = BatchKinematics(motion.figure)
+    poses = kinematics.poses(motion.q)
+    distant = _distant_contacts(motion, poses, labels)
+    findings += _summarize("contacts far from their surface", distant, "by the labels they are in contact", "contacts")
+    flights = _false_flights(motion, kinematics.center_of_mass(poses), labels)
+    return findings + _summarize("flight", flights, "by the labels nothing is in contact", "contacts")
 
 
-def _told(what: str, values: Any, why: str, flag: str = "") -> list[Guess]:
-    """One guess of all, as there may be many."""
+def _summarize(quantity: str, values: Iterable[str], reason: str, argument: str = "") -> list[Assumption]:
+    """One assumption that lists the first values; none if there are no values."""
     values = list(values)
-    more = f" and {len(values) - TOLD} more" if len(values) > TOLD else ""
-    return [Guess(what, ", ".join(values[:TOLD]) + more, why, flag)] if values else []
+    more = f" and {len(values) - MAX_LISTED} more" if len(values) > MAX_LISTED else ""
+    return [Assumption(quantity, ", ".join(values[:MAX_LISTED]) + more, reason, argument)] if values else []
 
 
-class Jump(NamedTuple):
-    """A joint that is elsewhere in the next frame."""
+class Discontinuity(NamedTuple):
+    """Jump of a joint from one frame to the next."""
 
     joint: str
-    frame: int  # the first in which it is there
+    frame: int  # first frame after it
     time: float  # [s]
-    by: float
+    size: float
     unit: str
 
     def __str__(self) -> str:
         """Return one line."""
-        return f"{self.joint} by {self.by:.2g} {self.unit} at {self.time:.2f} s (frame {self.frame})"
+        return f"{self.joint} by {self.size:.2g} {self.unit} at {self.time:.2f} s (frame {self.frame})"
 
 
-def jumps_of(motion: Motion) -> list[Jump]:
-    """Joints, and the root's place, that jump: far, faster than anybody moves, and than just before and after; largest first."""
-    moves, seconds = Many(motion.figure).between(motion.q[:-1], motion.q[1:]), np.diff(motion.times)
+def find_discontinuities(motion: Motion) -> list[Discontinuity]:
+    """Jumps of joints and of the root: large, faster than human motion, and faster than just before and after; largest first."""
+    changes, durations = BatchKinematics(motion.figure).difference(motion.q[:-1], motion.q[1:]), np.diff(motion.times)
     found = []
-    for name, unit, which in _measures(motion):
-        steps = np.linalg.norm(moves[:, which], axis=1)
-        least, fastest = LEAP[unit]
-        for k in np.flatnonzero((steps > least) & (steps > fastest * seconds)):
-            beside = sorted((*steps[max(k - 1, 0) : k], *steps[k + 1 : k + 2]))
-            if len(beside) == 2 and beside[1] > BACK * steps[k]:
-                beside.pop()
-            if beside and steps[k] > SUDDEN * beside[-1]:
-                found.append(Jump(name, int(k) + 1, float(motion.times[k + 1]), float(steps[k]), unit))
-    return sorted(found, key=lambda jump: -jump.by / LEAP[jump.unit][0])
+    for name, unit, coordinates in _joint_parts(motion):
+        sizes = np.linalg.norm(changes[:, coordinates], axis=1)
+        min_size, min_rate = MIN_JUMP[unit]
+        for k in np.flatnonzero((sizes > min_size) & (sizes > min_rate * durations)):
+            neighbors = sorted((*sizes[max(k - 1, 0) : k], *sizes[k + 1 : k + 2]))
+            if len(neighbors) == 2 and neighbors[1] > JUMP_BACK_RATIO * sizes[k]:
+                neighbors.pop()
+            if neighbors and sizes[k] > JUMP_RATIO * neighbors[-1]:
+                found.append(Discontinuity(name, int(k) + 1, float(motion.times[k + 1]), float(sizes[k]), unit))
+    return sorted(found, key=lambda jump: -jump.size / MIN_JUMP[jump.unit][0])
 
 
-def _measures(motion: Motion) -> Iterator[tuple[str, str, slice]]:
-    """Every joint with its unit and its velocities; a free one's place and turn apart."""
-    for name, joined in motion.figure.joints.items():
-        joint, v = motion.figure.links[joined.link].joint, joined.v
+def _joint_parts(motion: Motion) -> Iterator[tuple[str, str, slice]]:
+    """Name, unit and velocity coordinates of every joint; position and orientation of a floating base separately."""
+    for name, place in motion.figure.joints.items():
+        joint, v = motion.figure.links[place.link].joint, place.v
         if isinstance(joint, Free):
-            yield f"place of {name}", "m", slice(v.start, v.start + 3)
+            yield f"{name} position", "m", slice(v.start, v.start + 3)
             yield name, "rad", slice(v.start + 3, v.stop)
         else:
             yield name, "m" if isinstance(joint, Prismatic) else "rad", v
 
 
-def _when(label: Label) -> str:
+def _describe_interval(label: ContactInterval) -> str:
     return f"{label.part} ({label.start:.2f}-{label.end:.2f} s)"
 
 
-def _far(motion: Motion, poses: Poses, labels: Labels) -> Iterator[str]:
-    """Parts that are far from what they are said to stand on."""
-    spots = spots_of(motion.figure)
+def _distant_contacts(motion: Motion, poses: Poses, labels: ContactLabels) -> Iterator[str]:
+    """Labeled support contacts that are far above or below their surface."""
+    points = find_contact_points(motion.figure)
     for label in labels.contacts:
-        now = (motion.times >= label.start - 1e-9) & (motion.times <= label.end + 1e-9)
-        if label.how != "stands" or not now.any() or (label.height is None and labels.ground.height is None):
+        frames = (motion.times >= label.start - 1e-9) & (motion.times <= label.end + 1e-9)
+        if label.kind != "support" or not frames.any() or (label.height is None and labels.terrain.height is None):
             continue
-        mine = np.flatnonzero(spots.part == spots.parts.index(label.part))
-        points = np.stack([poses.point(int(spots.body[s]), spots.at[s])[now] for s in mine])
-        above = labels.ground.above(points) if label.height is None else points[..., 2] - label.height
-        high = float(np.median((above - spots.radius[mine, None]).min(axis=0)))
-        if abs(high) > APART:
-            yield f"{_when(label)} {abs(high):.2f} m {'above' if high > 0.0 else 'below'}"
+        indices = np.flatnonzero(points.part == points.parts.index(label.part))
+        positions = np.stack([poses.point(int(points.body[s]), points.position[s])[frames] for s in indices])
+        above = labels.terrain.clearance(positions) if label.height is None else positions[..., 2] - label.height
+        distance = float(np.median((above - points.radius[indices, None]).min(axis=0)))
+        if abs(distance) > MAX_CONTACT_DISTANCE:
+            yield f"{_describe_interval(label)} {abs(distance):.2f} m {'above' if distance > 0.0 else 'below'}"
 
 
-def _hovering(motion: Motion, centres: Array, labels: Labels) -> Iterator[str]:
-    """When nothing touches, and the body does not fall as it should."""
-    touching = np.any([labels.active(part, motion.times) for part in {label.part for label in labels.contacts}], axis=0)
-    for a, b in runs(~touching):
-        times = motion.times[a:b]
-        if b - a >= 4 and times[-1] - times[0] > FLIGHT:
-            falls = -2.0 * float(np.polyfit(times - times[0], centres[a:b, 2], 2)[0]) / GRAVITY
-            if falls < FALLS:
-                yield f"{times[0]:.2f}-{times[-1]:.2f} s, yet it falls by {falls:.1f} g only"
+def _false_flights(motion: Motion, com: Array, labels: ContactLabels) -> Iterator[str]:
+    """Intervals without any contact in which the CoM (f, 3) [m] does not fall."""
+    in_contact = np.any([labels.active(part, motion.times) for part in {label.part for label in labels.contacts}], axis=0)
+    for start, end in true_intervals(~in_contact):
+        times = motion.times[start:end]
+        if end - start >= 4 and times[-1] - times[0] > FLIGHT_MIN_DURATION:
+            fall = -2.0 * float(np.polyfit(times - times[0], com[start:end, 2], 2)[0]) / GRAVITY
+            if fall < FLIGHT_MIN_FALL:
+                yield f"{times[0]:.2f}-{times[-1]:.2f} s, but the CoM falls with {fall:.1f} g only"

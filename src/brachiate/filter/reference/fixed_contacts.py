@@ -1,45 +1,44 @@
-"""What a part beside the feet does that stays in its place for a while."""
+"""Fixed contacts of parts other than feet: hands, forearms, knees, and seats."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from brachiate.filter.reference.posture_ik import Pin
-from brachiate.motion.contact_labels import Label
+from brachiate.filter.reference.posture_ik import PointTarget
+from brachiate.motion.contact_labels import ContactInterval
 from brachiate.validation import Array
 
-SHORTEST = 0.1  # [s] for which it stays at least
-STILL = 0.02  # [m/s] what is slower than this is still
+FIXED_CONTACT_MIN_DURATION = 0.1  # [s]
 
 
-class Bearer(NamedTuple):
-    """A point of a body that bears, as a ball does: by what is lowest of it."""
+class ContactSphere(NamedTuple):
+    """Sphere of a body that is in contact by its lowest point."""
 
-    center: Array  # (3,) [m] of the ball, body axes
+    center: Array  # (3,) [m] body axes
     radius: float  # [m]
-    normal: Array  # (3,) of what it is on, world axes
+    normal: Array  # (3,) of the supporting surface, world axes
 
 
-class Seat(NamedTuple):
-    """How a part sits."""
+class SeatContact(NamedTuple):
+    """Sitting contact of a part."""
 
-    rest: int  # the frame in which it sits as it does when it rests
-    sat: Array  # (f,) when anything of the body sits there
-    bearers: tuple[Bearer, ...]  # by which this part does, as corners
-    ground: bool  # whether it is on the ground, at z = 0
+    rest_frame: int  # frame that is most typical of the time at rest
+    occupied: Array  # (f,) whether any part is on this seat
+    spheres: tuple[ContactSphere, ...]  # contact spheres of this part, one per corner
+    on_ground: bool  # whether it is on the ground, at z = 0
 
 
-class Stay(NamedTuple):
-    """A label that is kept in one place: by one point, or by several that bear as corners of a sole do."""
+class FixedContact(NamedTuple):
+    """Contact of a part at a fixed position: by one point, or by several corners."""
 
-    label: Label
+    label: ContactInterval
     link: str
     body: int
     start: int
     end: int
-    corners: Array  # (k, 3) [m] that bear or hold, body axes
-    bears: Array  # (f, k) when
-    R: Array  # (3, 3) of the body then, about
-    x: Array  # (3,) [m] and its place
-    pins: tuple[Pin, ...]  # points that are kept in their places
-    seat: Seat | None = None  # if it sits
+    corners: Array  # (k, 3) [m] contact points, body axes
+    corner_contact: Array  # (f, k) corners in contact
+    R: Array  # (3, 3) approximate orientation of the body in contact
+    x: Array  # (3,) [m] and its position
+    targets: tuple[PointTarget, ...]  # points that the IK keeps in place
+    seat: SeatContact | None = None  # of a sitting contact

@@ -1,87 +1,88 @@
-"""What stays in its place beside feet: hands that hold or lean, and knees, each by one point; and what sits, by an area.
+"""Fixed contacts of hands, forearms and knees, each by one point, and of seats: see :mod:`brachiate.filter.reference.seat_contacts`.
 
-A hand that wanders though it holds, as on a rope, does so by a point beyond it that stays: see :mod:`brachiate.contact_estimation.pivot`.
+A gripping hand that moves, as on a rope, is held by a fixed pivot point beyond the hand: see :mod:`brachiate.contact_estimation.pivot`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from brachiate.anatomy.contact_points import Spots
-from brachiate.anatomy.landmarks import Point
-from brachiate.assumptions import Guess
-from brachiate.contact_estimation.parts import HANDS
-from brachiate.contact_estimation.pivot import pivot_of
-from brachiate.filter.reference.fixed_contacts import SHORTEST, STILL, Stay
-from brachiate.filter.reference.posture_ik import Pin
-from brachiate.filter.reference.seat_contacts import grouped, is_seat, seat_of
-from brachiate.kinematics_batch import Poses
+from brachiate.anatomy.landmarks import BodyPoint
+from brachiate.assumptions import Assumption
+from brachiate.contact_estimation.parts import HAND_WORDS
+from brachiate.contact_estimation.pivot import fit_pivot
+from brachiate.filter.reference.contact_tracks import ContactTracks
+from brachiate.filter.reference.fixed_contacts import FIXED_CONTACT_MIN_DURATION, FixedContact
+from brachiate.filter.reference.foot_track import rest_weights
+from brachiate.filter.reference.posture_ik import PointTarget
+from brachiate.filter.reference.seat_contacts import find_seat_contacts, group_overlapping, is_seat_part
 from brachiate.model.model import Model
-from brachiate.motion.contact_labels import Label, Labels
-from brachiate.validation import Array
+from brachiate.motion.contact_labels import ContactInterval, ContactLabels
 
-LIMBS = (*HANDS, "forearm", "elbow", "shank", "shin", "knee")  # trunk and head lie rather than stand
-STRAYS = {"stands": 0.06, "holds": 0.12}  # [m] what wanders farther from its place does not stay
+LIMB_WORDS = (*HAND_WORDS, "forearm", "elbow", "shank", "shin", "knee")  # in names; trunk and head have no fixed contact
+MAX_DEVIATION = {"support": 0.06, "grip": 0.12}  # [m] from its mean position; a point that moves farther is not fixed
 
 
-def stays_of(model: Model, labels: Labels, spots: Spots, feet: set[int], poses: Poses, times: Array) -> tuple[list[Stay], list[Guess]]:
-    """What of the labels stays in its place, beside the bodies of feet; and what does not. In poses their ground is at z = 0."""
-    floor = labels.ground.height or 0.0
-    stays, wander, sits = [], [], []
+def find_fixed_contacts(
+    model: Model, labels: ContactLabels, foot_bodies: set[int], tracks: ContactTracks
+) -> tuple[list[FixedContact], list[Assumption]]:
+    """Labeled contacts at fixed positions, except those of feet; and an assumption about the labels that are not fixed."""
+    points = tracks.points
+    fixed, moving, seated = [], [], []
     for label in labels.contacts:
-        part = spots.parts.index(label.part)
-        mine = np.flatnonzero(spots.part == part)
-        if int(spots.body[mine[0]]) in feet:
+        link, indices = tracks.link(label.part), tracks.indices(label.part)
+        if int(points.body[indices[0]]) in foot_bodies:
             continue
-        if label.how == "stands" and is_seat(label.part, spots.links[part]):
-            sits.append(label)
+        if label.kind == "support" and is_seat_part(label.part, link):
+            seated.append(label)
             continue
-        limb = any(word in f"{label.part} {spots.links[part]}".lower() for word in LIMBS)
-        start, end = (int(k) for k in np.searchsorted(times, (label.start - 1e-9, label.end + 1e-9)))
-        stay = _stay(label, spots.links[part], spots, mine, poses, times, (start, end), floor) if limb and end - start > 2 else None
-        if stay is None:
-            wander.append(label)
+        is_limb = any(word in f"{label.part} {link}".lower() for word in LIMB_WORDS)
+        contact = _fit_fixed_contact(label, tracks) if is_limb else None
+        if contact is None:
+            moving.append(label)
         else:
-            stays.append(stay)
-    for group in grouped(sits):
-        seat = seat_of(model, group, spots, poses, times, floor)
-        stays += seat
-        wander += [label for label in group if label not in [stay.label for stay in seat]]
-    parts = dict.fromkeys(label.part for label in wander)
-    why = "they touch for too short a time, or wander: kept as labels, with no place of their own"
-    return stays, [Guess("no stance", ", ".join(parts), why, "contacts")] if parts else []
+            fixed.append(contact)
+    for group in group_overlapping(seated):
+        seats = find_seat_contacts(model, group, tracks)
+        fixed += seats
+        moving += [label for label in group if label not in [seat.label for seat in seats]]
+    parts = dict.fromkeys(label.part for label in moving)
+    reason = "contacts too short or not at a fixed position: kept as contact labels only"
+    return fixed, [Assumption("no stance", ", ".join(parts), reason, "contacts")] if parts else []
 
 
-def _stay(
-    label: Label, link: str, spots: Spots, mine: Array, poses: Poses, times: Array, span: tuple[int, int], floor: float
-) -> Stay | None:
-    start, end = span
-    frames, body = slice(start, end), int(spots.body[mine[0]])
-    mine = mine[spots.body[mine] == body]
-    R = poses.R[body][frames]
-    level = (label.height - floor) if label.height is not None else 0.0
-    if label.how == "holds":
-        at, up = spots.at[mine].mean(axis=0), 0.0
-    else:
-        heights = np.array([(poses.x[body][frames] + R @ spots.at[k])[:, 2].mean() - spots.radius[k] for k in mine])
-        k = mine[int(np.argmin(heights))]
-        at, up = spots.at[k], spots.radius[k]
-    path = poses.x[body][frames] + R @ at
-    weight = 1.0 / (STILL + np.linalg.norm(np.gradient(path, times[frames], axis=0), axis=1)) ** 2
-    place = (weight[:, None] * path).sum(axis=0) / weight.sum()
-    away = path - place
-    if label.how == "stands":
-        away = away[:, :2]
-        place[2] = level + up
-    strays = np.linalg.norm(away, axis=1).max() > STRAYS[label.how]
-    if strays and label.how == "holds" and (pivot := pivot_of(poses.x[body][frames], R, at)) is not None:
-        at, place, strays = pivot.at, pivot.place, pivot.away.max() > STRAYS["holds"]
-    if times[end - 1] - times[start] < SHORTEST or strays:
+def _fit_fixed_contact(label: ContactInterval, tracks: ContactTracks) -> FixedContact | None:
+    """Fixed position of the contact point of a part, at its weighted mean; None if it moves or is too short."""
+    points, poses, times, indices = tracks.points, tracks.poses, tracks.times, tracks.indices(label.part)
+    start, end = tracks.frames(label.start, label.end)
+    if end - start <= 2:
         return None
-    bears = np.zeros((len(times), 1), bool)
-    bears[frames] = True
-    middle = R[int(np.argmax(weight))]
-    # A ball bears by its lowest point, which is another one as it rolls: the one of when it is most at rest stays
-    corner, place = at - up * middle[2], place - (0.0, 0.0, up)
-    pin = Pin(Point(body, corner), bears[:, 0], place)
-    return Stay(label, link, body, start, end, corner[None], bears, middle, place - middle @ corner, (pin,))
+    frames, body = slice(start, end), int(points.body[indices[0]])
+    indices = indices[points.body[indices] == body]
+    R = poses.R[body][frames]
+    if label.kind == "grip":
+        point, radius = points.position[indices].mean(axis=0), 0.0
+    else:
+        heights = np.array([(poses.x[body][frames] + R @ points.position[k])[:, 2].mean() - points.radius[k] for k in indices])
+        lowest = indices[int(np.argmin(heights))]
+        point, radius = points.position[lowest], points.radius[lowest]
+    track = poses.x[body][frames] + R @ point
+    weight = rest_weights(np.linalg.norm(np.gradient(track, times[frames], axis=0), axis=1))
+    position = (weight[:, None] * track).sum(axis=0) / weight.sum()
+    deviation = track - position
+    if label.kind == "support":
+        deviation = deviation[:, :2]
+        position[2] = tracks.surface_height(label) + radius
+    moves = np.linalg.norm(deviation, axis=1).max() > MAX_DEVIATION[label.kind]
+    if moves and label.kind == "grip" and (pivot := fit_pivot(poses.x[body][frames], R, point)) is not None:
+        point, position, moves = pivot.point, pivot.position, pivot.distance.max() > MAX_DEVIATION["grip"]
+    if times[end - 1] - times[start] < FIXED_CONTACT_MIN_DURATION or moves:
+        return None
+    in_contact = np.zeros((len(times), 1), bool)
+    in_contact[frames] = True
+    R_rest = R[int(np.argmax(weight))]
+    # The lowest point of a sphere changes as it rolls: the one of the frame closest to rest is fixed
+    corner, position = point - radius * R_rest[2], position - (0.0, 0.0, radius)
+    target = PointTarget(BodyPoint(body, corner), in_contact[:, 0], position)
+    link = tracks.link(label.part)
+    return FixedContact(label, link, body, start, end, corner[None], in_contact, R_rest, position - R_rest @ corner, (target,))

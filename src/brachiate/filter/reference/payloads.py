@@ -1,4 +1,4 @@
-"""A load that is carried: a reference whose figure has it; loads, and what is kept in its place, by words."""
+"""Payloads of a reference, and texts of payloads and of tracked links for the command line."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from brachiate.errors import ArgumentError
-from brachiate.figures.loads import loaded
+from brachiate.figures.payloads import with_payload
 from brachiate.filter.reference.reference import Reference
 
 
-def carrying(reference: Reference, load: Mapping[str, float]) -> Reference:
-    """The same reference of a figure that carries a load: masses by link [kg]."""
-    figure = loaded(reference.figure, load)
+def add_payload(reference: Reference, masses: Mapping[str, float]) -> Reference:
+    """Reference of the figure with payloads: masses by link [kg]."""
+    figure = with_payload(reference.figure, masses)
     return replace(reference, figure=figure, original=replace(reference.original, figure=figure))
 
 
-def load_of(texts: Iterable[str]) -> dict[str, float]:
-    """Loads by words: ``right_hand:5`` is 5 kg in the right hand."""
-    return _by_link(texts, "is no load. Write link:mass, such as right_hand:5 (kg).")
+def parse_payloads(texts: Iterable[str]) -> dict[str, float]:
+    """Payloads by link [kg] from texts: ``right_hand:5`` is 5 kg in the right hand."""
+    return _parse_link_values(texts, "is not a payload. Write link:mass, such as right_hand:5 (kg).")
 
 
-def keep_of(texts: Iterable[str]) -> dict[str, float]:
-    """What is kept in its place, by words: ``right_hand:100`` counts a hundred times as much as a joint."""
-    return _by_link(texts, "says nothing of what to keep. Write link:weight, such as right_hand:100 (a joint counts 1).")
+def parse_tracked_links(texts: Iterable[str]) -> dict[str, float]:
+    """Weights of tracked link positions from texts: ``right_hand:100`` weighs a hundred times as much as a joint."""
+    return _parse_link_values(texts, "is not a tracked link. Write link:weight, such as right_hand:100 (a joint has weight 1).")
 
 
-def _by_link(texts: Iterable[str], wrong: str) -> dict[str, float]:
-    """Numbers by link, added up."""
-    found: dict[str, float] = {}
+def _parse_link_values(texts: Iterable[str], error: str) -> dict[str, float]:
+    """Sum of the numbers of each link."""
+    values: dict[str, float] = {}
     for text in texts:
         link, _, number = text.rpartition(":")
         try:
-            found[link.strip()] = found.get(link.strip(), 0.0) + float(number)
+            values[link.strip()] = values.get(link.strip(), 0.0) + float(number)
         except ValueError:
-            raise ArgumentError(f"{text!r} {wrong}") from None
-    return found
+            raise ArgumentError(f"{text!r} {error}") from None
+    return values

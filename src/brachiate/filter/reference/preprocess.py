@@ -1,300 +1,276 @@
-"""Clean: a captured or made-up motion as a reference for the filter, whose feet stand exactly where they stand.
+"""Preprocessing of a motion into a tracking reference: smoothing, stance detection, foot locking, trajectory IK.
 
-Floors are off, feet skate, sink and tilt, labels of contacts break gravity, markers shake. Everything is looked for in the motion
-smoothed a little; then every foot is put down flat at one place for each time it stands, rolls over heel and toe there, and goes on to
-the next place clear of the ground. One fit of all frames brings legs and pelvis to that, and a smooth curve goes through the result.
+Captured motions have a floor at the wrong height, feet that skate, penetrate and tilt, inconsistent contacts, and noise. Contacts are
+detected in a slightly smoothed motion. Every stance foot is locked flat at one foothold, rolls over heel and toes there, and swings to the
+next foothold clear of the terrain. One trajectory IK of all frames brings legs and pelvis there, and a spline interpolates the result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
 from brachiate import validation
-from brachiate.anatomy.contact_points import Spots, spots_of
-from brachiate.anatomy.feet import Foot, feet_of
-from brachiate.anatomy.figure_height import stature
-from brachiate.anatomy.landmarks import landmarks_of
-from brachiate.assumptions import Guess
-from brachiate.contact_estimation.infer_contacts import infer
-from brachiate.contact_estimation.motion_dynamics import Track
+from brachiate.anatomy.contact_points import find_contact_points
+from brachiate.anatomy.feet import Foot, find_feet
+from brachiate.anatomy.figure_height import figure_height
+from brachiate.anatomy.landmarks import find_landmarks
+from brachiate.assumptions import Assumption
+from brachiate.deprecation import renamed_arguments
 from brachiate.errors import ArgumentError, MotionError
-from brachiate.filter.reference.assemble import kept, labels_of, moved_by, stances_of
-from brachiate.filter.reference.diagnostics import doubts_of
-from brachiate.filter.reference.foot_trajectories import Over, steps_of
-from brachiate.filter.reference.limb_contacts import stays_of
-from brachiate.filter.reference.posture_ik import posture
-from brachiate.filter.reference.reference import Reference
-from brachiate.filter.reference.resampling import Grid, Level, smoothed, steady
-from brachiate.filter.reference.stair_footholds import carried_by, put_on
-from brachiate.filter.reference.stance_detection import Sole, Standing, obey_gravity, stand_all, without_brief
-from brachiate.kinematics_batch import Many, Poses
-from brachiate.model.model import Model
-from brachiate.motion.contact_labels import Labels, load_labels
+from brachiate.filter.reference.assemble import StanceAssembler, preprocess_displacement, split_fixed_contacts
+from brachiate.filter.reference.contact_tracks import ContactTracks
+from brachiate.filter.reference.diagnostics import diagnose
+from brachiate.filter.reference.fixed_contacts import FixedContact
+from brachiate.filter.reference.foot_track import Foothold, FootTrack
+from brachiate.filter.reference.foot_trajectories import FootTrajectory, StairClearance, make_foot_trajectory
+from brachiate.filter.reference.limb_contacts import find_fixed_contacts
+from brachiate.filter.reference.posture_ik import solve_posture
+from brachiate.filter.reference.reference import Reference, SourceMotion, Stance
+from brachiate.filter.reference.resampling import GroundFrame, TimeGrid, smooth_configurations
+from brachiate.filter.reference.source_contacts import infer_labels, resolve_contacts, resolve_terrain
+from brachiate.filter.reference.stair_footholds import body_displacement, place_footholds
+from brachiate.filter.reference.stance_detection import StanceLimits, StancePhases, detect_stances
+from brachiate.kinematics_batch import BatchKinematics, Poses, unwrap_quaternions
+from brachiate.motion.contact_labels import ContactLabels
 from brachiate.motion.motion import Motion
-from brachiate.motion.spline import Course
-from brachiate.motion.terrain import Ground, ground_of
+from brachiate.motion.spline import MotionSpline
+from brachiate.motion.terrain import Terrain
 from brachiate.validation import Array
 
-SEEN = 0.012  # [s] most smoothing of what is looked at: contacts begin and end faster than what people do otherwise
-HUMAN = 400.0  # [rad/s²] joints that are accelerated more are at their limits, or badly recorded: what is left out there is not missed
-NOISE = 2.0  # accelerations of what shakes are so many times those of the same smoothed
-CLEAR = 0.02  # of a body's height: what feet in the air are above the edges of steps
-KERB = 0.08  # [m] what is lower is the ground, on which captured feet are often centimetres apart
-LEVEL = 0.04  # [m] by which things differ in height that are seen to
-LASTING = 0.3  # [s] for which something beside the ground carries at least, if nobody said so
-SHORTEST = 0.1  # [s] of a motion
-GRAVITY = 9.81  # [m/s²]
+DETECTION_SMOOTHING = 0.012  # [s] largest smoothing for contact detection: contacts change faster than the rest of a motion
+MAX_HUMAN_ACCELERATION = 400.0  # [rad/s²] faster joints are at their limits or badly recorded, and are smoothed more
+NOISE_RATIO = 2.0  # of the accelerations of a noisy motion to those of the same motion after smoothing
+STAIR_CLEARANCE = 0.02  # of the height of the figure: clearance of swing feet above the edges of stairs
+MIN_DURATION = 0.1  # [s] of a motion
 
 
-class Style(NamedTuple):
-    """One way to clean up."""
+class PreprocessStyle(NamedTuple):
+    """Parameters of preprocessing."""
 
-    quiet: float  # [s] width of smoothing of motions without noise
-    noisy: float  # [s] and of those with
-    dead: float  # [rad] by which a foot that lies flat may be tilted
-    fastest: float  # [m/s] of what bears
-    clear: float  # [m] above the ground in the air
+    clean_smoothing: float  # [s] standard deviation of the smoothing of motions without noise
+    noisy_smoothing: float  # [s] and with noise
+    dead_band: float  # [rad] pitch of a foot that is taken as flat
+    max_stance_speed: float  # [m/s] of heel or toe in stance
+    swing_clearance: float  # [m] of a swing foot above the ground
 
 
 STYLES = {
-    "default": Style(0.012, 0.025, np.radians(2.0), 0.5, 0.012),
-    "light": Style(0.008, 0.015, np.radians(1.0), 0.4, 0.006),
+    "default": PreprocessStyle(0.012, 0.025, np.radians(2.0), 0.5, 0.012),
+    "light": PreprocessStyle(0.008, 0.015, np.radians(1.0), 0.4, 0.006),
 }
 
 
-def clean(
+@renamed_arguments(ground="source_terrain", onto="terrain")
+def make_reference(
     motion: Motion,
     *,
-    ground: Ground | str | None = None,
-    contacts: Labels | str | PathLike[str] | None = None,
-    onto: Ground | str | None = None,
+    terrain: Terrain | str | None = None,
+    source_terrain: Terrain | str | None = None,
+    contacts: ContactLabels | str | PathLike[str] | None = None,
     dt: float = 0.002,
     smooth: float | None = None,
     hold: float = 0.0,
     style: str = "default",
     roles: Mapping[str, str] | None = None,
 ) -> Reference:
-    """Make a motion ready for the filter: put its feet where they stand, keep everything else as it is.
+    """Make a tracking reference from a motion: lock stance feet at their footholds, change as little else as possible.
 
     Args:
-        motion: Of a figure with a free root and two feet.
-        ground: A :class:`Ground`, or its words (``"flat:0.02"``); by default level, where the motion stands on it. A motion whose floor is
-            found is moved to have it at height 0.
-        contacts: What touches, and on which ground: labels or a file of them; by default what the motion has, else it is found.
-        onto: The ground that it is to be done on, if that is another one: ``"slope:10"``, ``"steps:0.1:0.4:3"``. Feet stand, step
-            and roll on it as they did; on steps each time on one tread.
-        dt: Between frames of the reference [s].
-        smooth: Width of the smoothing, its standard deviation [s]; by default 12 ms, or 25 ms for a motion that shakes.
-        hold: The motion is slowed down to a stop at its end, which takes half a second, and its last posture held for so long [s].
-        style: ``"default"``, or ``"light"``: less smoothing, stricter stances, smaller dead band; to see what depends on the clean-up.
-        roles: Names of links by role, where names and places say the wrong thing: see :data:`brachiate.anatomy.landmarks.MAPPED`.
+        motion: Motion of a figure with a floating base and two feet.
+        terrain: Terrain of the reference, if it is another one: ``"slope:10"``, ``"stairs:0.1:0.4:3"``. Stances, steps and foot roll stay
+            as they are; on stairs every foothold is on one tread.
+        source_terrain: Terrain of the motion: a :class:`Terrain` or a text (``"flat:0.02"``). Default: level ground, at the height where
+            the motion stands, which becomes height 0 of the reference.
+        contacts: Contact labels with their terrain, or a file of them. Default: those of the motion, else inferred.
+        dt: Frame interval of the reference [s].
+        smooth: Standard deviation of the smoothing [s]. Default: 12 ms, or 25 ms for a noisy motion.
+        hold: Time for which the last posture is held, after a slowdown of half a second [s]. Default: none.
+        style: ``"default"``, or ``"light"``: less smoothing, stricter stances, smaller dead band; to see the influence of preprocessing.
+        roles: Names of links by role, where names and positions mislead: see :data:`brachiate.anatomy.landmarks.MAPPABLE_ROLES`.
     """
-    way, made = STYLES[validation.one_of(style, tuple(STYLES), "style")], {"smooth": smooth, "style": style, "roles": roles}
-    dt, hold = validation.number(dt, "dt", least=1e-4, most=0.02), validation.number(hold, "hold", least=0.0, most=1e3)
+    options, given_source = {"smooth": smooth, "style": style, "roles": roles}, SourceMotion(motion, contacts, source_terrain)
+    parameters = STYLES[validation.one_of(style, tuple(STYLES), "style")]
+    dt, hold = validation.number(dt, "dt", minimum=1e-4, maximum=0.02), validation.number(hold, "hold", minimum=0.0, maximum=1e3)
+    _check_motion(motion)
+    marks = find_landmarks(motion.figure, roles)
+    feet = find_feet(marks)
+    target = resolve_terrain(terrain, "terrain")
+    given, source_terrain = resolve_contacts(motion, source_terrain, contacts)
+    diagnosis = diagnose(motion, given)
+
+    source = _resample(motion, dt, hold)
+    width, noise = _choose_smoothing(source, smooth, parameters)
+    labels, inferred = _label_contacts(source, given, source_terrain, width)
+    scene = _smooth_in_ground_frame(source, labels, width, GroundFrame(motion.figure, labels.terrain, source_terrain.height or 0.0, target))
+    fixed, loose = find_fixed_contacts(motion.figure, labels, {body for foot in feet for body in foot.bodies}, scene.detection)
+    phases = _detect_stances(source, scene, feet, labels, parameters, given is None)
+    footholds = _place_footholds(scene, feet, phases.footholds)
+    trajectories = _make_foot_trajectories(scene, feet, phases, footholds, parameters)
+    q, poses = _move_to_terrain(scene, fixed, target)
+    q = solve_posture(marks, scene.knots, q, poses, feet, trajectories, [point for contact in fixed for point in contact.targets])
+    fixed, failed = split_fixed_contacts(fixed, scene.kinematics.poses(q), scene.knots)
+    assembler = StanceAssembler(motion.figure, source.grid, scene.frame)
+    stances = assembler.assemble(feet, footholds, trajectories, fixed)
+    lying = {body: flags for foot, flags in zip(feet, phases.lying, strict=True) for body in foot.bodies}
+    reference_contacts = assembler.contact_labels(stances, labels, scene.detection.points, lying)
+    assumptions = (*diagnosis, *noise, *inferred, *scene.frame.assumptions, *loose, *failed, *phases.assumptions)
+    return replace(_assemble(source, scene, q, stances, reference_contacts, assumptions, options), source=given_source)
+
+
+class _Source(NamedTuple):
+    """Source motion, resampled at the knots of the reference."""
+
+    motion: Motion
+    grid: TimeGrid
+    spline: MotionSpline
+    q: Array  # (knots, nq)
+
+
+class _Scene(NamedTuple):
+    """Smoothed motion in the ground frame."""
+
+    frame: GroundFrame
+    kinematics: BatchKinematics
+    knots: Array  # (f,) [s]
+    q: Array  # (f, nq)
+    poses: Poses  # of q
+    detection: ContactTracks  # of the less smoothed motion, in which contacts are detected
+
+
+def _check_motion(motion: Motion) -> None:
     if not isinstance(motion, Motion):
-        raise ArgumentError(f"motion: expected a Motion, as br.read_motion(path) gives, got {validation.shown(motion)}.")
-    if len(motion) < 4 or motion.duration < SHORTEST:
+        raise ArgumentError(f"motion: expected a Motion, as br.load_motion(path) gives, got {validation.short_repr(motion)}.")
+    if len(motion) < 4 or motion.duration < MIN_DURATION:
         raise MotionError(
-            f"{motion.name} has {len(motion)} frames over {motion.duration:g} s: four frames and {SHORTEST:g} s at least say what it does."
+            f"{motion.name} has {len(motion)} frames over {motion.duration:g} s: at least four frames and {MIN_DURATION:g} s are needed."
         )
-    figure, marks, many = motion.figure, landmarks_of(motion.figure, roles), Many(motion.figure)
-    given, ground = _told(motion, ground, contacts)
-    doubts = doubts_of(motion, given)
-    grid = Grid(motion, dt, hold)
-    raw = Course(figure, motion.times, motion.q)
-    own = steady(figure, raw.at(grid.own(grid.knots)).q)
-    smooth, guesses = _smoothing(motion, own, grid, smooth, way)
-    seen, q = (smoothed(figure, own, width / grid.knot) for width in (min(smooth, SEEN), smooth))
-    labels, found = _found(motion, raw, grid, ground, min(smooth, SEEN)) if given is None else (given, [])
-    labels = replace(labels, contacts=tuple(replace(c, start=grid.new(c.start), end=grid.new(c.end)) for c in labels.contacts))
-
-    level = Level(figure, labels.ground, 0.0 if ground.height is None else ground.height, _other(onto))
-    q, watched = level.there(q, grid.knots), many.poses(level.there(seen, grid.knots))
-    level.lay_steps(q)
-    poses, feet, spots = many.poses(q), feet_of(marks), spots_of(figure)
-    bodies = {body for foot in feet for body in foot.bodies}
-    stays, wander = stays_of(figure, labels, spots, bodies, watched, grid.knots)
-    rise = np.gradient(level.point(_centre(figure, watched))[:, 2], grid.knots)
-    stood = _stood(feet, labels, spots, bodies, watched, grid, rise, way, given is None)
-    soles = [Sole(foot, poses, grid.knots) for foot in feet]
-    for sole, on in zip(soles, stood.on, strict=True):
-        sole.settle(on, way.dead)
-    put, stepped = stood.stances, level.ground.steps is not None or labels.ground.steps is not None
-    if stepped:
-        put = put_on(level.ground, labels.ground, feet, put)
-        level.carried = CubicSpline(grid.knots, carried_by(stood.stances, put, grid.knots))
-    over = None if level.ground.steps is None else Over(level.ground.steps, CLEAR * stature(figure))
-    steps = [
-        steps_of(sole, stances, poses, np.where(lies, 0.0, way.clear), over)
-        for sole, stances, lies in zip(soles, put, stood.lies, strict=True)
-    ]
-    if onto is not None and stays:
-        held = ", ".join(dict.fromkeys(stay.label.part for stay in stays))
-        raise ArgumentError(f"What is held stays where it is when the ground changes, and so does what lies on it: {held}.")
-    if onto is not None or stepped:
-        q = level.moved(q, grid.knots)
-        poses = many.poses(q)
-    q = posture(marks, grid.knots, q, poses, feet, steps, [pin for stay in stays for pin in stay.pins])
-    stays, lost = kept(stays, many.poses(q), grid.knots)
-
-    moved = moved_by(figure, many, level.moved(level.there(own, grid.knots), grid.knots), q, grid.knots)
-    moments = Course(figure, grid.knots, level.back(steady(figure, q))).at(grid.times)
-    shifted = level.back(level.moved(level.there(raw.at(grid.own(grid.times)).q, grid.times), grid.times))
-    original = Motion(figure, grid.times, shifted, motion.name, motion.guesses, captured=motion.captured)
-    lies = {body: lies for foot, lies in zip(feet, stood.lies, strict=True) for body in foot.bodies}
-    stances = stances_of(figure, feet, put, steps, stays, grid, level)
-    flags = {link: np.zeros(len(grid.times), bool) for link in dict.fromkeys(stance.link for stance in stances)}
-    for stance in stances:
-        flags[stance.link][stance.start : stance.end] = True
-    return Reference(
-        figure, level.ground, moments.times, moments.q, moments.v, moments.a, original, stances,
-        labels_of(stances, labels, spots, lies, grid, level), flags, moved,
-        (*motion.guesses, *doubts, *guesses, *found, *level.guesses, *wander, *lost, *stood.guesses), made,
-    )  # fmt: skip
 
 
-def _told(motion: Motion, ground: Ground | str | None, contacts: Labels | str | PathLike[str] | None) -> tuple[Labels | None, Ground]:
-    """What is known of contacts and of the ground."""
-    if ground is not None and contacts is not None:
-        raise ArgumentError("Contacts say what ground they are on: give them, or a ground, not both.")
-    if contacts is None and ground is None:
-        contacts = motion.contacts
-    if isinstance(ground, str):
-        ground = ground_of(ground)
-    if isinstance(contacts, (str, PathLike)):
-        contacts = load_labels(contacts, spots_of(motion.figure).parts)
-    if contacts is not None:
-        if not isinstance(contacts, Labels):
-            raise ArgumentError(f"contacts: expected Labels, or the path of a file of them, got {validation.shown(contacts)}.")
-        parts = spots_of(motion.figure).parts
-        for label in contacts.contacts:
-            validation.named(dict.fromkeys(parts), label.part, "part", f"figure {motion.figure.name!r}")
-        ground = contacts.ground
-    elif ground is not None and not isinstance(ground, Ground):
-        raise ArgumentError(f"ground: expected a Ground, or words such as 'flat:0.02', got {validation.shown(ground)}.")
-    return contacts, Ground() if ground is None else ground
+def _resample(motion: Motion, dt: float, hold: float) -> _Source:
+    """Source motion at the knots."""
+    grid = TimeGrid(motion, dt, hold)
+    spline = MotionSpline(motion.figure, motion.times, motion.q)
+    return _Source(motion, grid, spline, unwrap_quaternions(motion.figure, spline.at(grid.source_times(grid.knots)).q))
 
 
-def _other(onto: Ground | str | None) -> Ground | None:
-    """Ground to do it on."""
-    if isinstance(onto, str):
-        onto = ground_of(onto)
-    if onto is not None and not isinstance(onto, Ground):
-        raise ArgumentError(f"onto: expected a Ground, or words such as 'slope:10', got {validation.shown(onto)}.")
-    return onto
-
-
-def _smoothing(motion: Motion, own: Array, grid: Grid, given: float | None, way: Style) -> tuple[float, list[Guess]]:
-    """Width of the smoothing [s]: as given, or as little as leaves accelerations that people have."""
+def _choose_smoothing(source: _Source, given: float | None, style: PreprocessStyle) -> tuple[float, list[Assumption]]:
+    """Standard deviation of the smoothing [s]: as given, or by the noise of the motion."""
     if given is not None:
-        return validation.number(given, "smooth", least=0.0, most=1.0), []
-    seen = smoothed(motion.figure, own, SEEN / grid.knot)
-    shake = float(np.linalg.norm(np.diff(own, 2, axis=0)) / max(np.linalg.norm(np.diff(seen, 2, axis=0)), 1e-12))
-    peak = float(np.abs(Course(motion.figure, grid.knots, seen).at(grid.knots).a[:, 6:]).max(initial=0.0))
-    width = way.noisy if shake > NOISE or peak > HUMAN else way.quiet
-    why = f"accelerations are {shake:.1f} times those of the motion smoothed by {1000 * SEEN:.0f} ms, up to {peak:.0f} rad/s² then"
-    return width, [Guess("smoothing", f"{1000 * width:.0f} ms", why, "smooth")]
+        return validation.number(given, "smooth", minimum=0.0, maximum=1.0), []
+    figure, knots = source.motion.figure, source.grid.knots
+    smooth = smooth_configurations(figure, source.q, DETECTION_SMOOTHING / source.grid.knot_dt)
+    ratio = float(np.linalg.norm(np.diff(source.q, 2, axis=0)) / max(np.linalg.norm(np.diff(smooth, 2, axis=0)), 1e-12))
+    peak = float(np.abs(MotionSpline(figure, knots, smooth).at(knots).a[:, 6:]).max(initial=0.0))
+    width = style.noisy_smoothing if ratio > NOISE_RATIO or peak > MAX_HUMAN_ACCELERATION else style.clean_smoothing
+    reason = f"smoothing by {1000 * DETECTION_SMOOTHING:.0f} ms reduces accelerations {ratio:.1f} times, to a peak of {peak:.0f} rad/s²"
+    return width, [Assumption("smoothing", f"{1000 * width:.0f} ms", reason, "smooth")]
 
 
-def _found(motion: Motion, raw: Course, grid: Grid, ground: Ground, width: float) -> tuple[Labels, list[Guess]]:
-    """What touches, found from the motion; without what it is slowed down to, as a posture that is held need not be carried by anything."""
-    plain = grid.knots[grid.knots <= grid.last + 1e-9]
-    course = Course(motion.figure, plain, smoothed(motion.figure, raw.at(plain).q, width / grid.knot))
-    labels, found = infer(Track(motion.figure, course.at(plain), ground))
-    guesses = list(found)
-    brief = [c for c in labels.contacts if (c.how == "holds" or c.height is not None) and c.end - c.start < LASTING]
-    if brief:
-        parts = ", ".join(dict.fromkeys(c.part for c in brief))
-        why = "what holds, or stands higher than the ground, for so short a time carries nothing"
-        guesses.append(Guess("left out", parts, why, "contacts"))
-        labels = replace(labels, contacts=tuple(c for c in labels.contacts if c not in brief))
-    labels = _levelled(labels)
-    if not labels.contacts:
-        part = spots_of(motion.figure).parts[0] if spots_of(motion.figure).parts else "left_foot"
-        raise MotionError(
-            f"Nothing of {motion.figure.name!r} ever touches anything in {motion.name}: no part comes to rest near a floor. "
-            f"Say what does with contacts=br.Labels((br.Label({part!r}, 0.0, 0.5),), br.Ground(0.0)), or where the floor is with ground=."
-        )
-    return labels, guesses
+def _label_contacts(source: _Source, given: ContactLabels | None, terrain: Terrain, width: float) -> tuple[ContactLabels, list[Assumption]]:
+    """Contact labels, given or inferred, at times of the reference; the held posture at the end needs no support and is left out."""
+    grid, labels, assumptions = source.grid, given, []
+    if labels is None:
+        times = grid.knots[grid.knots <= grid.last + 1e-9]
+        smoothing = min(width, DETECTION_SMOOTHING) / grid.knot_dt
+        q = smooth_configurations(source.motion.figure, source.spline.at(times).q, smoothing)
+        labels, assumptions = infer_labels(source.motion, times, q, terrain)
+    contacts = (replace(label, start=grid.reference_time(label.start), end=grid.reference_time(label.end)) for label in labels.contacts)
+    return replace(labels, contacts=tuple(contacts)), assumptions
 
 
-def _levelled(labels: Labels) -> Labels:
-    """Things that are about as high as each other are as high as the lowest of them: what seems higher is a heel that is raised."""
-    levels: list[float] = []
-    for height in sorted({c.height for c in labels.contacts if c.height is not None}):
-        if not levels or height > levels[-1] + LEVEL:
-            levels.append(height)
-    return replace(
-        labels,
-        contacts=tuple(c if c.height is None else replace(c, height=max(x for x in levels if x <= c.height)) for c in labels.contacts),
+def _smooth_in_ground_frame(source: _Source, labels: ContactLabels, width: float, frame: GroundFrame) -> _Scene:
+    """Smoothed motion in the ground frame, and a less smoothed one for contact detection; places stairs across its path."""
+    figure, knots = source.motion.figure, source.grid.knots
+    kinematics = BatchKinematics(figure)
+    detection_q, q = (
+        frame.from_source(smooth_configurations(figure, source.q, each / source.grid.knot_dt), knots)
+        for each in (min(width, DETECTION_SMOOTHING), width)
     )
+    frame.place_stairs(q)
+    detection = ContactTracks(find_contact_points(figure), kinematics.poses(detection_q), knots, labels.terrain.height or 0.0)
+    return _Scene(frame, kinematics, knots, q, kinematics.poses(q), detection)
 
 
-class _Stood(NamedTuple):
-    """What feet do, foot by foot."""
-
-    on: list[Array]  # (f,) whether each stands
-    lies: list[Array]  # (f,) whether it touches with its back or its side
-    stances: list[list[Standing]]
-    guesses: list[Guess]
-
-
-def _stood(
-    feet: tuple[Foot, ...], labels: Labels, spots: Spots, bodies: set[int], poses: Poses, grid: Grid, rise: Array, way: Style, found: bool
-) -> _Stood:
-    """Stances of feet: by labels, in line with each other and with gravity."""
-    soles = [Sole(foot, poses, grid.knots) for foot in feet]
-    on, lies, levels = (list(each) for each in zip(*(_standing(sole, labels, spots, way, found) for sole in soles), strict=True))
-    if grid.slow:  # what comes down in the last moment has not come to stand in the motion itself
-        on = [flags | sole.rests(grid.last - grid.slow) for flags, sole in zip(on, soles, strict=True)]
-    held = np.any(lies, axis=0)
-    for part in dict.fromkeys(label.part for label in labels.contacts):
-        if _body(spots, part) not in bodies:
-            held |= labels.active(part, grid.knots)
-    for k, sole in enumerate(soles):
-        sole.settle(on[k], way.dead)
-        on[k] = without_brief(sole, sole.trimmed(on[k]), levels[k])
-    told = obey_gravity(soles, on, levels, held, rise, GRAVITY)
-    for k, sole in enumerate(soles):
-        on[k] = without_brief(sole, on[k], levels[k])
-        sole.settle(on[k], way.dead)
-    for k, sole in enumerate(soles):
-        others = np.any([flags for j, flags in enumerate(on) if j != k], axis=0) | held
-        on[k], slides = sole.split(on[k], others, levels[k])
-        told += slides
-    return _Stood(on, lies, [stand_all(*each) for each in zip(soles, on, levels, strict=True)], told)
+def _detect_stances(
+    source: _Source, scene: _Scene, feet: Sequence[Foot], labels: ContactLabels, style: PreprocessStyle, inferred: bool
+) -> StancePhases:
+    """Stance phases of the feet, and their footholds."""
+    grid = source.grid
+    com = scene.frame.point_to_world(scene.kinematics.center_of_mass(scene.detection.poses))
+    # A foot that comes down as the motion is slowed down has not landed in the labels
+    rest_since = grid.last - grid.slowdown if grid.slowdown else np.inf
+    limits = StanceLimits(style.dead_band, style.max_stance_speed, inferred, rest_since)
+    tracks = [FootTrack(foot, scene.detection.poses, scene.knots) for foot in feet]
+    return detect_stances(tracks, labels, scene.detection, np.gradient(com[:, 2], scene.knots), limits)
 
 
-def _centre(model: Model, poses: Poses) -> Array:
-    """Centres of mass: (f, 3) [m]."""
-    mass = model.tree.inertia[:, 0]
-    places = poses.x + np.einsum("bfij,bj->bfi", poses.R, model.tree.inertia[:, 1:4])
-    return np.einsum("b,bfi->fi", mass / mass.sum(), places)
+def _place_footholds(scene: _Scene, feet: Sequence[Foot], footholds: list[list[Foothold]]) -> list[list[Foothold]]:
+    """Footholds on the terrain of the reference; if either terrain has stairs, the body is displaced with them."""
+    frame = scene.frame
+    if frame.terrain.stairs is None and frame.source_terrain.stairs is None:
+        return footholds
+    placed = place_footholds(frame.terrain, frame.source_terrain, feet, footholds)
+    frame.displacement = CubicSpline(scene.knots, body_displacement(footholds, placed, scene.knots))
+    return placed
 
 
-def _body(spots: Spots, part: str) -> int:
-    return int(spots.body[spots.part == spots.parts.index(part)][0])
+def _make_foot_trajectories(
+    scene: _Scene, feet: Sequence[Foot], phases: StancePhases, footholds: Sequence[Sequence[Foothold]], style: PreprocessStyle
+) -> list[FootTrajectory]:
+    """Foot trajectories through the footholds, with foot roll and swing clearance."""
+    stairs, trajectories = scene.frame.terrain.stairs, []
+    over = None if stairs is None else StairClearance(stairs, STAIR_CLEARANCE * figure_height(scene.kinematics.model))
+    for foot, in_stance, lying, each in zip(feet, phases.in_stance, phases.lying, footholds, strict=True):
+        track = FootTrack(foot, scene.poses, scene.knots)
+        track.estimate_rest_pitch(in_stance, style.dead_band)
+        trajectories.append(make_foot_trajectory(track, each, scene.poses, np.where(lying, 0.0, style.swing_clearance), over))
+    return trajectories
 
 
-def _standing(sole: Sole, labels: Labels, spots: Spots, way: Style, found: bool) -> tuple[Array, Array, Array]:
-    """Whether a foot stands, by labels of its parts: (f,); whether it lies: (f,); the height of what is under it: (f,) [m].
+def _move_to_terrain(scene: _Scene, fixed: Sequence[FixedContact], terrain: Terrain | None) -> tuple[Array, Poses]:
+    """Configurations moved to the terrain of the reference, and their poses.
 
-    ``found``: whether labels were found rather than given; then what is little higher than the ground is on it.
+    Raises:
+        ArgumentError: There are fixed contacts, which cannot be moved to another terrain.
     """
-    level = np.full(len(sole.times), np.inf)
-    floor, steps = labels.ground.height or 0.0, labels.ground.steps
-    under = np.zeros(len(level)) if steps is None else steps.level(0.5 * (sole.heel + sole.toe))
-    for label in labels.contacts:
-        if _body(spots, label.part) in sole.foot.bodies:
-            mine = (sole.times >= label.start - 1e-9) & (sole.times <= label.end + 1e-9)
-            high = under[mine] if label.height is None else np.full(mine.sum(), label.height - floor)
-            # The lowest part stands; a heel above it is only raised
-            level[mine] = np.minimum(level[mine], np.where(found & (high - under[mine] < KERB), under[mine], high))
-    touches = np.isfinite(level)
-    return touches & sole.faces_down & (sole.slower < way.fastest), touches & ~sole.faces_down, np.where(touches, level, 0.0)
+    if terrain is not None and fixed:
+        parts = ", ".join(dict.fromkeys(contact.label.part for contact in fixed))
+        raise ArgumentError(
+            f"terrain: a motion with fixed contacts other than feet ({parts}) cannot be moved to another terrain. Leave terrain out."
+        )
+    if terrain is None and scene.frame.displacement is None:
+        return scene.q, scene.poses
+    q = scene.frame.to_terrain(scene.q, scene.knots)
+    return q, scene.kinematics.poses(q)
+
+
+def _assemble(
+    source: _Source,
+    scene: _Scene,
+    q: Array,
+    stances: tuple[Stance, ...],
+    contacts: ContactLabels,
+    assumptions: tuple[Assumption, ...],
+    options: Mapping[str, Any],
+) -> Reference:
+    """Reference at its frames, from configurations (knots, nq) in the ground frame."""
+    motion, grid, frame = source.motion, source.grid, scene.frame
+    original_q = frame.to_terrain(frame.from_source(source.q, grid.knots), grid.knots)
+    displacement = preprocess_displacement(scene.kinematics, original_q, q, grid.knots)
+    states = MotionSpline(motion.figure, grid.knots, frame.to_world(unwrap_quaternions(motion.figure, q))).at(grid.times)
+    at_frames = frame.from_source(source.spline.at(grid.source_times(grid.times)).q, grid.times)
+    at_frames = frame.to_world(frame.to_terrain(at_frames, grid.times))
+    original = Motion(motion.figure, grid.times, at_frames, motion.name, motion.assumptions, captured=motion.captured)
+    in_stance = {link: np.zeros(len(grid.times), bool) for link in dict.fromkeys(stance.link for stance in stances)}
+    for stance in stances:
+        in_stance[stance.link][stance.start : stance.end] = True
+    return Reference(
+        motion.figure, frame.terrain, states.times, states.q, states.v, states.a, original, stances, contacts, in_stance, displacement,
+        (*motion.assumptions, *assumptions), options,
+    )  # fmt: skip

@@ -1,122 +1,146 @@
-"""Reference: a motion made ready for the filter, with the places its feet stand on."""
+"""Tracking reference of the dynamics filter: configurations with velocities and accelerations, stances and contact labels."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from brachiate.assumptions import Guess
+from brachiate.assumptions import Assumption
+from brachiate.deprecation import renamed_attribute
+from brachiate.intervals import true_intervals
 from brachiate.model.model import Model
-from brachiate.motion.contact_labels import Labels
+from brachiate.motion.contact_labels import ContactLabels
 from brachiate.motion.motion import Motion
-from brachiate.motion.terrain import Ground
+from brachiate.motion.terrain import Terrain
 from brachiate.validation import Array
 
 
 @dataclass(frozen=True)
 class Stance:
-    """A part that stays in one place for a while.
+    """Contact of one link at a fixed foothold over an interval of frames.
 
     Args:
         link: Name of the link.
         start: First frame.
         end: The frame after the last.
-        corners: Of the sole, along the link's axes: (k, 3) [m]. The same for all stances of a foot: heel right, heel left, toe right,
-            toe left. Of a hand or a knee it is the one point that stays.
-        bears: Which of them are on the ground in each frame: (end - start, k).
-        position: Of the link while all of them are: (3,) [m].
-        rotation: Of the link then: (3, 3).
-        how: ``"stands"`` or ``"holds"``, as labels have it.
-        height: Of what it stands on, above the world's origin [m], where the link stands; of what it holds, of the point.
+        corners: Contact points of the link, link axes: (k, 3) [m]. All stances of a foot have the same four: heel right, heel left,
+            toe right, toe left. A hand or a knee has one.
+        corner_contact: Corners in contact in each frame: (end - start, k).
+        position: Position of the link while all corners are in contact: (3,) [m].
+        rotation: Orientation of the link then: (3, 3).
+        kind: ``"support"`` or ``"grip"``, as in contact labels.
+        height: Height of the supporting surface above the world origin [m], at the link; of a grip, height of the point.
     """
 
     link: str
     start: int
     end: int
     corners: Array
-    bears: Array
+    corner_contact: Array
     position: Array
     rotation: Array
-    how: str = "stands"
+    kind: str = "support"
     height: float = 0.0
 
     def __len__(self) -> int:
         return self.end - self.start
 
     @property
-    def places(self) -> Array:
-        """Where the corners stay: (k, 3) [m], world axes."""
+    def corner_positions(self) -> Array:
+        """Positions of the corners at the foothold: (k, 3) [m], world axes."""
         return self.position + self.corners @ self.rotation.T
 
+    bears = renamed_attribute("bears", "corner_contact")
+    places = renamed_attribute("places", "corner_positions")
+    how = renamed_attribute("how", "kind")
 
-class Moved(NamedTuple):
-    """How far joints were moved from where they were."""
+
+class PreprocessDisplacement(NamedTuple):
+    """Distance of joint centers between the reference and the original motion."""
 
     rms: float  # [cm] over all joints and frames
-    mean: float  # [cm] likewise: the mean distance that trackers report
+    mean: float  # [cm] over all joints and frames (MPJPE)
     max: float  # [cm]
-    link: str  # whose joint is moved farthest
-    time: float  # [s] and when
+    link: str  # link of the joint with the largest distance
+    time: float  # [s] and its time
 
     def __str__(self) -> str:
         """Return one line."""
-        return f"{self.mean:.1f} cm on the average, {self.max:.1f} cm at most ({self.link} at {self.time:.2f} s)"
+        return f"mean {self.mean:.1f} cm, max {self.max:.1f} cm ({self.link} at {self.time:.2f} s)"
+
+
+class SourceMotion(NamedTuple):
+    """Motion that a reference was made from, with the contacts and the terrain that were given for it."""
+
+    motion: Motion
+    contacts: ContactLabels | str | PathLike[str] | None = None
+    terrain: Terrain | str | None = None
+    resampled: bool = False  # whether it is the original of a reference, at its frames and without the skeleton of a file
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A motion whose feet stand exactly where they stand.
+    """Motion prepared for tracking: smooth, with every stance foot locked at one foothold.
 
     Args:
-        figure: Whose.
-        ground: What it is on.
-        times: Evenly apart [s]: (f,).
-        q: Configurations: (f, nq), of a smooth curve.
-        v: Its velocities, exactly: (f, nv).
-        a: Its accelerations, exactly: (f, nv).
-        original: The motion as it was at the same times, moved so that its floor is the ground: what errors are measured against.
-        stances: What stays in its place, when and where, in the order in which it begins.
-        labels: What touches, as the stances have it; and what touches without staying in its place.
-        on: Whether a link is in a stance: (f,) for each that ever is.
-        moved: How far joints were moved.
-        guesses: What was assumed.
-        made: How it was made: what :func:`brachiate.filter.reference.preprocess.clean` was told beside ground and contacts.
+        figure: Model of the figure.
+        terrain: Terrain under the reference.
+        times: Equidistant times: (f,) [s].
+        q: Configurations on a smooth curve: (f, nq).
+        v: Velocities of this curve: (f, nv).
+        a: Accelerations of this curve: (f, nv).
+        original: Motion before preprocessing at the same times, moved onto the terrain: tracking errors are measured against it.
+        stances: Contacts at fixed footholds, ordered by their start.
+        contacts: Contact labels: those of the stances, and contacts without a fixed foothold.
+        in_stance: Whether a link is in a stance: (f,) for each link that ever is.
+        displacement: Distance of the joints from the original motion.
+        assumptions: Assumptions made in preprocessing.
+        options: Arguments of :func:`brachiate.filter.reference.preprocess.make_reference` other than terrain and contacts.
+        source: Motion that it was made from, as given, with its contacts and terrain.
     """
 
     figure: Model
-    ground: Ground
+    terrain: Terrain
     times: Array
     q: Array
     v: Array
     a: Array
     original: Motion = field(repr=False)
     stances: tuple[Stance, ...] = field(repr=False)
-    labels: Labels = field(repr=False)
-    on: dict[str, Array] = field(repr=False)
-    moved: Moved
-    guesses: tuple[Guess, ...] = field(default=(), repr=False)
-    made: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    contacts: ContactLabels = field(repr=False)
+    in_stance: dict[str, Array] = field(repr=False)
+    displacement: PreprocessDisplacement
+    assumptions: tuple[Assumption, ...] = field(default=(), repr=False)
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    source: SourceMotion | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.times)
 
     @property
     def dt(self) -> float:
-        """From one frame to the next [s]."""
+        """Frame interval [s]."""
         return float(self.times[1] - self.times[0])
 
     @property
     def motion(self) -> Motion:
-        """The same as a motion, with what touches: to look at, check and save."""
-        return Motion(self.figure, self.times, self.q, self.original.name, self.guesses, contacts=self.labels)
+        """The reference as a motion with contact labels, to show, check and save."""
+        return Motion(self.figure, self.times, self.q, self.original.name, self.assumptions, contacts=self.contacts)
 
     def flights(self) -> list[tuple[float, float]]:
-        """From when to when nothing stands or holds [s]."""
-        off = np.ones(len(self), bool)
-        for label in self.labels.contacts:
-            off &= ~((self.times >= label.start - 1e-9) & (self.times <= label.end + 1e-9))
-        edges = np.flatnonzero(np.diff(np.concatenate(([0], off.astype(np.int8), [0]))))
-        return [(float(self.times[a]), float(self.times[b - 1])) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+        """Flight phases, without any contact: first and last time of each [s]."""
+        airborne = np.ones(len(self), bool)
+        for contact in self.contacts.contacts:
+            airborne &= ~((self.times >= contact.start - 1e-9) & (self.times <= contact.end + 1e-9))
+        return [(float(self.times[start]), float(self.times[end - 1])) for start, end in true_intervals(airborne)]
+
+    ground = renamed_attribute("ground", "terrain")
+    labels = renamed_attribute("labels", "contacts")
+    on = renamed_attribute("on", "in_stance")
+    moved = renamed_attribute("moved", "displacement")
+    guesses = renamed_attribute("guesses", "assumptions")
+    made = renamed_attribute("made", "options")

@@ -1,4 +1,4 @@
-"""What touched in a filtered motion, as a motion has it: labels of parts, and forces on links."""
+"""Contact labels and contact forces of a filtered motion, from the recorded simulation."""
 
 from __future__ import annotations
 
@@ -6,83 +6,122 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from brachiate.anatomy.contact_points import spots_of
-from brachiate.filter.schedule.inferred_surfaces import LEDGES
-from brachiate.intervals import runs
-from brachiate.kinematics_batch import Many
+from brachiate.anatomy.contact_points import find_contact_points
+from brachiate.filter.schedule.inferred_surfaces import SURFACES
+from brachiate.intervals import true_intervals
+from brachiate.kinematics_batch import BatchKinematics
 from brachiate.model.model import Model
-from brachiate.motion.contact_labels import Label, Labels
-from brachiate.motion.terrain import Ground
+from brachiate.motion.contact_labels import ContactInterval, ContactLabels
+from brachiate.motion.terrain import Terrain
 from brachiate.simulate.recording import Recording
 from brachiate.validation import Array
 
-GAP = 0.02  # [s] what lifts for less than this goes on to touch
+CONTACT_MIN_GAP = 0.02  # [s] contact intervals with a shorter gap between them are merged
 
 
-def forces_on(run: Recording, figure: str, held: Mapping[str, Array]) -> dict[str, Array]:
-    """Forces on links, of the ground and of what they hold, by name: force [N], and where it acts [m]; zero in the air: (f, 6) each.
+def contact_forces(recording: Recording, figure: str, grip_forces: Mapping[str, Array]) -> dict[str, Array]:
+    """Contact and grip force on each link (f, 6): force [N] and point of application [m], world axes; zero without contact.
 
-    Each is that of the step that led to its frame; of the first frame nothing is known, so it has that of the second.
+    Each row belongs to the step that led to its frame. No step led to the first frame: it repeats the second.
     """
-    found: dict[str, Array] = {}
-    for pair in run.contacts.pairs:
-        link, _, on = pair.partition(" on ")
-        if link.startswith(f"{figure}/") and not on.startswith(f"{figure}/"):
-            history = run.contacts[pair]
+    forces: dict[str, Array] = {}
+    for pair in recording.contacts.pairs:
+        link, _, other = pair.partition(" on ")
+        if link.startswith(f"{figure}/") and not other.startswith(f"{figure}/"):
+            history = recording.contacts[pair]
             values = np.concatenate((history.force, np.nan_to_num(history.cop)), axis=1)
             name = link.rpartition("/")[2]
-            found[name] = _joined(found[name], values) if name in found else values
-    for name, values in held.items():
-        found[name] = _joined(found[name], values) if name in found else values
-    for values in found.values():
+            forces[name] = _sum_forces(forces[name], values) if name in forces else values
+    for name, values in grip_forces.items():
+        forces[name] = _sum_forces(forces[name], values) if name in forces else values
+    for values in forces.values():
         values[0] = values[min(1, len(values) - 1)]
-    return found
+    return forces
 
 
-def _joined(one: Array, other: Array) -> Array:
-    """Two forces on a link as one, at a point between theirs."""
-    load, more = np.abs(one[:, 2:3]), np.abs(other[:, 2:3])
-    place = (load * one[:, 3:] + more * other[:, 3:]) / np.maximum(load + more, 1e-12)
-    return np.concatenate((one[:, :3] + other[:, :3], place), axis=1)
+def _sum_forces(first: Array, second: Array) -> Array:
+    """Sum of two forces on a link, applied at the mean of their points weighted by vertical force."""
+    a, b = np.abs(first[:, 2:3]), np.abs(second[:, 2:3])
+    point = (a * first[:, 3:] + b * second[:, 3:]) / np.maximum(a + b, 1e-12)
+    return np.concatenate((first[:, :3] + second[:, :3], point), axis=1)
 
 
-def labels_of(model: Model, run: Recording, figure: str, q: Array, times: Array, ground: Ground, held: Mapping[str, Array]) -> Labels:
-    """Which parts touched the ground, and when: those that are next to a corner of an area that bore; and which held something."""
-    spots, poses = spots_of(model), Many(model).poses(q)
-    places = np.stack([poses.point(int(body), at) for body, at in zip(spots.body, spots.at, strict=True)], axis=1)
-    mine = {link: np.flatnonzero([spots.links[p] == link for p in spots.part]) for link in spots.links}
-    on = {raised: np.zeros((len(times), len(spots.parts)), bool) for raised in (False, True)}
-    level = np.zeros((len(times), len(spots.parts)))
-    for k in range(len(times)):
-        for contact in run.contacts.at(max(k, min(1, len(times) - 1))):
-            whose, _, link = contact.link.rpartition("/")
-            if whose != figure or contact.on.startswith(f"{figure}/") or link not in mine:
-                continue
-            near = np.linalg.norm(places[k, mine[link]][:, None] - contact.bearing, axis=2).argmin(axis=0)
-            parts, raised = spots.part[mine[link][near]], contact.on.startswith(f"{LEDGES}/")
-            on[raised][k, parts], level[k, parts] = True, contact.point[2]
-    found = []
-    for p, part in enumerate(spots.parts):
-        spells = [(float(times[a]), float(times[b - 1])) for a, b in runs(on[False][:, p])]
-        found += [Label(part, start, end) for start, end in _bridged(spells)]
-        high = [(float(times[a]), float(times[b - 1])) for a, b in runs(on[True][:, p])]
-        for start, end in _bridged(high):
-            while_there = on[True][:, p] & (times >= start) & (times <= end)
-            found.append(Label(part, start, end, height=float(np.median(level[while_there, p]))))
-    for link, values in held.items():
-        for a, b in runs(np.any(values != 0.0, axis=1)):
-            if link in mine:
-                near = mine[link][np.linalg.norm(places[a, mine[link]] - values[a, 3:], axis=1).argmin()]
-                found.append(Label(spots.parts[spots.part[near]], float(times[a - 1 if a == 1 else a]), float(times[b - 1]), "holds"))
-    return Labels(tuple(sorted(found, key=lambda c: (c.start, c.part))), ground)
+class _PartContacts:
+    """Contact flags of the body parts of a figure over time.
+
+    Args:
+        model: Of the figure.
+        q: Its configurations (f, nq).
+    """
+
+    def __init__(self, model: Model, q: Array) -> None:
+        self.points, poses = find_contact_points(model), BatchKinematics(model).poses(q)
+        #: Positions of the contact points (f, n, 3) [m].
+        self.positions = np.stack(
+            [poses.point(int(body), at) for body, at in zip(self.points.body, self.points.position, strict=True)], axis=1
+        )
+        #: Contact points by link.
+        self.of_link = {link: np.flatnonzero([self.points.links[p] == link for p in self.points.part]) for link in self.points.links}
+        shape = len(q), len(self.points.parts)
+        #: Contact with the terrain (False) and with inferred surfaces above it (True), by frame and part.
+        self.active = {raised: np.zeros(shape, bool) for raised in (False, True)}
+        #: Height of the contact by frame and part [m].
+        self.height = np.zeros(shape)
+
+    def add_recorded(self, recording: Recording, figure: str) -> None:
+        """Mark the parts whose contact points are nearest to the corners of the loaded areas."""
+        frames = len(self.height)
+        for k in range(frames):
+            for contact in recording.contacts.at(max(k, min(1, frames - 1))):
+                owner, _, link = contact.link.rpartition("/")
+                if owner != figure or contact.on.startswith(f"{figure}/") or link not in self.of_link:
+                    continue
+                points = self.of_link[link]
+                nearest = np.linalg.norm(self.positions[k, points][:, None] - contact.active_corners, axis=2).argmin(axis=0)
+                parts, raised = self.points.part[points[nearest]], contact.on.startswith(f"{SURFACES}/")
+                self.active[raised][k, parts], self.height[k, parts] = True, contact.point[2]
+
+    def intervals(self, times: Array) -> list[ContactInterval]:
+        """Contact intervals of all parts; those above the terrain with their median height."""
+        found = []
+        for p, part in enumerate(self.points.parts):
+            low, high = (self.active[raised][:, p] for raised in (False, True))
+            found += [ContactInterval(part, start, end) for start, end in _merge_gaps(low, times)]
+            for start, end in _merge_gaps(high, times):
+                inside = high & (times >= start) & (times <= end)
+                found.append(ContactInterval(part, start, end, height=float(np.median(self.height[inside, p]))))
+        return found
+
+    def grip_intervals(self, grip_forces: Mapping[str, Array], times: Array) -> list[ContactInterval]:
+        """Intervals in which links hold something, each with the part nearest to the grip."""
+        found = []
+        for link, values in grip_forces.items():
+            for a, b in true_intervals(np.any(values != 0.0, axis=1)):
+                if link in self.of_link:
+                    points = self.of_link[link]
+                    nearest = points[np.linalg.norm(self.positions[a, points] - values[a, 3:], axis=1).argmin()]
+                    start, end = float(times[a - 1 if a == 1 else a]), float(times[b - 1])
+                    found.append(ContactInterval(self.points.parts[self.points.part[nearest]], start, end, "grip"))
+        return found
 
 
-def _bridged(spells: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Spells without the short gaps between them."""
-    out: list[tuple[float, float]] = []
-    for start, end in spells:
-        if out and start - out[-1][1] < GAP:
-            out[-1] = out[-1][0], end
+def contact_labels(
+    model: Model, recording: Recording, figure: str, q: Array, times: Array, terrain: Terrain, grip_forces: Mapping[str, Array]
+) -> ContactLabels:  # fmt: skip
+    """Contact labels of a recorded motion: contacts with the terrain and inferred surfaces, and grips."""
+    parts = _PartContacts(model, q)
+    parts.add_recorded(recording, figure)
+    found = [*parts.intervals(times), *parts.grip_intervals(grip_forces, times)]
+    return ContactLabels(tuple(sorted(found, key=lambda interval: (interval.start, interval.part))), terrain)
+
+
+def _merge_gaps(flags: Array, times: Array) -> list[tuple[float, float]]:
+    """Start and end times of the intervals in which a flag holds, those with short gaps between them merged."""
+    merged: list[tuple[float, float]] = []
+    for a, b in true_intervals(flags):
+        start, end = float(times[a]), float(times[b - 1])
+        if merged and start - merged[-1][1] < CONTACT_MIN_GAP:
+            merged[-1] = merged[-1][0], end
         else:
-            out.append((start, end))
-    return out
+            merged.append((start, end))
+    return merged

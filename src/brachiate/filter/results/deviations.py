@@ -1,8 +1,8 @@
-"""Reasons: why a filtered motion is not the original.
+"""Deviations of a filtered motion from the original, and their causes.
 
-Which motor or joint was at its limit, where pressure was at the edge, what slid, and which steps were taken elsewhere; when, and by how
-much the body was off then. But for the steps that it made of its own, all is read from what came out, so it says what is so, not what
-the filter meant.
+Joints at their torque, speed or position limit, CoP at the support boundary, slipping contacts, displaced footholds and recovery steps,
+each with its time interval and the tracking error in it. All but recovery steps are evaluated from the recorded simulation, independent
+of the controller's own state.
 """
 
 from __future__ import annotations
@@ -13,138 +13,140 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
-from brachiate.intervals import runs
-from brachiate.kinematics_batch import Many
+from brachiate.intervals import true_intervals
+from brachiate.kinematics_batch import BatchKinematics
 from brachiate.validation import Array
 
 if TYPE_CHECKING:
-    from brachiate.filter.results.result import Filtered
+    from brachiate.filter.results.result import FilterResult
 
-ALL = 0.999  # of what a motor has: then it is at its limit
-FULL = 0.98  # of its speed
-NEAR = 0.002  # [rad or m] a joint is at its limit
-EDGE = 0.006  # [m] pressure so near to the edge of what bears is at it: the filter itself keeps 4 mm
-SLIDES = 0.05  # [m/s]
-LOAD = 0.05  # of the body's weight: what bears less says nothing
-BRIEF, GAP = 0.02, 0.03  # [s] what is shorter does not count, and gaps that are shorter do not part
-ELSEWHERE = 0.03  # [m] a step from where it was
+TORQUE_LIMIT_SHARE = 0.999  # of the torque limit, from which a joint counts as at the limit
+SPEED_LIMIT_SHARE = 0.98  # likewise of the speed limit
+JOINT_LIMIT_DISTANCE = 0.002  # [rad or m]
+COP_BOUNDARY_DISTANCE = 0.006  # [m] the controller itself keeps 4 mm (support_margin)
+SLIP_MIN_SPEED = 0.05  # [m/s]
+LOAD_MIN_SHARE = 0.05  # of body weight; CoP and slip of contacts that bear less are not evaluated
+MIN_DURATION, MAX_GAP = 0.02, 0.03  # [s] shorter intervals are dropped, intervals with a shorter gap between them merged
+FOOTHOLD_MIN_DISPLACEMENT = 0.03  # [m]
+
+# Causes.
+TORQUE_LIMIT, SPEED_LIMIT, JOINT_LIMIT = "joint torque at its limit", "joint speed at its limit", "joint at its position limit"
+COP_AT_BOUNDARY, SLIP = "CoP at the support boundary", "contact slips"
+FOOTHOLD_MOVED = "foothold displaced"
+RECOVERY_STEP = "recovery step"  # followed by its length, direction and purpose
 
 
-class Reason(NamedTuple):
-    """Something that kept the body from doing what the original does."""
+class Deviation(NamedTuple):
+    """Interval in which the filtered motion deviates from the original, and why."""
 
-    what: str
-    which: str  # joint or link
+    cause: str
+    part: str  # joint or link
     start: float  # [s]
     end: float  # [s]
-    off: float
-    unit: str  # of that: deg of the joint itself, or cm of all joints on the average
+    error: float  # largest one in the interval: of the joint's angle, of the foothold, else mean position error over all joints
+    unit: str  # deg or cm
 
     def __str__(self) -> str:
         """Return one line."""
-        if self.what.startswith(OWN):
-            return f"{self.which}: {self.what} ({self.start:.2f}-{self.end:.2f} s)"
-        whose = "it was" if self.unit == "deg" else "it is" if self.what == STEPPED else "joints were"
-        return f"{self.which}: {self.what} ({self.start:.2f}-{self.end:.2f} s); {whose} up to {self.off:.1f} {self.unit} off"
+        interval = f"{self.part}: {self.cause}, {self.start:.2f}-{self.end:.2f} s"
+        return interval if self.cause.startswith(RECOVERY_STEP) else f"{interval}, {self.error:.1f} {self.unit}"
 
 
-MOTOR, LIMIT, FASTEST = "its motor was at its limit", "at the limit of the joint", "its motor was at its largest speed"
-AT_EDGE, SLIDING = "pressure at the edge of what bears", "slid"
-STEPPED = "stood elsewhere"
-OWN = "stepped"  # where the reference does not; how far, which way and why comes after it
-
-
-def reasons_of(done: Filtered) -> list[Reason]:
-    """What kept a motion from being the original, in the order of time."""
-    n = len(done.motion)
-    many = Many(done.motion.figure)
-    here, there = many.poses(done.motion.q), many.poses(done.reference.original.q[:n])
-    apart = 100.0 * np.linalg.norm(here.x - there.x, axis=-1).mean(axis=0)
-    angles = np.degrees(np.abs(many.between(done.reference.original.q[:n], done.motion.q)))
+def find_deviations(result: FilterResult) -> list[Deviation]:
+    """Deviations in the order of their start times."""
+    n = len(result.motion)
+    kinematics = BatchKinematics(result.motion.figure)
+    filtered, original = kinematics.poses(result.motion.q), kinematics.poses(result.reference.original.q[:n])
+    mean_errors = 100.0 * np.linalg.norm(filtered.x - original.x, axis=-1).mean(axis=0)
+    joint_errors = np.degrees(np.abs(kinematics.difference(result.reference.original.q[:n], result.motion.q)))
     found = [
-        *_motors(done, angles),
-        *_speeds(done, angles),
-        *_limits(done, angles),
-        *_grounds(done, apart),
-        *_steps(done),
-        *_own_steps(done),
+        *_torque_limits(result, joint_errors),
+        *_speed_limits(result, joint_errors),
+        *_joint_limits(result, joint_errors),
+        *_contact_deviations(result, mean_errors),
+        *_footholds(result),
+        *_recovery_steps(result),
     ]
-    return sorted(found, key=lambda reason: (reason.start, reason.which))
+    return sorted(found, key=lambda deviation: (deviation.start, deviation.part))
 
 
-def _spells(on: Array, times: Array) -> Iterator[slice]:
-    """Frames from which and to which something is so, long enough to matter."""
-    for a, b in runs(~on):  # bridge what is short
-        if a > 0 and b < len(on) and times[b] - times[a - 1] < GAP:
-            on[a:b] = True
-    for a, b in runs(on):
-        if times[b - 1] - times[a] >= BRIEF:
+def _lasting_intervals(flags: Array, times: Array) -> Iterator[slice]:
+    """Intervals of frames in which a flag holds, without short gaps and short intervals; changes ``flags``."""
+    for a, b in true_intervals(~flags):
+        if a > 0 and b < len(flags) and times[b] - times[a - 1] < MAX_GAP:
+            flags[a:b] = True
+    for a, b in true_intervals(flags):
+        if times[b - 1] - times[a] >= MIN_DURATION:
             yield slice(a, b)
 
 
-def _motors(done: Filtered, angles: Array) -> Iterator[Reason]:
-    times, figure, effort = done.motion.times, done.motion.figure, done.strength
-    for name, torque in done.torques.items():
-        which = figure.joints[name].v
-        most = effort[which]
-        full = np.any(np.abs(torque) >= ALL * np.where(np.isfinite(most) & (most > 0.0), most, np.inf), axis=1)
-        for spell in _spells(full, times):
-            off = float(angles[spell, which].max())
-            yield Reason(MOTOR, name, float(times[spell.start]), float(times[spell.stop - 1]), off, "deg")
+def _torque_limits(result: FilterResult, joint_errors: Array) -> Iterator[Deviation]:
+    times, figure = result.motion.times, result.motion.figure
+    for name, torque in result.joint_torques.items():
+        coordinates = figure.joints[name].v
+        limit = result.torque_limits[coordinates]
+        at_limit = np.any(np.abs(torque) >= TORQUE_LIMIT_SHARE * np.where(np.isfinite(limit) & (limit > 0.0), limit, np.inf), axis=1)
+        for interval in _lasting_intervals(at_limit, times):
+            error = float(joint_errors[interval, coordinates].max())
+            yield Deviation(TORQUE_LIMIT, name, float(times[interval.start]), float(times[interval.stop - 1]), error, "deg")
 
 
-def _speeds(done: Filtered, angles: Array) -> Iterator[Reason]:
-    times, figure, there = done.motion.times, done.motion.figure, done.run.model.joints
+def _speed_limits(result: FilterResult, joint_errors: Array) -> Iterator[Deviation]:
+    times, figure, joints = result.motion.times, result.motion.figure, result.recording.model.joints
     for name, joint in figure.joints.items():
-        most = figure.speed[joint.v]
-        if np.isfinite(most).any():
-            full = np.any(np.abs(done.run.v[: len(times), there[f"{done.whose}/{name}"].v]) >= FULL * most, axis=1)
-            for spell in _spells(full, times):
-                off = float(angles[spell, joint.v].max())
-                yield Reason(FASTEST, name, float(times[spell.start]), float(times[spell.stop - 1]), off, "deg")
+        limit = figure.speed[joint.v]
+        if np.isfinite(limit).any():
+            speed = np.abs(result.recording.v[: len(times), joints[f"{result.figure_name}/{name}"].v])
+            at_limit = np.any(speed >= SPEED_LIMIT_SHARE * limit, axis=1)
+            for interval in _lasting_intervals(at_limit, times):
+                error = float(joint_errors[interval, joint.v].max())
+                yield Deviation(SPEED_LIMIT, name, float(times[interval.start]), float(times[interval.stop - 1]), error, "deg")
 
 
-def _limits(done: Filtered, angles: Array) -> Iterator[Reason]:
-    times, figure, q = done.motion.times, done.motion.figure, done.motion.q
+def _joint_limits(result: FilterResult, joint_errors: Array) -> Iterator[Deviation]:
+    times, figure, q = result.motion.times, result.motion.figure, result.motion.q
     lower, upper = figure.limits
     for name, joint in figure.joints.items():
         if joint.q.stop - joint.q.start != 1 or joint.v.stop - joint.v.start != 1:
             continue
         k, x = joint.v.start, q[:, joint.q.start]
-        elsewhere = np.abs(done.reference.original.q[: len(q), joint.q.start] - x) > NEAR  # else nothing is kept from it
-        at = ((x < lower[k] + NEAR) | (x > upper[k] - NEAR)) & elsewhere
-        for spell in _spells(at, times):
-            yield Reason(LIMIT, name, float(times[spell.start]), float(times[spell.stop - 1]), float(angles[spell, k].max()), "deg")
+        differs = np.abs(result.reference.original.q[: len(q), joint.q.start] - x) > JOINT_LIMIT_DISTANCE
+        at_limit = ((x < lower[k] + JOINT_LIMIT_DISTANCE) | (x > upper[k] - JOINT_LIMIT_DISTANCE)) & differs
+        for interval in _lasting_intervals(at_limit, times):
+            error = float(joint_errors[interval, k].max())
+            yield Deviation(JOINT_LIMIT, name, float(times[interval.start]), float(times[interval.stop - 1]), error, "deg")
 
 
-def _grounds(done: Filtered, apart: Array) -> Iterator[Reason]:
-    """Where pressure was at the edge, and what slid."""
-    times, history, figure = done.motion.times, done.run.contacts, done.whose
-    weight = LOAD * done.motion.figure.mass * float(np.linalg.norm(done.run.gravity))
+def _contact_deviations(result: FilterResult, mean_errors: Array) -> Iterator[Deviation]:
+    """CoP at the support boundary, and slipping contacts."""
+    times, history, figure = result.motion.times, result.recording.contacts, result.figure_name
+    min_load = LOAD_MIN_SHARE * result.motion.figure.mass * float(np.linalg.norm(result.recording.gravity))
     if figure not in history:
         return
-    of_all = history[figure]
-    loaded = of_all.force[:, 2] > weight
-    margin = np.array([_inside(p, hull) if on else np.inf for p, hull, on in zip(of_all.cop, of_all.support, loaded, strict=True)])
-    bears = [pair for pair in history.pairs if pair.startswith(f"{figure}/")]
-    load = {pair: history[pair].force[:, 2] for pair in bears}
-    for spell in _spells(margin < EDGE, times):
-        pair = max(bears, key=lambda one: load[one][spell].sum())
-        yield _ground(AT_EDGE, pair, spell, times, apart)
-    for pair in bears:
-        mine = history[pair]
-        slides = (mine.slip > SLIDES) & (mine.force[:, 2] > weight)
-        for spell in _spells(slides, times):
-            yield _ground(SLIDING, pair, spell, times, apart)
+    total = history[figure]
+    loaded = total.force[:, 2] > min_load
+    margin = np.array(
+        [_inside_distance(cop, corners) if on else np.inf for cop, corners, on in zip(total.cop, total.support, loaded, strict=True)]
+    )
+    pairs = [pair for pair in history.pairs if pair.startswith(f"{figure}/")]
+    load = {pair: history[pair].force[:, 2] for pair in pairs}
+    for interval in _lasting_intervals(margin < COP_BOUNDARY_DISTANCE, times):
+        pair = max(pairs, key=lambda pair: load[pair][interval].sum())
+        yield _contact_deviation(COP_AT_BOUNDARY, pair, interval, times, mean_errors)
+    for pair in pairs:
+        contact = history[pair]
+        slips = (contact.slip > SLIP_MIN_SPEED) & (contact.force[:, 2] > min_load)
+        for interval in _lasting_intervals(slips, times):
+            yield _contact_deviation(SLIP, pair, interval, times, mean_errors)
 
 
-def _ground(what: str, pair: str, spell: slice, times: Array, apart: Array) -> Reason:
+def _contact_deviation(cause: str, pair: str, interval: slice, times: Array, mean_errors: Array) -> Deviation:
     link = pair.partition(" on ")[0].rpartition("/")[2]
-    return Reason(what, link, float(times[spell.start]), float(times[spell.stop - 1]), float(apart[spell].max()), "cm")
+    return Deviation(cause, link, float(times[interval.start]), float(times[interval.stop - 1]), float(mean_errors[interval].max()), "cm")
 
 
-def _inside(point: Array, corners: Array) -> float:
-    """How far a point is inside of a polygon, along the ground [m]; 0 for an edge or a corner, which have no inside."""
+def _inside_distance(point: Array, corners: Array) -> float:
+    """Horizontal distance of a point from the boundary of a convex polygon, positive inside [m]; 0 for a line or a point."""
     if len(corners) < 3:
         return 0.0
     try:
@@ -154,24 +156,24 @@ def _inside(point: Array, corners: Array) -> float:
     return float(-(hull.equations[:, :2] @ point[:2] + hull.equations[:, 2]).max())
 
 
-def _steps(done: Filtered) -> Iterator[Reason]:
-    """Feet that stood elsewhere than in the reference."""
-    figure, times, n = done.motion.figure, done.motion.times, len(done.motion)
-    many = Many(figure)
-    for stance in done.reference.stances:
-        if stance.how != "stands" or stance.end > n or len(stance.corners) < 3 or not stance.bears.all(axis=1).any():
+def _footholds(result: FilterResult) -> Iterator[Deviation]:
+    """Footholds displaced from those of the reference."""
+    figure, times, n = result.motion.figure, result.motion.times, len(result.motion)
+    kinematics = BatchKinematics(figure)
+    for stance in result.reference.stances:
+        if stance.kind != "support" or stance.end > n or len(stance.corners) < 3 or not stance.corner_contact.all(axis=1).any():
             continue
-        flat = stance.start + int(np.flatnonzero(stance.bears.all(axis=1))[-1])
+        flat = stance.start + int(np.flatnonzero(stance.corner_contact.all(axis=1))[-1])
         place = figure.placements[stance.link]
-        poses = many.poses(done.motion.q[flat : flat + 1])
+        poses = kinematics.poses(result.motion.q[flat : flat + 1])
         corners = place.position + stance.corners @ place.rotation.T
-        here = np.stack([poses.point(place.body, corner)[0] for corner in corners])
-        off = float(np.linalg.norm((here - stance.places).mean(axis=0)[:2]))
-        if off > ELSEWHERE:
-            yield Reason(STEPPED, stance.link, float(times[stance.start]), float(times[stance.end - 1]), 100.0 * off, "cm")
+        filtered = np.stack([poses.point(place.body, corner)[0] for corner in corners])
+        error = float(np.linalg.norm((filtered - stance.corner_positions).mean(axis=0)[:2]))
+        if error > FOOTHOLD_MIN_DISPLACEMENT:
+            yield Deviation(FOOTHOLD_MOVED, stance.link, float(times[stance.start]), float(times[stance.end - 1]), 100.0 * error, "cm")
 
 
-def _own_steps(done: Filtered) -> Iterator[Reason]:
-    """Steps that the reference does not have."""
-    for step in done.own_steps:
-        yield Reason(f"{OWN} {step.told}", step.link, step.start, step.end, 100.0 * step.far, "cm")
+def _recovery_steps(result: FilterResult) -> Iterator[Deviation]:
+    """Recovery steps, which the reference does not have."""
+    for step in result.recovery_steps:
+        yield Deviation(f"{RECOVERY_STEP} of {step.description}", step.link, step.start, step.end, 100.0 * step.length, "cm")

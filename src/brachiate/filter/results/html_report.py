@@ -1,4 +1,4 @@
-"""A page about a filtered motion, for browsers: how it was and is, pictures, torques, and what was assumed."""
+"""HTML report of a filter result: metrics before and after, pictures, torques, deviations, assumptions."""
 
 from __future__ import annotations
 
@@ -6,51 +6,69 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from brachiate.evaluation.metric_names import compared
-from brachiate.show.html import files, heading, picture, sheet, table, words
+from brachiate.evaluation.metric_names import compare
+from brachiate.show.html import files, heading, picture, page, table, paragraph
 
 PICTURES = {
-    "poses.png": "Postures of the original, and below them those of the filtered motion, at the same moments",
-    "plot.png": "Centre of mass and force of the ground over time",
+    "poses.png": "Poses of the original (above) and the filtered motion (below) at the same times",
+    "plot.png": "Center of mass (CoM) and ground reaction force (GRF) over time",
 }
 TRACKING = {
-    "mpjpe_global_cm": ("joints from where they were, mean", "cm"),
-    "mpjpe_root_aligned_cm": ("seen from the root", "cm"),
-    "joint_rms_deg": ("angles of joints, RMS", "deg"),
-    "drift_max_cm": ("root along the ground, at most", "cm"),
+    "mpjpe_global_cm": ("MPJPE, global", "cm"),
+    "mpjpe_root_aligned_cm": ("MPJPE, root-aligned", "cm"),
+    "joint_rms_deg": ("joint angle error, RMS", "deg"),
+    "drift_max_cm": ("root drift, max", "cm"),
 }
 
 
-def page_of(metrics: Mapping[str, Any], folder: Path, names: Sequence[str]) -> str:
-    """The page of a motion by all its figures of merit; pictures and other files are in the folder, by these names."""
-    done, all_of_it = metrics["seconds"], metrics["seconds_of_reference"]
-    outcome = words("Done from beginning to end.", "good")
-    if not metrics["finished"]:
-        outcome = words(f"Gave up: {metrics['why']}. What came before that is kept: {done:.2f} s of {all_of_it:.2f} s.", "bad")
+def html_report(metrics: Mapping[str, Any], folder: Path, names: Sequence[str]) -> str:
+    """HTML page of a filter result.
+
+    Args:
+        metrics: As :meth:`FilterResult.metrics` returns them.
+        folder: Folder with the pictures and other files.
+        names: Names of the files that the page links to.
+    """
+    duration = metrics["duration_s"]
+    outcome = paragraph("Finished.", "good")
+    if not metrics["success"]:
+        outcome = paragraph(f"Not finished: {metrics['failure']}. {duration:.2f} s of {metrics['reference_duration_s']:.2f} s are kept.", "bad")
+    assumptions = ((entry["quantity"], entry["value"], entry["reason"]) for entry in metrics["assumptions"])
     parts = [
-        heading(f"{metrics['name']}, made physically consistent", 1),
-        words(f"{done:.2f} s, by a body of {metrics['mass_kg']:.0f} kg.", "dim"),
+        heading(f"{metrics['name']}, filtered", 1),
+        paragraph(f"{duration:.2f} s, body mass {metrics['mass_kg']:.0f} kg.", "dim"),
         outcome,
-        *([words(metrics["remark"])] if metrics["remark"] else []),
+        *([paragraph(metrics["remark"])] if metrics["remark"] else []),
         picture(folder / "poses.png", PICTURES["poses.png"]),
-        heading("Before and after"),
-        table(("what", "original", "filtered", ""), compared(metrics["before"], metrics["after"]), (1, 2)),
-        words("A smooth curve through the frames is looked at, which knows nothing of impacts: see br.check.", "dim"),
+        heading("Physical consistency"),
+        table(("metric", "", "original", "filtered"), compare(metrics["original"], metrics["filtered"]), (2, 3)),
+        paragraph("The table evaluates a smooth spline through the frames, which does not resolve impacts: see br.check.", "dim"),
         picture(folder / "plot.png", PICTURES["plot.png"]),
-        heading("How far from the original"),
-        table(("what", "how far", ""), ((what, f"{metrics['tracking'][key]:.1f}", unit) for key, (what, unit) in TRACKING.items()), (1,)),
-        heading("Largest torques"),
-        table(("joint", "N·m", "of its own limit"), _torques(metrics), (1, 2)),
-        heading("What was assumed"),
-        table(("what", "as", "why"), ((guess["what"], guess["value"], guess["why"]) for guess in metrics["assumed"])),
+        heading("Tracking error"),
+        table(
+            ("metric", "value", "unit"), ((label, f"{metrics['tracking'][key]:.1f}", unit) for key, (label, unit) in TRACKING.items()), (1,)
+        ),
+        heading("Peak joint torques"),
+        table(("joint", "N·m", "of limit"), _torques(metrics), (1, 2)),
+        heading("Deviations"),
+        table(("part", "cause", "from [s]", "to [s]", "error"), _deviations(metrics), (2, 3, 4)),
+        heading("Assumptions"),
+        table(("quantity", "value", "reason"), assumptions),
         heading("Files"),
         files(names),
     ]
-    return sheet(f"{metrics['name']}, filtered", parts)
+    return page(f"{metrics['name']}, filtered", parts)
 
 
 def _torques(metrics: Mapping[str, Any]) -> Iterable[tuple[str, str, str]]:
-    """The largest first, against what there is."""
+    """Peak torque of each joint and its share of the limit, largest share first."""
     share = metrics["peak_torque_share_of_limit"]
     for name, torque in sorted(metrics["peak_torque_Nm"].items(), key=lambda item: (-share.get(item[0], 0.0), -item[1])):
         yield name.replace("_", " "), f"{torque:.0f}", f"{100 * share[name]:.0f} %" if name in share else "no limit"
+
+
+def _deviations(metrics: Mapping[str, Any]) -> Iterable[tuple[str, str, str, str, str]]:
+    """Deviations from the original in the order of their start times."""
+    for entry in metrics["deviations"]:
+        part, error = entry["part"].replace("_", " "), f"{entry['error']:.1f} {entry['unit']}"
+        yield part, entry["cause"], f"{entry['start']:.2f}", f"{entry['end']:.2f}", error

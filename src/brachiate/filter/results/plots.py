@@ -1,4 +1,4 @@
-"""Plots of a motion before and after the filter."""
+"""Plots of original and filtered motion: CoM and ground reaction force over time."""
 
 from __future__ import annotations
 
@@ -8,27 +8,35 @@ from typing import Any
 
 import numpy as np
 
-from brachiate.evaluation.report import Report
-from brachiate.filter.results.pose_strips import ORIGINAL, RESULT
-from brachiate.kinematics_batch import Many
+from brachiate.evaluation.report import CheckReport
+from brachiate.filter.results.pose_strips import FILTERED, ORIGINAL
+from brachiate.kinematics_batch import BatchKinematics
 from brachiate.motion.motion import Motion
-from brachiate.show.plots import lines
+from brachiate.show.plots import plot_panels
 from brachiate.validation import Array
 
 
-def plot_both(before: Report, original: Motion, motion: Motion, path: str | PathLike[str] | None) -> Any:
-    """Centre of mass and force of the ground over time; of the original it is the force it would need, on the ground it was made on."""
-    n = len(motion)
-    weight, needed = before.track.weight, before.track.needed[:n, :3]
+def plot_comparison(before: CheckReport, original: Motion, motion: Motion, path: str | PathLike[str] | None) -> Any:
+    """CoM and ground reaction force over time.
+
+    Args:
+        before: Check report of the source motion: its ground reaction force is the one that it would require.
+        original: Original motion at the frames of the reference.
+        motion: Filtered motion.
+        path: File of the plot; None to return the Matplotlib figure.
+    """
+    n, times = len(motion), motion.times
+    weight, wrench = before.dynamics.weight, before.dynamics.required_wrench
+    required = [np.interp(times, before.times, wrench[:, k], left=np.nan, right=np.nan) for k in range(3)]
     force = sum((values[:, :3] for values in motion.forces.values()), np.zeros((n, 3)))
-    was, now = _centres(original)[:n], _centres(motion)
-    panels = {f"centre of mass\n{axis} [m]": {ORIGINAL: was[:, k], RESULT: now[:, k]} for k, axis in enumerate("xyz")}
-    for k, axis in ((2, "up"), (0, "x"), (1, "y")):
-        panels[f"force of the ground\n{axis} [weight]"] = {f"{ORIGINAL}, needed": needed[:, k] / weight, RESULT: force[:, k] / weight}
-    return lines(motion.times, panels, None if path is None else Path(path))
+    com, filtered_com = _center_of_mass(original)[:n], _center_of_mass(motion)
+    panels = {f"CoM {axis} [m]": {ORIGINAL: com[:, k], FILTERED: filtered_com[:, k]} for k, axis in enumerate("xyz")}
+    for k, axis in ((2, "z"), (0, "x"), (1, "y")):
+        panels[f"GRF {axis}\n[body weight]"] = {f"{ORIGINAL}, required": required[k] / weight, FILTERED: force[:, k] / weight}
+    return plot_panels(times, panels, None if path is None else Path(path))
 
 
-def _centres(motion: Motion) -> Array:
-    """Centres of mass: (f, 3) [m]."""
-    many = Many(motion.figure)
-    return many.centres(many.poses(motion.q))
+def _center_of_mass(motion: Motion) -> Array:
+    """CoM positions (f, 3) [m]."""
+    kinematics = BatchKinematics(motion.figure)
+    return kinematics.center_of_mass(kinematics.poses(motion.q))

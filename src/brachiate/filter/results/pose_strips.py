@@ -1,4 +1,4 @@
-"""Postures of a motion and of what was made of it, at the same moments: a row for each, side by side or where they were."""
+"""Pose strips: poses of several motions at the same times, one row per motion."""
 
 from __future__ import annotations
 
@@ -9,217 +9,237 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from brachiate import rotations
-from brachiate.anatomy.contact_points import spots_of
-from brachiate.figures.things import plate
-from brachiate.kinematics_batch import Many
+from brachiate.anatomy.contact_points import find_contact_points
+from brachiate.figures.objects import plate
+from brachiate.kinematics_batch import BatchKinematics
 from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.motion.motion import Motion
-from brachiate.motion.terrain import Ground, Steps
-from brachiate.show.marks import LONGEST, Marks, drawn
-from brachiate.show.page import Floor, Page, View
-from brachiate.show.plots import pyplot, save
-from brachiate.show.surface import Triangles, joined, lit, parts_of
+from brachiate.motion.terrain import Stairs, Terrain
+from brachiate.show.force_marks import MAX_ARROW_LENGTH, ForceMarks, draw_marks
+from brachiate.show.canvas import Floor, Canvas, Camera
+from brachiate.show.plots import import_pyplot, save_figure
+from brachiate.show.surface import Triangles, merge_surfaces, shaded_surface, link_surfaces
 from brachiate.validation import Array
 
-ORIGINAL, RESULT = "original", "filtered"
+ORIGINAL, FILTERED = "original", "filtered"
 POSES = 9  # in a row
-APART = 0.25  # [m] between postures
-RIM = 0.03  # [m] by which a ledge is drawn wider than what stands on it
-THICK, DEEP = 0.02, 1.0  # [m] of the board that is the ground
-PIECE = 0.75  # of the room for a posture is the piece of a slope under it
-VIEW = View()
-INCHES, MARGIN, DOTS = 12.0, 0.3, 120  # width of the picture, and of what is around it for words
-INK, ALARM = "#595e66", "#b3263b"
+POSE_SPACING = 0.25  # [m] between poses
+SURFACE_RIM = 0.03  # [m] margin of a raised surface around the contact points on it
+BOARD_THICKNESS, BOARD_DEPTH = 0.02, 1.0  # [m] of the board that shows the terrain
+SLOPE_PIECE_SHARE = 0.75  # width of the piece of a slope under a pose, of the width of its slot
+VIEW = Camera()
+WIDTH_INCHES, TEXT_MARGIN, DPI = 12.0, 0.3, 120  # [inch] width of the picture and of the margin for text, resolution
+TEXT_COLOR, FAILURE_COLOR = "#595e66", "#b3263b"
 
 
-class Posture(NamedTuple):
-    """One posture of a row."""
+class StripPose(NamedTuple):
+    """One pose of a row."""
 
-    slot: int  # which moment
+    slot: int  # index of the time
     frame: int
     q: Array
 
 
-def draw_strips(
+def draw_pose_strips(
     rows: Mapping[str, Motion],
     path: str | PathLike[str] | IO[bytes],
     *,
     poses: int = POSES,
     in_place: bool = False,
-    home: Motion | None = None,
-    weight: float = 0.0,
-    view: View = VIEW,
+    origin: Motion | None = None,
+    weight_length: float = 0.0,
+    view: Camera = VIEW,
 ) -> None:
-    """Draw motions of one figure below each other, by name.
+    """Draw pose strips of motions of one figure, one below the other.
 
-    All that belongs to one moment is moved along the page by the same way, so drift is seen. One that ends before the others is shown
-    once more where it ends.
+    All poses of one time are moved along the page by the same offset, so that drift is visible. A motion that ends before the others is
+    shown once more at its end.
 
     Args:
-        rows: Motions with the same times, the last one on the ground that is drawn. All but the first may end before it does.
-        path: Where to write the picture.
-        poses: How many moments, first to last.
-        in_place: Leave all postures where they were, as on steps they always are.
-        home: Where things should be, and drift from; by default the first.
-        weight: Length of an arrow [m] that is a force as large as the weight, for those forces that motions have; 0: none is drawn.
-        view: From where.
+        rows: Motions with the same times by name; the terrain of the last one is drawn. All but the first may end earlier.
+        path: File of the picture.
+        poses: Number of times, from first to last.
+        in_place: Draw poses at their positions in the world; on stairs this is always so.
+        origin: Motion whose root position defines the offsets. Default: the first row.
+        weight_length: Length of the arrow [m] of a force as large as the body weight, for motions with forces; 0 for no arrows.
+        view: Camera direction.
     """
     motions = list(rows.values())
-    first, ground = home or motions[0], _ground(motions[-1])
-    in_place = in_place or ground.steps is not None  # there only they are what they are
+    first, terrain = origin or motions[0], _terrain(motions[-1])
+    in_place = in_place or terrain.stairs is not None
     at = np.unique(np.linspace(0, max(len(motion) for motion in motions[1:] or motions) - 1, poses).astype(int))
-    strips = [_postures(motion, at) for motion in motions]
-    along, wide = _spread(first, strips, at, ground, view, in_place)
+    strips = [_strip_poses(motion, at) for motion in motions]
+    offsets, slot_width = _pose_offsets(first, strips, at, terrain, view, in_place)
     for strip in strips:
-        for posture in strip:
-            posture.q[:3] += along[posture.slot]
-    parts, data = parts_of(first.figure), Data(first.figure)
-    boards = _boards(ground, strips, along, wide, view)
-    moments = [
-        joined([*boards, *_ledges(motion, strip), *(_lit(parts, data, posture.q) for posture in strip)])
+        for pose in strip:
+            pose.q[:3] += offsets[pose.slot]
+    parts, data = link_surfaces(first.figure), Data(first.figure)
+    boards = _ground_boards(terrain, strips, offsets, slot_width, view)
+    scenes = [
+        merge_surfaces([*boards, *_raised_surfaces(motion, strip), *(_posed_triangles(parts, data, pose.q) for pose in strip)])
         for motion, strip in zip(motions, strips, strict=True)
     ]
-    over = [_marks(motion, strip, along) for motion, strip in zip(motions, strips, strict=True)] if weight else []
-    scale, longest = weight / (first.figure.mass * 9.81), LONGEST * weight
-    shown = np.concatenate([m.corners.reshape(-1, 3) for m in moments] + [marks.ends(scale, longest)[0] for marks in over])
-    floor = Floor(shown.min(axis=0), shown.max(axis=0)) if in_place and not ground.slope and ground.steps is None else None
-    page = Page(view, shown if floor is None else np.concatenate((shown, floor.corners)), int(INCHES * DOTS))
-    arrows = [drawn(marks, page, scale, longest, 1.0) for marks in over]
-    _compose(rows, strips, at, page, list(page.panels(moments, floor, arrows)), path)
+    marks = [_force_marks(motion, strip, offsets) for motion, strip in zip(motions, strips, strict=True)] if weight_length else []
+    scale, longest = weight_length / (first.figure.mass * 9.81), MAX_ARROW_LENGTH * weight_length
+    shown = np.concatenate([m.corners.reshape(-1, 3) for m in scenes] + [m.ends(scale, longest)[0] for m in marks])
+    floor = Floor(shown.min(axis=0), shown.max(axis=0)) if in_place and not terrain.slope and terrain.stairs is None else None
+    page = Canvas(view, shown if floor is None else np.concatenate((shown, floor.corners)), int(WIDTH_INCHES * DPI))
+    arrows = [draw_marks(m, page, scale, longest, 1.0) for m in marks]
+    _compose(rows, strips, at, page, list(page.panels(scenes, floor, arrows)), path)
 
 
-def _postures(motion: Motion, at: Array) -> list[Posture]:
-    """Those of a motion at some frames, and its last one if it ends before them."""
-    found = [Posture(slot, int(k), motion.q[k].copy()) for slot, k in enumerate(at) if k < len(motion)]
+def _strip_poses(motion: Motion, at: Array) -> list[StripPose]:
+    """Poses of a motion at some frames, and its last pose if it ends before them."""
+    found = [StripPose(slot, int(k), motion.q[k].copy()) for slot, k in enumerate(at) if k < len(motion)]
     if len(found) < len(at) and found[-1].frame < len(motion) - 1:
-        found.append(Posture(len(found), len(motion) - 1, motion.q[-1].copy()))
+        found.append(StripPose(len(found), len(motion) - 1, motion.q[-1].copy()))
     return found
 
 
-def _spread(first: Motion, strips: Iterable[list[Posture]], at: Array, ground: Ground, view: View, in_place: bool) -> tuple[Array, float]:
-    """By how much what belongs to a moment is moved: (moments, 3) [m], the ground to height zero; and how wide the room of one is."""
-    right, down = view.axes()[0], np.array((0.0, 0.0, -(ground.height or 0.0)))
+def _pose_offsets(
+    first: Motion, strips: Iterable[list[StripPose]], at: Array, terrain: Terrain, view: Camera, in_place: bool
+) -> tuple[Array, float]:
+    """Offset of the poses of each time: (times, 3) [m], which moves the terrain to height zero; and the width of a slot [m]."""
+    right, down = view.axes()[0], np.array((0.0, 0.0, -(terrain.height or 0.0)))
     if in_place:
         return np.tile(down, (len(at), 1)), 0.0
-    there = first.q[np.minimum(at, len(first) - 1), :2]
-    back = np.concatenate((-there, -(there @ ground.gradient)[:, None]), axis=1) + down
-    many = Many(first.figure)
-    seen = [many.poses(posture.q[None]).x[:, 0] + back[posture.slot] for strip in strips for posture in strip]
-    wide = float(np.ptp(np.concatenate(seen) @ right)) + APART
-    return back + wide * np.arange(len(at))[:, None] * right, wide
+    root = first.q[np.minimum(at, len(first) - 1), :2]
+    offset = np.concatenate((-root, -(root @ terrain.gradient)[:, None]), axis=1) + down
+    kinematics = BatchKinematics(first.figure)
+    seen = [kinematics.poses(pose.q[None]).x[:, 0] + offset[pose.slot] for strip in strips for pose in strip]
+    width = float(np.ptp(np.concatenate(seen) @ right)) + POSE_SPACING
+    return offset + width * np.arange(len(at))[:, None] * right, width
 
 
-def _lit(parts: dict[str, Triangles], data: Data, q: Array) -> Triangles:
+def _posed_triangles(parts: dict[str, Triangles], data: Data, q: Array) -> Triangles:
     data.assign(q=q)
-    return lit(parts, data)
+    return shaded_surface(parts, data)
 
 
-def _boards(ground: Ground, strips: list[list[Posture]], along: Array, wide: float, view: View) -> list[Triangles]:
-    """What is under the feet: one board, or on a slope a piece of it for each moment."""
-    if not wide:
-        places = np.array([posture.q[:2] for strip in strips for posture in strip])
-        if ground.steps is not None:
-            return _stairs_under(ground.steps, places)
-        return [_slope_under(ground, places)] if ground.slope else []
+def _ground_boards(terrain: Terrain, strips: list[list[StripPose]], offsets: Array, width: float, view: Camera) -> list[Triangles]:
+    """Boards under the feet: one, or on a slope a piece for each time."""
+    if not width:
+        positions = np.array([pose.q[:2] for strip in strips for pose in strip])
+        if terrain.stairs is not None:
+            return _stair_boxes(terrain.stairs, positions)
+        return [_slope_board(terrain, positions)] if terrain.slope else []
     right = view.axes()[0]
-    turn, middles = float(np.arctan2(right[1], right[0])), wide * np.arange(len(along))[:, None] * right
-    if not ground.slope:
-        return [_board((wide * len(along), DEEP), ground, middles.mean(axis=0), turn)]
-    return [_board((PIECE * wide, DEEP), ground, middle, turn) for middle in middles]
+    turn, centers = float(np.arctan2(right[1], right[0])), width * np.arange(len(offsets))[:, None] * right
+    if not terrain.slope:
+        return [_board((width * len(offsets), BOARD_DEPTH), terrain, centers.mean(axis=0), turn)]
+    return [_board((SLOPE_PIECE_SHARE * width, BOARD_DEPTH), terrain, center, turn) for center in centers]
 
 
-def _ledges(motion: Motion, strip: list[Posture]) -> list[Triangles]:
-    """What parts stand on that are above a level ground, by their labels."""
-    if motion.contacts is None or motion.contacts.ground.steps is not None:
+def _raised_surfaces(motion: Motion, strip: list[StripPose]) -> list[Triangles]:
+    """Boards under parts that stand above the level terrain, by their contact labels."""
+    if motion.contacts is None or motion.contacts.terrain.stairs is not None:
         return []
-    spots, many, found = spots_of(motion.figure), Many(motion.figure), []
-    for posture in strip:
-        time, poses = motion.times[posture.frame], many.poses(posture.q[None])
-        down = posture.q[2] - motion.q[posture.frame, 2]
+    points, kinematics, found = find_contact_points(motion.figure), BatchKinematics(motion.figure), []
+    for pose in strip:
+        time, poses = motion.times[pose.frame], kinematics.poses(pose.q[None])
+        offset = pose.q[2] - motion.q[pose.frame, 2]
         under: dict[tuple[str, float], list[Array]] = {}
         for label in motion.contacts.contacts:
-            if label.height is not None and label.how == "stands" and label.start <= time <= label.end:
-                mine = np.flatnonzero(spots.part == spots.parts.index(label.part))
-                places = [poses.point(int(spots.body[k]), spots.at[k])[0] for k in mine]
-                under.setdefault((label.part.partition("_")[0], round(label.height, 2)), []).extend(places)
-        for (_, height), places in under.items():
-            low, high = np.min(places, axis=0)[:2] - RIM, np.max(places, axis=0)[:2] + RIM
+            if label.height is not None and label.kind == "support" and label.start <= time <= label.end:
+                own = np.flatnonzero(points.part == points.parts.index(label.part))
+                positions = [poses.point(int(points.body[k]), points.position[k])[0] for k in own]
+                under.setdefault((label.part.partition("_")[0], round(label.height, 2)), []).extend(positions)
+        for (_, height), positions in under.items():
+            low, high = np.min(positions, axis=0)[:2] - SURFACE_RIM, np.max(positions, axis=0)[:2] + SURFACE_RIM
             found.append(
-                _solid((*(high - low), THICK), np.array((*(0.5 * (low + high)), height + down - THICK)), np.array((1.0, 0.0, 0.0, 0.0)))
+                _box(
+                    (*(high - low), BOARD_THICKNESS),
+                    np.array((*(0.5 * (low + high)), height + offset - BOARD_THICKNESS)),
+                    np.array((1.0, 0.0, 0.0, 0.0)),
+                )
             )
     return found
 
 
-def _slope_under(ground: Ground, places: Array) -> Triangles:
-    """A board along a slope under some places (n, 2) [m]."""
-    rise = float(np.hypot(*ground.gradient))
-    up = ground.gradient / rise
-    middle = 0.5 * (places.min(axis=0) + places.max(axis=0))
-    long = (float(np.ptp(places @ up)) + 2.0 * DEEP) * float(np.hypot(1.0, rise))
-    return _board((long, DEEP), ground, np.array((*middle, middle @ ground.gradient)), float(np.arctan2(up[1], up[0])))
+def _slope_board(terrain: Terrain, positions: Array) -> Triangles:
+    """Board along a slope under some positions (n, 2) [m]."""
+    rise = float(np.hypot(*terrain.gradient))
+    up = terrain.gradient / rise
+    center = 0.5 * (positions.min(axis=0) + positions.max(axis=0))
+    length = (float(np.ptp(positions @ up)) + 2.0 * BOARD_DEPTH) * float(np.hypot(1.0, rise))
+    return _board((length, BOARD_DEPTH), terrain, np.array((*center, center @ terrain.gradient)), float(np.arctan2(up[1], up[0])))
 
 
-def _stairs_under(steps: Steps, places: Array) -> list[Triangles]:
-    """Steps under some places (n, 2) [m], every tread a solid box."""
-    s, across = steps.along(places), np.array((-steps.way[1], steps.way[0]))
-    first, last, aside = s.min() - DEEP, s.max() + DEEP, 0.5 * (np.min(places @ across) + np.max(places @ across))
-    turn, low = rotations.about(2, np.array(np.arctan2(steps.way[1], steps.way[0]))), steps.levels.min() - THICK
+def _stair_boxes(steps: Stairs, positions: Array) -> list[Triangles]:
+    """Stairs under some positions (n, 2) [m], every tread a box."""
+    s, across = steps.distance_along(positions), np.array((-steps.direction[1], steps.direction[0]))
+    first, last, lateral = s.min() - BOARD_DEPTH, s.max() + BOARD_DEPTH, 0.5 * (np.min(positions @ across) + np.max(positions @ across))
+    turn, low = rotations.about_axis(2, np.array(np.arctan2(steps.direction[1], steps.direction[0]))), steps.heights.min() - BOARD_THICKNESS
     boxes = []
-    for (begin, end), level in zip(np.clip(steps.bounds, first, last), steps.levels, strict=True):
+    for (begin, end), level in zip(np.clip(steps.extents, first, last), steps.heights, strict=True):
         if end > begin:
-            middle = np.array((*(0.5 * (begin + end) * steps.way + aside * across), low))
-            boxes.append(_solid((end - begin, DEEP, level - low), middle, turn))
+            center = np.array((*(0.5 * (begin + end) * steps.direction + lateral * across), low))
+            boxes.append(_box((end - begin, BOARD_DEPTH, level - low), center, turn))
     return boxes
 
 
-def _board(size: tuple[float, float], ground: Ground, at: Array, turn: float) -> Triangles:
-    return _solid((*size, THICK), at - THICK * ground.normal, rotations.product(ground.tilt, rotations.about(2, np.array(turn))))
+def _board(size: tuple[float, float], terrain: Terrain, at: Array, turn: float) -> Triangles:
+    return _box(
+        (*size, BOARD_THICKNESS),
+        at - BOARD_THICKNESS * terrain.normal,
+        rotations.product(terrain.tilt, rotations.about_axis(2, np.array(turn))),
+    )
 
 
-def _solid(size: tuple[float, float, float], at: Array, turn: Array) -> Triangles:
-    model: Model = plate(size)  # whose origin is in the middle of its underside
+def _box(size: tuple[float, float, float], at: Array, turn: Array) -> Triangles:
+    model: Model = plate(size)  # origin in the center of its underside
     data = Data(model)
     data.assign(q=np.concatenate((at, turn)))
-    return lit(parts_of(model), data)
+    return shaded_surface(link_surfaces(model), data)
 
 
-def _marks(motion: Motion, strip: list[Posture], along: Array) -> Marks:
-    """Forces of a row's postures."""
+def _force_marks(motion: Motion, strip: list[StripPose], offsets: Array) -> ForceMarks:
+    """Forces on the poses of a row."""
     at, force = [], []
     for values in motion.forces.values():
-        for posture in strip:
-            if values[posture.frame, :3].any():
-                at.append(values[posture.frame, 3:] + along[posture.slot])
-                force.append(values[posture.frame, :3])
-    return Marks(np.array(at).reshape(-1, 3), np.array(force).reshape(-1, 3), [], 1.0)
+        for pose in strip:
+            if values[pose.frame, :3].any():
+                at.append(values[pose.frame, 3:] + offsets[pose.slot])
+                force.append(values[pose.frame, :3])
+    return ForceMarks(np.array(at).reshape(-1, 3), np.array(force).reshape(-1, 3), [], 1.0)
 
 
-def _ground(motion: Motion) -> Ground:
-    return Ground(0.0) if motion.contacts is None else motion.contacts.ground
+def _terrain(motion: Motion) -> Terrain:
+    return Terrain(0.0) if motion.contacts is None else motion.contacts.terrain
 
 
-def _compose(rows: Mapping[str, Motion], strips: list[list[Posture]], at: Array, page: Page, panels: list[Array], path: Any) -> None:
-    """Panels below each other with their names, and times below them."""
-    side, high, wide = int(MARGIN * DOTS), sum(len(panel) for panel in panels), panels[0].shape[1]
-    tall, broad = high + side, wide + side
-    figure = pyplot().figure(figsize=(broad / DOTS, tall / DOTS), dpi=DOTS, facecolor=panels[0][0, 0])
+def _compose(rows: Mapping[str, Motion], strips: list[list[StripPose]], at: Array, page: Canvas, panels: list[Array], path: Any) -> None:
+    """Stack the panels with their names, and the times below them."""
+    side, high, width = int(TEXT_MARGIN * DPI), sum(len(panel) for panel in panels), panels[0].shape[1]
+    height, total_width = high + side, width + side
+    figure = import_pyplot().figure(figsize=(total_width / DPI, height / DPI), dpi=DPI, facecolor=panels[0][0, 0])
     figure.figimage(np.concatenate(panels), side, side, origin="upper")
     longest = max(rows.values(), key=len)
     for n, (name, motion) in enumerate(rows.items()):
-        bottom = side + page.high * (len(panels) - 1 - n)
-        figure.text(0.5 * side / broad, (bottom + 0.5 * page.high) / tall, name, rotation=90, ha="center", va="center", color=INK)
+        bottom = side + page.height * (len(panels) - 1 - n)
+        figure.text(
+            0.5 * side / total_width, (bottom + 0.5 * page.height) / height, name, rotation=90, ha="center", va="center", color=TEXT_COLOR
+        )
         last = strips[n][-1]
-        for posture in strips[n]:
-            x = (side + (posture.q[:3] @ page.axes[0] - page.low[0]) / page.pixel) / broad
+        for pose in strips[n]:
+            x = (side + (pose.q[:3] @ page.axes[0] - page.low[0]) / page.pixel) / total_width
             if n + 1 == len(rows):
-                figure.text(x, 0.5 * side / tall, _moment(longest, at[posture.slot]), ha="center", va="center", color=INK, fontsize=9)
-            if posture is last and last.frame != at[last.slot]:
                 figure.text(
-                    x, (bottom + 2) / tall, f"ends at {_moment(motion, last.frame)}", ha="center", va="bottom", color=ALARM, fontsize=9
+                    x, 0.5 * side / height, _time_text(longest, at[pose.slot]), ha="center", va="center", color=TEXT_COLOR, fontsize=9
                 )
-    save(figure, path, dpi=DOTS, facecolor=panels[0][0, 0])
+            if pose is last and last.frame != at[last.slot]:
+                figure.text(
+                    x,
+                    (bottom + 2) / height,
+                    f"ends at {_time_text(motion, last.frame)}",
+                    ha="center",
+                    va="bottom",
+                    color=FAILURE_COLOR,
+                    fontsize=9,
+                )
+    save_figure(figure, path, dpi=DPI, facecolor=panels[0][0, 0])
 
 
-def _moment(motion: Motion, frame: int) -> str:
+def _time_text(motion: Motion, frame: int) -> str:
     return f"{motion.times[frame]:.2f} s"

@@ -1,39 +1,39 @@
-"""Steps of a recording made once more, to learn what a recording does not tell.
+"""Replay of the steps of a recording, to recover quantities that a recording does not keep.
 
-A run keeps states and what touched. It does not keep at which velocity the simulator took Coriolis and centrifugal forces, what stops
-of joints brought, nor what connections did on the average of a step. The same step, made once more from the recorded state, tells;
-and it must lead to the recorded state again.
+A recording keeps states and contacts. It keeps neither the velocity at which the simulator evaluated Coriolis and centrifugal forces,
+nor the torques of joint limits, nor the mean forces of connections over a step. The same step, repeated from the recorded state, gives
+them; it must reproduce the recorded state.
 
-Where something is connected, taking hold is an impulse between steps, by which velocities jump. Steps must be all there is:
-``Simulation(settle=False)``. Others bring states onto what holds whenever somebody looks, by an impulse that is no part of a step.
+Where a connection is made, velocities jump by an impulse between two steps. No other impulse may act between steps:
+``Simulation(project=False)``. Otherwise states are projected onto the constraints when they are read, by an impulse outside of all steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.constraints.arrays import LIMIT
-from brachiate.contact.stepping.contact_state import Touches
+from brachiate.constraints.arrays import JOINT_LIMIT
+from brachiate.contact.stepping.contact_state import ContactState
 from brachiate.errors import ArgumentError, StateError
-from brachiate.simulate.constraint_forces import Forces
-from brachiate.simulate.contact_integrator import TouchingIntegrator
+from brachiate.simulate.constraint_forces import ConstraintForces
+from brachiate.simulate.contact_integrator import ContactIntegrator
 from brachiate.simulate.recording import Recording
 from brachiate.validation import Array
-from brachiate.world.connections import Bond, Connection
-from brachiate.world.pushes import Push
-from brachiate.world.state import State
+from brachiate.world.applied_forces import AppliedForce
+from brachiate.world.connections import Connection, Constraint
 from brachiate.world.world import World
+from brachiate.world.world_state import WorldState
 
-SAME = 1e-9  # of a state made once more; where it is the same arithmetic there is no difference at all
+STATE_TOLERANCE = 1e-9  # of a reproduced state; the same arithmetic reproduces it exactly
 
 
-class Pull(NamedTuple):
-    """What a connection does to its link, on the average of a step."""
+class ConnectionWrench(NamedTuple):
+    """Mean force and moment of a connection on its link over a step."""
 
     link: str
     to: str
@@ -42,89 +42,125 @@ class Pull(NamedTuple):
     moment: Array  # (3,) [N·m] about the point
 
 
-class Again(NamedTuple):
-    """What a recording does not tell of a step."""
+class ReplayedStep(NamedTuple):
+    """Quantities of a step that a recording does not keep."""
 
-    middle: Array  # (nv,) velocities expected in its middle
-    jump: Array  # (nv,) half of that by which they jump there
-    stop: Array  # (nv,) torques of limits of joints
-    start: Array  # (nv,) velocities at its start, after what took hold then
-    pushes: tuple[Push, ...]  # that acted
-    pulls: tuple[Pull, ...]  # of connections
+    v_mid: Array  # (nv,) velocity predicted for its middle
+    half_jump: Array  # (nv,) half the velocity jump next_state at an impact
+    limit_torque: Array  # (nv,) [N·m or N] torques of joint limits
+    v_start: Array  # (nv,) velocity at its start, after impulses of new connections
+    pushes: tuple[AppliedForce, ...]  # external forces that acted
+    connection_wrenches: tuple[ConnectionWrench, ...]
 
 
-def made_again(run: Recording) -> Iterator[Again]:
-    """Make every step once more, in a copy of the world as it was at first."""
-    forces = run.forces
-    if not isinstance(forces, Forces):
-        raise ArgumentError("Equations are those of a run that has just been made: a file does not tell what the world was like.")
-    held = [stretch.held for stretch in forces._stretches for _ in range(len(stretch))]
-    if any(state.coordinates != run.model.coordinates for state in held):
-        raise ArgumentError("Equations are those of worlds to which nothing is added on the way.")
-    if strange := [bond for state in held for bond in state.bonds if not _plain(bond)]:
+def replay_steps(recording: Recording) -> Iterator[ReplayedStep]:
+    """Repeat every step of a recording in a copy of the world as it was at its start.
+
+    Raises:
+        ArgumentError: The recording does not have the world, or has what cannot be replayed.
+        StateError: A repeated step does not reproduce the recorded state.
+    """
+    forces = recording.forces
+    if not isinstance(forces, ConstraintForces):
         raise ArgumentError(
-            f"Equations know connections in which nothing acts: no springs, motors, friction or limits, as {strange[0]} has."
+            "Equations of motion need the world of the run, which a recording loaded from a file does not have: "
+            "evaluate them right after Simulation.run()."
         )
-    world = forces._world.copy(held[0])
-    world.gravity = run.gravity
-    touches = world.surfaces.touches
-    if touches is None:
-        raise ArgumentError("Equations are those of steps with contact: call world.touch() before the run.")
-    integrator = TouchingIntegrator(world.data, world.held, touches, limits=forces._limits, settle=False)
-    bonds = dict(zip(held[0].bonds, world.connections.values(), strict=True))
-    for k, (here, there) in enumerate(pairwise(held)):
-        world.data.q[:], world.data.v[:], world.time = run.q[k], run.v[k], float(run.time[k])
-        _restructure(world, bonds, there)
-        before, h = world.save(), float(run.time[k + 1] - run.time[k])
-        # What was pushed from within the step on, or where room for contacts was made, is tried after the plain case
-        for pushes, forget in product(dict.fromkeys((here.pushes, there.pushes)), (False, True)):
-            own = replace(before, torque=run.torque[k + 1], pushes=pushes)
-            world.restore(own)
-            if forget:
-                integrator.touches.forget()
-            integrator.advance(h, time=own.time)
-            if max(np.abs(world.q - run.q[k + 1]).max(), np.abs(world.v - run.v[k + 1]).max()) < SAME:
-                break
-        else:
-            raise StateError(
-                f"The step at {run.time[k]:.4f} s leads elsewhere when it is made once more. Was something changed within it? "
-                "Let events happen between steps, and record every one of them; where something is connected, use Simulation(settle=False)."
+    states = [segment.state for segment in forces.segments for _ in range(len(segment))]
+    world, connections = _initial_world(recording, forces, states)
+    contact_state = world.contact_settings.contact_state
+    if contact_state is None:
+        raise ArgumentError("Equations of motion are available for runs with contact only: call world.enable_contact() before the run.")
+    integrator = ContactIntegrator(world.data, world.constraint_set, contact_state, limits=forces.limits, project=False)
+    for k, (state, next_state) in enumerate(pairwise(states)):
+        world.data.q[:], world.data.v[:], world.time = recording.q[k], recording.v[k], float(recording.time[k])
+        _update_connections(world, connections, next_state)
+        before = world.save()
+        applied = _repeat_step(recording, k, world, before, integrator, (state, next_state))
+        arrays = integrator.contact_state.arrays
+        wrenches = tuple(_mean_wrench(connection) for connection in connections.values())
+        yield ReplayedStep(
+            arrays.v_mid.copy(), arrays.half_jump.copy(), _limit_torques(integrator.contact_state), before.v, applied, wrenches
+        )
+
+
+def _initial_world(
+    recording: Recording, forces: ConstraintForces, states: Sequence[WorldState]
+) -> tuple[World, dict[Connection, Connection]]:  # fmt: skip
+    """Copy of the world at the start of the run, and its connections by those of the run."""
+    if any(state.coordinates != recording.model.coordinates for state in states):
+        raise ArgumentError("Equations of motion are not available for runs in which figures are added to the world.")
+    if unsupported := [constraint for state in states for constraint in state.constraints if not _is_rigid(constraint)]:
+        raise ArgumentError(
+            "Equations of motion are available for rigid connections only, without spring, motor, friction or limits: "
+            f"{unsupported[0]} is not one."
+        )
+    world = forces.world.copy(states[0])
+    world.gravity = recording.gravity
+    return world, dict(zip(states[0].constraints, world.connections.values(), strict=True))
+
+
+def _repeat_step(
+    recording: Recording, k: int, world: World, before: WorldState, integrator: ContactIntegrator, states: tuple[WorldState, WorldState]
+) -> tuple[AppliedForce, ...]:  # fmt: skip
+    """Repeat step k from the state before it; returns the external forces with which it reproduces the recorded state.
+
+    After the usual case, external forces that changed within the step and contact arrays that were enlarged (no warm start) are tried.
+    """
+    h = float(recording.time[k + 1] - recording.time[k])
+    worst = ""
+    for applied, cold_start in product(dict.fromkeys(state.applied_forces for state in states), (False, True)):
+        world.restore(replace(before, torque=recording.torque[k + 1], applied_forces=applied))
+        if cold_start:
+            integrator.contact_state.reset_memory()
+        integrator.advance(h, time=before.time)
+        q_error, v_error = np.abs(world.q - recording.q[k + 1]), np.abs(world.v - recording.v[k + 1])
+        if max(q_error.max(), v_error.max()) < STATE_TOLERANCE:
+            return applied
+        worst = worst or f"the velocity of {world.model.coordinates[int(v_error.argmax())]} differs by {v_error.max():.1e}"
+    raise StateError(
+        f"Replaying the step at {recording.time[k]:.4f} s does not reproduce the recorded state ({worst}). Events must happen between "
+        "steps, every step must be recorded, and runs with connections need Simulation(project=False). Otherwise please report this with "
+        "the recording."
+    )
+
+
+def _is_rigid(constraint: Constraint) -> bool:
+    """Whether a constraint is a connection without spring, motor, friction and limits."""
+    return (
+        isinstance(constraint, Connection)
+        and constraint.compliance is None
+        and not (constraint.joint.has_passive_forces or constraint.joint.has_limits)
+    )
+
+
+def _update_connections(world: World, connections: dict[Connection, Connection], next_state: WorldState) -> None:
+    """Make the connections, cuts and contact settings that precede a step, with the velocity jumps of their impulses."""
+    world.contact_settings.set_pair_materials(next_state.pair_materials)
+    for connection in [connection for connection in connections if connection not in next_state.constraints]:
+        world.cut(connections.pop(connection))
+    for connection in next_state.constraints:
+        if connection not in connections:
+            connections[connection] = world.connect(
+                connection.link, connection.to, connection.joint, at=connection.frames[0].position, name=connection.name, redundant=True
             )
-        S = integrator.touches.touch
-        pulls = tuple(_pull(bond) for bond in bonds.values())
-        yield Again(S.middle.copy(), S.half.copy(), _stopped(integrator.touches), before.v, pushes, pulls)
 
 
-def _plain(bond: Bond) -> bool:
-    """Whether it is a connection that only holds."""
-    return isinstance(bond, Connection) and bond.soft is None and not (bond.joint.acts or bond.joint.limited)
+def _mean_wrench(connection: Connection) -> ConnectionWrench:
+    """Mean wrench of a connection over the last step."""
+    wrench = connection.read_wrench()
+    return ConnectionWrench(connection.link, connection.to, wrench.at.copy(), wrench.force.copy(), wrench.moment.copy())
 
 
-def _restructure(world: World, bonds: dict[Connection, Connection], there: State) -> None:
-    """Cut and connect what was cut and connected before a step, and let meet what did; velocities jump as they did."""
-    world.surfaces.say(there.between)
-    for bond in [bond for bond in bonds if bond not in there.bonds]:
-        world.cut(bonds.pop(bond))
-    for bond in there.bonds:
-        if bond not in bonds:
-            bonds[bond] = world.connect(bond.link, bond.to, bond.joint, at=bond._frames[0].position, name=bond.name, redundant=True)
-
-
-def _pull(bond: Connection) -> Pull:
-    """What a connection did in the step just made."""
-    wrench = bond.read_wrench()
-    return Pull(bond.link, bond.to, wrench.at.copy(), wrench.force.copy(), wrench.moment.copy())
-
-
-def _stopped(touches: Touches) -> Array:
-    """Torques of limits in the step just made (nv,)."""
-    S, L, B = touches.touch, touches.limits, touches.held.room
-    torque = np.zeros(touches.data.model.nv)
+def _limit_torques(contact_state: ContactState) -> Array:
+    """Torques of joint limits over the last step (nv,) [N·m or N]."""
+    S, L, B = contact_state.arrays, contact_state.limits, contact_state.constraint_set.arrays
+    torque = np.zeros(contact_state.data.model.nv)
     for a in np.flatnonzero(S.old_pair[: S.old_count[0]] < 0):
         n = -1 - S.old_pair[a]
-        k, push = L.coordinate[n], L.side[n] * S.old_w[S.old_at[a]] / S.step[0]
-        if L.kind[n] == LIMIT:
-            torque[k] += push
-        else:  # a cone's slope
-            torque[k : k + 3] += push * B.T[B.row[len(B.kind) - len(S.stop) + a], :3]
+        k, force = L.v_index[n], L.side[n] * S.old_w[S.old_row_start[a]] / S.last_dt[0]
+        if L.kind[n] == JOINT_LIMIT:
+            torque[k] += force
+        else:  # gradient of a swing cone
+            torque[k : k + 3] += force * B.T[B.row[len(B.kind) - len(S.limit_index) + a], :3]
     return torque

@@ -1,10 +1,12 @@
-"""What comes out of the filter: the motion, the torques and forces that carry it, and how far it is from what went in."""
+"""Result of the dynamics filter: motion, joint torques, contact forces, recording, deviations from the original, files."""
 
 from __future__ import annotations
 
 import json
+import tempfile
+import webbrowser
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -12,33 +14,36 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from brachiate.deprecation import renamed_attribute, renamed_method, warn_renamed
 from brachiate.errors import ArgumentError
 from brachiate.evaluation.check import check
-from brachiate.evaluation.report import Report
-from brachiate.filter.footsteps.recovery_step import Step
-from brachiate.filter.reference.reference import Reference
-from brachiate.filter.results.contact_forces import forces_on, labels_of
-from brachiate.filter.results.deviations import Reason, reasons_of
-from brachiate.filter.results.html_report import page_of
-from brachiate.filter.results.plots import plot_both
-from brachiate.filter.results.pose_strips import ORIGINAL, RESULT, draw_strips
-from brachiate.filter.tracking.fall_detection import Blame
-from brachiate.filter.tracking.feasibility import Forecast
-from brachiate.filter.tracking.whole_body_controller import Body
-from brachiate.kinematics_batch import Many
+from brachiate.evaluation.report import CheckReport
+from brachiate.filter.footsteps.recovery_step import RecoveryStep
+from brachiate.filter.reference.reference import Reference, SourceMotion
+from brachiate.filter.results.contact_forces import contact_forces, contact_labels
+from brachiate.filter.results.deviations import Deviation, find_deviations
+from brachiate.filter.results.equations_of_motion import EquationsOfMotion, equations_of_motion
+from brachiate.filter.results.html_report import html_report
+from brachiate.filter.results.plots import plot_comparison
+from brachiate.filter.results.pose_strips import FILTERED, ORIGINAL, draw_pose_strips
+from brachiate.filter.results.tables import save_forces, save_torques
+from brachiate.filter.tracking.fall_detection import Failure
+from brachiate.filter.tracking.feasibility import Feasibility
+from brachiate.filter.tracking.whole_body_controller import WholeBodyController
+from brachiate.kinematics_batch import BatchKinematics
 from brachiate.motion.motion import Motion
-from brachiate.motion.spline import Course
+from brachiate.motion.spline import MotionSpline
 from brachiate.simulate.recording import Recording
 from brachiate.validation import Array
 from brachiate.world.figure import Figure
 from brachiate.world.world import World
 
-FORMAT = "brachiate filter 1"
-RATE = 120.0  # [frames/s] of a BVH file, where the original does not say it
+FORMAT = "brachiate filter 2"
+BVH_RATE = 120.0  # [frames/s] of motion.bvh, where no source motion is known
 
 
-class Whose(NamedTuple):
-    """A figure of a world, and where its numbers are among the world's, as a :class:`Body` has them."""
+class FigureView(NamedTuple):
+    """A figure of a world and the indices of its coordinates in the world's, as a :class:`WholeBodyController` has them."""
 
     world: World
     figure: Figure
@@ -46,211 +51,250 @@ class Whose(NamedTuple):
     v_at: Array | slice
 
 
-@dataclass(frozen=True, eq=False)
-class Filtered:
-    """A motion that a body can make.
+class RunOutcome(NamedTuple):
+    """How a filter run went, besides its recording.
 
     Args:
-        reference: What was followed, and the original.
-        motion: What came out: one frame a step, with what touched and the forces of the ground, as they were in the simulation.
-        torques: Of every joint by name: (f, n) [N·m or N], each of the step that led to its frame.
-        run: The recording, of the whole world: forces of contact, centres of pressure, plots.
-        blame: When and why it gave up; None if it did not.
-        forecast: How far the reference is from what the body as a whole can do, by a plan of the whole clip; if one was made.
-        source: The original on the ground it was made on, if that was another one.
-        whose: Name of the figure in the recording.
-        own_steps: That the reference does not have, made to catch the body, and to come back.
+        failure: Time and reason of a fall; None if the motion was finished.
+        feasibility: Of the reference, by a centroidal plan of the whole clip, if one was made.
+        grip_forces: Force on each link that holds something, and its point of application: (f, 6) [N, m] each.
+        recovery_steps: Footsteps that the reference does not have.
+    """
+
+    failure: Failure | None = None
+    feasibility: Feasibility | None = None
+    grip_forces: Mapping[str, Array] = {}
+    recovery_steps: Sequence[RecoveryStep] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class FilterResult:
+    """Physically consistent motion made by the filter.
+
+    Args:
+        reference: Reference that was tracked, with the original motion at its frames.
+        motion: Filtered motion, one frame per simulation step, with contact labels and contact forces of the simulation.
+        joint_torques: Torques by joint: (f, n) [N·m or N], each row of the step that led to its frame.
+        recording: Recording of the whole world: contact forces, centers of pressure, plots.
+        source: Motion that was filtered, with the contacts and the terrain that were given for it.
+        failure: Time and reason of a fall; None if the motion was finished.
+        feasibility: Feasibility of the reference by a centroidal plan of the whole clip, if one was made (mode ``"offline"``).
+        figure_name: Name of the figure in the recording.
+        recovery_steps: Footsteps that the reference does not have, taken to recover balance and to return from it.
     """
 
     reference: Reference
     motion: Motion
-    torques: Mapping[str, Array]
-    run: Recording
-    blame: Blame | None
-    forecast: Forecast | None
-    source: Motion | None = None
-    whose: str = "man"
-    own_steps: tuple[Step, ...] = ()
+    joint_torques: Mapping[str, Array]
+    recording: Recording
+    source: SourceMotion = field(repr=False)
+    failure: Failure | None = None
+    feasibility: Feasibility | None = None
+    figure_name: str = "man"
+    recovery_steps: tuple[RecoveryStep, ...] = ()
 
     @classmethod
-    def of(
+    def from_recording(
         cls,
-        body: Body | Whose,
+        body: WholeBodyController | FigureView,
         reference: Reference,
-        run: Recording,
-        blame: Blame | None,
-        forecast: Forecast | None,
-        source: Motion | None = None,
-        held: Mapping[str, Array] | None = None,
-        own_steps: Sequence[Step] = (),
+        recording: Recording,
+        outcome: RunOutcome,
+        source: SourceMotion | None = None,
     ) -> Self:
-        """Take what belongs to the figure out of a recording; ``held``: forces on links that hold, and where: (f, 6) each."""
+        """Take the coordinates of one figure out of a recording of the world; ``source``: default is the reference's."""
+        source = source or reference.source or SourceMotion(reference.original, resampled=True)
         figure, name = reference.figure, body.figure.name
-        times, q = reference.times[0] + run.time, run.q[:, body.q_at]
-        held = dict(held or {})
-        labels = labels_of(figure, run, name, q, times, replace(reference.ground, friction=body.world.surfaces.material.friction), held)
-        motion = Motion(figure, times, q, reference.original.name, reference.guesses, contacts=labels, forces=forces_on(run, name, held))
-        torque = run.torque[:, body.v_at]
-        torques = {name: torque[:, joint.v] for name, joint in figure.joints.items() if not np.all(torque[:, joint.v] == 0.0)}
-        return cls(reference, motion, torques, run, blame, forecast, source, body.figure.name, tuple(own_steps))
+        times, q = reference.times[0] + recording.time, recording.q[:, body.q_at]
+        grips = dict(outcome.grip_forces)
+        terrain = replace(reference.terrain, friction=body.world.contact_settings.material.friction)
+        labels = contact_labels(figure, recording, name, q, times, terrain, grips)
+        forces = contact_forces(recording, name, grips)
+        motion = Motion(figure, times, q, reference.original.name, reference.assumptions, contacts=labels, forces=forces)
+        torque = recording.torque[:, body.v_at]
+        torques = {joint: torque[:, at.v] for joint, at in figure.joints.items() if not np.all(torque[:, at.v] == 0.0)}
+        steps = tuple(outcome.recovery_steps)
+        return cls(reference, motion, torques, recording, source, outcome.failure, outcome.feasibility, name, steps)
 
     @property
-    def finished(self) -> bool:
-        """Whether it came to the end."""
-        return self.blame is None
+    def success(self) -> bool:
+        """Whether the motion was finished without a fall."""
+        return self.failure is None
+
+    @property
+    def contact_forces(self) -> Mapping[str, Array]:
+        """Contact and grip force by link: (f, 6), force [N] and point of application [m], world axes."""
+        return self.motion.forces
 
     @cached_property
     def tracking(self) -> dict[str, float]:
-        """How far it is from the original, as far as it went: joints' places [cm], their angles [deg], the root along the ground [cm].
+        """Tracking errors against the original: joint positions [cm], joint angles [deg], horizontal root position [cm].
 
-        ``mpjpe`` is the mean distance of joints from where they were, over all joints and frames; root-aligned: with the root in its place.
+        ``mpjpe`` is the mean per-joint position error over all joints and frames; root-aligned: relative to the root position.
         """
-        many, n = Many(self.motion.figure), len(self.motion)
-        here, there = many.poses(self.motion.q).x, many.poses(self.reference.original.q[:n]).x
-        off = here - there
-        root = off - off[:1]
-        angles = many.between(self.reference.original.q[:n], self.motion.q)[:, 6:]
+        kinematics, n = BatchKinematics(self.motion.figure), len(self.motion)
+        error = kinematics.poses(self.motion.q).x - kinematics.poses(self.reference.original.q[:n]).x
+        aligned = error - error[:1]
+        angles = kinematics.difference(self.reference.original.q[:n], self.motion.q)[:, 6:]
         return {
-            "mpjpe_global_cm": float(100.0 * np.linalg.norm(off, axis=-1).mean()),
-            "mpjpe_root_aligned_cm": float(100.0 * np.linalg.norm(root, axis=-1).mean()),
+            "mpjpe_global_cm": float(100.0 * np.linalg.norm(error, axis=-1).mean()),
+            "mpjpe_root_aligned_cm": float(100.0 * np.linalg.norm(aligned, axis=-1).mean()),
             "joint_rms_deg": float(np.degrees(np.sqrt(np.square(angles).mean()))),
-            "drift_max_cm": float(100.0 * np.linalg.norm(off[0, :, :2], axis=1).max()),
+            "drift_max_cm": float(100.0 * np.linalg.norm(error[0, :, :2], axis=1).max()),
         }
 
     @cached_property
-    def effort(self) -> dict[str, float]:
-        """The largest torque of every joint [N·m or N]."""
-        return {name: float(np.abs(values).max()) for name, values in self.torques.items()}
+    def peak_torques(self) -> dict[str, float]:
+        """Largest torque of every joint [N·m or N]."""
+        return {name: float(np.abs(values).max()) for name, values in self.joint_torques.items()}
 
     @cached_property
-    def effort_share(self) -> dict[str, float]:
-        """The same against what the figure's own motors bring, whatever strength they were given; of joints that have a limit."""
-        limit = self.reference.figure.effort
-        found = {}
-        for name, values in self.torques.items():
-            most = limit[self.reference.figure.joints[name].v]
-            known = np.isfinite(most) & (most > 0.0)
+    def peak_torque_shares(self) -> dict[str, float]:
+        """Largest torque of every joint that has a limit, relative to the figure's own limit, whatever ``torque_scale`` was."""
+        limits, shares = self.reference.figure.effort, {}
+        for name, values in self.joint_torques.items():
+            limit = limits[self.reference.figure.joints[name].v]
+            known = np.isfinite(limit) & (limit > 0.0)
             if known.any():
-                found[name] = float((np.abs(values[:, known]) / most[known]).max())
-        return found
+                shares[name] = float((np.abs(values[:, known]) / limit[known]).max())
+        return shares
+
+    @cached_property
+    def torque_limits(self) -> Array:
+        """Torque limits in the simulation by coordinate of the figure: (nv,) [N·m or N]."""
+        model, limits = self.recording.model, np.zeros(self.motion.figure.nv)
+        for name, joint in self.motion.figure.joints.items():
+            limits[joint.v] = model.effort[model.joints[f"{self.figure_name}/{name}"].v]
+        return limits
 
     @property
     def remark(self) -> str:
-        """What else is to be told of how it was made."""
+        """Remark about the method, for reports; empty for the filter's own modes."""
         return ""
 
     @cached_property
-    def strength(self) -> Array:
-        """What the motors had, of every coordinate of the figure: (nv,) [N·m or N]."""
-        model, most = self.run.model, np.zeros(self.motion.figure.nv)
-        for name, joint in self.motion.figure.joints.items():
-            most[joint.v] = model.effort[model.joints[f"{self.whose}/{name}"].v]
-        return most
+    def deviations(self) -> list[Deviation]:
+        """Deviations from the original and their causes: limits reached, CoP at the support boundary, slip, displaced footholds."""
+        return find_deviations(self)
 
     @cached_property
-    def reasons(self) -> list[Reason]:
-        """What kept it from being the original: motors and joints at their limits, pressure at the edge, what slid, steps elsewhere."""
-        return reasons_of(self)
+    def before(self) -> CheckReport:
+        """Check report of the source motion, with the contacts and the source terrain that were given."""
+        return check(self.source.motion, terrain=self.source.terrain, contacts=self.source.contacts)
 
     @cached_property
-    def before(self) -> Report:
-        """What :func:`brachiate.check` says of the original, at the frames of the reference."""
-        return check(self.source or self.reference.original)
-
-    def check(self) -> Report:
-        """What :func:`brachiate.check` says of the result, told what touched.
-
-        It looks at a smooth curve through the frames, not at the steps of the simulation, so what is left to the root is little, not
-        nothing: most where a foot comes down within a step, and while somebody pushes, of which it knows nothing.
-        """
+    def _report(self) -> CheckReport:
         return check(self.motion)
 
-    def like(self, source: Motion) -> Motion:
-        """The result with the frames and the skeleton of the motion it was made from; what only that has, such as fingers, is kept."""
+    def check(self) -> CheckReport:
+        """Check report of the filtered motion, with the contacts of the simulation.
+
+        It evaluates a smooth spline through the frames, not the simulation steps, so its root residual is small, not zero: largest where
+        a foot lands within a step, and while a push acts, which the check does not know of. See :meth:`root_residual`.
+        """
+        return self._report
+
+    @cached_property
+    def _equations(self) -> EquationsOfMotion:
+        return equations_of_motion(self)
+
+    def equations_of_motion(self) -> EquationsOfMotion:
+        """Discrete equations of motion of the simulation steps: ``result.equations_of_motion().save(path)`` writes them to a file."""
+        return self._equations
+
+    def root_residual(self) -> tuple[float, float]:
+        """Largest root residual of the simulation steps: force [N] and moment [N·m] that are missing at the floating base."""
+        return self._equations.root_residual()
+
+    def at_source_frames(self, source: Motion | None = None) -> Motion:
+        """Filtered motion at the frames and with the skeleton of the source motion, which keeps joints that the figure lacks (fingers)."""
+        source = self.source.motion if source is None else source
         times = source.times[source.times <= self.motion.times[-1] + 1e-9]
-        q = Course(self.motion.figure, self.motion.times, self.motion.q).at(np.clip(times, *self.motion.times[[0, -1]])).q
+        q = MotionSpline(self.motion.figure, self.motion.times, self.motion.q).at(np.clip(times, *self.motion.times[[0, -1]])).q
         frames = source.frames(slice(0, len(times)))
-        return replace(frames, q=q, guesses=self.motion.guesses, captured=False, contacts=self.motion.contacts, forces={})
+        return replace(frames, q=q, assumptions=self.motion.assumptions, captured=False, contacts=self.motion.contacts, forces={})
 
     def plot(self, path: str | PathLike[str] | None = None) -> Any:
-        """Draw centre of mass and force of the ground over time, of the original and of the result; write it, or return the figure."""
-        return plot_both(self.before, self.reference.original, self.motion, path)
+        """Plot CoM and ground reaction force of original and result over time; write the plot, or return the Matplotlib figure."""
+        return plot_comparison(self.before, self.reference.original, self.motion, path)
 
-    def picture(self, path: str | PathLike[str]) -> None:
-        """Draw postures of the original, and below them those of the result at the same moments."""
-        draw_strips({ORIGINAL: self.reference.original, RESULT: self.motion}, path)
+    def plot_poses(self, path: str | PathLike[str]) -> None:
+        """Draw pose strips of the original and, below it, of the result at the same times."""
+        draw_pose_strips({ORIGINAL: self.reference.original, FILTERED: self.motion}, path)
 
     def metrics(self) -> dict[str, Any]:
-        """All figures of merit, as plain values; units are in the names."""
+        """All metrics as plain values; units are in the names, which are those of :mod:`brachiate.evaluation.metric_names`."""
         return {
             "format": FORMAT,
             "name": self.motion.name,
             "figure": self.motion.figure.name,
             "mass_kg": self.motion.figure.mass,
-            "finished": self.finished,
-            "why": str(self.blame or ""),
+            "success": self.success,
+            "failure": str(self.failure or ""),
             "remark": self.remark,
-            "seconds": self.motion.duration,
-            "seconds_of_reference": float(self.reference.times[-1] - self.reference.times[0]),
+            "duration_s": self.motion.duration,
+            "reference_duration_s": float(self.reference.times[-1] - self.reference.times[0]),
             "tracking": self.tracking,
-            "before": self.before.summary,
-            "after": self.check().summary,
-            "peak_torque_Nm": self.effort,
-            "peak_torque_share_of_limit": self.effort_share,
-            "forecast": None if self.forecast is None else self.forecast.summary,
-            "reasons": [reason._asdict() for reason in self.reasons],
-            "assumed": [guess._asdict() for guess in self.motion.guesses],
+            "original": self.before.summary,
+            "filtered": self.check().summary,
+            "peak_torque_Nm": self.peak_torques,
+            "peak_torque_share_of_limit": self.peak_torque_shares,
+            "feasibility": None if self.feasibility is None else self.feasibility.summary,
+            "deviations": [deviation._asdict() for deviation in self.deviations],
+            "assumptions": [assumption._asdict() for assumption in self.motion.assumptions],
         }
 
     def save(self, folder: str | PathLike[str], source: Motion | None = None) -> list[Path]:
-        """Write all of it into a folder; returns the files.
+        """Write the result into a folder; returns the files.
 
-        ``motion.npz`` (frames, contacts, forces of the ground), ``motion.bvh`` (frames and skeleton as ``source`` has them, or 120 frames a
-        second of the figure's links), ``torques.csv``, ``forces.csv``, ``metrics.json``, ``plot.png``, ``poses.png``, and ``report.html``,
-        a page with the numbers and pictures in it.
+        ``motion.npz`` (frames, contacts, contact forces), ``motion.bvh`` (frames and skeleton of the source motion; of the figure's links
+        at 120 frames/s if only a reference was given), ``torques.csv``, ``forces.csv``, ``metrics.json``, ``plot.png``, ``poses.png`` and
+        ``report.html``, a page with the metrics and pictures.
+
+        Args:
+            folder: Made if it does not exist.
+            source: Deprecated: the result knows its source motion.
         """
+        if source is not None:
+            warn_renamed("argument 'source' of FilterResult.save", "save(folder): the result knows its source motion")
         folder, metrics = Path(folder), self.metrics()
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            files = [self.motion.save(folder / "motion.npz")]
-            if source is not None:
-                files.append(self.like(source).save(folder / "motion.bvh"))
-            else:
-                files.append(self.motion.save(folder / "motion.bvh", rate=RATE))
-            files.append(self._save_torques(folder / "torques.csv"))
-            files.append(self._save_forces(folder / "forces.csv"))
+            files = [self.motion.save(folder / "motion.npz"), self._save_bvh(folder / "motion.bvh", source)]
+            files.append(save_torques(folder / "torques.csv", self.motion.times, self.joint_torques))
+            files.append(save_forces(folder / "forces.csv", self.motion.times, self.contact_forces))
             files.append(folder / "metrics.json")
             files[-1].write_text(json.dumps(metrics, indent=1, allow_nan=False, default=float) + "\n", encoding="utf-8")
         except OSError as problem:
             raise ArgumentError(f"{folder}: the results cannot be written ({problem.strerror}). Choose another folder.") from None
-        for name, draw in (("plot.png", self.plot), ("poses.png", self.picture)):
+        for name, draw in (("plot.png", self.plot), ("poses.png", self.plot_poses)):
             files.append(folder / name)
             draw(files[-1])
         page = folder / "report.html"
-        page.write_text(page_of(metrics, folder, [file.name for file in files]), encoding="utf-8")
+        page.write_text(html_report(metrics, folder, [file.name for file in files]), encoding="utf-8")
         return [*files, page]
 
-    def _save_torques(self, path: Path) -> Path:
-        heads, columns = ["time [s]"], [self.motion.times]
-        for name, values in self.torques.items():
-            axes = [""] if values.shape[1] == 1 else [f".{axis}" for axis in "xyz"][: values.shape[1]]
-            heads += [f"{name}{axis} [N·m]" for axis in axes]
-            columns += list(values.T)
-        return _table(path, heads, columns)
+    def _save_bvh(self, path: Path, source: Motion | None) -> Path:
+        if source is None and self.source.resampled:
+            return self.motion.save(path, rate=BVH_RATE)
+        return self.at_source_frames(source).save(path)
 
-    def _save_forces(self, path: Path) -> Path:
-        """Force on every link that touches the ground or holds something, and where it acts, along world axes; zeros in the air."""
-        heads, columns = ["time [s]"], [self.motion.times]
-        for link, values in self.motion.forces.items():
-            heads += [f"{link}.{what}.{axis} [{unit}]" for what, unit in (("force", "N"), ("cop", "m")) for axis in "xyz"]
-            columns += list(values.T)
-        return _table(path, heads, columns)
+    def show(self) -> Path:
+        """Write the result into a temporary folder and open its report in the browser; returns the report's path."""
+        page = self.save(tempfile.mkdtemp(prefix=f"{self.motion.name}-"))[-1]
+        webbrowser.open(page.resolve().as_uri())
+        return page
 
-
-def _table(path: Path, heads: list[str], columns: list[Array]) -> Path:
-    rows = np.stack(columns, axis=1)
-    with path.open("w", encoding="utf-8") as file:
-        file.write(",".join(heads) + "\n")
-        for row in rows:
-            file.write(",".join(f"{x:.9g}" for x in row) + "\n")
-    return path
+    run = renamed_attribute("run", "recording")
+    blame = renamed_attribute("blame", "failure")
+    finished = renamed_attribute("finished", "success")
+    reasons = renamed_attribute("reasons", "deviations")
+    forecast = renamed_attribute("forecast", "feasibility")
+    own_steps = renamed_attribute("own_steps", "recovery_steps")
+    torques = renamed_attribute("torques", "joint_torques")
+    effort = renamed_attribute("effort", "peak_torques")
+    effort_share = renamed_attribute("effort_share", "peak_torque_shares")
+    strength = renamed_attribute("strength", "torque_limits")
+    whose = renamed_attribute("whose", "figure_name")
+    like = renamed_method("like", "at_source_frames")
+    picture = renamed_method("picture", "plot_poses")

@@ -1,120 +1,122 @@
-"""The book: what is known of the reference ahead, frame by frame, and where feet stand and are going. Plan and contacts share it."""
+"""Arrays shared by planner and controller: the reference window with its contact schedule, and the state of the feet."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from brachiate.centroidal.problem import Rows2
-from brachiate.compiled import Floats, IntRows2, Ints, Rows3, Rows6, Rows33, kernel, opener
+from brachiate.compiled import Floats, IntRows2, Ints, Rows3, Rows6, Rows33, kernel, struct_opener
 
-# Places of Footing.gain.
-FOOTING_GAINS = (
-    "STEER",
-    "LATE",
-    "EARLY",
-    "RISE",
-    "SETTLE",
-    "FOOT_WEIGHT",
-    "FOOT_TURN_WEIGHT",
-    "ROLL_WEIGHT",
-    "FLAT_WEIGHT",
-    "FREEZE",
-    "BLIND",
-    "HOME",
-    "REACH",
+# Places of FootState.gain.
+FOOT_GAINS = (
+    "SWING_RETARGET_TIME",
+    "LATE_LANDING_SPEED",
+    "EARLY_LANDING_TIME",
+    "FLIGHT_HEIGHT_TOLERANCE",
+    "REFERENCE_SHIFT_TIME",
+    "SWING_FOOT_WEIGHT",
+    "SWING_FOOT_ORIENTATION_WEIGHT",
+    "FOOT_ROLL_WEIGHT",
+    "FLAT_FOOT_WEIGHT",
+    "LANDING_FREEZE_TIME",
+    "EXTRAPOLATION_TIME",
+    "FOOTHOLD_DECAY",
+    "STEP_REACH",
 )
-STEER, LATE, EARLY, RISE, SETTLE, FOOT_WEIGHT, FOOT_TURN_WEIGHT, ROLL_WEIGHT, FLAT_WEIGHT, FREEZE, BLIND, HOME, REACH = range(13)
+SWING_RETARGET_TIME, LATE_LANDING_SPEED, EARLY_LANDING_TIME, FLIGHT_HEIGHT_TOLERANCE, REFERENCE_SHIFT_TIME = range(5)
+SWING_FOOT_WEIGHT, SWING_FOOT_ORIENTATION_WEIGHT, FOOT_ROLL_WEIGHT, FLAT_FOOT_WEIGHT = range(5, 9)
+LANDING_FREEZE_TIME, EXTRAPOLATION_TIME, FOOTHOLD_DECAY, STEP_REACH = range(9, 13)
 
-NEVER = 1e3  # [s]
-CORNERS = 8  # of a sole, at most
-BEARING = 16  # points by which a sole bears, at most
-LYING = 8  # points by which all bear that are no soles, at most
+NEVER = 1e3  # [s] time to landing of a foot without a known landing
+MAX_CORNERS = 8  # of a contact link
+MAX_CONTACT_POINTS = 16  # of a contact link
+MAX_UNANCHORED_POINTS = 8  # of all parts without a foothold together
 
 
-class Ahead(NamedTuple):
-    """What is known of the reference. Sizes: f frames, m soles, l legs, s stances of a leg.
+class ReferenceWindow(NamedTuple):
+    """Known frames of the reference with their contact schedule. Sizes: f frames, m contact links, l legs, s stances of a leg.
 
-    Corners of a sole that bear are bits of a number.
+    A contact mask has bit j set while corner j of the link is in contact.
     """
 
-    frames: Ints  # (1,) how many are known
-    step: Floats  # (1,) [s] from one to the next
-    gradient: Floats  # (2,) of the ground
-    way: Floats  # (2,) along which steps go, if there are any
-    leg: Ints  # (m,) whose a sole is
-    leads: Ints  # (m,) whether it is the one that is led through the air
-    corners: Ints  # (m,) how many it has
+    frame_count: Ints  # (1,) known frames
+    dt: Floats  # (1,) [s] frame interval
+    terrain_gradient: Floats  # (2,) slope of the terrain along x and y
+    stair_direction: Floats  # (2,) unit vector along the stairs; zero without stairs
+    leg: Ints  # (m,) leg of each contact link
+    swings: Ints  # (m,) whether the link follows a swing-foot trajectory (a foot does, its toes do not)
+    corner_count: Ints  # (m,)
     q: Floats  # (f nq,) configurations of the figure
     v: Floats  # (f nv,)
     a: Floats  # (f nv,)
-    bears: Ints  # (f m,) which corners bear
-    soon: Ints  # (f m,) which may, as they will
-    on: Ints  # (f l,) whether a leg stands
-    stance: Ints  # (f l,) which stance it is in; the halves of a swing belong to those before and after
-    coming: Ints  # (f l,) the one it is in, or comes to next
-    until: Floats  # (f l,) [s] until a leg that does not stand lands
-    share: Floats  # (f l,) how much of the body it carries
-    most: Floats  # (f l,) [N] force upward that its motors can bring; may be empty, as the next two: then there is no limit
-    spot: Rows2  # (f l, 2) [m] the middle of what of it bears
-    motor: Rows6  # (f l 8, 6) moments of unit forces there, axes and limits of its motors: see Outlook
-    spans: IntRows2  # (l s, 2) first frame and the one after the last of every stance
-    span_count: Ints  # (l,)
-    room: Rows2  # (l s, 2) [m] that a stance may be moved along the way, from and to; -inf and inf where no step ends
-    changes: Ints  # (c,) frames in which the body leaves the ground or comes down
-    long_flight: Ints  # (f,)
-    slack: Floats  # (f,) [m] how much higher the body could be
-    centre: Rows3  # (f, 3) [m] of mass
-    speed: Rows3  # (f, 3) [m/s]
-    acceleration: Rows3  # (f, 3) [m/s²]
-    spin: Rows3  # (f, 3) [N·m·s] angular momentum
-    turning: Rows3  # (f, 3) [N·m] its rate
-    turn: Rows3  # (f, 3) [rad] by which the body as a whole is to be turned from the reference
-    inertia: Rows33  # (f, 3, 3) [kg·m²]
-    places: Rows3  # (f 8 m, 3) [m] of corners
-    moved: Rows3  # (f l, 3) [m] by which feet are to be elsewhere than in the reference
-    moved_rate: Rows3  # (f l, 3) [m/s]
-    lies: Rows3  # (8 f, 3) [m] where parts without a place of their own are on the ground; may be empty
-    lie_count: Ints  # (f,) how many such points there are; may be empty
+    contact_mask: Ints  # (f m,) corners in contact
+    upcoming_mask: Ints  # (f m,) corners that will be in contact soon: they may be used if they touch
+    in_contact: Ints  # (f l,) stance phase of a leg
+    stance_index: Ints  # (f l,) stance of the frame; the halves of a swing belong to the stances before and after
+    next_stance_index: Ints  # (f l,) present stance, or the next one during a swing
+    time_to_landing: Floats  # (f l,) [s] of a swing foot
+    load_share: Floats  # (f l,) share of the body weight
+    max_vertical_force: Floats  # (f l,) [N] by the torque limits; empty without limits, as the next two
+    motor_point: Rows2  # (f l, 2) [m] mean of the corners in contact
+    motor_rows: Rows6  # (f l 8, 6) moments of unit forces at motor_point, joint axes, torque limits: as PlanProblem.motor_rows
+    stance_frames: IntRows2  # (l s, 2) first frame of every stance, and the frame after its last
+    stance_count: Ints  # (l,)
+    foothold_range: Rows2  # (l s, 2) [m] allowed shift of a stance along the stairs; -inf, inf without a tread edge
+    flight_boundaries: Ints  # (c,) frames of liftoff into flight and of touchdown from it
+    long_flight: Ints  # (f,) whether the frame is in a long flight phase
+    height_slack: Floats  # (f,) [m] possible rise of the body until a stance leg is straight
+    com: Rows3  # (f, 3) [m]
+    com_velocity: Rows3  # (f, 3) [m/s]
+    com_acceleration: Rows3  # (f, 3) [m/s²]
+    angular_momentum: Rows3  # (f, 3) [N·m·s] about the CoM
+    angular_momentum_rate: Rows3  # (f, 3) [N·m]
+    orientation_offset: Rows3  # (f, 3) [rad] planned rotation of the whole body from the reference
+    locked_inertia: Rows33  # (f, 3, 3) [kg·m²] about the CoM
+    corner_positions: Rows3  # (f 8 m, 3) [m]
+    foot_offset: Rows3  # (f l, 3) [m] planned displacement of the feet from the reference
+    foot_offset_rate: Rows3  # (f l, 3) [m/s]
+    unanchored_points: Rows3  # (8 f, 3) [m] ground contacts of parts without a foothold; may be empty
+    unanchored_count: Ints  # (f,) number of these points; may be empty
 
 
-class Footing(NamedTuple):
-    """Where feet stand and where they are going, against where the reference has them. Sizes as above."""
+class FootState(NamedTuple):
+    """State of the feet: stance or swing, footholds and swing targets as offsets from the reference. Sizes as above."""
 
-    gain: Floats  # (13,) see above
-    stands: Ints  # (l,) whether a leg stands
-    stance: Ints  # (l,) which stance it stands or stood in last
-    settled: Ints  # (l,) whether it has come down as it should
-    offset: Rows3  # (l, 3) [m] of where it stands or stood last
-    path: Rows3  # (l, 3) [m] of its path through the air at present
-    path_rate: Rows3  # (l, 3) [m/s]
-    path_change: Rows3  # (l, 3) [m/s²]
-    left: Floats  # (l,) [s] until it lands, as far as is known
-    aim: Rows3  # (l, 3) [m] of where it is to land
-    shift: Floats  # (3,) [m] of the whole reference, as it follows the feet
-    aims: Rows3  # (l s, 3) [m] offsets of stances as planned
-    aimed: Ints  # (l s,) whether they are
-    bearing: Rows3  # (16 m, 3) [m] where a sole bears
-    bearing_count: Ints  # (m,)
-    lying: Rows3  # (8, 3) [m] where something bears that is no sole
-    lying_count: Ints  # (1,)
-    relieved: Ints  # (l,) scratch
-    planned: Ints  # (2,) intervals and landings of the plan
-    nodes: Floats  # (N + 1,) [s] of its intervals
-    free: Ints  # (N + 1,) scratch
-    key: IntRows2  # (L, 2) leg and stance of its landings
-    centre: Floats  # (3,) [m/s²] the plan's acceleration of the centre of mass
-    cmp: Floats  # (3,) [m], [m], [1/s²] along the ground it is s (c - cmp), if s is not 0
-    turning: Floats  # (3,) [N·m] the plan's rate of angular momentum
-    off: Floats  # (4,) [m] of the pelvis from where it should be, and by how much it is turned [rad]
+    gain: Floats  # (13,) see FOOT_GAINS
+    in_contact: Ints  # (l,) stance phase of a leg
+    stance_index: Ints  # (l,) present or last stance
+    landed: Ints  # (l,) whether touchdown is complete: an edge of the sole, or what the schedule has, is in contact
+    foothold_offset: Rows3  # (l, 3) [m] of the present or last foothold
+    swing_offset: Rows3  # (l, 3) [m] of the swing trajectory at present
+    swing_velocity: Rows3  # (l, 3) [m/s] rate of swing_offset
+    swing_acceleration: Rows3  # (l, 3) [m/s²] and of that
+    time_to_landing: Floats  # (l,) [s] as far as it is known
+    landing_offset: Rows3  # (l, 3) [m] target of the swing
+    reference_shift: Floats  # (3,) [m] of the whole reference, which follows the feet
+    planned_offset: Rows3  # (l s, 3) [m] of the footholds of the plan
+    is_planned: Ints  # (l s,) whether the plan has the stance
+    contact_points: Rows3  # (16 m, 3) [m] of a contact link
+    contact_count: Ints  # (m,)
+    unanchored_points: Rows3  # (8, 3) [m] contact points of other links
+    unanchored_count: Ints  # (1,)
+    supported: Ints  # (l,) scratch
+    plan_size: Ints  # (2,) intervals and landings of the plan
+    node_times: Floats  # (N + 1,) [s] of the plan's intervals
+    node_is_free: Ints  # (N + 1,) scratch
+    landing_stance: IntRows2  # (L, 2) leg and stance of the plan's landings
+    com_acceleration: Floats  # (3,) [m/s²] of the plan
+    cmp: Floats  # (3,) [m], [m], [1/s²] centroidal moment pivot and ω²: horizontal acceleration is ω² (c - cmp) if ω² is not 0
+    angular_momentum_rate: Floats  # (3,) [N·m] of the plan
+    root_error: Floats  # (4,) [m], [m], [m], [rad] of the root from the shifted reference
 
 
-open_ahead = opener(Ahead)
-open_footing = opener(Footing)
+open_window = struct_opener(ReferenceWindow)
+open_feet = struct_opener(FootState)
 
 
 @kernel
-def set_bits(number):
-    """How many bits of a number are set."""
+def count_bits(number):
+    """Number of set bits of an integer."""
     count = 0
     while number:
         number &= number - 1

@@ -1,62 +1,41 @@
-"""What a body as a whole does along a motion: centre of mass, momentum, inertia, in every frame."""
+"""Centroidal trajectory of a motion: CoM, CoM velocity, angular momentum and locked inertia of every frame."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from brachiate.compiled import Floats, Ints, Rows3, Rows33, entry, kernel, opener
-from brachiate.kinematics import body_inertias, finite, origin_of, poses, sound, velocities
-from brachiate.model.arrays import NOT_FINITE, OK, Tree, Work
-from brachiate.spatial import Vec3, inertia, motion, moved_force, put_vec3
+from brachiate.compiled import Floats, Ints, Rows3, Rows33, entry, kernel, struct_opener
+from brachiate.dynamics.momentum import center_of_mass, momentum_about
+from brachiate.kinematics import body_inertias, body_velocities, finite, forward_kinematics, tree_origin, valid_state
+from brachiate.model.arrays import Tree, Work
+from brachiate.model.status import NOT_FINITE, OK
+from brachiate.spatial import inertia, put_vec3
 
 
-class Whole(NamedTuple):
-    """Sizes: f frames, nb bodies."""
+class CentroidalTrajectory(NamedTuple):
+    """Motion and its centroidal quantities. Sizes: f frames, nb bodies."""
 
     q: Floats  # (f nq,)
     v: Floats  # (f nv,)
-    members: Ints  # (nb,) bodies that count
+    members: Ints  # (nb,) whether a body counts
     mass: Floats  # (1,) [kg]
-    centre: Rows3  # (f, 3) [m]
-    speed: Rows3  # (f, 3) [m/s]
-    spin: Rows3  # (f, 3) [N·m·s] angular momentum about the centre of mass
-    locked: Rows33  # (f, 3, 3) [kg·m²] inertia about it, of the body as one piece
+    com: Rows3  # (f, 3) [m]
+    com_velocity: Rows3  # (f, 3) [m/s]
+    angular_momentum: Rows3  # (f, 3) [N·m·s] about the CoM
+    locked_inertia: Rows33  # (f, 3, 3) [kg·m²] about the CoM
 
 
-open_whole = opener(Tree, Work, Whole)
-
-
-@kernel
-def centre_of(T, W, members):
-    """Mass and centre of mass in the world."""
-    m, c = 0.0, Vec3(0.0, 0.0, 0.0)
-    for i in range(T.parent.shape[0]):
-        if members[i]:
-            I = inertia(W.inertia, i)
-            m += I.m
-            c = c + I.h + I.m * origin_of(T, W, i)
-    return m, (1.0 / m) * c
+open_trajectory = struct_opener(Tree, Work, CentroidalTrajectory)
 
 
 @kernel
-def momentum_of(T, W, members, point):
-    """Momentum, and angular momentum about a point."""
-    p, L = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
-    for i in range(T.parent.shape[0]):
-        if members[i]:
-            h = moved_force(inertia(W.inertia, i) @ motion(W.V, i), point - origin_of(T, W, i))
-            p, L = p + h.f, L + h.n
-    return p, L
-
-
-@kernel
-def put_locked(T, W, members, c, out, n):
-    """Row n of out ← inertia about a point, of all members as one piece."""
+def put_locked_inertia(T, W, members, c, out, n):
+    """Row n of out ← locked inertia of the members (as one rigid body) about the point c."""
     xx = yy = zz = xy = xz = yz = 0.0
     for i in range(T.parent.shape[0]):
         if members[i]:
             I = inertia(W.inertia, i)
-            d = c - origin_of(T, W, i)
+            d = c - tree_origin(T, W, i)
             h, s, m = I.h, I.I, I.m
             hd, dd = h @ d, d @ d
             xx += s.xx - 2.0 * (hd - h.x * d.x) + m * (dd - d.x * d.x)
@@ -72,25 +51,25 @@ def put_locked(T, W, members, c, out, n):
 
 
 @entry
-def survey(key):
-    """Fill in what follows from q and v in every frame."""
-    T, W, K = open_whole(key)
+def compute_centroidal_trajectory(key):
+    """Centroidal quantities of all frames, from q and v."""
+    T, W, trajectory = open_trajectory(key)
     nq, nv = W.q.shape[0], W.v.shape[0]
-    for n in range(K.centre.shape[0]):
+    for n in range(trajectory.com.shape[0]):
         for i in range(nq):
-            W.q[i] = K.q[n * nq + i]
+            W.q[i] = trajectory.q[n * nq + i]
         for i in range(nv):
-            W.v[i] = K.v[n * nv + i]
-        if not (sound(T, W.q, W.v) and finite(W.v)):
+            W.v[i] = trajectory.v[n * nv + i]
+        if not (valid_state(T, W.q, W.v) and finite(W.v)):
             return NOT_FINITE
-        poses(T, W)
+        forward_kinematics(T, W)
         body_inertias(T, W)
-        velocities(T, W)
-        m, c = centre_of(T, W, K.members)
-        p, L = momentum_of(T, W, K.members, c)
-        K.mass[0] = m
-        put_vec3(K.centre, n, c)
-        put_vec3(K.speed, n, (1.0 / m) * p)
-        put_vec3(K.spin, n, L)
-        put_locked(T, W, K.members, c, K.locked, n)
+        body_velocities(T, W)
+        m, c = center_of_mass(T, W, trajectory.members)
+        h = momentum_about(T, W, trajectory.members, c)
+        trajectory.mass[0] = m
+        put_vec3(trajectory.com, n, c)
+        put_vec3(trajectory.com_velocity, n, (1.0 / m) * h.f)
+        put_vec3(trajectory.angular_momentum, n, h.n)
+        put_locked_inertia(T, W, trajectory.members, c, trajectory.locked_inertia, n)
     return OK

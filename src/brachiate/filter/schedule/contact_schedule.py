@@ -1,4 +1,4 @@
-"""Schedule: what of a reference stands when, in the order of its frames, as the filter asks for it step by step."""
+"""Contact schedule: stance phases, footholds and load shares of the contact links over the frames of a reference."""
 
 from __future__ import annotations
 
@@ -10,199 +10,228 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.ndimage import gaussian_filter1d
 
-from brachiate.centroidal.problem import MOTORS
-from brachiate.compiled import Handle, fields_of
+from brachiate.centroidal.problem import MAX_MOTORS
+from brachiate.compiled import ArrayHandle, array_fields
 from brachiate.filter.reference.reference import Reference, Stance
-from brachiate.filter.reference.seat_contacts import is_seat
-from brachiate.filter.reference.stair_footholds import room_on
-from brachiate.filter.schedule.arrays import CORNERS, NEVER, Ahead
-from brachiate.filter.schedule.centroidal_trajectory import Whole, survey
-from brachiate.filter.schedule.leg_force_limits import Motors, gauge
-from brachiate.filter.schedule.unanchored_contacts import lying, wandering
-from brachiate.kinematics_batch import Many, Poses
+from brachiate.filter.reference.seat_contacts import is_seat_part
+from brachiate.filter.reference.stair_footholds import tread_range
+from brachiate.filter.schedule.arrays import MAX_CORNERS, NEVER, ReferenceWindow
+from brachiate.filter.schedule.centroidal_trajectory import CentroidalTrajectory, compute_centroidal_trajectory
+from brachiate.filter.schedule.leg_force_limits import LegActuators, compute_leg_force_limits
+from brachiate.filter.schedule.unanchored_contacts import find_unanchored_points, links_without_foothold
+from brachiate.intervals import true_intervals
+from brachiate.kinematics_batch import BatchKinematics, Poses
 from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.validation import Array
 
-SHIFT = 0.04  # [s] over which the body's weight shifts from one leg to the other
-ASIDE = 0.005  # [m] from the edge of a step feet are planned to stand at least
-START = 5  # frames: what stands within the first so many stood from the start
+LOAD_TRANSFER_TIME = 0.04  # [s] in which the body weight moves from one leg to another
+TREAD_EDGE_MARGIN = 0.005  # [m] smallest planned distance of a foot from the edge of its tread
+START_FRAMES = 5  # a stance that begins within the first frames is there from the start
 
 
-class Sole(NamedTuple):
-    """A link that stands at times."""
-
-    link: str
-    leg: int  # of which leg: a foot and its toes are of one
-    corners: Array  # (k, 3) [m] along the link's axes
-    leads: bool  # whether it is the one that is led through the air: the foot, not its toes
-
-
-class Grip(NamedTuple):
-    """A point of a link that holds something for a while."""
+class ContactLink(NamedTuple):
+    """Link with stances."""
 
     link: str
-    point: Array  # (3,) [m] along the link's axes
-    place: Array  # (3,) [m] where it holds, world axes
+    leg: int  # index of its leg: a foot and its toes have the same
+    corners: Array  # (k, 3) [m] link axes
+    swings: bool  # whether it follows a swing-foot trajectory: the foot, not its toes
+
+
+class GripInterval(NamedTuple):
+    """Interval in which a point of a link holds on to a fixed position."""
+
+    link: str
+    point: Array  # (3,) [m] link axes
+    position: Array  # (3,) [m] world axes
     start: int  # first frame
-    end: int  # the one after the last
+    end: int  # the frame after the last
 
 
-class Schedule:
-    """What stands when. Sizes: f frames, m soles, l legs. Corners of a sole that bear are bits of a number.
+class ContactSchedule:
+    """Contact schedule of a reference. Sizes: f frames, m contact links, l legs.
 
     Args:
-        reference: Made by :func:`brachiate.filter.reference.preprocess.clean`.
-        look: [s] for which what will bear is known ahead.
-        effort: (nv,) [N·m or N] of the figure's motors at most; by default there is no limit.
+        reference: Made by :func:`brachiate.filter.reference.preprocess.make_reference`.
+        lookahead: Time for which upcoming contacts of a link in contact are known [s].
+        effort: Torque limits (nv,) [N·m or N]; by default there are none.
+
+    Attributes:
+        contact_links: The contact links.
+        grips: Grip intervals.
+        leg_count, leg: Number of legs, and leg of each contact link (m,).
+        contact_mask: Corners in contact, as bits: (f, m).
+        upcoming_mask: Corners of links in contact that are in contact within the lookahead, as bits: (f, m).
+        in_contact: Stance phases of the legs: (f, l).
+        gripping: Whether anything grips: (f,).
+        unanchored_points, unanchored_count: Ground contacts of parts without a foothold: (f, 8, 3) [m], (f,).
+        flight_boundaries: Frames of liftoff into flight and of touchdown from it.
+        load_share: Share of the body weight on each leg: (f, l); the rest hangs or lies.
+        stance_frames: First frame of every stance of each leg, and the frame after its last; (-1, 0) first if it starts in the air.
+        stance_index, next_stance_index, time_to_landing: As in :class:`ReferenceWindow`: (f, l), the last one in [s].
+        corner_positions: Positions of the corners of each contact link: (f, k, 3) [m].
+        height_slack: Possible rise of the body until a stance leg is straight: (f,) [m]; infinite in flight.
+        max_vertical_force, motor_point, motor_rows: Force limits of the legs: (f l,) [N], (f l, 2) [m], (f l 8, 6); empty without limits.
+        window, handle: The schedule as arrays of the kernels, which share memory with these, and their handle.
     """
 
-    def __init__(self, reference: Reference, look: float, effort: Array | None = None) -> None:
+    def __init__(self, reference: Reference, lookahead: float, effort: Array | None = None) -> None:
         self.reference, self.dt = reference, reference.dt
-        strays = wandering(reference)
-        stands = tuple(s for s in reference.stances if s.how == "stands" and s.link not in strays)
-        self.soles = _soles(reference, stands)
-        self.grips = tuple(Grip(s.link, s.corners[0], s.places[0], s.start, s.end) for s in reference.stances if s.how == "holds")
-        f, m = len(reference), len(self.soles)
-        self.legs = 1 + max((sole.leg for sole in self.soles), default=-1)
-        self.leg = np.array([sole.leg for sole in self.soles], np.int64)
-        number = {sole.link: n for n, sole in enumerate(self.soles)}
-        #: (f, m) which corners bear
-        self.bears = np.zeros((f, m), np.int64)
-        for stance in stands:
-            self.bears[stance.start : stance.end, number[stance.link]] = stance.bears @ (1 << np.arange(len(stance.corners)))
-        #: (f, m) which of a sole that stands will bear soon
-        self.soon = self.bears.copy()
-        for ahead in range(1, max(int(look / self.dt), 1)):
-            later = self.bears[np.minimum(np.arange(f) + ahead, f - 1)]
-            self.soon |= np.where(self.bears > 0, later, 0)
-        #: (f, l) whether a leg stands
-        self.on = np.zeros((f, self.legs), bool)
-        for n, sole in enumerate(self.soles):
-            self.on[:, sole.leg] |= self.bears[:, n] > 0
-        #: (f,) whether something holds
-        self.held = np.zeros(f, bool)
-        for grip in self.grips:
-            self.held[grip.start : grip.end] = True
-        #: (f, 8, 3) [m], (f,) where parts without a place of their own are on the ground
-        self.lies, self.lie_count = lying(reference, {sole.link for sole in self.soles})
-        #: Frames in which the body takes off, or is carried again.
-        self.changes = 1 + np.flatnonzero(np.diff(self._carried.astype(np.int8)))
+        excluded = links_without_foothold(reference)
+        supports = tuple(stance for stance in reference.stances if stance.kind == "support" and stance.link not in excluded)
+        self.contact_links = _find_contact_links(reference, supports)
+        self.grips = tuple(
+            GripInterval(stance.link, stance.corners[0], stance.corner_positions[0], stance.start, stance.end)
+            for stance in reference.stances
+            if stance.kind == "grip"
+        )
+        self.leg_count = 1 + max((link.leg for link in self.contact_links), default=-1)
+        self.leg = np.array([link.leg for link in self.contact_links], np.int64)
+        self._set_contacts(supports, lookahead)
+        self.flight_boundaries = 1 + np.flatnonzero(np.diff(self._supported.astype(np.int8)))
         self._number_stances()
-        on = np.concatenate((self.on, (self.held | (self.lie_count > 0))[:, None]), axis=1).astype(float)
-        weight = gaussian_filter1d(on, SHIFT / self.dt, axis=0, mode="nearest")
-        weight[:, :-1] += 1e-3
-        #: (f, l) how much of the body each leg carries; the rest hangs or lies
-        self.share = weight[:, :-1] / np.maximum(weight.sum(axis=1, keepdims=True), 1e-9)
-        self.long_flight = np.zeros(f, np.int64)
+        self._set_load_shares()
+        self.long_flight = np.zeros(len(reference), np.int64)
         self._place_corners()
-        self._survey()
-        many = f * self.legs if effort is not None and limited(effort) else 0
-        #: (f l,) [N], (f l, 2) [m], (f l 8, 6): what legs can bring; empty if there is no limit
-        self.most, self.spot, self.motor = np.zeros(many), np.zeros((many, 2)), np.zeros((many * MOTORS, 6))
-        self.room = self._room()
-        self.handle = Handle(self.room)
-        if many and effort is not None:
-            self._gauge(effort)
+        self._set_centroidal_trajectory()
+        count = len(reference) * self.leg_count if effort is not None and has_torque_limits(effort) else 0
+        self.max_vertical_force, self.motor_point, self.motor_rows = (
+            np.zeros(count),
+            np.zeros((count, 2)),
+            np.zeros((count * MAX_MOTORS, 6)),
+        )
+        self.window = self._make_window()
+        self.handle = ArrayHandle(self.window)
+        if count and effort is not None:
+            self._compute_force_limits(effort)
 
-    def _room(self) -> Ahead:
-        """The same as compiled code has it: most arrays are these."""
-        r, f, m = self.reference, len(self.reference), len(self.soles)
-        places = np.zeros((f, m, CORNERS, 3))
-        for n, corners in enumerate(self.places):
-            places[:, n, : corners.shape[1]] = corners
-        many = max((len(spans) for spans in self.spans), default=0)
-        spans = np.array([[*each, *[(-1, 0)] * (many - len(each))] for each in self.spans], np.int64)
+    def _set_contacts(self, supports: Iterable[Stance], lookahead: float) -> None:
+        """Set contact masks, stance phases, grips and unanchored contacts."""
+        f, m = len(self.reference), len(self.contact_links)
+        index = {link.link: n for n, link in enumerate(self.contact_links)}
+        self.contact_mask = np.zeros((f, m), np.int64)
+        for stance in supports:
+            bits = stance.corner_contact @ (1 << np.arange(len(stance.corners)))
+            self.contact_mask[stance.start : stance.end, index[stance.link]] = bits
+        self.upcoming_mask = self.contact_mask.copy()
+        for ahead in range(1, max(int(lookahead / self.dt), 1)):
+            later = self.contact_mask[np.minimum(np.arange(f) + ahead, f - 1)]
+            self.upcoming_mask |= np.where(self.contact_mask > 0, later, 0)
+        self.in_contact = np.zeros((f, self.leg_count), bool)
+        for n, link in enumerate(self.contact_links):
+            self.in_contact[:, link.leg] |= self.contact_mask[:, n] > 0
+        self.gripping = np.zeros(f, bool)
+        for grip in self.grips:
+            self.gripping[grip.start : grip.end] = True
+        self.unanchored_points, self.unanchored_count = find_unanchored_points(self.reference, index.keys())
+
+    def _set_load_shares(self) -> None:
+        """Set the share of the body weight on each leg, which moves gradually from leg to leg."""
+        other = (self.gripping | (self.unanchored_count > 0))[:, None]
+        flags = np.concatenate((self.in_contact, other), axis=1).astype(float)
+        weight = gaussian_filter1d(flags, LOAD_TRANSFER_TIME / self.dt, axis=0, mode="nearest")
+        weight[:, :-1] += 1e-3
+        self.load_share = weight[:, :-1] / np.maximum(weight.sum(axis=1, keepdims=True), 1e-9)
+
+    def _make_window(self) -> ReferenceWindow:
+        """Arrays of the kernels, most of which share memory with the attributes."""
+        r, f, m = self.reference, len(self.reference), len(self.contact_links)
+        corner_positions = np.zeros((f, m, MAX_CORNERS, 3))
+        for n, positions in enumerate(self.corner_positions):
+            corner_positions[:, n, : positions.shape[1]] = positions
+        count = max((len(frames) for frames in self.stance_frames), default=0)
+        stance_frames = np.array([[*each, *[(-1, 0)] * (count - len(each))] for each in self.stance_frames], np.int64)
         arrays = {
-            "frames": [f],
-            "step": [self.dt],
-            "gradient": r.ground.gradient,
-            "way": [0.0, 0.0] if r.ground.steps is None else r.ground.steps.way,
+            "frame_count": [f],
+            "dt": [self.dt],
+            "terrain_gradient": r.terrain.gradient,
+            "stair_direction": [0.0, 0.0] if r.terrain.stairs is None else r.terrain.stairs.direction,
             "leg": self.leg,
-            "leads": [int(sole.leads) for sole in self.soles],
-            "corners": [len(sole.corners) for sole in self.soles],
-            "on": self.on,
-            "places": places,
-            "spans": spans,
-            "span_count": [len(each) for each in self.spans],
-            "room": self._rooms(many),
+            "swings": [int(link.swings) for link in self.contact_links],
+            "corner_count": [len(link.corners) for link in self.contact_links],
+            "in_contact": self.in_contact,
+            "corner_positions": corner_positions,
+            "stance_frames": stance_frames,
+            "stance_count": [len(each) for each in self.stance_frames],
+            "foothold_range": self._foothold_ranges(count),
         } | {name: getattr(r, name) for name in ("q", "v", "a")}
-        return ahead_of({name: arrays[name] if name in arrays else getattr(self, name) for name in Ahead._fields})
+        return make_window({name: arrays[name] if name in arrays else getattr(self, name) for name in ReferenceWindow._fields})
 
     @property
-    def _carried(self) -> Array:
-        """(f,) whether anything stands, holds or lies."""
-        return self.on.any(axis=1) | self.held | (self.lie_count > 0)
+    def _supported(self) -> Array:
+        """Whether anything is in contact or grips: (f,)."""
+        return self.in_contact.any(axis=1) | self.gripping | (self.unanchored_count > 0)
 
-    def _rooms(self, many: int) -> Array:
-        """How far stances may be moved along the way of steps, from and to, so that each stays on its tread: (l, many, 2) [m]."""
-        rooms, steps = np.tile((-np.inf, np.inf), (self.legs, many, 1)), self.reference.ground.steps
-        if steps is not None:
-            leg = {sole.link: sole.leg for sole in self.soles}
+    def _foothold_ranges(self, count: int) -> Array:
+        """Range of the shift along stairs that keeps each stance on its tread: (l, count, 2) [m]."""
+        ranges, stairs = np.tile((-np.inf, np.inf), (self.leg_count, count, 1)), self.reference.terrain.stairs
+        if stairs is not None:
+            legs = {link.link: link.leg for link in self.contact_links}
             for stance in self.reference.stances:
-                if stance.link in leg:
-                    room = rooms[leg[stance.link], self.stance[stance.start, leg[stance.link]]]
-                    least, most = room_on(steps, stance.places)
-                    room[:] = max(room[0], min(least + ASIDE, 0.0)), min(room[1], max(most - ASIDE, 0.0))
-        return rooms
+                if stance.link in legs:
+                    leg = legs[stance.link]
+                    shift = ranges[leg, self.stance_index[stance.start, leg]]
+                    first, last = tread_range(stairs, stance.corner_positions)
+                    shift[:] = max(shift[0], min(first + TREAD_EDGE_MARGIN, 0.0)), min(shift[1], max(last - TREAD_EDGE_MARGIN, 0.0))
+        return ranges
 
     def _number_stances(self) -> None:
-        """Which stance a leg is in, or was or will be in next; the halves of a swing belong to those before and after."""
+        """Set the stances of each leg, and their indices: the halves of a swing belong to the stances before and after."""
         f = len(self.reference)
-        self.stance, self.coming = np.zeros((f, self.legs), np.int64), np.zeros((f, self.legs), np.int64)
-        self.until = np.full((f, self.legs), NEVER)  # [s] until a leg that does not stand lands
-        #: Of each leg: first frame and the one after the last of every stance; the first is (-1, 0) if it begins in the air.
-        self.spans: list[list[tuple[int, int]]] = []
-        for leg in range(self.legs):
-            edges = np.flatnonzero(np.diff(np.concatenate(([0], self.on[:, leg].astype(np.int8), [0]))))
-            spans = [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
-            if not spans or spans[0][0] > START:
-                spans.insert(0, (-1, 0))
-            self.spans.append(spans)
-            for n, (start, end) in enumerate(spans):
-                last = n + 1 == len(spans)
-                following = f if last else spans[n + 1][0]
-                start, middle = max(start, 0), f if last else (end + following) // 2
-                self.stance[start:middle, leg], self.stance[middle:following, leg] = n, n + 1 - last
-                self.coming[start:end, leg], self.coming[end:following, leg] = n, n + 1 - last
-                self.until[start:end, leg] = 0.0
+        self.stance_index = np.zeros((f, self.leg_count), np.int64)
+        self.next_stance_index = np.zeros((f, self.leg_count), np.int64)
+        self.time_to_landing = np.full((f, self.leg_count), NEVER)
+        self.stance_frames: list[list[tuple[int, int]]] = []
+        for leg in range(self.leg_count):
+            stances = true_intervals(self.in_contact[:, leg])
+            if not stances or stances[0][0] > START_FRAMES:
+                stances.insert(0, (-1, 0))
+            self.stance_frames.append(stances)
+            for n, (start, end) in enumerate(stances):
+                last = n + 1 == len(stances)
+                landing = f if last else stances[n + 1][0]
+                start, middle = max(start, 0), f if last else (end + landing) // 2
+                self.stance_index[start:middle, leg], self.stance_index[middle:landing, leg] = n, n + 1 - last
+                self.next_stance_index[start:end, leg], self.next_stance_index[end:landing, leg] = n, n + 1 - last
+                self.time_to_landing[start:end, leg] = 0.0
                 if not last:
-                    self.until[end:following, leg] = (following - np.arange(end, following)) * self.dt
+                    self.time_to_landing[end:landing, leg] = (landing - np.arange(end, landing)) * self.dt
 
     def _place_corners(self) -> None:
-        """(f, k, 3) [m] of each sole: where its corners are in the world."""
+        """Set the positions of the corners of each contact link, and the height slack."""
         model = self.reference.figure
-        poses = Many(model).poses(self.reference.q)
-        self._stretch(poses)
-        self.places = []
-        for sole in self.soles:
-            placement = model.placements[sole.link]
-            points = placement.position + sole.corners @ placement.rotation.T
-            self.places.append(np.stack([poses.point(placement.body, point) for point in points], axis=1))
+        poses = BatchKinematics(model).poses(self.reference.q)
+        self._set_height_slack(poses)
+        self.corner_positions = []
+        for link in self.contact_links:
+            placement = model.placements[link.link]
+            points = placement.position + link.corners @ placement.rotation.T
+            self.corner_positions.append(np.stack([poses.point(placement.body, point) for point in points], axis=1))
 
-    def _stretch(self, poses: Poses) -> None:
-        """(f,) [m] how much higher the body could be before a leg that stands is straight; infinite where none does."""
+    def _set_height_slack(self, poses: Poses) -> None:
+        """Set the possible rise of the body until a stance leg is straight."""
         tree, model = self.reference.figure.tree, self.reference.figure
-        self.slack = np.full(len(self.reference), np.inf)
-        for sole in self.soles:
-            if not sole.leads:
+        self.height_slack = np.full(len(self.reference), np.inf)
+        for link in self.contact_links:
+            if not link.swings:
                 continue
-            chain = [model.placements[sole.link].body]
+            chain = [model.placements[link.link].body]
             while tree.parent[chain[-1]] >= 0:
                 chain.append(int(tree.parent[chain[-1]]))
             hip = chain[-2] if len(chain) > 1 else chain[-1]
             length = sum(float(np.linalg.norm(poses.x[a] - poses.x[b], axis=1).max()) for a, b in pairwise(chain[:-1]))
-            down = poses.x[hip] - poses.x[chain[0]]
-            across = np.hypot(down[:, 0], down[:, 1])
-            left = np.sqrt(np.maximum(length**2 - across**2, 0.0)) - down[:, 2]
-            on = self.on[:, sole.leg]  # by its toes, too: the ankle is as high as in the reference then
-            self.slack[on] = np.minimum(self.slack[on], np.maximum(left[on], 0.0))
+            leg = poses.x[hip] - poses.x[chain[0]]
+            horizontal = np.hypot(leg[:, 0], leg[:, 1])
+            slack = np.sqrt(np.maximum(length**2 - horizontal**2, 0.0)) - leg[:, 2]
+            stance = self.in_contact[:, link.leg]  # also by the toes: the ankle is as high as in the reference then
+            self.height_slack[stance] = np.minimum(self.height_slack[stance], np.maximum(slack[stance], 0.0))
 
-    def _survey(self) -> None:
-        """Centre of mass, momentum and inertia of the body as a whole."""
+    def _set_centroidal_trajectory(self) -> None:
+        """Set CoM, angular momentum and locked inertia, their rates, and planned offsets from the reference, which are zero."""
         r, model = self.reference, self.reference.figure
         f, data = len(r), Data(model)
-        rooms = Whole(
+        trajectory = CentroidalTrajectory(
             np.ascontiguousarray(r.q).ravel(),
             np.ascontiguousarray(r.v).ravel(),
             np.ones(len(model.tree.parent), np.int64),
@@ -212,74 +241,75 @@ class Schedule:
             np.zeros((f, 3)),
             np.zeros((f, 3, 3)),
         )
-        handle = Handle(model.tree, data.work, rooms)
-        status = survey(handle.key)
+        handle = ArrayHandle(model.tree, data.work, trajectory)
+        status = compute_centroidal_trajectory(handle.key)
         if status:
-            data.refuse(status)
-        self.mass = float(rooms.mass[0])
-        self.centre, self.speed, self.spin, self.inertia = rooms.centre, rooms.speed, rooms.spin, rooms.locked
-        self.acceleration = np.gradient(self.speed, self.dt, axis=0)
-        self.turning = np.gradient(self.spin, self.dt, axis=0)
-        #: (f, 3) [rad] by which the body as a whole is to be turned from the reference
-        self.turn = np.zeros((f, 3))
-        #: (f, l, 3) [m], [m/s] by which feet are to be elsewhere than in the reference
-        self.moved: Array = np.zeros((f, self.legs, 3))
-        self.moved_rate: Array = np.zeros((f, self.legs, 3))
+            data.raise_status(status)
+        self.mass = float(trajectory.mass[0])
+        self.com, self.com_velocity = trajectory.com, trajectory.com_velocity
+        self.angular_momentum, self.locked_inertia = trajectory.angular_momentum, trajectory.locked_inertia
+        self.com_acceleration = np.gradient(self.com_velocity, self.dt, axis=0)
+        self.angular_momentum_rate = np.gradient(self.angular_momentum, self.dt, axis=0)
+        self.orientation_offset = np.zeros((f, 3))
+        self.foot_offset: Array = np.zeros((f, self.leg_count, 3))
+        self.foot_offset_rate: Array = np.zeros((f, self.leg_count, 3))
 
-    def _gauge(self, effort: Array) -> None:
-        """What legs can bring."""
-        data, motors = Data(self.reference.figure), Handle(motors_of(self.reference.figure, self.soles, effort))
-        status = gauge(data.key, self.handle.key, motors.key)
+    def _compute_force_limits(self, effort: Array) -> None:
+        """Compute the force limits of the legs, in the window."""
+        data, actuators = Data(self.reference.figure), make_leg_actuators(self.reference.figure, self.contact_links, effort)
+        handle = ArrayHandle(actuators)
+        status = compute_leg_force_limits(data.key, self.handle.key, handle.key)
         if status:
-            data.refuse(status)
+            data.raise_status(status)
 
-    def mark_long_flights(self, longest: float) -> None:
-        """Note flights that are longer than so many seconds."""
-        edges = np.flatnonzero(np.diff(np.concatenate(([0], (~self._carried).astype(np.int8), [0]))))
-        for start, end in zip(edges[::2], edges[1::2], strict=True):
-            self.long_flight[start:end] = (end - start) * self.dt > longest
+    def mark_long_flights(self, duration: float) -> None:
+        """Set long_flight in flight phases longer than a duration [s]."""
+        for start, end in true_intervals(~self._supported):
+            self.long_flight[start:end] = (end - start) * self.dt > duration
 
     def __len__(self) -> int:
         return len(self.reference)
 
 
-def limited(effort: Array) -> bool:
-    """Whether any motor has a limit."""
+def has_torque_limits(effort: Array) -> bool:
+    """Whether any joint has a finite torque limit."""
     return bool(((effort > 0.0) & np.isfinite(effort)).any())
 
 
-def motors_of(model: Model, soles: Iterable[Sole], effort: Array) -> Motors:
-    """What is to be known of a figure with such motors."""
-    soles = tuple(soles)
-    limb, corner = np.zeros(len(soles), np.int64), np.zeros((CORNERS * len(soles), 3))
-    for n, sole in enumerate(soles):
-        place = model.placements[sole.link]
-        limb[n], corner[CORNERS * n :][: len(sole.corners)] = place.body, place.position + sole.corners @ place.rotation.T
-    return Motors(np.array(effort, float), limb, corner, np.zeros_like(corner), np.zeros(len(corner), np.int64))
+def make_leg_actuators(model: Model, links: Iterable[ContactLink], effort: Array) -> LegActuators:
+    """Arrays of torque limits and contact corners for the force limits of legs."""
+    links = tuple(links)
+    body, corner = np.zeros(len(links), np.int64), np.zeros((MAX_CORNERS * len(links), 3))
+    for n, link in enumerate(links):
+        place = model.placements[link.link]
+        body[n], corner[MAX_CORNERS * n :][: len(link.corners)] = place.body, place.position + link.corners @ place.rotation.T
+    return LegActuators(np.array(effort, float), body, corner, np.zeros_like(corner), np.zeros(len(corner), np.int64))
 
 
-def ahead_of(arrays: Mapping[str, ArrayLike]) -> Ahead:
-    """A room with these arrays, or such as are alike where they have to be of another kind; those that are not given are empty."""
+def make_window(arrays: Mapping[str, ArrayLike]) -> ReferenceWindow:
+    """Reference window of arrays by name, copied only where dtype or layout differ; arrays not given are empty."""
     shaped = {
-        name: np.ascontiguousarray(arrays.get(name, ()), kind.dtype).reshape(-1, *kind.row) for name, kind in fields_of(Ahead).items()
+        name: np.ascontiguousarray(arrays.get(name, ()), field.dtype).reshape(-1, *field.row)
+        for name, field in array_fields(ReferenceWindow).items()
     }
-    return Ahead(**shaped)
+    return ReferenceWindow(**shaped)
 
 
-def _soles(reference: Reference, stances: tuple[Stance, ...]) -> tuple[Sole, ...]:
-    """Feet first, then single points, and what sits last: all of that is one leg, which nobody leads, as hips are where the body is."""
-    order = sorted(stances, key=lambda s: (is_seat("", s.link), -len(s.corners)))
-    corners = {stance.link: stance.corners for stance in order}
+def _find_contact_links(reference: Reference, stances: tuple[Stance, ...]) -> tuple[ContactLink, ...]:
+    """Contact links: feet, then single points, then seats, which together form one leg without a swing, as hips move with the body."""
+    ordered = sorted(stances, key=lambda stance: (is_seat_part("", stance.link), -len(stance.corners)))
+    corners = {stance.link: stance.corners for stance in ordered}
     parent = {link: str(reference.figure.links[link].parent) for link in corners}
     legs: dict[str, int] = {}
-    sits = [link for link in corners if is_seat("", link)]
+    seats = [link for link in corners if is_seat_part("", link)]
     for link in corners:
-        # Toes are of their foot, but a foot is not of the shank that kneels at times, nor that of the thigh
-        if link in sits[:1] or (link not in sits and (parent[link] in sits or len(corners.get(parent[link], ())) < 2)):
+        # Toes belong to the leg of their foot, but a foot not to that of a kneeling shank, nor a shank to that of a thigh
+        has_own_leg = link not in seats and (parent[link] in seats or len(corners.get(parent[link], ())) < 2)
+        if link in seats[:1] or has_own_leg:
             legs[link] = len(legs)
-    if sits:
-        legs |= dict.fromkeys(sits, legs[sits[0]])
+    if seats:
+        legs |= dict.fromkeys(seats, legs[seats[0]])
     return tuple(
-        Sole(link, legs[link if link in legs else parent[link]], points, link in legs and link not in sits)
+        ContactLink(link, legs[link if link in legs else parent[link]], points, link in legs and link not in seats)
         for link, points in corners.items()
     )

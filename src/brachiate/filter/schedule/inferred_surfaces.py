@@ -1,8 +1,7 @@
-"""Ledges: what a reference stands or sits on above its ground, as rungs and stools are.
+"""Inferred support surfaces: platforms and seat pads where a reference stands or sits above its terrain, as on rungs and stools.
 
-Nobody knows their shape, so nobody meets one but from above, when it is to stand there. What is stood on is a board. What is sat on is a
-pad under each point that bears, which touches the shape there: level under a pelvis, and aslope under thighs that are, as shapes do not
-give way like flesh.
+Their shape is unknown, so a link has contact with one only from above, and only while it is scheduled to. A platform is a level board. A
+seat has a pad under each part in contact, tangent to its shape: level under a pelvis, inclined under thighs, since shapes are rigid.
 """
 
 from __future__ import annotations
@@ -13,209 +12,222 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import maximum_filter1d
 
-from brachiate.assumptions import Guess
+from brachiate.assumptions import Assumption
 from brachiate.filter.reference.reference import Reference, Stance
-from brachiate.filter.reference.seat_contacts import REACH, is_seat
+from brachiate.filter.reference.seat_contacts import SEAT_MARGIN, is_seat_part
 from brachiate.kinematics import Pose
-from brachiate.kinematics_batch import Many
+from brachiate.kinematics_batch import BatchKinematics
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule
 from brachiate.validation import Array
 from brachiate.world.world import World
 
-LEDGES = "ledges"  # the figure
-KERB = 0.08  # [m] what is lower is the ground
-MARGIN = 0.05  # [m] by which a ledge is wider than what stands on it
-THICK = 0.02  # [m]
-AROUND = 0.1  # [s] before and after it is to stand on it a link may meet a ledge
-GRAZES = 0.002  # [m] below its surface what is lower comes from below
+SURFACES = "inferred_surfaces"  # name of the figure
+GROUND_MAX_HEIGHT = 0.08  # [m] a lower surface is the ground
+PLATFORM_MARGIN = 0.05  # [m] by which a platform extends beyond the stances on it
+THICKNESS = 0.02  # [m]
+CONTACT_WINDOW = 0.1  # [s] before and after a stance, in which contact is allowed
+CONTACT_DEPTH = 0.002  # [m] a link deeper below the surface comes from below
 UP = np.array((0.0, 0.0, 1.0))
 COLOR = (0.72, 0.53, 0.34, 1.0)
 
 
-class Ledge(NamedTuple):
-    """A level board, where some links stand at times."""
+class Platform(NamedTuple):
+    """Level board under some stances."""
 
-    low: Array  # (2,) [m] corner of it, seen from above
-    high: Array  # (2,) [m] and the other one
+    low: Array  # (2,) [m] smallest x and y
+    high: Array  # (2,) [m] largest x and y
     height: float  # [m]
     stances: tuple[Stance, ...]
 
-    def joined(self, other: Ledge) -> Ledge:
-        """Both as one."""
+    def merge(self, other: Platform) -> Platform:
+        """Platform that covers both."""
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
-        return Ledge(low, high, max(self.height, other.height), (*self.stances, *other.stances))
+        return Platform(low, high, max(self.height, other.height), (*self.stances, *other.stances))
 
-    def meets(self, other: Ledge) -> bool:
-        """Whether they are one board."""
-        return bool(abs(self.height - other.height) < THICK and (self.low < other.high).all() and (other.low < self.high).all())
+    def overlaps(self, other: Platform) -> bool:
+        """Whether both overlap at the same height."""
+        return bool(abs(self.height - other.height) < THICKNESS and (self.low < other.high).all() and (other.low < self.high).all())
 
 
-class Pad(NamedTuple):
-    """A small board that touches a link where it sits."""
+class SeatPad(NamedTuple):
+    """Small board tangent to a sitting link."""
 
-    at: Array  # (3,) [m] the middle of where it does, world axes
-    R: Array  # (3, 3) along it, across, and up
-    half: Array  # (2,) [m] half of its size, along and across
-    centers: Array  # (k, 3) [m] of balls of the link that are there, link axes
-    radius: float  # [m]
+    position: Array  # (3,) [m] center of the contact surface, world axes
+    R: Array  # (3, 3) axes along the link, across, and normal, as columns
+    half_size: Array  # (2,) [m] along and across
+    centers: Array  # (k, 3) [m] of the contact spheres of the link, link axes
+    radius: float  # [m] of these
     stance: Stance
 
-    def above(self, place: Array, rotation: Array) -> Array:
-        """How far the link is above it [m], by places (..., 3) and rotations (..., 3, 3) of the link."""
-        balls = place[..., None, :] + self.centers @ np.swapaxes(rotation, -1, -2)
-        return ((balls - self.at) @ self.R[:, 2]).min(axis=-1) - self.radius
+    def clearance(self, position: Array, rotation: Array) -> Array:
+        """Height of the link above the pad [m], at positions (..., 3) [m] and orientations (..., 3, 3) of the link."""
+        centers = position[..., None, :] + self.centers @ np.swapaxes(rotation, -1, -2)
+        return ((centers - self.position) @ self.R[:, 2]).min(axis=-1) - self.radius
 
 
-def pads_of(reference: Reference) -> list[Pad]:
-    """What stances sit on that are above the ground."""
+def find_seat_pads(reference: Reference) -> list[SeatPad]:
+    """Seat pads of sitting stances above the ground."""
     return [
-        _pad(reference, stance)
+        _make_seat_pad(reference, stance)
         for stance in reference.stances
-        if _sits(stance) and float(np.min(reference.ground.above(stance.places))) >= KERB
+        if _is_seat_stance(stance) and float(np.min(reference.terrain.clearance(stance.corner_positions))) >= GROUND_MAX_HEIGHT
     ]
 
 
-def _sits(stance: Stance) -> bool:
-    return stance.how == "stands" and is_seat("", stance.link)
+def _is_seat_stance(stance: Stance) -> bool:
+    return stance.kind == "support" and is_seat_part("", stance.link)
 
 
-def _pad(reference: Reference, stance: Stance) -> Pad:
-    found = [inside(reference.figure, stance.link, corner) for corner in stance.corners]
-    centers, (_, along, radius) = np.array([each[0] for each in found]), found[0]
+def _make_seat_pad(reference: Reference, stance: Stance) -> SeatPad:
+    axis_points = [capsule_axis_point(reference.figure, stance.link, corner) for corner in stance.corners]
+    centers, (_, axis, radius) = np.array([each[0] for each in axis_points]), axis_points[0]
     up = UP if radius == 0.0 else stance.rotation @ (centers[0] - stance.corners[0])
     up = up / np.linalg.norm(up)
-    x = stance.rotation @ along
+    x = stance.rotation @ axis
     x = x - (x @ up) * up
     x /= np.linalg.norm(x)
     R = np.stack((x, np.cross(up, x), up), axis=1)
-    seen = stance.places @ R
-    low, high = seen.min(axis=0), seen.max(axis=0)
-    return Pad(R @ (0.5 * (low + high)), R, 0.5 * (high - low)[:2] + REACH, centers, radius, stance)
+    corners = stance.corner_positions @ R
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    return SeatPad(R @ (0.5 * (low + high)), R, 0.5 * (high - low)[:2] + SEAT_MARGIN, centers, radius, stance)
 
 
-def inside(figure: Model, link: str, point: Array) -> tuple[Array, Array, float]:
-    """Of a point on the side of a capsule: that on its axis, the axis, and the radius; of others: itself, and none. All in link axes."""
+def capsule_axis_point(figure: Model, link: str, point: Array) -> tuple[Array, Array, float]:
+    """Nearest point on the axis of the capsule whose surface a point of a link is on, the axis, and the radius [m]; link axes.
+
+    Of a point on another shape: the point itself, the x axis, and 0.
+    """
     for shape in figure.links[link].shapes:
         if isinstance(shape, Capsule) and shape.collides:
             axis = shape.rotation[:, 2]
             half = 0.5 * shape.length
             center = shape.position + float(np.clip((point - shape.position) @ axis, -half, half)) * axis
-            if abs(np.linalg.norm(point - center) - shape.radius) < GRAZES:
+            if abs(np.linalg.norm(point - center) - shape.radius) < CONTACT_DEPTH:
                 return center, axis, shape.radius
     return point, np.array((1.0, 0.0, 0.0)), 0.0
 
 
-def ledges_of(reference: Reference) -> list[Ledge]:
-    """What stances stand on that are above the ground; those that meet at one height stand on the same."""
-    found: list[Ledge] = []
+def find_platforms(reference: Reference) -> list[Platform]:
+    """Platforms under standing stances above the terrain; overlapping ones of the same height are merged."""
+    platforms: list[Platform] = []
     for stance in reference.stances:
-        places = stance.places
-        if stance.how != "stands" or _sits(stance) or float(np.mean(reference.ground.above(places))) < KERB:
+        corners = stance.corner_positions
+        if stance.kind != "support" or _is_seat_stance(stance) or float(np.mean(reference.terrain.clearance(corners))) < GROUND_MAX_HEIGHT:
             continue
-        ledge = Ledge(places[:, :2].min(axis=0) - MARGIN, places[:, :2].max(axis=0) + MARGIN, float(places[:, 2].mean()), (stance,))
-        while (n := next((n for n, each in enumerate(found) if each.meets(ledge)), None)) is not None:
-            ledge = ledge.joined(found.pop(n))
-        found.append(ledge)
-    return found
+        low, high = corners[:, :2].min(axis=0) - PLATFORM_MARGIN, corners[:, :2].max(axis=0) + PLATFORM_MARGIN
+        platform = Platform(low, high, float(corners[:, 2].mean()), (stance,))
+        while (n := next((n for n, each in enumerate(platforms) if each.overlaps(platform)), None)) is not None:
+            platform = platform.merge(platforms.pop(n))
+        platforms.append(platform)
+    return platforms
 
 
-def put_ledges(world: World, figure: str, reference: Reference) -> None:
-    """Put what a reference stands on above its ground into a world with its figure. Nothing meets it yet."""
-    ledges, pads = ledges_of(reference), pads_of(reference)
-    if not ledges and not pads:
+def add_inferred_surfaces(world: World, figure: str, reference: Reference) -> None:
+    """Add the inferred surfaces of a reference to a world with its figure, without contact."""
+    platforms, pads = find_platforms(reference), find_seat_pads(reference)
+    if not platforms and not pads:
         return
-    b = ModelBuilder(LEDGES)
-    for n, ledge in enumerate(ledges):
-        middle = np.array((*(0.5 * (ledge.low + ledge.high)), ledge.height - 0.5 * THICK))
-        b.link(_ledge(n), shapes=Box(size=np.array((*(ledge.high - ledge.low), THICK)), position=middle, color=COLOR))
+    builder = ModelBuilder(SURFACES)
+    for n, platform in enumerate(platforms):
+        size = np.array((*(platform.high - platform.low), THICKNESS))
+        middle = np.array((*(0.5 * (platform.low + platform.high)), platform.height - 0.5 * THICKNESS))
+        builder.link(_platform_name(n), shapes=Box(size=size, position=middle, color=COLOR))
     for n, pad in enumerate(pads):
-        size, middle = np.array((*(2.0 * pad.half), THICK)), pad.at - 0.5 * THICK * pad.R[:, 2]
-        b.link(_seat(n), shapes=Box(size=size, position=middle, rotation=pad.R, color=COLOR))
-    world.add(b.build(), name=LEDGES)
-    names = [*(_ledge(n) for n in range(len(ledges))), *(_seat(n) for n in range(len(pads)))]
+        size, middle = np.array((*(2.0 * pad.half_size), THICKNESS)), pad.position - 0.5 * THICKNESS * pad.R[:, 2]
+        builder.link(_pad_name(n), shapes=Box(size=size, position=middle, rotation=pad.R, color=COLOR))
+    world.add(builder.build(), name=SURFACES)
+    names = [*(_platform_name(n) for n in range(len(platforms))), *(_pad_name(n) for n in range(len(pads)))]
     for link in reference.figure.links:
-        world.pass_through(f"{figure}/{link}", [f"{LEDGES}/{name}" for name in names])
+        world.ignore_contact(f"{figure}/{link}", [f"{SURFACES}/{name}" for name in names])
 
 
-def _ledge(n: int) -> str:
-    return f"ledge_{n + 1}"
+def _platform_name(n: int) -> str:
+    return f"platform_{n + 1}"
 
 
-def _seat(n: int) -> str:
+def _pad_name(n: int) -> str:
     return f"seat_{n + 1}"
 
 
-def told(reference: Reference) -> list[Guess]:
-    """What was assumed about ledges."""
-    heights = ", ".join(f"{height:.2f} m" for height in sorted(ledge.height for ledge in ledges_of(reference)))
-    why = "the motion {} there, above its ground; nobody meets one but from above, when it is to {} there"
-    found = [Guess("ledges", heights, why.format("stands", "stand"), "contacts")] if heights else []
-    seats = sorted({f"{pad.stance.height:.2f} m" for pad in pads_of(reference)})
-    return [*found, Guess("seats", ", ".join(seats), why.format("sits", "sit"), "contacts")] if seats else found
+def surface_assumptions(reference: Reference) -> list[Assumption]:
+    """Assumptions about the heights of inferred surfaces."""
+    heights = ", ".join(f"{height:.2f} m" for height in sorted(platform.height for platform in find_platforms(reference)))
+    reason = "the motion {} there above its terrain; only {} links have contact with it, from above"
+    assumptions = [Assumption("platforms", heights, reason.format("stands", "standing"), "contacts")] if heights else []
+    seats = sorted({f"{pad.stance.height:.2f} m" for pad in find_seat_pads(reference)})
+    if seats:
+        assumptions.append(Assumption("seats", ", ".join(seats), reason.format("sits", "sitting"), "contacts"))
+    return assumptions
 
 
-class _Meeting(NamedTuple):
-    """A link and what it may meet, and when."""
+class _TimedContact(NamedTuple):
+    """Link and surface that may have contact in some frames."""
 
     link: str
-    ledge: str
-    above: Callable[[Pose], float]  # how far the link is above it [m]
-    frames: Array  # (f,) whether it may
+    surface: str
+    clearance: Callable[[Pose], float]  # height of the link above the surface [m]
+    frames: Array  # (f,) whether contact is allowed
 
 
-class Ledges:
-    """Lets links meet ledges while they are to stand or sit on them."""
+class InferredSurfaces:
+    """Contact of links with inferred surfaces, allowed during their stances.
+
+    Args:
+        world: World with the figure, and the inferred surfaces if there are any.
+        figure: Name of the figure.
+        reference: Reference of the figure.
+    """
 
     def __init__(self, world: World, figure: str, reference: Reference) -> None:
         self.world, self.figure = world, figure
-        there = LEDGES in world.figures
-        self._meetings = [*_boards(reference), *_seats(reference)] if there else []
-        self._met: set[tuple[str, str]] = set()
+        exist = SURFACES in world.figures
+        self._contacts = [*_platform_contacts(reference), *_pad_contacts(reference)] if exist else []
+        self._allowed: set[tuple[str, str]] = set()
 
-    def at(self, k: int) -> None:
-        """Let meet what may in frame k and is above, and let go of the rest."""
-        may = {(each.link, each.ledge): each for each in self._meetings if k < len(each.frames) and each.frames[k]}
-        for link, ledge in self._met - may.keys():
-            self.world.pass_through(f"{self.figure}/{link}", ledge)
-        self._met &= may.keys()
-        for pair in may.keys() - self._met:
-            if may[pair].above(self.world.pose(f"{self.figure}/{pair[0]}")) > -GRAZES:
-                self.world.meet(f"{self.figure}/{pair[0]}", pair[1])
-                self._met.add(pair)
+    def update(self, frame: int) -> None:
+        """Allow contacts scheduled in a frame whose link is above the surface, and ignore those that are not scheduled."""
+        scheduled = {(each.link, each.surface): each for each in self._contacts if frame < len(each.frames) and each.frames[frame]}
+        for link, surface in self._allowed - scheduled.keys():
+            self.world.ignore_contact(f"{self.figure}/{link}", surface)
+        self._allowed &= scheduled.keys()
+        for pair in scheduled.keys() - self._allowed:
+            if scheduled[pair].clearance(self.world.pose(f"{self.figure}/{pair[0]}")) > -CONTACT_DEPTH:
+                self.world.allow_contact(f"{self.figure}/{pair[0]}", pair[1])
+                self._allowed.add(pair)
 
 
-def _boards(reference: Reference) -> Iterator[_Meeting]:
-    for n, ledge in enumerate(ledges_of(reference)):
-        for stance in ledge.stances:
+def _platform_contacts(reference: Reference) -> Iterator[_TimedContact]:
+    for n, platform in enumerate(find_platforms(reference)):
+        for stance in platform.stances:
             frames = np.zeros(len(reference), bool)
             frames[stance.start : stance.end] = True
 
-            def above(pose: Pose, corners: Array = stance.corners, height: float = ledge.height) -> float:
+            def clearance(pose: Pose, corners: Array = stance.corners, height: float = platform.height) -> float:
                 return float((pose.position + corners @ pose.rotation.T)[:, 2].min()) - height
 
-            yield _Meeting(stance.link, f"{LEDGES}/{_ledge(n)}", above, _around(frames, reference.dt))
+            yield _TimedContact(stance.link, f"{SURFACES}/{_platform_name(n)}", clearance, _dilate(frames, reference.dt))
 
 
-def _seats(reference: Reference) -> Iterator[_Meeting]:
-    """A thigh that is to be lower than its pad, as that of somebody who stands up, has left it."""
-    many = Many(reference.figure)
-    for n, pad in enumerate(pads_of(reference)):
+def _pad_contacts(reference: Reference) -> Iterator[_TimedContact]:
+    """Contacts with seat pads; not while the reference is below the pad, as a thigh is after standing up."""
+    kinematics = BatchKinematics(reference.figure)
+    for n, pad in enumerate(find_seat_pads(reference)):
         stance, frames = pad.stance, np.zeros(len(reference), bool)
-        frames[stance.start : stance.end] = stance.bears.any(axis=1)
+        frames[stance.start : stance.end] = stance.corner_contact.any(axis=1)
         place = reference.figure.placements[stance.link]
-        near = _around(frames, reference.dt)
-        poses = many.poses(reference.q[near])
+        near = _dilate(frames, reference.dt)
+        poses = kinematics.poses(reference.q[near])
         R = poses.R[place.body] @ place.rotation
-        near[near] = pad.above(poses.x[place.body] + poses.R[place.body] @ place.position, R) > -GRAZES
+        near[near] = pad.clearance(poses.x[place.body] + poses.R[place.body] @ place.position, R) > -CONTACT_DEPTH
 
-        def above(pose: Pose, pad: Pad = pad) -> float:
-            return float(pad.above(pose.position, pose.rotation))
+        def clearance(pose: Pose, pad: SeatPad = pad) -> float:
+            return float(pad.clearance(pose.position, pose.rotation))
 
-        yield _Meeting(stance.link, f"{LEDGES}/{_seat(n)}", above, frames | near)
+        yield _TimedContact(stance.link, f"{SURFACES}/{_pad_name(n)}", clearance, frames | near)
 
 
-def _around(frames: Array, dt: float) -> Array:
-    """The same, and a little before and after."""
-    return np.asarray(maximum_filter1d(frames, 2 * int(AROUND / dt) + 1))
+def _dilate(frames: Array, dt: float) -> Array:
+    """Flags extended by the contact window before and after."""
+    return np.asarray(maximum_filter1d(frames, 2 * int(CONTACT_WINDOW / dt) + 1))

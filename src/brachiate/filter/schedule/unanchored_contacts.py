@@ -1,4 +1,4 @@
-"""Lying: what of a reference is on the ground without a place of its own, as backs, arms and thighs are; and what cannot be done of it."""
+"""Unanchored ground contacts: parts that lie, roll or slide on the ground without a fixed foothold, as backs, arms and thighs do."""
 
 from __future__ import annotations
 
@@ -6,69 +6,70 @@ from collections.abc import Collection
 
 import numpy as np
 
-from brachiate.anatomy.contact_points import Spots, spots_of
+from brachiate.anatomy.contact_points import ContactPoints, find_contact_points
 from brachiate.filter.reference.reference import Reference
-from brachiate.filter.schedule.arrays import LYING
-from brachiate.kinematics_batch import Many
+from brachiate.filter.schedule.arrays import MAX_UNANCHORED_POINTS
+from brachiate.kinematics_batch import BatchKinematics
 from brachiate.validation import Array
 
-KERB = 0.08  # [m] what is higher is not the ground
-NEAR = 0.03  # [m] above the lowest point of a part what is lower bears, too
-HOVERS = 0.3  # [s] of a flight that is worth a word
-WAYS = np.array([(np.cos(t), np.sin(t), 0.0) for t in 2.0 * np.pi * np.arange(LYING) / LYING])
+GROUND_MAX_HEIGHT = 0.08  # [m] a higher surface is not the ground
+CONTACT_BAND = 0.03  # [m] points of a part this close above its lowest point are in contact, too
+LONG_FLIGHT = 0.3  # [s]
+HULL_DIRECTIONS = np.array([(np.cos(t), np.sin(t), 0.0) for t in 2.0 * np.pi * np.arange(MAX_UNANCHORED_POINTS) / MAX_UNANCHORED_POINTS])
 
 
-def wandering(reference: Reference) -> set[str]:
-    """Links that have a place of their own for less than half of the time they are on the ground, and then by one point: they wander."""
-    spots, found = spots_of(reference.figure), set()
-    on = _on_ground(reference, spots)
-    for link in dict.fromkeys(stance.link for stance in reference.stances if stance.how == "stands" and len(stance.corners) == 1):
-        touches = on[:, [name == link for name in spots.links]].any(axis=1)
-        if 2 * np.count_nonzero(touches & reference.on[link]) < np.count_nonzero(touches):
-            found.add(link)
-    return found
+def links_without_foothold(reference: Reference) -> set[str]:
+    """Links with one contact point that are in a stance for less than half of their time on the ground: they move along it."""
+    points, links = find_contact_points(reference.figure), set()
+    on_ground = _ground_contacts(reference, points)
+    single = (stance.link for stance in reference.stances if stance.kind == "support" and len(stance.corners) == 1)
+    for link in dict.fromkeys(single):
+        in_contact = on_ground[:, [name == link for name in points.links]].any(axis=1)
+        if 2 * np.count_nonzero(in_contact & reference.in_stance[link]) < np.count_nonzero(in_contact):
+            links.add(link)
+    return links
 
 
-def _on_ground(reference: Reference, spots: Spots) -> Array:
-    """Which parts are on the ground by the labels: (f, parts)."""
-    times, floor = reference.times, reference.ground.height or 0.0
-    on = np.zeros((len(reference), len(spots.parts)), bool)
-    for label in reference.labels.contacts:
-        if label.how == "stands" and (label.height is None or label.height - floor < KERB):
-            on[:, spots.parts.index(label.part)] |= (times >= label.start - 1e-9) & (times <= label.end + 1e-9)
-    return on
+def _ground_contacts(reference: Reference, points: ContactPoints) -> Array:
+    """Parts in contact with the ground, by the labels: (f, parts)."""
+    times, ground = reference.times, reference.terrain.height or 0.0
+    flags = np.zeros((len(reference), len(points.parts)), bool)
+    for label in reference.contacts.contacts:
+        if label.kind == "support" and (label.height is None or label.height - ground < GROUND_MAX_HEIGHT):
+            flags[:, points.parts.index(label.part)] |= (times >= label.start - 1e-9) & (times <= label.end + 1e-9)
+    return flags
 
 
-def lying(reference: Reference, soles: Collection[str]) -> tuple[Array, Array]:
-    """Outermost points of parts that are on the ground and are no soles: (f, 8, 3) [m], and how many: (f,)."""
-    spots, ground = spots_of(reference.figure), reference.ground
-    on = _on_ground(reference, spots) & [link not in soles for link in spots.links]
-    lies, count = np.zeros((len(reference), LYING, 3)), np.zeros(len(reference), np.int64)
-    frames = np.flatnonzero(on.any(axis=1))
+def find_unanchored_points(reference: Reference, contact_links: Collection[str]) -> tuple[Array, Array]:
+    """Outermost ground contacts of parts that are not contact links: (f, 8, 3) [m], and their number: (f,)."""
+    points, terrain = find_contact_points(reference.figure), reference.terrain
+    on_ground = _ground_contacts(reference, points) & [link not in contact_links for link in points.links]
+    unanchored, count = np.zeros((len(reference), MAX_UNANCHORED_POINTS, 3)), np.zeros(len(reference), np.int64)
+    frames = np.flatnonzero(on_ground.any(axis=1))
     if not len(frames):
-        return lies, count
-    poses = Many(reference.figure).poses(reference.q[frames])
-    points = np.stack([poses.point(int(body), at) for body, at in zip(spots.body, spots.at, strict=True)], axis=1)
-    points[..., 2] -= spots.radius
-    for k, places in zip(frames, points, strict=True):
-        bears = np.zeros(len(places), bool)
-        for part in np.flatnonzero(on[k]):
-            mine = spots.part == part
-            bears |= mine & (places[:, 2] < places[mine, 2].min() + NEAR)
-        outer = places[bears][np.unique((places[bears] @ WAYS.T).argmax(axis=0))]
-        outer[:, 2] -= ground.above(outer)
-        lies[k, : len(outer)], count[k] = outer, len(outer)
-    return lies, count
+        return unanchored, count
+    poses = BatchKinematics(reference.figure).poses(reference.q[frames])
+    tracks = np.stack([poses.point(int(body), at) for body, at in zip(points.body, points.position, strict=True)], axis=1)
+    tracks[..., 2] -= points.radius
+    for k, positions in zip(frames, tracks, strict=True):
+        in_contact = np.zeros(len(positions), bool)
+        for part in np.flatnonzero(on_ground[k]):
+            of_part = points.part == part
+            in_contact |= of_part & (positions[:, 2] < positions[of_part, 2].min() + CONTACT_BAND)
+        outermost = positions[in_contact][np.unique((positions[in_contact] @ HULL_DIRECTIONS.T).argmax(axis=0))]
+        outermost[:, 2] -= terrain.clearance(outermost)
+        unanchored[k, : len(outermost)], count[k] = outermost, len(outermost)
+    return unanchored, count
 
 
-def circumstances(reference: Reference, soles: Collection[str], k: int) -> list[str]:
-    """What of frame k no filter could do, in words: sliding along, and hovering."""
-    found, spots, first = [], spots_of(reference.figure), reference.times[0]
-    on = _on_ground(reference, spots)[k]
-    loose = dict.fromkeys(link for link, touches in zip(spots.links, on, strict=True) if touches and link not in soles)
-    if loose:
-        found.append(f"{', '.join(loose)} should be on the ground then without staying in one place")
+def describe_infeasible_contacts(reference: Reference, contact_links: Collection[str], frame: int) -> list[str]:
+    """Contacts of the reference in a frame that no filter can track, as texts: sliding parts, and long flights."""
+    found, points, first = [], find_contact_points(reference.figure), reference.times[0]
+    on_ground = _ground_contacts(reference, points)[frame]
+    sliding = dict.fromkeys(link for link, flag in zip(points.links, on_ground, strict=True) if flag and link not in contact_links)
+    if sliding:
+        found.append(f"{', '.join(sliding)} should be on the ground without a fixed foothold")
     for start, end in reference.flights():
-        if start <= reference.times[k] <= end and end - start > HOVERS:
-            found.append(f"nothing should touch from {start - first:.2f} to {end - first:.2f} s, by the contacts")
+        if start <= reference.times[frame] <= end and end - start > LONG_FLIGHT:
+            found.append(f"by its contacts the reference is in flight from {start - first:.2f} to {end - first:.2f} s")
     return found

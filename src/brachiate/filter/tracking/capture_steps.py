@@ -1,4 +1,4 @@
-"""Catcher: what is known of the reference, with the steps that a body makes of its own."""
+"""Capture steps (push recovery): footsteps that are not in the reference, overlaid on the reference window."""
 
 from __future__ import annotations
 
@@ -6,118 +6,139 @@ import math
 
 import numpy as np
 
-from brachiate.centroidal.settings import STATURE
-from brachiate.compiled import Handle, fields_of
-from brachiate.filter.footsteps.capture_step_kernels import NOBODY, Rescue, amend, carry, watch, write
-from brachiate.filter.footsteps.recovery_step import Step, way_of
-from brachiate.filter.schedule.arrays import CORNERS, Ahead
+from brachiate.centroidal.settings import REFERENCE_HEIGHT
+from brachiate.compiled import ArrayHandle, array_fields
+from brachiate.filter.footsteps.capture_step_kernels import NO_LEG, CaptureStep, adapt_problem, decide_step, lift_swing_foot, overlay_step
+from brachiate.filter.footsteps.recovery_step import RecoveryStep, direction_name
+from brachiate.filter.schedule.arrays import MAX_CORNERS, ReferenceWindow
 from brachiate.filter.settings import FilterSettings
-from brachiate.filter.tracking.centroidal_mpc import Preview
-from brachiate.filter.tracking.whole_body_controller import Body
+from brachiate.filter.tracking.centroidal_mpc import CentroidalMpc
+from brachiate.filter.tracking.whole_body_controller import WholeBodyController
 
-CLEARANCE = 0.06  # [m] of a foot that steps, for a body of 1.7 m
-# Times what plans hold to, while it steps: feet go farther, and hips bend less, as a body that bends does not get its foot there.
-HURRY = {"reach": 1.6, "turn": 0.3, "spin": 0.3, "spin_change": 0.1}
-WRITTEN = ("frames", "bears", "soon", "on", "stance", "coming", "until", "spans")  # what is other than in the reference
+STEP_CLEARANCE = 0.06  # [m] height of the swing foot, for a figure of 1.7 m
+# Factors of the plan parameters during a step: longer steps, and less trunk rotation, which would keep the foot from its foothold.
+STEPPING_FACTORS = {"step_reach": 1.6, "orientation": 0.3, "angular_velocity": 0.3, "angular_acceleration": 0.1}
+# Fields of the reference window that differ from the reference during a step.
+OVERLAID_FIELDS = (
+    "frame_count",
+    "contact_mask",
+    "upcoming_mask",
+    "in_contact",
+    "stance_index",
+    "next_stance_index",
+    "time_to_landing",
+    "stance_frames",
+)
 
 
-class Catcher:
-    """Lets a body make steps of its own.
+class CaptureStepPlanner:
+    """Decides on capture steps and overlays them on the reference window; plan, swing foot and contacts treat them like any other step.
 
     Args:
-        ahead: What is known of the reference; by handle.
-        preview: That plans with it.
-        body: That it is for.
-        settings: For this body.
-        height: Of it [m].
-        dt: Length of a step [s].
+        window: Reference frames and contact schedule.
+        mpc: Centroidal planner of the window.
+        controller: Whole-body controller of the figure.
+        settings: Of the filter, scaled to the figure.
+        height: Of the figure [m].
+        dt: Time step [s].
     """
 
-    def __init__(self, ahead: Handle, preview: Preview, body: Body, settings: FilterSettings, height: float, dt: float) -> None:
-        known = ahead.rooms[0]
-        assert isinstance(known, Ahead)
-        self.source, self.preview, self.body, self.dt = ahead, preview, body, dt
-        self.view = Handle(known._replace(**{name: getattr(known, name).copy() for name in WRITTEN}))
-        length = {"span": 2, "bears": len(known.leg), "bound": 2}
-        self.room = Rescue(**{name: np.zeros((length.get(name, 1), *kind.row), kind.dtype) for name, kind in fields_of(Rescue).items()})
-        self.room.swing[0], self.room.clearance[0] = settings.rescue, CLEARANCE * height / STATURE
-        self.room.sole[0] = min(self._lengths(known))
-        self.room.leg[0] = NOBODY
-        self._handle = Handle(self.room)
-        self._horizon = math.ceil(settings.preview / dt) + 2
-        self.steps: list[Step] = []  #: that were made
-        self._usual = {name: float(getattr(preview.planner.weights, name)[0]) for name in HURRY}
-
-    def _lengths(self, known: Ahead) -> list[float]:
-        """Of soles that lead [m]."""
-        corners = self.body.control.corner.reshape(-1, CORNERS, 3)
-        each = [corners[n, : known.corners[n]] for n in range(len(known.leg)) if known.leads[n]]
-        return [float(np.linalg.norm(points[:, None] - points[None], axis=2).max()) for points in each]
-
-    @property
-    def steps_now(self) -> bool:
-        """Whether a step of its own is being made."""
-        return bool(self.room.leg[0] != NOBODY)
+    def __init__(
+        self,
+        window: ArrayHandle,
+        mpc: CentroidalMpc,
+        controller: WholeBodyController,
+        settings: FilterSettings,
+        height: float,
+        dt: float,
+    ) -> None:
+        self.source, self.mpc, self.controller, self.dt = window, mpc, controller, dt
+        reference = self._reference
+        self.view = ArrayHandle(reference._replace(**{name: getattr(reference, name).copy() for name in OVERLAID_FIELDS}))
+        length, fields = {"swing_frames": 2, "initial_support": len(reference.leg), "terminal_error": 2}, array_fields(CaptureStep)
+        self.step = CaptureStep(**{name: np.zeros((length.get(name, 1), *kind.row), kind.dtype) for name, kind in fields.items()})
+        self.step.swing_duration[0], self.step.clearance[0] = settings.recovery_step_duration, STEP_CLEARANCE * height / REFERENCE_HEIGHT
+        self.step.foot_length[0] = min(self._foot_lengths())
+        self.step.swing_leg[0] = NO_LEG
+        self._handle = ArrayHandle(self.step)
+        self._horizon = math.ceil(settings.horizon / dt) + 2
+        self.steps: list[RecoveryStep] = []  #: steps so far
+        self._parameters = {name: float(getattr(mpc.planner.parameters, name)[0]) for name in STEPPING_FACTORS}
 
     @property
-    def stepping(self) -> str | None:
-        """Whose foot makes a step of its own."""
-        return self.body.soles[self._sole(int(self.room.leg[0]))] if self.steps_now else None
+    def _reference(self) -> ReferenceWindow:
+        window = self.source.structs[0]
+        assert isinstance(window, ReferenceWindow)
+        return window
 
-    def _sole(self, leg: int) -> int:
-        """The sole that leads a leg."""
-        known = self.source.rooms[0]
-        assert isinstance(known, Ahead)
-        return int(np.flatnonzero((known.leg == leg) & (known.leads == 1))[0])
+    def _foot_lengths(self) -> list[float]:
+        """Lengths of the feet that swing [m]."""
+        reference, corners = self._reference, self.controller.control.corner.reshape(-1, MAX_CORNERS, 3)
+        soles = [corners[n, : reference.corner_count[n]] for n in range(len(reference.leg)) if reference.swings[n]]
+        return [float(np.linalg.norm(points[:, None] - points[None], axis=2).max()) for points in soles]
 
-    def ahead(self, k: int) -> Handle:
-        """What is known from frame k on: the reference, with the step that is being made."""
-        if not self.steps_now:
+    @property
+    def is_stepping(self) -> bool:
+        """Whether a step is planned or being made."""
+        return bool(self.step.swing_leg[0] != NO_LEG)
+
+    @property
+    def stepping_link(self) -> str | None:
+        """Foot that makes the step."""
+        return self.controller.contact_links[self._swing_link(int(self.step.swing_leg[0]))] if self.is_stepping else None
+
+    def _swing_link(self, leg: int) -> int:
+        """Contact link of a leg that follows the swing trajectory."""
+        reference = self._reference
+        return int(np.flatnonzero((reference.leg == leg) & (reference.swings == 1))[0])
+
+    def window_at(self, k: int) -> ArrayHandle:
+        """Reference window from frame k on, with the step overlaid."""
+        if not self.is_stepping:
             return self.source
-        steps = write(self.source.key, self.view.key, self.preview.feet.key, self._handle.key, k, self._horizon)
-        return self.view if steps else self.source
+        overlaid = overlay_step(self.source.key, self.view.key, self.mpc.feet.key, self._handle.key, k, self._horizon)
+        return self.view if overlaid else self.source
 
-    def lead(self, ahead: Handle, k: int) -> None:
-        """Lead the foot that steps."""
-        if self.steps_now:
-            carry(self.body.key, ahead.key, self.preview.feet.key, self._handle.key, k)
+    def lift_foot(self, window: ArrayHandle, k: int) -> None:
+        """Add the height of the step to the target of the swing foot."""
+        if self.is_stepping:
+            lift_swing_foot(self.controller.key, window.key, self.mpc.feet.key, self._handle.key, k)
 
-    def amend(self, k: int) -> None:
-        """Tell a plan what is other with steps of its own."""
-        hurries = self.steps_now and k + 1 >= self.room.span[0]
-        for name, value in self._usual.items():
-            getattr(self.preview.planner.weights, name)[0] = value * (HURRY[name] if hurries else 1.0)
-        if hurries:  # it lands where it has to, however long it will stand there
-            self.preview.planner.outlook.landing_lasts[:] = 0.0
-        if self.room.astray[0]:
-            amend(self.preview.feet.key, self.preview.planner.key, self._handle.key, self.dt, k)
+    def adapt_problem(self, k: int) -> None:
+        """Adapt the MPC problem to the step: parameters, time at which the foothold takes effect, height of the CoM."""
+        swinging = self.is_stepping and k + 1 >= self.step.swing_frames[0]
+        for name, value in self._parameters.items():
+            getattr(self.mpc.planner.parameters, name)[0] = value * (STEPPING_FACTORS[name] if swinging else 1.0)
+        if swinging:  # the foothold is free, however long the following stance is
+            self.mpc.planner.problem.landing_duration[:] = 0.0
+        if self.step.feet_displaced[0]:
+            adapt_problem(self.mpc.feet.key, self.mpc.planner.key, self._handle.key, self.dt, k)
 
-    def watch(self, k: int) -> bool:
-        """See whether what is planned catches the body. Returns whether a step has to be made: what is known has changed then."""
-        feet, plan = self.preview.feet, self.preview.planner
-        return bool(watch(self.body.world.data.key, self.body.key, self.source.key, feet.key, plan.key, self._handle.key, k))
+    def decide_step(self, k: int) -> bool:
+        """Start a step if the last plan does not recover balance. Returns whether one was started, which changes the window."""
+        data, feet, planner = self.controller.world.data, self.mpc.feet, self.mpc.planner
+        return bool(decide_step(data.key, self.controller.key, self.source.key, feet.key, planner.key, self._handle.key, k))
 
-    def land(self, k: int) -> bool:
-        """Go back to the reference when the foot has come down. Returns whether it has."""
-        R, G = self.room, self.preview.feet.room
-        leg = int(R.leg[0])
-        if leg == NOBODY or not R.lifted[0] or not G.stands[leg]:
+    def finish_landed_step(self, k: int) -> bool:
+        """Return to the reference once the foot has landed. Returns whether it has."""
+        step, feet = self.step, self.mpc.feet.arrays
+        leg = int(step.swing_leg[0])
+        if leg == NO_LEG or not step.lifted_off[0] or not feet.in_contact[leg]:
             return False
-        self.steps.append(self._step(leg, k))
-        R.leg[0], R.span[1] = NOBODY, k
+        self.steps.append(self._record(leg, k))
+        step.swing_leg[0], step.swing_frames[1] = NO_LEG, k
         return True
 
-    def _step(self, leg: int, k: int) -> Step:
-        """The step that has just been made."""
-        R, known, now = self.room, self.source.rooms[0], float(self.body.world.time)
-        assert isinstance(known, Ahead)
-        n = self._sole(leg)
-        corners = known.places[CORNERS * (k * len(known.leg) + n) :][: known.corners[n]]
+    def _record(self, leg: int, k: int) -> RecoveryStep:
+        """Record of the step that has just landed."""
+        step, reference, now = self.step, self._reference, float(self.controller.world.time)
+        n = self._swing_link(leg)
+        corners = reference.corner_positions[MAX_CORNERS * (k * len(reference.leg) + n) :][: reference.corner_count[n]]
         heel, toes = corners[: len(corners) // 2].mean(axis=0), corners[len(corners) // 2 :].mean(axis=0)
-        x, y, _ = (self.preview.feet.room.offset[leg] - R.left[0]).tolist()
-        way = way_of((x, y), toes - heel)
-        return Step(leg, self.body.soles[n], now - (k - int(R.span[0])) * self.dt, now, x, y, way, bool(R.catches[0]))
+        x, y, _ = (self.mpc.feet.arrays.foothold_offset[leg] - step.previous_offset[0]).tolist()
+        direction, start = direction_name((x, y), toes - heel), now - (k - int(step.swing_frames[0])) * self.dt
+        return RecoveryStep(leg, self.controller.contact_links[n], start, now, x, y, direction, bool(step.is_capture[0]))
 
-    def forget(self, frames: int) -> None:
-        """Count frames from another one on."""
-        self.room.span[:] -= frames
+    def drop_frames(self, frames: int) -> None:
+        """Shift frame numbers after the first frames of the window have been dropped."""
+        self.step.swing_frames[:] -= frames

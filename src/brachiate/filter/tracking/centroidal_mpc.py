@@ -1,4 +1,4 @@
-"""Preview: plans made from what is known of the reference ahead, step by step or for a whole clip at once."""
+"""Centroidal model predictive control (MPC): plans of CoM, angular momentum and footholds over the reference window or a whole clip."""
 
 from __future__ import annotations
 
@@ -7,132 +7,142 @@ from collections.abc import Callable
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
-from brachiate.centroidal.planner import DEFAULT_INTERVALS, Plan, Planner
-from brachiate.centroidal.problem import FEET
-from brachiate.compiled import Handle
-from brachiate.filter.footsteps.foot_state import Footwork
-from brachiate.filter.footsteps.mpc_problem import FEWEST
-from brachiate.filter.schedule.arrays import Ahead
-from brachiate.filter.schedule.contact_schedule import Schedule
+from brachiate.centroidal.planner import DEFAULT_INTERVALS, CentroidalPlan, CentroidalPlanner
+from brachiate.centroidal.problem import MAX_FEET
+from brachiate.compiled import ArrayHandle
+from brachiate.filter.footsteps.foot_state import FootStates
+from brachiate.filter.footsteps.mpc_problem import MIN_INTERVALS
+from brachiate.filter.schedule.arrays import FootState, ReferenceWindow
+from brachiate.filter.schedule.contact_schedule import ContactSchedule
 from brachiate.filter.settings import FilterSettings
-from brachiate.filter.tracking.control_step import foresee, heed, start
-from brachiate.filter.tracking.feasibility import Forecast
-from brachiate.filter.tracking.whole_body_controller import Body
+from brachiate.filter.tracking.control_step import apply_plan, build_mpc, init_tracking
+from brachiate.filter.tracking.feasibility import Feasibility
+from brachiate.filter.tracking.whole_body_controller import WholeBodyController
 from brachiate.validation import Array
 
-STEP = 0.024  # [s] intervals of a plan of the whole clip
+CLIP_INTERVAL = 0.024  # [s] intervals of the plan of a whole clip
 
 
-def intervals_for(preview: float) -> Array:
-    """Lengths of intervals that look ahead so far: short ones first [s]."""
+def horizon_intervals(horizon: float) -> Array:
+    """Lengths of the intervals of a receding horizon [s], short ones first."""
     ends = np.cumsum(DEFAULT_INTERVALS)
-    return np.array(DEFAULT_INTERVALS[: max(FEWEST, int(np.searchsorted(ends, preview - 1e-9)) + 1)])
+    return np.array(DEFAULT_INTERVALS[: max(MIN_INTERVALS, int(np.searchsorted(ends, horizon - 1e-9)) + 1)])
 
 
-class Preview:
-    """Makes plans from what is known ahead, and where the body and its feet are.
+class CentroidalMpc:
+    """Receding-horizon centroidal planner (MPC) of the controlled figure.
 
     Args:
-        ahead: What is known; by handle.
-        body: That it is for.
-        settings: For this body.
-        height: Of it [m].
-        lengths: Of intervals [s].
-        blind: [s] for which plans go on beyond what is known; 0 if nothing comes after that.
-        k: Frame with which it begins.
+        window: Reference frames and contact schedule ahead.
+        controller: Whole-body controller of the figure.
+        settings: Of the filter, scaled to the figure.
+        height: Of the figure [m].
+        intervals: Lengths of the plan's intervals [s].
+        extrapolation_time: [s] by which plans extend beyond the window; 0 if the motion ends there.
+        k: First frame.
     """
 
     def __init__(
         self,
-        ahead: Handle,
-        body: Body,
+        window: ArrayHandle,
+        controller: WholeBodyController,
         settings: FilterSettings,
         height: float,
-        lengths: Array,
-        blind: float = 0.0,
+        intervals: Array,
+        extrapolation_time: float = 0.0,
         k: int = 0,
     ) -> None:
-        self.ahead, self.body, self.lengths = ahead, body, lengths
-        room = ahead.rooms[0]
-        assert isinstance(room, Ahead)
-        gravity, mass = -float(body.world.gravity[2]), body.figure.model.mass
-        self.legs = len(np.unique(room.leg[room.leads == 1]))  #: that are led: all others land where they do
-        self.planner = Planner(
+        self.window, self.controller, self.intervals = window, controller, intervals
+        reference, data = window.structs[0], controller.world.data
+        assert isinstance(reference, ReferenceWindow)
+        gravity, mass = -float(controller.world.gravity[2]), controller.figure.model.mass
+        self.legs = len(np.unique(reference.leg[reference.swings == 1]))  #: legs that swing and land on planned footholds
+        self.planner = CentroidalPlanner(
             mass,
             height=height,
-            feet=min(self.legs, FEET),
-            intervals=len(lengths),
+            feet=min(self.legs, MAX_FEET),
+            intervals=len(intervals),
             gravity=gravity,
             settings=settings.plan,
         )
-        self.feet = Footwork(room, settings, self.planner.settings.freeze, len(lengths), self.planner.landings, blind)
+        freeze = self.planner.settings.landing_freeze_time
+        self.feet = FootStates(reference, settings, freeze, len(intervals), self.planner.landings, extrapolation_time)
         self.status = 0
-        status = start(body.world.data.key, body.reference.key, body.key, ahead.key, self.feet.key, k)
+        status = init_tracking(data.key, controller.reference.key, controller.key, window.key, self.feet.key, k)
         if status:
-            body.world.data.refuse(status)
+            data.raise_status(status)
 
-    def plan(self, k: int, elapsed: float, amend: Callable[[], None] | None = None) -> None:
-        """Plan from frame k on, and let the body and its feet go that way.
+    def plan(self, k: int, elapsed: float, adapt_problem: Callable[[], None] | None = None) -> None:
+        """Plan from frame k on, and set the CoM acceleration, angular momentum rate and landing targets of the plan.
 
         Args:
             k: Frame.
-            elapsed: Since the last plan [s], negative to forget it.
-            amend: Called when all that is known is laid out, to change it.
+            elapsed: Since the last plan [s], for the warm start; negative for a cold start.
+            adapt_problem: Called when the problem is set up, to change it before it is solved.
         """
-        body, feet, planner = self.body, self.feet, self.planner
-        planner.outlook.friction[:] = body.world.surfaces.material.friction
-        N = foresee(body.world.data.key, body.key, self.ahead.key, feet.key, planner.key, k, self.lengths, planner.feet)
-        if amend is not None:
-            amend()
-        self.status = planner.find(N, elapsed)
-        heed(body.key, self.ahead.key, feet.key, planner.key, k)
+        controller, feet, planner = self.controller, self.feet, self.planner
+        planner.problem.friction[:] = controller.world.contact_settings.material.friction
+        data = controller.world.data
+        N = build_mpc(data.key, controller.key, self.window.key, feet.key, planner.key, k, self.intervals, planner.feet)
+        if adapt_problem is not None:
+            adapt_problem()
+        self.status = planner.solve_in_place(N, elapsed)
+        apply_plan(controller.key, self.window.key, feet.key, planner.key, k)
 
     @property
-    def told(self) -> Plan:
-        """The plan made last."""
-        return self.planner.told(int(self.feet.room.planned[0]), self.status)
+    def last_plan(self) -> CentroidalPlan:
+        """Copy of the last plan."""
+        return self.planner.to_plan(int(self.feet.arrays.plan_size[0]), self.status)
 
 
-def plan_whole(schedule: Schedule, body: Body, settings: FilterSettings, height: float) -> Forecast:
-    """Plan all of a reference at once, and let the schedule have the body and its feet go as planned.
+def plan_clip_in_place(schedule: ContactSchedule, controller: WholeBodyController, settings: FilterSettings, height: float) -> Feasibility:
+    """Plan the whole clip at once, and write the plan into the arrays of ``schedule``, in place of the reference's centroidal trajectory.
 
-    Returns how far that is from the reference.
+    Overwritten are CoM, velocity and acceleration, angular momentum and its rate, orientation offset, and foot offsets of all frames.
+    Returns the deviation of the plan from the reference.
     """
-    count = max(int((len(schedule) - 1) * schedule.dt / STEP), FEWEST)
-    preview = Preview(schedule.handle, body, settings, height, np.full(count, STEP))
-    preview.plan(0, -1.0)
-    plan = preview.told
-    nodes = preview.feet.room.nodes[: len(plan.centre)].copy()
-    there = schedule.centre[np.minimum(np.rint(nodes / schedule.dt).astype(int), len(schedule) - 1)]
-    forecast = Forecast(schedule.reference.times[0] + nodes, plan.centre - there, plan.turn)
-    _take_on(schedule, plan, nodes, preview.feet)
-    return forecast
+    count = max(int((len(schedule) - 1) * schedule.dt / CLIP_INTERVAL), MIN_INTERVALS)
+    mpc = CentroidalMpc(schedule.handle, controller, settings, height, np.full(count, CLIP_INTERVAL))
+    mpc.plan(0, -1.0)
+    plan = mpc.last_plan
+    nodes = mpc.feet.arrays.node_times[: len(plan.com)].copy()
+    reference_com = schedule.com[np.minimum(np.rint(nodes / schedule.dt).astype(int), len(schedule) - 1)]
+    feasibility = Feasibility(schedule.reference.times[0] + nodes, plan.com - reference_com, plan.orientation)
+    _write_centroidal_trajectory(schedule, plan, nodes)
+    _write_foot_offsets(schedule, mpc.feet.arrays)
+    return feasibility
 
 
-def _take_on(S: Schedule, plan: Plan, nodes: Array, feet: Footwork) -> None:
-    G = feet.room
-    times = np.minimum(S.dt * np.arange(len(S)), nodes[-1])
-    path = CubicHermiteSpline(nodes, plan.centre, plan.velocity)
-    S.centre[:], S.speed[:] = path(times), path(times, 1)
-    now = np.clip(np.searchsorted(nodes, times + 1e-9, side="right") - 1, 0, len(plan.cmp) - 1)
-    s = plan.s[now][:, None]
-    S.acceleration[:] = plan.acceleration[now]
-    S.acceleration[:, :2] = np.where(s != 0.0, s * (S.centre[:, :2] - plan.cmp[now]), S.acceleration[:, :2])
-    S.turn[:] = np.stack([np.interp(times, nodes, x) for x in plan.turn.T], axis=1)
-    # Between nodes angular momentum goes straight on, as in flight it has to: that of the reference swings
-    at = np.minimum(np.rint(nodes / S.dt).astype(int), len(S) - 1)
-    spin = S.spin[at] + np.einsum("nij,nj->ni", S.inertia[at], plan.spin)
-    S.spin[:] = np.stack([np.interp(times, nodes, x) for x in spin.T], axis=1)
-    S.turning[:] = (np.diff(spin, axis=0) / np.diff(nodes)[:, None])[now]
-    for leg, spans in enumerate(S.spans):
+def _write_centroidal_trajectory(schedule: ContactSchedule, plan: CentroidalPlan, nodes: Array) -> None:
+    """Interpolate the plan at the frames of the schedule."""
+    times = np.minimum(schedule.dt * np.arange(len(schedule)), nodes[-1])
+    path = CubicHermiteSpline(nodes, plan.com, plan.com_velocity)
+    schedule.com[:], schedule.com_velocity[:] = path(times), path(times, 1)
+    interval = np.clip(np.searchsorted(nodes, times + 1e-9, side="right") - 1, 0, len(plan.cmp) - 1)
+    omega_squared = plan.omega_squared[interval][:, None]
+    acceleration = schedule.com_acceleration
+    acceleration[:] = plan.com_acceleration[interval]
+    pendulum = omega_squared * (schedule.com[:, :2] - plan.cmp[interval])
+    acceleration[:, :2] = np.where(omega_squared != 0.0, pendulum, acceleration[:, :2])
+    schedule.orientation_offset[:] = np.stack([np.interp(times, nodes, x) for x in plan.orientation.T], axis=1)
+    # Linear between nodes, as in flight it is constant: that of the reference oscillates
+    at = np.minimum(np.rint(nodes / schedule.dt).astype(int), len(schedule) - 1)
+    momentum = schedule.angular_momentum[at] + np.einsum("nij,nj->ni", schedule.locked_inertia[at], plan.angular_velocity)
+    schedule.angular_momentum[:] = np.stack([np.interp(times, nodes, x) for x in momentum.T], axis=1)
+    schedule.angular_momentum_rate[:] = (np.diff(momentum, axis=0) / np.diff(nodes)[:, None])[interval]
+
+
+def _write_foot_offsets(schedule: ContactSchedule, feet: FootState) -> None:
+    """Planned foothold offsets during stances, quintic between them."""
+    for leg, stances in enumerate(schedule.stance_frames):
         before, end = np.zeros(2), 0
-        for n, (begin, stop) in enumerate(spans):
-            at, first = leg * (len(G.aimed) // S.legs) + n, max(begin, 0)
-            goal = G.aims[at, :2] if G.aimed[at] else before
+        for n, (begin, stop) in enumerate(stances):
+            at, first = leg * (len(feet.is_planned) // schedule.leg_count) + n, max(begin, 0)
+            target = feet.planned_offset[at, :2] if feet.is_planned[at] else before
             x = (np.arange(end, first) - end) / max(first - end, 1)
             part = (x**3 * (10.0 - 15.0 * x + 6.0 * x * x))[:, None]
-            S.moved[end:first, leg, :2] = (1.0 - part) * before + part * goal
-            S.moved[first:stop, leg, :2] = goal
-            before, end = goal, stop
-        S.moved[end:, leg, :2] = before
-    S.moved_rate[:] = np.gradient(S.moved, S.dt, axis=0)
+            schedule.foot_offset[end:first, leg, :2] = (1.0 - part) * before + part * target
+            schedule.foot_offset[first:stop, leg, :2] = target
+            before, end = target, stop
+        schedule.foot_offset[end:, leg, :2] = before
+    schedule.foot_offset_rate[:] = np.gradient(schedule.foot_offset, schedule.dt, axis=0)

@@ -1,6 +1,8 @@
-"""One step of the filter, as doors into compiled code: look and lead, plan if it is time, decide, carry out.
+"""Control step of the dynamics filter, as entry points into compiled code.
 
-Rooms come by their keys: of the world's data and the reference's, of contact, the program, control, what is known ahead, and footing.
+:func:`update_state` (state, swing feet), :func:`build_mpc` and :func:`apply_plan` around the centroidal planner, :func:`solve_qp`
+(whole-body QP) and :func:`apply_torques`. Structs of arrays come by their keys: model data of the world and of the reference, contact,
+QP, controller, reference window, feet, plan and capture step.
 """
 
 from __future__ import annotations
@@ -8,218 +10,244 @@ from __future__ import annotations
 import numpy as np
 
 from brachiate.centroidal.planner import open_plan
-from brachiate.compiled import call_at, entry, kernel
-from brachiate.contact.stepping.contact_rows import open_touch
-from brachiate.filter.footsteps.mpc_problem import aim_at, lay_out, place_nodes
-from brachiate.filter.footsteps.swing_foot import begin, follow_plan, lead, note, note_bearing, on_ground, where_it_should_be
-from brachiate.filter.schedule.arrays import open_ahead, open_footing
-from brachiate.filter.whole_body.arrays import CROWDED, MARGIN, open_control
-from brachiate.filter.whole_body.contact_constraints import stand
-from brachiate.filter.whole_body.qp import RAYS, ROWS, first_guess, open_program, optimize
-from brachiate.filter.whole_body.state import dynamics, follow, measure, solve3, turned_as_a_whole
-from brachiate.filter.whole_body.tasks import (
-    centre_rows,
-    forget_limits,
-    grasp,
-    keep_point,
-    lead_limb,
-    limit_more,
-    limit_motors,
-    physics,
-    spare_hands,
-    torque,
+from brachiate.compiled import call_address, entry, kernel
+from brachiate.contact.stepping.contact_rows import DETECT, open_contact
+from brachiate.filter.footsteps.mpc_problem import build_problem, place_nodes, set_landing_targets
+from brachiate.filter.footsteps.swing_foot import (
+    init_feet,
+    on_slope,
+    record_contacts,
+    record_support_points,
+    reference_shift,
+    set_planned_rates,
+    update_phase,
 )
-from brachiate.kinematics import accelerations, body_inertias, finite, poses, sound, velocities
-from brachiate.model.arrays import NOT_FINITE, OK, open_rooms
+from brachiate.filter.schedule.arrays import open_feet, open_window
+from brachiate.filter.whole_body.arrays import DETECTION_MARGIN, open_control
+from brachiate.filter.whole_body.contact_constraints import add_contact
+from brachiate.filter.whole_body.principal_pivoting import minimize
+from brachiate.filter.whole_body.qp import RAYS, ROWS, open_qp, warm_start
+from brachiate.filter.whole_body.state import (
+    compute_centroidal_state,
+    compute_dynamics,
+    compute_orientation_error,
+    pd_accelerations,
+)
+from brachiate.filter.whole_body.tasks import (
+    add_active_torque_limits,
+    add_violated_torque_limits,
+    centroidal_task,
+    drop_inactive_torque_limits,
+    floating_base_and_limits,
+    grip_task,
+    joint_torque,
+    limit_grip_force,
+    swing_foot_task,
+    tracked_link_task,
+)
+from brachiate.kinematics import body_accelerations, body_inertias, body_velocities, finite, forward_kinematics, valid_state
+from brachiate.linalg.symmetric3 import solve_symmetric3
+from brachiate.model.arrays import open_model
+from brachiate.model.status import NOT_FINITE, OK, TOO_MANY_CONTACTS
 from brachiate.spatial import Vec3, cross, put_vec3_at, vec3, vec3_at
 
-MOST_LEAN = 1.0  # [rad] that a plan is told of
+MAX_ORIENTATION_ERROR = 1.0  # [rad] initial orientation error of a plan at most
 
 
 @kernel
-def take_frame(W, Wr, K, S, k):
-    """The world with the figure as frame k has it."""
-    nq, nv = K.q_at.shape[0], K.v_at.shape[0]
+def load_reference_frame(W, ref, ctl, window, k):
+    """ref ← state of the world with the figure at frame k of the reference."""
+    nq, nv = ctl.q_at.shape[0], ctl.v_at.shape[0]
     for i in range(W.q.shape[0]):
-        Wr.q[i] = W.q[i]
+        ref.q[i] = W.q[i]
     for i in range(W.v.shape[0]):
-        Wr.v[i] = Wr.a[i] = 0.0
+        ref.v[i] = ref.a[i] = 0.0
     for i in range(nq):
-        Wr.q[K.q_at[i]] = S.q[k * nq + i]
+        ref.q[ctl.q_at[i]] = window.q[k * nq + i]
     for i in range(nv):
-        Wr.v[K.v_at[i]], Wr.a[K.v_at[i]] = S.v[k * nv + i], S.a[k * nv + i]
+        ref.v[ctl.v_at[i]], ref.a[ctl.v_at[i]] = window.v[k * nv + i], window.a[k * nv + i]
 
 
 @kernel
-def look(T, W, Wr, K):
-    """Everything that is to be known of the state and the reference."""
-    if not (sound(T, W.q, W.v) and sound(T, Wr.q, Wr.v) and finite(Wr.a)):
+def compute_state(T, W, ref, ctl):
+    """Kinematics of the reference; dynamics, centroidal state and tracking errors of the figure."""
+    if not (valid_state(T, W.q, W.v) and valid_state(T, ref.q, ref.v) and finite(ref.a)):
         return NOT_FINITE
-    poses(T, Wr)
-    body_inertias(T, Wr)
-    velocities(T, Wr)
-    accelerations(T, Wr)
-    dynamics(T, W, K)
-    measure(T, W, Wr, K)
-    follow(T, W, Wr, K)
-    turned_as_a_whole(T, W, K)
+    forward_kinematics(T, ref)
+    body_inertias(T, ref)
+    body_velocities(T, ref)
+    body_accelerations(T, ref)
+    compute_dynamics(T, W, ctl)
+    compute_centroidal_state(T, W, ref, ctl)
+    pd_accelerations(T, W, ref, ctl)
+    compute_orientation_error(T, W, ctl)
     return OK
 
 
 @entry
-def start(key, reference, control, ahead, footing, k):
-    """Look at frame k, where the body is to begin, and let feet stand as it has them."""
-    T, W = open_rooms(key)
-    _, Wr = open_rooms(reference)
-    (K,) = open_control(control)
-    (S,) = open_ahead(ahead)
-    (G,) = open_footing(footing)
-    take_frame(W, Wr, K, S, k)
-    status = look(T, W, Wr, K)
+def init_tracking(data_key, reference_key, control_key, window_key, feet_key, k):
+    """Initialize state and feet at frame k, at which the figure starts."""
+    T, W = open_model(data_key)
+    _, ref = open_model(reference_key)
+    (ctl,) = open_control(control_key)
+    (window,) = open_window(window_key)
+    (feet,) = open_feet(feet_key)
+    load_reference_frame(W, ref, ctl, window, k)
+    status = compute_state(T, W, ref, ctl)
     if status == OK:
-        begin(T, W, K, S, G, k)
+        init_feet(T, W, ctl, window, feet, k)
     return status
 
 
 @entry
-def look_and_lead(key, reference, control, ahead, footing, k):
-    """Look at the state and frame k, and say of every foot what it is to do."""
-    T, W = open_rooms(key)
-    _, Wr = open_rooms(reference)
-    (K,) = open_control(control)
-    (S,) = open_ahead(ahead)
-    (G,) = open_footing(footing)
-    take_frame(W, Wr, K, S, k)
-    status = look(T, W, Wr, K)
+def update_state(data_key, reference_key, control_key, window_key, feet_key, k):
+    """Evaluate the state and frame k of the reference, and update stance and swing of the feet."""
+    T, W = open_model(data_key)
+    _, ref = open_model(reference_key)
+    (ctl,) = open_control(control_key)
+    (window,) = open_window(window_key)
+    (feet,) = open_feet(feet_key)
+    load_reference_frame(W, ref, ctl, window, k)
+    status = compute_state(T, W, ref, ctl)
     if status == OK:
-        lead(K, S, G, k)
-        put_vec3_at(K.kept_offset, 0, on_ground(S, vec3_at(G.shift, 0)))
+        update_phase(ctl, window, feet, k)
+        put_vec3_at(ctl.tracked_offset, 0, on_slope(window, vec3_at(feet.reference_shift, 0)))
     return status
 
 
 @entry
-def foresee(key, control, ahead, footing, plan, k, lengths, feet):
-    """Lay out what is known from frame k on, and where the body is, for a plan. Returns how many intervals it has."""
-    T, W = open_rooms(key)
-    (K,) = open_control(control)
-    (S,) = open_ahead(ahead)
-    (G,) = open_footing(footing)
-    _, O, P, _, _ = open_plan(plan)
-    N = place_nodes(S, G, k, lengths)
-    G.planned[0], G.planned[1] = N, lay_out(T, W, K, S, G, O, k, N, feet)
-    rate = solve3(S.inertia, k, vec3_at(K.momentum, 0) - vec3(S.spin, k))
-    put_vec3_at(P.present, 9, rate)
+def build_mpc(data_key, control_key, window_key, feet_key, plan_key, k, intervals, foot_count):
+    """Set up the MPC problem from frame k on, with the present state as initial state. Returns the number of intervals."""
+    T, W = open_model(data_key)
+    (ctl,) = open_control(control_key)
+    (window,) = open_window(window_key)
+    (feet,) = open_feet(feet_key)
+    _, problem, plan, _, _ = open_plan(plan_key)
+    N = place_nodes(window, feet, k, intervals)
+    feet.plan_size[0], feet.plan_size[1] = N, build_problem(T, W, ctl, window, feet, problem, k, N, foot_count)
+    rate = solve_symmetric3(window.locked_inertia, k, vec3_at(ctl.angular_momentum, 0) - vec3(window.angular_momentum, k))
+    put_vec3_at(plan.initial_state, 9, rate)
     for i in range(3):
-        P.present[i], P.present[3 + i] = K.com[i], K.com[3 + i]
-        P.present[6 + i] = min(max(K.lean[i], -MOST_LEAN), MOST_LEAN) - S.turn[k, i]
-    for leg in range(feet):
-        P.present[12 + 2 * leg], P.present[13 + 2 * leg] = G.offset[leg, 0], G.offset[leg, 1]
+        plan.initial_state[i], plan.initial_state[3 + i] = ctl.com[i], ctl.com[3 + i]
+        plan.initial_state[6 + i] = (
+            min(max(ctl.orientation_error[i], -MAX_ORIENTATION_ERROR), MAX_ORIENTATION_ERROR) - window.orientation_offset[k, i]
+        )
+    for leg in range(foot_count):
+        plan.initial_state[12 + 2 * leg], plan.initial_state[13 + 2 * leg] = feet.foothold_offset[leg, 0], feet.foothold_offset[leg, 1]
     return N
 
 
 @entry
-def heed(control, ahead, footing, plan, k):
-    """Let the body and its feet go as planned."""
-    (K,) = open_control(control)
-    (S,) = open_ahead(ahead)
-    (G,) = open_footing(footing)
-    Wp, _, P, _, _ = open_plan(plan)
-    put_vec3_at(G.centre, 0, Vec3(P.along[0, 0], P.along[0, 1], P.up[0]))
-    put_vec3_at(G.cmp, 0, Vec3(P.cmp[0, 0], P.cmp[0, 1], P.s[0]))
-    put_vec3_at(G.turning, 0, vec3(P.turning, 0))
-    aim_at(K, S, G, k, P.landing, G.planned[1], Wp.gravity[0])
+def apply_plan(control_key, window_key, feet_key, plan_key, k):
+    """Take CoM acceleration, CMP, angular momentum rate and landing targets from the plan."""
+    (ctl,) = open_control(control_key)
+    (window,) = open_window(window_key)
+    (feet,) = open_feet(feet_key)
+    parameters, _, plan, _, _ = open_plan(plan_key)
+    put_vec3_at(
+        feet.com_acceleration,
+        0,
+        Vec3(plan.horizontal_acceleration[0, 0], plan.horizontal_acceleration[0, 1], plan.vertical_acceleration[0]),
+    )
+    put_vec3_at(feet.cmp, 0, Vec3(plan.cmp[0, 0], plan.cmp[0, 1], plan.omega_squared[0]))
+    put_vec3_at(feet.angular_momentum_rate, 0, vec3(plan.angular_momentum_rate, 0))
+    set_landing_targets(ctl, window, feet, k, plan.landing_offset, feet.plan_size[1], parameters.gravity[0])
     return OK
 
 
 @kernel
-def find_contacts(key, touch, T, W, K, P):
-    """Areas near the figure, and what they bring."""
-    Gm, A, _, _, S, _ = open_touch(touch)
-    call_at(S.far[0], key, touch, K.gain[MARGIN], 0)
-    P.count[ROWS] = P.count[RAYS] = 0
-    for m in range(K.limb.shape[0]):
-        K.stands[m] = K.touched[m] = 0
-        K.height[m] = 1.0
-    if A.count[1] > A.count[0]:
-        return CROWDED
-    for a in range(A.count[0]):
-        first, second = Gm.body[Gm.pair[A.pair[a], 0]], Gm.body[Gm.pair[A.pair[a], 1]]
-        one, other = first >= 0 and K.members[first] == 1, second >= 0 and K.members[second] == 1
-        if one == other:
+def add_contacts(data_key, contact_key, T, W, ctl, qp):
+    """Detect the contact patches of the figure, and add their rows and rays to the QP."""
+    geometry, patches, _, _, contact, _ = open_contact(contact_key)
+    call_address(contact.functions[DETECT], data_key, contact_key, ctl.gain[DETECTION_MARGIN], 0)
+    qp.counts[ROWS] = qp.counts[RAYS] = 0
+    for m in range(ctl.contact_body.shape[0]):
+        ctl.supporting_corners[m] = ctl.touching_corners[m] = 0
+        ctl.clearance[m] = 1.0
+    if patches.count[1] > patches.count[0]:
+        return TOO_MANY_CONTACTS
+    for a in range(patches.count[0]):
+        first, second = geometry.body[geometry.pair[patches.pair[a], 0]], geometry.body[geometry.pair[patches.pair[a], 1]]
+        own_first, own_second = first >= 0 and ctl.members[first] == 1, second >= 0 and ctl.members[second] == 1
+        if own_first == own_second:  # not between the figure and something else
             continue
-        if P.count[RAYS] + 32 > P.lives.shape[0] or P.count[ROWS] + 16 > P.kind.shape[0] // 2:
-            return CROWDED
-        stand(T, W, K, P, Gm, A, S, a)
+        if qp.counts[RAYS] + 32 > qp.active_rays.shape[0] or qp.counts[ROWS] + 16 > qp.kind.shape[0] // 2:
+            return TOO_MANY_CONTACTS
+        add_contact(T, W, ctl, qp, geometry, patches, contact, a)
     return OK
 
 
 @entry
-def decide(key, reference, touch, program, control, footing):
-    """Accelerations and forces for the next step; the state has been looked at."""
-    T, W = open_rooms(key)
-    _, Wr = open_rooms(reference)
-    (K,) = open_control(control)
-    (P,) = open_program(program)
-    (G,) = open_footing(footing)
-    follow_plan(K, G)
-    status = find_contacts(key, touch, T, W, K, P)
+def solve_qp(data_key, reference_key, contact_key, qp_key, control_key, feet_key):
+    """Assemble and solve the whole-body QP for the next step; :func:`update_state` has been called. Returns a status."""
+    T, W = open_model(data_key)
+    _, ref = open_model(reference_key)
+    (ctl,) = open_control(control_key)
+    (qp,) = open_qp(qp_key)
+    (feet,) = open_feet(feet_key)
+    set_planned_rates(ctl, feet)
+    status = add_contacts(data_key, contact_key, T, W, ctl, qp)
     if status != OK:
         return status
-    for g in range(K.grip.shape[0]):
-        if P.count[RAYS] + 6 > P.lives.shape[0]:
-            return CROWDED
-        grasp(T, W, Wr, K, P, g)
-    spare_hands(W, K, P)
-    centre_rows(K, P, W)
-    physics(T, W, K, P)
-    for m in range(K.limb.shape[0]):
-        lead_limb(T, W, Wr, K, P, m)
-    for n in range(K.kept.shape[0]):
-        keep_point(T, W, Wr, K, P, n)
+    for g in range(ctl.grip_mode.shape[0]):
+        if qp.counts[RAYS] + 6 > qp.active_rays.shape[0]:
+            return TOO_MANY_CONTACTS
+        grip_task(T, W, ref, ctl, qp, g)
+    limit_grip_force(W, ctl, qp)
+    centroidal_task(ctl, qp, W)
+    floating_base_and_limits(T, W, ctl, qp)
+    for m in range(ctl.contact_body.shape[0]):
+        swing_foot_task(T, W, ref, ctl, qp, m)
+    for n in range(ctl.tracked_body.shape[0]):
+        tracked_link_task(T, W, ref, ctl, qp, n)
     for k in range(W.v.shape[0]):
-        P.weight[k], P.wish[k] = K.weight[k], K.wanted[k]
-    first_guess(P)
-    limit_motors(K, P)
-    status = optimize(P)
-    while status == OK and limit_more(K, P):
-        status = optimize(P)
-    forget_limits(K, P)
+        qp.weights[k], qp.target[k] = ctl.joint_weight[k], ctl.desired[k]
+    warm_start(qp)
+    add_active_torque_limits(ctl, qp)
+    status = minimize(qp)
+    while status == OK and add_violated_torque_limits(ctl, qp):
+        status = minimize(qp)
+    drop_inactive_torque_limits(ctl, qp)
     return status
 
 
 @kernel
-def enact(W, K, P):
-    """Torques W.tau that bring what was decided, and what that does to the body as a whole."""
+def set_torques(W, ctl, qp):
+    """W.tau ← joint torques of the QP solution; ctl.achieved ← its CoM acceleration and angular momentum rate."""
     n = W.v.shape[0]
     for k in range(n):
-        K.a[k] = P.a[k]
-        W.tau[k] = 0.0 if K.passive[k] else min(max(torque(K, P, k), -K.effort[k]), K.effort[k])
-    force, moment, c = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0), vec3_at(K.com, 0)
-    for j in range(P.count[RAYS]):
-        f = P.rho[j] * vec3(K.along, j)
-        force, moment = force + f, moment + cross(vec3(K.at, j) - c, f)
-    put_vec3_at(K.got, 0, (1.0 / K.mass[0]) * force + Vec3(W.gravity[0], W.gravity[1], W.gravity[2]))
-    put_vec3_at(K.got, 3, moment)
+        ctl.a[k] = qp.a[k]
+        W.tau[k] = 0.0 if ctl.unactuated[k] else min(max(joint_torque(ctl, qp, k), -ctl.effort[k]), ctl.effort[k])
+    force, moment, c = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0), vec3_at(ctl.com, 0)
+    for j in range(qp.counts[RAYS]):
+        f = qp.rho[j] * vec3(ctl.ray_direction, j)
+        force, moment = force + f, moment + cross(vec3(ctl.ray_point, j) - c, f)
+    put_vec3_at(ctl.achieved, 0, (1.0 / ctl.mass[0]) * force + Vec3(W.gravity[0], W.gravity[1], W.gravity[2]))
+    put_vec3_at(ctl.achieved, 3, moment)
 
 
 @entry
-def carry_out(key, touch, program, control, ahead, footing, k):
-    """Torques of what was decided, what stands, and how far the pelvis is from where it should be."""
-    T, W = open_rooms(key)
-    (K,) = open_control(control)
-    (P,) = open_program(program)
-    (S,) = open_ahead(ahead)
-    (G,) = open_footing(footing)
-    Gm, A, _, _, _, _ = open_touch(touch)
-    enact(W, K, P)
-    note_bearing(K, P, Gm, A, G)
-    note(T, W, K, S, G, k)
-    here, at = where_it_should_be(S, G, k), k * K.q_at.shape[0]
-    alike = 0.0
+def apply_torques(data_key, contact_key, qp_key, control_key, window_key, feet_key, k):
+    """Set the torques, record the contacts, and evaluate the deviation of the pelvis from the shifted reference."""
+    T, W = open_model(data_key)
+    (ctl,) = open_control(control_key)
+    (qp,) = open_qp(qp_key)
+    (window,) = open_window(window_key)
+    (feet,) = open_feet(feet_key)
+    geometry, patches, _, _, _, _ = open_contact(contact_key)
+    set_torques(W, ctl, qp)
+    record_support_points(ctl, qp, geometry, patches, feet)
+    record_contacts(T, W, ctl, window, feet, k)
+    shift, at = reference_shift(window, feet, k), k * ctl.q_at.shape[0]
+    cosine = 0.0
     for i in range(3):
-        G.off[i] = W.q[K.q_at[i]] - S.q[at + i]
+        feet.root_error[i] = W.q[ctl.q_at[i]] - window.q[at + i]
     for i in range(3, 7):
-        alike += W.q[K.q_at[i]] * S.q[at + i]
-    G.off[0], G.off[1], G.off[2] = G.off[0] - here.x, G.off[1] - here.y, G.off[2] - here.z
-    G.off[3] = 2.0 * np.arccos(min(abs(alike), 1.0))
+        cosine += W.q[ctl.q_at[i]] * window.q[at + i]
+    feet.root_error[0], feet.root_error[1], feet.root_error[2] = (
+        feet.root_error[0] - shift.x,
+        feet.root_error[1] - shift.y,
+        feet.root_error[2] - shift.z,
+    )
+    feet.root_error[3] = 2.0 * np.arccos(min(abs(cosine), 1.0))
     return OK

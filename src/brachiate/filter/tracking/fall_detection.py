@@ -1,33 +1,38 @@
-"""Whether somebody has fallen: by how far the pelvis is from where it should be."""
+"""Fall detection: deviation of the pelvis from the reference, and runaway joints."""
 
 from __future__ import annotations
 
 import math
 from typing import NamedTuple
 
-LOW, ASTRAY, TURNED = 0.3, 0.6, math.radians(60.0)  # [m], [m], [rad] of the pelvis from where it should be: beyond, it has fallen
-RUNAWAY = 150.0  # [rad/s] of a joint: three times what people's do
+from brachiate.deprecation import renamed_attribute
+
+# Deviation of the pelvis from the (shifted) reference beyond which the figure has fallen: [m] downward, [m] horizontal, [rad].
+MAX_DROP, MAX_DRIFT, MAX_TILT = 0.3, 0.6, math.radians(60.0)
+MAX_JOINT_SPEED = 150.0  # [rad/s] of any joint: three times that of humans
 
 
-class Blame(NamedTuple):
-    """When and why the filter gave up."""
+class Failure(NamedTuple):
+    """Time and reason of a fall, after which the filter stops."""
 
     time: float  # [s]
-    why: str
+    reason: str
+
+    why = renamed_attribute("why", "reason")
 
     def __str__(self) -> str:
         """Return one line."""
-        return f"it fell at {self.time:.2f} s: {self.why}"
+        return f"fell at {self.time:.2f} s: {self.reason}"
 
 
-def why_fallen(x: float, y: float, z: float, turned: float) -> str | None:
-    """Say why this is a fall, or return None: by how far the pelvis is off [m], and turned [rad]."""
-    away = math.hypot(x, y)
-    if -z < LOW and away < ASTRAY and turned < TURNED:
+def fall_reason(x: float, y: float, z: float, angle: float) -> str | None:
+    """Reason why a deviation of the pelvis from the reference, (x, y, z) [m] and angle [rad], is a fall; None if it is not."""
+    drift = math.hypot(x, y)
+    if -z < MAX_DROP and drift < MAX_DRIFT and angle < MAX_TILT:
         return None
     causes = (
-        (-z / LOW, f"the pelvis is {-100 * z:.0f} cm too low"),
-        (away / ASTRAY, f"the pelvis is {100 * away:.0f} cm astray"),
-        (turned / TURNED, f"the pelvis is turned by {math.degrees(turned):.0f} degrees from the reference"),
+        (-z / MAX_DROP, f"the pelvis is {-100 * z:.0f} cm too low"),
+        (drift / MAX_DRIFT, f"the pelvis has drifted by {100 * drift:.0f} cm"),
+        (angle / MAX_TILT, f"the pelvis is rotated by {math.degrees(angle):.0f} degrees from the reference"),
     )
     return max(causes)[1]

@@ -1,4 +1,4 @@
-"""A body that follows what is known of a reference: in every step a look, a plan if it is time, and torques."""
+"""Motion tracker: one control step of the dynamics filter, state → swing feet → centroidal MPC → whole-body QP → torques."""
 
 from __future__ import annotations
 
@@ -6,128 +6,137 @@ from collections.abc import Callable
 
 import numpy as np
 
-from brachiate.compiled import Handle
+from brachiate.compiled import ArrayHandle
 from brachiate.errors import StateError
-from brachiate.filter.footsteps.recovery_step import Step
+from brachiate.filter.footsteps.recovery_step import RecoveryStep
 from brachiate.filter.settings import FilterSettings
-from brachiate.filter.tracking.capture_steps import Catcher
-from brachiate.filter.tracking.centroidal_mpc import Preview, intervals_for
-from brachiate.filter.tracking.fall_detection import RUNAWAY, Blame, why_fallen
-from brachiate.filter.tracking.whole_body_controller import Body
+from brachiate.filter.tracking.capture_steps import CaptureStepPlanner
+from brachiate.filter.tracking.centroidal_mpc import CentroidalMpc, horizon_intervals
+from brachiate.filter.tracking.fall_detection import MAX_JOINT_SPEED, Failure, fall_reason
+from brachiate.filter.tracking.whole_body_controller import WholeBodyController
 from brachiate.validation import Array
 from brachiate.world.world import World
 
 
-class Follower:
-    """Follows what is known, frame by frame.
+class MotionTracker:
+    """Tracks the frames of a reference window in simulation.
 
     Args:
-        body: Which; it is where the reference is.
-        ahead: What is known of the reference.
-        settings: For this body.
-        height: Of it [m].
-        dt: Length of a step [s].
-        blind: [s] for which plans go on beyond what is known; 0 if nothing comes after that.
-        k: Frame with which it begins.
-        recall: Called before every plan, to know more of what comes.
+        controller: Whole-body controller; its figure is at frame k of the reference.
+        window: Reference frames and contact schedule.
+        settings: Of the filter, scaled to the figure.
+        height: Of the figure [m].
+        dt: Time step [s].
+        extrapolation_time: [s] by which plans extend beyond the window; 0 if the motion ends there.
+        k: First frame.
+        predict: Called before every plan to extend the window by predicted frames.
     """
 
     def __init__(
-        self, body: Body, ahead: Handle, settings: FilterSettings, height: float, dt: float, blind: float = 0.0, k: int = 0,
-        recall: Callable[[], bool] | None = None,
-    ) -> None:  # fmt: skip
-        self.body, self.ahead, self.settings, self.dt = body, ahead, settings, dt
-        self.preview = Preview(ahead, body, settings, height, intervals_for(settings.preview), blind, k)
-        legs = len(self.preview.feet.room.stands)
-        steps = legs > 1 and legs == self.preview.legs  # who sits at times does not step elsewhere with that
-        self.catcher = Catcher(ahead, self.preview, body, settings, height, dt) if settings.rescue > 0.0 and steps else None
-        self._recall = recall
-        self._planned, self._standing = -1, self._carrying
-        self.blame: Blame | None = None  #: why it gave up
-        self.solves = 0  #: of the optimizer in the last step
+        self,
+        controller: WholeBodyController,
+        window: ArrayHandle,
+        settings: FilterSettings,
+        height: float,
+        dt: float,
+        extrapolation_time: float = 0.0,
+        k: int = 0,
+        predict: Callable[[], bool] | None = None,
+    ) -> None:
+        self.controller, self.window, self.settings, self.dt = controller, window, settings, dt
+        self.mpc = CentroidalMpc(window, controller, settings, height, horizon_intervals(settings.horizon), extrapolation_time, k)
+        legs = len(self.mpc.feet.arrays.in_contact)
+        can_step = legs > 1 and legs == self.mpc.legs  # not with contact links that cannot swing, such as a seat
+        self.capture_steps: CaptureStepPlanner | None = None
+        if settings.recovery_step_duration > 0.0 and can_step:
+            self.capture_steps = CaptureStepPlanner(window, self.mpc, controller, settings, height, dt)
+        self._predict = predict
+        self._planned_frame, self._planned_support = -1, self._support_pattern
+        self.failure: Failure | None = None  #: time and reason of the fall
+        self.solves = 0  #: linear solves of the QP in the last step
 
     @property
-    def own_steps(self) -> tuple[Step, ...]:
-        """Steps that the reference does not have, so far."""
-        return () if self.catcher is None else tuple(self.catcher.steps)
+    def recovery_steps(self) -> tuple[RecoveryStep, ...]:
+        """Footsteps so far that are not in the reference."""
+        return () if self.capture_steps is None else tuple(self.capture_steps.steps)
 
     @property
-    def stepping(self) -> str | None:
-        """Whose foot makes such a step now."""
-        return None if self.catcher is None else self.catcher.stepping
+    def stepping_link(self) -> str | None:
+        """Foot that makes such a step now."""
+        return None if self.capture_steps is None else self.capture_steps.stepping_link
 
     def control(self, k: int) -> None:
-        """Set the torques of the next step, so that the body is where frame k has it."""
-        feet, catcher = self.preview.feet, self.catcher
-        ahead = self.ahead if catcher is None else catcher.ahead(k)
-        self.body.look_and_lead(ahead, feet, k)
-        if catcher is not None:
-            catcher.lead(ahead, k)
-        ahead = self._plan_at(k, ahead)
+        """Set the torques of the next time step, with frame k as the reference."""
+        feet, capture_steps = self.mpc.feet, self.capture_steps
+        window = self.window if capture_steps is None else capture_steps.window_at(k)
+        self.controller.update_state(window, feet, k)
+        if capture_steps is not None:
+            capture_steps.lift_foot(window, k)
+        window = self._replan_if_due(k, window)
         try:
-            self.solves = self.body.decide(ahead, feet, k)
+            self.solves = self.controller.solve(window, feet, k)
         except StateError as problem:
-            self.blame = self.blame or Blame(float(self.body.world.time), str(problem))
+            self.failure = self.failure or Failure(float(self.controller.world.time), str(problem))
             return
-        if catcher is not None:
-            catcher.land(k)
-        self._look_whether_fallen()
+        if capture_steps is not None:
+            capture_steps.finish_landed_step(k)
+        self._detect_fall()
 
-    def _plan_at(self, k: int, ahead: Handle) -> Handle:
-        """Make a new plan if what stands has changed, or after a while. Returns what is known by then."""
-        since, standing = (k - self._planned) * self.dt, self._carrying
-        first = self._planned < 0
-        if first or since >= self.settings.replan - 1e-9 or standing != self._standing:
-            if self._recall is not None:
-                self._recall()
-            self._planned, self._standing = k, standing
-            ahead = self._make_plan(k, -1.0 if first else since)
-        return ahead
+    def _replan_if_due(self, k: int, window: ArrayHandle) -> ArrayHandle:
+        """Solve the MPC again if the support has changed or the replanning interval is over. Returns the window by then."""
+        elapsed, support = (k - self._planned_frame) * self.dt, self._support_pattern
+        first = self._planned_frame < 0
+        if first or elapsed >= self.settings.replan_interval - 1e-9 or support != self._planned_support:
+            if self._predict is not None:
+                self._predict()
+            self._planned_frame, self._planned_support = k, support
+            window = self._plan(k, -1.0 if first else elapsed)
+        return window
 
-    def _make_plan(self, k: int, since: float) -> Handle:
-        """Make a plan, and another one if a step has to be made that the reference does not have."""
-        catcher = self.catcher
-        if catcher is None:
-            self.preview.plan(k, since)
-            return self.ahead
+    def _plan(self, k: int, elapsed: float) -> ArrayHandle:
+        """Solve the MPC, and once more if a capture step has been added to the window."""
+        capture_steps = self.capture_steps
+        if capture_steps is None:
+            self.mpc.plan(k, elapsed)
+            return self.window
         for again in (False, True):
-            self.preview.ahead = ahead = catcher.ahead(k)
-            self.preview.plan(k, 0.0 if again else since, lambda: catcher.amend(k))
-            if again or not catcher.watch(k):
+            self.mpc.window = window = capture_steps.window_at(k)
+            self.mpc.plan(k, 0.0 if again else elapsed, lambda: capture_steps.adapt_problem(k))
+            if again or not capture_steps.decide_step(k):
                 break
-        return ahead
+        return window
 
-    def take_over(self, body: Body) -> None:
-        """Go on with another room of the same body, in a world to which something has come."""
-        body.control.stands[:] = self.body.control.stands
-        self.body = self.preview.body = body
-        if self.catcher is not None:
-            self.catcher.body = body
+    def replace_controller(self, controller: WholeBodyController) -> None:
+        """Continue with a new controller of the same figure, after the model of the world has changed."""
+        controller.control.supporting_corners[:] = self.controller.control.supporting_corners
+        self.controller = self.mpc.controller = controller
+        if self.capture_steps is not None:
+            self.capture_steps.controller = controller
 
     @property
-    def _carrying(self) -> tuple[int, ...]:
-        """What stands, and what holds."""
-        return (*self.preview.feet.standing, *self.body.control.grip.tolist())
+    def _support_pattern(self) -> tuple[int, ...]:
+        """Stance of the legs and modes of the grips."""
+        return (*self.mpc.feet.stance_pattern, *self.controller.control.grip_mode.tolist())
 
-    def forget(self, frames: int) -> None:
-        """Count frames from another one on: so many before it are forgotten."""
-        self._planned -= frames
-        if self.catcher is not None:
-            self.catcher.forget(frames)
+    def drop_frames(self, frames: int) -> None:
+        """Shift frame numbers after the first frames of the window have been dropped."""
+        self._planned_frame -= frames
+        if self.capture_steps is not None:
+            self.capture_steps.drop_frames(frames)
 
-    def _look_whether_fallen(self) -> None:
-        why = why_fallen(*self.preview.feet.room.off.tolist())
-        speed = np.abs(self.body.world.v[self.body.v_at])
+    def _detect_fall(self) -> None:
+        reason = fall_reason(*self.mpc.feet.arrays.root_error.tolist())
+        speed = np.abs(self.controller.world.v[self.controller.v_at])
         speed[:6] = 0.0
-        if speed.max() > RUNAWAY:  # motors without limits do that; contacts of limbs that are thrown about would take minutes to find
+        if speed.max() > MAX_JOINT_SPEED:  # happens without torque limits; contacts of limbs this fast would take minutes to solve
             k = int(speed.argmax())
-            why = f"{self.body.figure.model.coordinates[k]} has run away: it moves at {speed[k]:.0f} rad/s"
-        if why is not None and self.blame is None:
-            self.blame = Blame(float(self.body.world.time), why)
+            reason = f"{self.controller.figure.model.coordinates[k]} runs away at {speed[k]:.0f} rad/s"
+        if reason is not None and self.failure is None:
+            self.failure = Failure(float(self.controller.world.time), reason)
 
 
-def place(world: World, body: Body, q: Array, v: Array) -> None:
-    """Put the body where a frame of the reference is, with its velocity."""
-    all_q, all_v = world.q.copy(), world.v.copy()
-    all_q[body.q_at], all_v[body.v_at] = q, v
-    world.q, world.v = all_q, all_v
+def set_figure_state(world: World, controller: WholeBodyController, q: Array, v: Array) -> None:
+    """Set configuration and velocity of the controlled figure."""
+    world_q, world_v = world.q.copy(), world.v.copy()
+    world_q[controller.q_at], world_v[controller.v_at] = q, v
+    world.q, world.v = world_q, world_v

@@ -10,65 +10,68 @@ from brachiate import validation
 from brachiate.errors import ArgumentError
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.settings import FilterSettings
-from brachiate.filter.tracking.disturbances import Shove
+from brachiate.filter.tracking.disturbances import Push
 from brachiate.model.model import Model
 from brachiate.world.world import World
 
 
-def check_given(world: World, figure: str, reference: Reference, settings: FilterSettings | None) -> None:
-    """Refuse what no filter could begin with."""
+def check_arguments(world: World, figure: str, reference: Reference, settings: FilterSettings | None) -> None:
+    """Raise ArgumentError if reference, world or settings cannot be used together."""
     if not isinstance(reference, Reference):
-        raise ArgumentError(f"reference: expected a Reference, as br.clean(motion) gives, got {validation.shown(reference)}.")
+        raise ArgumentError(f"reference: expected a Reference, as br.make_reference(motion) gives, got {validation.short_repr(reference)}.")
     _check_finite(reference)
     _check_figure(world.figure(figure).model, reference.figure, figure)
     check_world(world, figure, settings)
 
 
 def check_world(world: World, figure: str, settings: FilterSettings | None) -> None:
-    """Refuse a world in which nobody could stand, and settings that are none."""
+    """Raise ArgumentError for a world without ground, contact or friction, and for invalid settings."""
     if settings is not None and not isinstance(settings, FilterSettings):
-        raise ArgumentError(f"settings: expected FilterSettings, or what br.load_settings(path) gives, got {validation.shown(settings)}.")
-    surfaces = world.surfaces
-    if surfaces.touches is None:
-        raise ArgumentError("The filter needs a world in which things touch: call world.touch() first.")
-    mine = f"{figure}/"
-    if not any(one.startswith(mine) != other.startswith(mine) for one, other in surfaces.pairs):
-        raise ArgumentError(f"There is nothing that {figure!r} could stand on: world.add(br.figures.ground(), name='floor').")
-    if not surfaces.material.friction > 0.0:
-        raise ArgumentError(f"friction must be more than 0, got {surfaces.material.friction:g}: without any nobody can walk.")
-
-
-def kept_of(model: Model, figure: str, keep: Mapping[str, float] | None) -> dict[str, float]:
-    """Return weights of links that are to be kept in their places, if all of them can be."""
-    given = validation.table({} if keep is None else keep, "keep", "weights by the names of links")
-    for link in given:
-        validation.named(model.links, link, "link", repr(figure))
-    return {link: validation.number(weight, f"keep: weight of {link!r}", above=0.0, most=1e6) for link, weight in given.items()}
-
-
-def _check_figure(theirs: Model, ours: Model, figure: str) -> None:
-    """A figure of the same joints in the same places; masses and motors may be others."""
-    other = next((name for name in (*ours.joints, *theirs.joints) if (name in ours.joints) != (name in theirs.joints)), None)
-    moved = [
-        name for name, link in ours.links.items() if name in theirs.links and not np.allclose(link.position, theirs.links[name].position)
-    ]
-    if other is not None or list(ours.joints) != list(theirs.joints) or moved:
-        what = (
-            f"only one of them has the joint {other!r}"
-            if other
-            else f"{moved[0]!r} is elsewhere"
-            if moved
-            else "joints are in another order"
-        )
         raise ArgumentError(
-            f"Figure {figure!r} of the world, {theirs.name!r}, is not that of the reference, {ours.name!r}: {what}. "
-            "Add reference.figure to the world, or retarget the motion."
+            f"settings: expected FilterSettings, or what br.load_settings(path) gives, got {validation.short_repr(settings)}."
+        )
+    contact = world.contact_settings
+    if contact.contact_state is None:
+        raise ArgumentError("The filter needs a world with contact: call world.enable_contact() first.")
+    prefix = f"{figure}/"
+    if not any(first.startswith(prefix) != second.startswith(prefix) for first, second in contact.link_pairs):
+        raise ArgumentError(f"There is no ground for {figure!r} to stand on: world.add(br.figures.ground(), name='floor').")
+    if not contact.material.friction > 0.0:
+        raise ArgumentError(f"friction must be more than 0, got {contact.material.friction:g}: no figure can walk without friction.")
+
+
+def tracking_weights(model: Model, figure: str, tracked_links: Mapping[str, float] | None) -> dict[str, float]:
+    """Return the weights of the links whose pose is tracked as well, checked."""
+    given = validation.mapping({} if tracked_links is None else tracked_links, "tracked_links", "weights by the names of links")
+    for link in given:
+        validation.lookup(model.links, link, "link", repr(figure))
+    return {link: validation.number(weight, f"tracked_links: weight of {link!r}", above=0.0, maximum=1e6) for link, weight in given.items()}
+
+
+def _check_figure(in_world: Model, in_reference: Model, figure: str) -> None:
+    """Require the same joints at the same positions; masses and actuators may differ."""
+    pair = in_reference.joints, in_world.joints
+    unmatched = next((name for joints in pair for name in joints if (name in pair[0]) != (name in pair[1])), None)
+    moved = [
+        name
+        for name, link in in_reference.links.items()
+        if name in in_world.links and not np.allclose(link.position, in_world.links[name].position)
+    ]
+    if unmatched is not None or list(in_reference.joints) != list(in_world.joints) or moved:
+        difference = "the joints are in another order"
+        if unmatched:
+            difference = f"only one of them has the joint {unmatched!r}"
+        elif moved:
+            difference = f"{moved[0]!r} is at another position"
+        raise ArgumentError(
+            f"Figure {figure!r} of the world, {in_world.name!r}, does not match the figure of the reference, {in_reference.name!r}: "
+            f"{difference}. Add reference.figure to the world, or retarget the motion."
         )
 
 
 def _check_finite(reference: Reference) -> None:
-    """Name the first frame and joint whose numbers are none."""
-    for what, table, side in (("place", reference.q, "q"), ("velocity", reference.v, "v"), ("acceleration", reference.a, "v")):
+    """Raise ArgumentError that names the first frame and joint with a value that is not finite."""
+    for what, table, side in (("position", reference.q, "q"), ("velocity", reference.v, "v"), ("acceleration", reference.a, "v")):
         if not np.isfinite(table).all():
             frame, k = (int(i) for i in np.argwhere(~np.isfinite(table))[0])
             places = {name: getattr(joined, side) for name, joined in reference.figure.joints.items()}
@@ -79,12 +82,14 @@ def _check_finite(reference: Reference) -> None:
             )
 
 
-def check_pushes(pushes: Sequence[Shove], reference: Reference) -> None:
-    """Refuse pushes that could never act."""
-    if not isinstance(pushes, Sequence) or not all(isinstance(push, Shove) for push in pushes):
-        raise ArgumentError(f"pushes: expected a list of br.Shove, or what br.load_pushes(path) gives, got {validation.shown(pushes)}.")
-    lasts = float(reference.times[-1] - reference.times[0])
+def check_pushes(pushes: Sequence[Push], reference: Reference) -> None:
+    """Raise ArgumentError for pushes on unknown links or after the end of the motion."""
+    if not isinstance(pushes, Sequence) or not all(isinstance(push, Push) for push in pushes):
+        raise ArgumentError(f"pushes: expected a list of br.Push, or what br.load_pushes(path) gives, got {validation.short_repr(pushes)}.")
+    duration = float(reference.times[-1] - reference.times[0])
     for push in pushes:
-        validation.named(reference.figure.links, push.link, "link", f"figure {reference.figure.name!r}, which is to be pushed")
-        if push.at >= lasts:
-            raise ArgumentError(f"The push on {push.link!r} at {push.at:g} s would never act: the motion lasts {lasts:g} s.")
+        validation.lookup(reference.figure.links, push.link, "link", f"figure {reference.figure.name!r}, which is pushed")
+        if push.start >= duration:
+            raise ArgumentError(
+                f"The push on {push.link!r} at {push.start:g} s would never act: the motion lasts {duration:g} s. Choose an earlier start."
+            )

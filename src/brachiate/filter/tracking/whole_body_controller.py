@@ -1,4 +1,4 @@
-"""A body under control: its figure in a world, what is wished of it, and the torques that come of it."""
+"""Whole-body controller: arrays of a figure in a world, its limits, contact links and gains, and the joint torques of every time step."""
 
 from __future__ import annotations
 
@@ -6,165 +6,200 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from brachiate.compiled import Handle, fields_of
+from brachiate.compiled import ArrayHandle, array_fields
 from brachiate.errors import ArgumentError, StateError
-from brachiate.filter.footsteps.foot_state import Footwork
-from brachiate.filter.schedule.contact_schedule import Grip, Sole
+from brachiate.filter.footsteps.foot_state import FootStates
+from brachiate.filter.schedule.arrays import MAX_CORNERS
+from brachiate.filter.schedule.contact_schedule import ContactLink, GripInterval
 from brachiate.filter.settings import FilterSettings
-from brachiate.filter.tracking.control_step import carry_out, decide, look_and_lead
-from brachiate.filter.tracking.validation import kept_of
-from brachiate.filter.whole_body import arrays as c
-from brachiate.filter.whole_body.arrays import Control
-from brachiate.filter.whole_body.qp import SOLVES, program_for
-from brachiate.model.arrays import STALLED
+from brachiate.filter.tracking.control_step import apply_torques, solve_qp, update_state
+from brachiate.filter.tracking.validation import tracking_weights
+from brachiate.filter.whole_body.arrays import CONTACT_FORBIDDEN, GAINS, Control
+from brachiate.filter.whole_body.qp import SOLVES, allocate_qp
 from brachiate.model.data import Data
 from brachiate.model.joints import Free
+from brachiate.model.status import NOT_CONVERGED, TOO_MANY_CONTACTS
 from brachiate.world.world import World
 
-ROWS, FORCES = 200, 384  # of what touches in the program, at most
-TOUCHES_AT = 1e-4  # [m] what is nearer than this after a step bears in it
-LIGHTER = ("shoulder", "elbow", "wrist", "hand", "neck", "head", "arm")  # joints whose names say that they may give way first
-REFERENCE_MASS = 65.0  # [kg] of a body to which FilterSettings.force_weight belongs
+CONTACT_ROWS, MAX_RAYS = 200, 384  # capacity of the QP for contacts
+CONTACT_THRESHOLD = 1e-4  # [m] corners nearer than this to the ground after the step are in contact
+MAX_ENLARGEMENTS = 8  # of the contact arrays in one step
+ARM_AND_NECK = ("shoulder", "elbow", "wrist", "hand", "neck", "head", "arm")  # joints of FilterSettings.arm_weight, by their names
+REFERENCE_MASS = 65.0  # [kg] of the figure for which FilterSettings.contact_force_weight is given
 
 
-class Body:
-    """Compiled rooms of the controller, by name."""
+class WholeBodyController:
+    """Owner of the arrays of the whole-body QP controller.
+
+    Args:
+        world: World with contact.
+        figure: Name of the controlled figure.
+        contact_links: Feet and other links that support the figure.
+        settings: Of the filter, scaled to the figure.
+        dt: Time step [s].
+        grips: Hands that hold something, with their intervals.
+        tracked_links: Links whose pose is tracked as well, with their weights.
+    """
 
     def __init__(
-        self, world: World, figure: str, soles: Sequence[Sole], settings: FilterSettings, dt: float, grips: Sequence[Grip] = (),
-        keep: Mapping[str, float] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        world: World,
+        figure: str,
+        contact_links: Sequence[ContactLink],
+        settings: FilterSettings,
+        dt: float,
+        grips: Sequence[GripInterval] = (),
+        tracked_links: Mapping[str, float] | None = None,
+    ) -> None:
         self.world, self.figure, self.dt = world, world.figure(figure), dt
-        model, mine = world.model, self.figure.model
+        model, own = world.model, self.figure.model
         self.reference = Data(model)
-        self.soles = tuple(sole.link for sole in soles)  #: links that stand at times
-        self.root = self._root(figure)
-        self.q_at, self.v_at = np.empty(mine.nq, np.int64), np.empty(mine.nv, np.int64)
-        for name, joint in mine.joints.items():
+        self.contact_links = tuple(contact.link for contact in contact_links)  #: names of the supporting links
+        self.root = self._floating_base(figure)
+        self.q_at, self.v_at = np.empty(own.nq, np.int64), np.empty(own.nv, np.int64)
+        for name, joint in own.joints.items():
             there = model.joints[f"{figure}/{name}"]
             self.q_at[joint.q], self.v_at[joint.v] = np.arange(there.q.start, there.q.stop), np.arange(there.v.start, there.v.stop)
-        # Half for what touches; the other for the body as a whole and the root, two limits each of a joint, its motor's torque and its
-        # speed, limbs that are led, what holds and what is kept: nobody checks whether there is room when these rows are made
-        keep = kept_of(mine, figure, keep)
-        rest = 12 + 6 * model.nv + 6 * len(soles) + 4 * len(grips) + 6 * len(keep)
-        self.program = program_for(model.nv, 2 * max(ROWS, rest), FORCES)
-        self.control = self._room(model.nv, len(model.tree.parent), len(soles), len(grips), len(keep))
-        self._program_handle, self._control_handle = Handle(self.program), Handle(self.control)
+        # Half of the rows for contacts; the other half for the centroidal task and the floating base, two limits each of position, torque
+        # and speed of every joint, swing feet, grips and tracked links: the kernels that add these rows do not check the capacity
+        weights = tracking_weights(own, figure, tracked_links)
+        rest = 12 + 6 * model.nv + 6 * len(contact_links) + 4 * len(grips) + 6 * len(weights)
+        self.qp = allocate_qp(model.nv, 2 * max(CONTACT_ROWS, rest), MAX_RAYS)
+        self.control = self._allocate(model.nv, len(model.tree.parent), len(contact_links), len(grips), len(weights))
+        self._qp_handle, self._control_handle = ArrayHandle(self.qp), ArrayHandle(self.control)
         self.key = self._control_handle.key
-        self._describe(figure, soles)
+        self._describe_figure(figure)
+        self._describe_contact_links(figure, contact_links)
         self._describe_grips(figure, grips)
-        self._describe_kept(figure, keep)
-        self.tune(settings)
+        self._describe_tracked_links(figure, weights)
+        self.apply_settings(settings)
 
-    def _root(self, figure: str) -> slice:
-        mine = self.figure.model
-        free = [name for name, j in mine.joints.items() if mine.links[j.link].parent is None and isinstance(mine.links[j.link].joint, Free)]
+    def _floating_base(self, figure: str) -> slice:
+        """Velocity coordinates of the floating base."""
+        model = self.figure.model
+        free = [
+            name for name, j in model.joints.items() if model.links[j.link].parent is None and isinstance(model.links[j.link].joint, Free)
+        ]
         if not free:
-            raise ArgumentError(f"The filter needs a figure that moves about: the root of {figure!r} does not hang by a free joint.")
+            raise ArgumentError(f"The filter needs a figure with a floating base: the root of {figure!r} has no free joint.")
         return self.world.model.joints[f"{figure}/{free[0]}"].v
 
-    def _room(self, nv: int, bodies: int, soles: int, grips: int, kept: int) -> Control:
-        length = dict.fromkeys(("limb", "point", "lead", "turn", "offset", "drift", "swerve", "stands", "touched", "height"), soles)
-        length |= {"corner": 8 * soles, "may": 8 * soles, "gain": len(c.GAINS), "members": bodies, "limb_of": bodies}
-        length |= dict.fromkeys(("centre", "spin", "momentum", "lean", "aimed_spin"), 3) | dict.fromkeys(("com", "got", "aimed"), 6)
-        length |= {"q_at": len(self.q_at), "v_at": len(self.v_at), "mass": 1, "locked": 1, "A": nv * nv, "F": FORCES * nv}
-        length |= dict.fromkeys(("ray_area", "at", "along"), FORCES)
-        length |= dict.fromkeys(("kept", "kept_point", "kept_weight"), kept) | {"kept_offset": 3}
-        length |= dict.fromkeys(("grip", "grip_body", "grip_point", "grip_span"), grips) | {"grip_lead": 1}
-        return Control(**{name: np.zeros((length.get(name, nv), *kind.row), kind.dtype) for name, kind in fields_of(Control).items()})
+    def _allocate(self, nv: int, bodies: int, links: int, grips: int, tracked: int) -> Control:
+        length = dict.fromkeys(("contact_body", "task_point", "position_weight", "orientation_weight"), links)
+        length |= dict.fromkeys(("position_offset", "velocity_offset", "acceleration_offset"), links)
+        length |= dict.fromkeys(("supporting_corners", "touching_corners", "clearance"), links)
+        length |= {"corner": MAX_CORNERS * links, "contact_mode": MAX_CORNERS * links, "gain": len(GAINS), "members": bodies}
+        length |= {"contact_link_of": bodies, "com": 6, "achieved": 6, "reference_com": 6}
+        length |= dict.fromkeys(("com_acceleration", "angular_momentum_rate", "angular_momentum"), 3)
+        length |= dict.fromkeys(("orientation_error", "reference_angular_momentum"), 3)
+        length |= {"q_at": len(self.q_at), "v_at": len(self.v_at), "mass": 1, "locked_inertia": 1, "M": nv * nv}
+        length |= dict.fromkeys(("ray_patch", "ray_point", "ray_direction"), MAX_RAYS) | {"ray_force": MAX_RAYS * nv}
+        length |= dict.fromkeys(("tracked_body", "tracked_point", "tracked_weight"), tracked) | {"tracked_offset": 3}
+        length |= dict.fromkeys(("grip_mode", "grip_body", "grip_point", "grip_frames"), grips) | {"grip_weight": 1}
+        return Control(**{name: np.zeros((length.get(name, nv), *kind.row), kind.dtype) for name, kind in array_fields(Control).items()})
 
-    def _describe(self, figure: str, soles: Sequence[Sole]) -> None:
-        """What does not change: which bodies are the figure's, its soles and limits."""
-        K, model = self.control, self.world.model
-        K.q_at[:], K.v_at[:] = self.q_at, self.v_at
-        K.limb_of[:] = K.number[:] = K.may[:] = -1
-        K.lower[:], K.upper[:] = -np.inf, np.inf
+    def _describe_figure(self, figure: str) -> None:
+        """Set the bodies, actuators and joint limits of the figure."""
+        ctl, model = self.control, self.world.model
+        ctl.q_at[:], ctl.v_at[:] = self.q_at, self.v_at
+        ctl.contact_link_of[:] = ctl.limited_q_at[:] = ctl.contact_mode[:] = -1
+        ctl.lower[:], ctl.upper[:] = -np.inf, np.inf
         for name, place in model.placements.items():
             if place.body >= 0 and name.startswith(f"{figure}/"):
-                K.members[place.body] = 1
-        K.effort[:], K.speed[:] = model.effort, model.speed
-        K.passive[self.root] = 1
+                ctl.members[place.body] = 1
+        ctl.effort[:], ctl.speed_limit[:] = model.effort, model.speed
+        ctl.unactuated[self.root] = 1
         lower, upper = model.limits
         for name, place in model.scalar_coordinates.items():
             k = model.coordinate_index[name]
             if np.isfinite(lower[k]) or np.isfinite(upper[k]):
-                K.number[k], K.lower[k], K.upper[k] = place, lower[k], upper[k]
-        for n, sole in enumerate(soles):
-            place = model.placements[f"{figure}/{sole.link}"]
-            points = place.position + sole.corners @ place.rotation.T
-            if len(points) > 8:
-                raise ArgumentError(f"The sole of {sole.link!r} has {len(points)} corners: eight at most can be told apart.")
-            K.limb[n], K.limb_of[place.body] = place.body, n
-            K.corner[8 * n : 8 * n + len(points)], K.may[8 * n : 8 * n + len(points)] = points, c.FREE
-            K.point[n] = points.mean(axis=0)
+                ctl.limited_q_at[k], ctl.lower[k], ctl.upper[k] = place, lower[k], upper[k]
 
-    def _describe_grips(self, figure: str, grips: Sequence[Grip]) -> None:
-        """Points that hold at times, and when they should."""
+    def _describe_contact_links(self, figure: str, contact_links: Sequence[ContactLink]) -> None:
+        """Set the bodies and corners of the contact links."""
+        ctl = self.control
+        for n, contact in enumerate(contact_links):
+            place = self.world.model.placements[f"{figure}/{contact.link}"]
+            points = place.position + contact.corners @ place.rotation.T
+            if len(points) > MAX_CORNERS:
+                raise ArgumentError(f"The sole of {contact.link!r} has {len(points)} corners: at most {MAX_CORNERS} are supported.")
+            ctl.contact_body[n], ctl.contact_link_of[place.body] = place.body, n
+            at = slice(MAX_CORNERS * n, MAX_CORNERS * n + len(points))
+            ctl.corner[at], ctl.contact_mode[at] = points, CONTACT_FORBIDDEN
+            ctl.task_point[n] = points.mean(axis=0)
+
+    def _describe_grips(self, figure: str, grips: Sequence[GripInterval]) -> None:
+        """Set the points and frames of the grips."""
         for n, grip in enumerate(grips):
             place = self.world.model.placements[f"{figure}/{grip.link}"]
-            self.control.grip_body[n], self.control.grip_span[n] = place.body, (grip.start, grip.end)
+            self.control.grip_body[n], self.control.grip_frames[n] = place.body, (grip.start, grip.end)
             self.control.grip_point[n] = place.position + place.rotation @ grip.point
 
-    def _describe_kept(self, figure: str, keep: Mapping[str, float]) -> None:
-        """Links whose place and orientation are kept as well, and how much that counts."""
-        for n, (link, weight) in enumerate(keep.items()):
+    def _describe_tracked_links(self, figure: str, tracked_links: Mapping[str, float]) -> None:
+        """Set the links whose pose is tracked as well, and their weights."""
+        ctl = self.control
+        for n, (link, weight) in enumerate(tracked_links.items()):
             place = self.world.model.placements[f"{figure}/{link}"]
-            self.control.kept[n], self.control.kept_point[n], self.control.kept_weight[n] = place.body, place.position, weight
+            ctl.tracked_body[n], ctl.tracked_point[n], ctl.tracked_weight[n] = place.body, place.position, weight
 
-    def tune(self, settings: FilterSettings) -> None:
-        """Take on settings."""
-        K, s = self.control, settings
+    def apply_settings(self, settings: FilterSettings) -> None:
+        """Set gains and weights."""
+        ctl, s = self.control, settings
         gains = {
             "JOINT_STIFFNESS": s.joint_stiffness,
             "JOINT_DAMPING": s.joint_damping,
-            "LIMB_STIFFNESS": s.foot_stiffness,
-            "LIMB_DAMPING": s.foot_damping,
-            "STANCE_DAMPING": s.stance_damping,
-            "CENTRE_WEIGHT": s.centre_weight,
-            "SPIN_WEIGHT": s.spin_weight,
-            "CONE": s.cone,
-            "INSET": s.inset,
-            "NEAR": TOUCHES_AT,
-            "AHEAD": s.ahead,
-            "LIMIT_AHEAD": s.limit_ahead,
-            "STEP": self.dt,
-            "MARGIN": s.margin,
-            "CLOSING": s.closing,
-            "TOUCHDOWN": s.touchdown,
-            "CLOSING_WEIGHT": s.closing_weight,
-            "STANCE_WEIGHT": s.stance_weight,
+            "FOOT_STIFFNESS": s.swing_foot_stiffness,
+            "FOOT_DAMPING": s.swing_foot_damping,
+            "STANCE_DAMPING": s.contact_damping,
+            "COM_WEIGHT": s.com_weight,
+            "ANGULAR_MOMENTUM_WEIGHT": s.angular_momentum_weight,
+            "FRICTION_SHARE": s.friction_share,
+            "SUPPORT_INSET": s.support_margin,
+            "CONTACT_DISTANCE": CONTACT_THRESHOLD,
+            "PENETRATION_HORIZON": s.penetration_horizon,
+            "LIMIT_HORIZON": s.joint_limit_horizon,
+            "TIME_STEP": self.dt,
+            "DETECTION_MARGIN": s.contact_detection_distance,
+            "TOUCHDOWN_TIME": s.touchdown_time,
+            "TOUCHDOWN_SPEED": s.touchdown_speed,
+            "TOUCHDOWN_WEIGHT": s.touchdown_weight,
+            "STANCE_WEIGHT": s.contact_weight,
         }
-        K.grip_lead[0] = s.foot_weight
-        K.gain[:] = [gains[name] for name in c.GAINS]
-        K.weight[:] = 1.0
+        ctl.grip_weight[0] = s.swing_foot_weight
+        ctl.gain[:] = [gains[name] for name in GAINS]
+        ctl.joint_weight[:] = 1.0
         for name, joint in self.world.model.joints.items():
-            if any(word in name.lower() for word in LIGHTER):
-                K.weight[joint.v] = s.arm_weight
-        K.weight[self.root.start : self.root.start + 3] = s.place_weight
-        K.weight[self.root.start + 3 : self.root.stop] = s.pelvis_weight
-        self.program.light[0] = s.force_weight * (REFERENCE_MASS / self.figure.mass) ** 2
+            if any(word in name.lower() for word in ARM_AND_NECK):
+                ctl.joint_weight[joint.v] = s.arm_weight
+        ctl.joint_weight[self.root.start : self.root.start + 3] = s.pelvis_position_weight
+        ctl.joint_weight[self.root.start + 3 : self.root.stop] = s.pelvis_orientation_weight
+        self.qp.force_weight[0] = s.contact_force_weight * (REFERENCE_MASS / self.figure.mass) ** 2
 
-    def look_and_lead(self, ahead: Handle, feet: Footwork, k: int) -> None:
-        """Look at the state and at frame k of the reference, and say of every foot what it is to do."""
-        status = look_and_lead(self.world.data.key, self.reference.key, self.key, ahead.key, feet.key, k)
+    def update_state(self, window: ArrayHandle, feet: FootStates, k: int) -> None:
+        """Evaluate the state and frame k of the reference, and update stance and swing of the feet."""
+        status = update_state(self.world.data.key, self.reference.key, self.key, window.key, feet.key, k)
         if status:
-            self.world.data.refuse(status)
+            self.world.data.raise_status(status)
 
-    def decide(self, ahead: Handle, feet: Footwork, k: int) -> int:
-        """Find torques; they are in ``world.torque`` then. Returns how many times the optimizer has solved."""
-        touches, data = self.world.surfaces.touches, self.world.data
-        if touches is None:
-            raise ArgumentError("The filter needs a world in which things touch: call world.touch() first.")
-        for _ in range(8):
-            status = decide(data.key, self.reference.key, touches.key, self._program_handle.key, self.key, feet.key)
-            if status != c.CROWDED:
+    def solve(self, window: ArrayHandle, feet: FootStates, k: int) -> int:
+        """Solve the whole-body QP and set the torques in ``world.torque``. Returns the number of linear solves.
+
+        Raises:
+            StateError: There are too many contacts, or the QP did not converge.
+        """
+        contact, data = self.world.contact_settings.contact_state, self.world.data
+        if contact is None:
+            raise ArgumentError("The filter needs a world with contact: call world.enable_contact() first.")
+        for _ in range(MAX_ENLARGEMENTS):
+            status = solve_qp(data.key, self.reference.key, contact.key, self._qp_handle.key, self.key, feet.key)
+            if status != TOO_MANY_CONTACTS:
                 break
-            touches.enlarge()
+            contact.enlarge()
         else:
-            raise StateError("More of the figure is near the ground than the filter has room for. Has it fallen?")
-        if status == STALLED:
-            raise StateError("Nothing that physics allows was found for the next step.")
+            raise StateError("The figure has more contacts than the filter supports. Has it fallen?")
+        if status == NOT_CONVERGED:
+            raise StateError("The whole-body QP did not converge.")
         if status:
-            data.refuse(status)
-        carry_out(data.key, touches.key, self._program_handle.key, self.key, ahead.key, feet.key, k)
-        return int(self.program.count[SOLVES])
+            data.raise_status(status)
+        apply_torques(data.key, contact.key, self._qp_handle.key, self.key, window.key, feet.key, k)
+        return int(self.qp.counts[SOLVES])

@@ -1,118 +1,120 @@
-"""Control: all that is wished of a body in one step, and what comes of it, as arrays."""
+"""Arrays of the whole-body controller: gains, limits, task targets, contact links, and the results of a control step."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from brachiate.compiled import Floats, IntRows2, Ints, Rows3, Rows33, opener
+from brachiate.compiled import Floats, IntRows2, Ints, Rows3, Rows33, struct_opener
 
-CROWDED = 13  # status: more contacts than there is room for
-
-# Places of Control.gain.
+# Indices into Control.gain.
 GAINS = (
     "JOINT_STIFFNESS",
     "JOINT_DAMPING",
-    "LIMB_STIFFNESS",
-    "LIMB_DAMPING",
+    "FOOT_STIFFNESS",
+    "FOOT_DAMPING",
     "STANCE_DAMPING",
-    "CENTRE_WEIGHT",
-    "SPIN_WEIGHT",
-    "CONE",
-    "INSET",
-    "NEAR",
-    "AHEAD",
-    "LIMIT_AHEAD",
-    "STEP",
-    "MARGIN",
-    "CLOSING",
-    "TOUCHDOWN",
-    "CLOSING_WEIGHT",
+    "COM_WEIGHT",
+    "ANGULAR_MOMENTUM_WEIGHT",
+    "FRICTION_SHARE",
+    "SUPPORT_INSET",
+    "CONTACT_DISTANCE",
+    "PENETRATION_HORIZON",
+    "LIMIT_HORIZON",
+    "TIME_STEP",
+    "DETECTION_MARGIN",
+    "TOUCHDOWN_TIME",
+    "TOUCHDOWN_SPEED",
+    "TOUCHDOWN_WEIGHT",
     "STANCE_WEIGHT",
 )
 (
     JOINT_STIFFNESS,
     JOINT_DAMPING,
-    LIMB_STIFFNESS,
-    LIMB_DAMPING,
+    FOOT_STIFFNESS,
+    FOOT_DAMPING,
     STANCE_DAMPING,
-    CENTRE_WEIGHT,
-    SPIN_WEIGHT,
-    CONE,
-    INSET,
-    NEAR,
-    AHEAD,
-    LIMIT_AHEAD,
-    STEP,
-    MARGIN,
-    CLOSING,
-    TOUCHDOWN,
-    CLOSING_WEIGHT,
+    COM_WEIGHT,
+    ANGULAR_MOMENTUM_WEIGHT,
+    FRICTION_SHARE,
+    SUPPORT_INSET,
+    CONTACT_DISTANCE,
+    PENETRATION_HORIZON,
+    LIMIT_HORIZON,
+    TIME_STEP,
+    DETECTION_MARGIN,
+    TOUCHDOWN_TIME,
+    TOUCHDOWN_SPEED,
+    TOUCHDOWN_WEIGHT,
     STANCE_WEIGHT,
 ) = range(18)
 
-FREE, LATER, MAY, SHOULD = range(4)  # what a corner of a sole does about the ground; LATER: it keeps off, but bears if it touches
-LOOSE, REACHES, HOLDS = range(3)  # what a point does about that which it is to hold
+# Contact modes of a corner; CONTACT_EARLY: it keeps clear of the ground, but supports if it touches (landing after a long flight).
+CONTACT_FORBIDDEN, CONTACT_EARLY, CONTACT_ALLOWED, CONTACT_REQUIRED = range(4)
+GRIP_OPEN, GRIP_REACHING, GRIP_CLOSED = range(3)  # modes of a grip
 
 
 class Control(NamedTuple):
-    """Sizes: nv velocities, m limbs, of k corners each, g grips, p points that are kept, K rays, na areas."""
+    """Arrays of the whole-body controller.
 
-    gain: Floats  # (18,) see above
-    members: Ints  # (nb,) bodies of the figure
-    passive: Ints  # (nv,) 1 if there is no motor
-    weight: Floats  # (nv,) of the reference's acceleration
-    effort: Floats  # (nv,) [N·m or N] of motors at most; inf for no limit
-    speed: Floats  # (nv,) [rad/s or m/s] of motors at most; inf for no limit
-    lower: Floats  # (nv,) limits of coordinates [rad or m]; -inf and inf for none
+    Sizes: nv velocities, nb bodies, m contact links of up to 8 corners, g grips, p tracked links, K rays.
+    """
+
+    gain: Floats  # (18,) see GAINS
+    members: Ints  # (nb,) 1 for bodies of the figure
+    unactuated: Ints  # (nv,) 1 for coordinates without actuator
+    joint_weight: Floats  # (nv,) weights of the joint accelerations
+    effort: Floats  # (nv,) [N·m or N] torque limits; inf: no limit
+    speed_limit: Floats  # (nv,) [rad/s or m/s]; inf: no limit
+    lower: Floats  # (nv,) [rad or m] joint limits; -inf and inf: no limit
     upper: Floats  # (nv,)
-    number: Ints  # (nv,) place in q of those
-    centre: Floats  # (3,) [m/s²] wished acceleration of the centre of mass
-    spin: Floats  # (3,) [N·m] wished rate of angular momentum about it
-    limb: Ints  # (m,) bodies that stand at times
-    point: Rows3  # (m, 3) [m] of theirs that is led, body axes
-    lead: Floats  # (m,) weight of its path, 0 if it is not led
-    turn: Floats  # (m,) and of its orientation
-    offset: Rows3  # (m, 3) [m] of its path from the reference's
-    drift: Rows3  # (m, 3) [m/s] rate of that
-    swerve: Rows3  # (m, 3) [m/s²] more acceleration than the reference's
-    corner: Rows3  # (8 m, 3) [m] of its sole, body axes
-    may: Ints  # (8 m,) FREE, LATER, MAY or SHOULD; -1 behind the last one
-    limb_of: Ints  # (nb,) which limb a body is, -1 for none
-    grip: Ints  # (g,) LOOSE, REACHES for its place, or HOLDS: it is connected there
-    grip_body: Ints  # (g,) whose
-    grip_point: Rows3  # (g, 3) [m] that holds, body axes
-    grip_span: IntRows2  # (g, 2) first frame in which it should, and the one after the last
-    grip_lead: Floats  # (1,) weight of its path while it reaches
-    kept: Ints  # (p,) bodies of points whose place and orientation are kept as well
-    kept_point: Rows3  # (p, 3) [m] body axes
-    kept_weight: Floats  # (p,)
-    kept_offset: Floats  # (3,) [m] of the whole reference
-    q_at: Ints  # (nq of the figure,) where its configuration is in the world's; the root's comes first
-    v_at: Ints  # (nv of the figure,) and its velocity
-    # what comes out
-    a: Floats  # (nv,) accelerations
-    wanted: Floats  # (nv,) those wished
+    limited_q_at: Ints  # (nv,) index in q of a coordinate with limits; -1: it has none
+    com_acceleration: Floats  # (3,) [m/s²] desired
+    angular_momentum_rate: Floats  # (3,) [N·m] desired, about the CoM
+    contact_body: Ints  # (m,) bodies of the contact links
+    task_point: Rows3  # (m, 3) [m] point of the swing foot task, body axes
+    position_weight: Floats  # (m,) weight of the swing foot's position; 0: no task
+    orientation_weight: Floats  # (m,) weight of its orientation; 0: no task
+    position_offset: Rows3  # (m, 3) [m] offset of its trajectory from the reference
+    velocity_offset: Rows3  # (m, 3) [m/s] rate of the offset
+    acceleration_offset: Rows3  # (m, 3) [m/s²] rate of the velocity offset
+    corner: Rows3  # (8 m, 3) [m] corners of the soles, body axes
+    contact_mode: Ints  # (8 m,) CONTACT_FORBIDDEN ...; -1 behind the last corner
+    contact_link_of: Ints  # (nb,) contact link of a body; -1: none
+    grip_mode: Ints  # (g,) GRIP_OPEN, GRIP_REACHING or GRIP_CLOSED: connected to its hold
+    grip_body: Ints  # (g,)
+    grip_point: Rows3  # (g, 3) [m] body axes
+    grip_frames: IntRows2  # (g, 2) first frame, and the one after the last
+    grip_weight: Floats  # (1,) weight of the position of a reaching grip
+    tracked_body: Ints  # (p,) bodies of the tracked links
+    tracked_point: Rows3  # (p, 3) [m] body axes
+    tracked_weight: Floats  # (p,)
+    tracked_offset: Floats  # (3,) [m] shift of the whole reference
+    q_at: Ints  # (nq of the figure,) indices of its configuration in the world's; the floating base comes first
+    v_at: Ints  # (nv of the figure,) indices of its velocity
+    # results
+    a: Floats  # (nv,) accelerations of the solution
+    desired: Floats  # (nv,) joint-space PD accelerations
     mass: Floats  # (1,) [kg]
-    com: Floats  # (6,) centre of mass [m], its velocity [m/s]
-    momentum: Floats  # (3,) [N·m·s] angular, about the centre of mass
-    locked: Rows33  # (1, 3, 3) [kg·m²] inertia about the centre of mass of the body as one piece
-    lean: Floats  # (3,) [rad] how far it is turned from the reference as a whole
-    got: Floats  # (6,) acceleration of the centre of mass [m/s²] and rate of angular momentum [N·m] of the solution
-    aimed: Floats  # (6,) centre of mass and velocity of the reference
-    aimed_spin: Floats  # (3,) and its angular momentum
-    stands: Ints  # (m,) how many corners of a limb bear
-    touched: Ints  # (m,) how many corners of a limb are on something
-    height: Floats  # (m,) [m] gap of its lowest corner, 1 if it is not near anything
-    ray_area: Ints  # (K,) which area a ray is of, -1 of none: it is of a grip, and those come last
-    at: Rows3  # (K, 3) [m] where it acts, world
-    along: Rows3  # (K, 3) its direction
+    com: Floats  # (6,) CoM [m] and its velocity [m/s]
+    angular_momentum: Floats  # (3,) [N·m·s] about the CoM
+    locked_inertia: Rows33  # (1, 3, 3) [kg·m²] about the CoM
+    orientation_error: Floats  # (3,) [rad] rotation of the figure as a whole from the reference
+    achieved: Floats  # (6,) CoM acceleration [m/s²] and angular momentum rate [N·m] of the solution
+    reference_com: Floats  # (6,) CoM of the reference [m] and its velocity [m/s]
+    reference_angular_momentum: Floats  # (3,) [N·m·s]
+    supporting_corners: Ints  # (m,) number of corners in contact with force
+    touching_corners: Ints  # (m,) number of corners within the contact distance
+    clearance: Floats  # (m,) [m] gap of the lowest corner; 1 if nothing is near
+    ray_patch: Ints  # (K,) contact patch of a ray; -1: ray of a grip, these come last
+    ray_point: Rows3  # (K, 3) [m] point of application, world
+    ray_direction: Rows3  # (K, 3)
     # scratch
-    least: Ints  # (nv,) row of the bound of a motor's torque from below, from 1 on; 0 if there is none
-    most: Ints  # (nv,) and from above; both are kept from step to step while they act
-    A: Floats  # (nv nv,) mass matrix
-    b: Floats  # (nv,) bias
-    F: Floats  # (K nv,) generalized force of every ray
-    e: Floats  # (nv,) scratch
+    lower_torque_row: Ints  # (nv,) row of the lower torque bound plus 1, 0: none; warm start while it is active
+    upper_torque_row: Ints  # (nv,) the same for the upper bound
+    M: Floats  # (nv nv,) mass matrix
+    bias: Floats  # (nv,) h: Coriolis, gravity and passive forces
+    ray_force: Floats  # (K nv,) generalized force of every ray, Jᵀ u
+    error: Floats  # (nv,) q_ref ⊖ q
 
 
-open_control = opener(Control)
+open_control = struct_opener(Control)

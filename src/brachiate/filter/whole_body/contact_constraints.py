@@ -1,59 +1,61 @@
-"""Bearing: what touches, as rows and rays of the program.
+"""Contact constraints of the whole-body QP: friction-cone generators, stance, touchdown and non-penetration rows.
 
-What stands stays where it stands, what should not touch keeps off, what comes down comes to rest, nothing goes into the ground, and forces
-are within their cones.
+Supporting corners keep their position, corners that must not touch keep clear, landing corners come to rest, no corner penetrates, and
+contact forces are inside linearized friction cones.
 """
 
 from __future__ import annotations
 
 from brachiate.compiled import index, kernel
+from brachiate.filter.schedule.arrays import MAX_CORNERS
 from brachiate.filter.whole_body.arrays import (
-    AHEAD,
-    CLOSING,
-    CLOSING_WEIGHT,
-    CONE,
-    FREE,
-    INSET,
-    LATER,
-    MAY,
-    NEAR,
-    SHOULD,
+    CONTACT_ALLOWED,
+    CONTACT_DISTANCE,
+    CONTACT_EARLY,
+    CONTACT_FORBIDDEN,
+    CONTACT_REQUIRED,
+    FRICTION_SHARE,
+    PENETRATION_HORIZON,
     STANCE_DAMPING,
     STANCE_WEIGHT,
-    STEP,
-    TOUCHDOWN,
+    SUPPORT_INSET,
+    TIME_STEP,
+    TOUCHDOWN_SPEED,
+    TOUCHDOWN_TIME,
+    TOUCHDOWN_WEIGHT,
 )
-from brachiate.filter.whole_body.qp import AT_LEAST, EQUAL, RAYS, ROWS, STRIDE
-from brachiate.filter.whole_body.state import at_zero, point_acceleration
-from brachiate.kinematics import origin_of
+from brachiate.filter.whole_body.qp import EQUALITY, INEQUALITY, RAYS, ROWS, STRIDE
+from brachiate.filter.whole_body.state import bias_acceleration, point_bias_acceleration
+from brachiate.kinematics import tree_origin
 from brachiate.spatial import Vec3, cross, motion, norm, put_vec3, rotation, unrotate, vec3, vec3_at, velocity_at
 
-HOVERS = 3.0  # times as far above the ground as what touches bears still, if it should: it comes down within a step
-SINKS = 0.04  # [s] in which it does
-FIRM = 0.2  # of the fastest a corner comes down at least: so it touches firmly
-GENTLY, NEVER = 2.0, 4.0  # by which what comes near brakes: evenly, until it is there; damped critically, so that it does not get there
-UPRIGHT = 0.5  # cosine: what faces farther from up or down is a wall, which no sole is to stand on
-SLIGHT = 0.1  # [m/s²] along the ground, by which a body at rest pushes somewhere rather than nowhere
-SOLE = 0.1  # [m] by which turning counts as moving, of what stands
+HOVER_FACTOR = 3.0  # times the contact distance at which a corner that is required supports already: it lands within the step
+SETTLING_TIME = 0.04  # [s] in which the gap of such corners closes
+MIN_TOUCHDOWN_SHARE = 0.2  # of the touchdown speed: minimum landing speed of a corner, so that it makes firm contact
+# Deceleration of an approaching corner in units of gap/horizon²: uniform until it touches; critically damped, so that it does not touch.
+BRAKE_TO_TOUCH, BRAKE_TO_AVOID = 2.0, 4.0
+WALL_COSINE = 0.5  # of the normal's angle to the vertical: steeper surfaces are walls, which do not support a foot
+MIN_HORIZONTAL_DEMAND = 0.1  # [m/s²] added to the horizontal demand, so that its direction is defined at rest
+FOOT_ROTATION_LENGTH = 0.1  # [m/rad] weight of a stance foot's rotation against its displacement
 
 
 @kernel
-def new_row(P, kind, want, give, pulls):
-    """Another row of the program, all zero; returns its number."""
-    r, R = P.count[ROWS], P.count[STRIDE]
-    P.count[ROWS] = r + 1
-    P.kind[r], P.want[r], P.give[r], P.pulls[r] = kind, want, give, pulls
-    for k in range(P.weight.shape[0]):
-        P.C[index(k * R + r)] = 0.0
-    if pulls:
-        for j in range(P.count[RAYS]):
-            P.D[index(r * P.lives.shape[0] + j)] = 0.0
+def add_row(qp, kind, rhs, compliance, has_forces):
+    """Add a zero row to the QP. Returns its index."""
+    r, stride = qp.counts[ROWS], qp.counts[STRIDE]
+    qp.counts[ROWS] = r + 1
+    qp.kind[r], qp.rhs[r], qp.compliance[r], qp.has_forces[r] = kind, rhs, compliance, has_forces
+    for k in range(qp.weights.shape[0]):
+        qp.C[index(k * stride + r)] = 0.0
+    if has_forces:
+        for j in range(qp.counts[RAYS]):
+            qp.D[index(r * qp.active_rays.shape[0] + j)] = 0.0
     return r
 
 
 @kernel
-def add_point(T, W, C, at, stride, i, r, axis, sign):
-    """Put the velocity of the point at r of body i along an axis, per unit of every velocity, into a row."""
+def add_point_jacobian(T, W, C, at, stride, i, r, axis, sign):
+    """Add sign · axisᵀ J to a row, J the linear Jacobian of the point at r of body i."""
     while i >= 0:
         for k in range(T.dof[i], T.dof[i + 1]):
             C[index(at + k * stride)] += sign * (axis @ velocity_at(motion(W.S, k), r))
@@ -61,8 +63,8 @@ def add_point(T, W, C, at, stride, i, r, axis, sign):
 
 
 @kernel
-def add_turn(T, W, C, at, stride, i, axis, sign):
-    """The same of its angular velocity."""
+def add_angular_jacobian(T, W, C, at, stride, i, axis, sign):
+    """Add sign · axisᵀ J to a row, J the angular Jacobian of body i."""
     while i >= 0:
         for k in range(T.dof[i], T.dof[i + 1]):
             C[index(at + k * stride)] += sign * (axis @ motion(W.S, k).w)
@@ -70,199 +72,221 @@ def add_turn(T, W, C, at, stride, i, axis, sign):
 
 
 @kernel
-def moves(T, W, i, p):
-    """Velocity and acceleration at zero joint accelerations of the point p of the world, as of body i; zero for what stands still."""
+def point_motion(T, W, i, p):
+    """Velocity, bias acceleration J̇ v, angular velocity and angular bias acceleration of body i at world point p; zero for the world."""
     if i < 0:
         return Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
-    r = p - origin_of(T, W, i)
+    r = p - tree_origin(T, W, i)
     V = motion(W.V, i)
-    return velocity_at(V, r), point_acceleration(W, i, r), V.w, at_zero(W, i).w
+    return velocity_at(V, r), point_bias_acceleration(W, i, r), V.w, bias_acceleration(W, i).w
 
 
 @kernel
-def relative_point(T, W, P, kind, first, second, p, axis, want, give):
-    """A row: acceleration along an axis of the second body against the first, at a point of the world."""
-    at = new_row(P, kind, want, give, 0)
+def relative_point_row(T, W, qp, kind, first, second, p, axis, rhs, compliance):
+    """Row: acceleration of the second body relative to the first along an axis, at a world point."""
+    at = add_row(qp, kind, rhs, compliance, 0)
     if second >= 0:
-        add_point(T, W, P.C, at, P.count[STRIDE], second, p - origin_of(T, W, second), axis, 1.0)
+        add_point_jacobian(T, W, qp.C, at, qp.counts[STRIDE], second, p - tree_origin(T, W, second), axis, 1.0)
     if first >= 0:
-        add_point(T, W, P.C, at, P.count[STRIDE], first, p - origin_of(T, W, first), axis, -1.0)
+        add_point_jacobian(T, W, qp.C, at, qp.counts[STRIDE], first, p - tree_origin(T, W, first), axis, -1.0)
 
 
 @kernel
-def relative_turn(T, W, P, first, second, axis, want, give):
-    """The same of angular acceleration."""
-    at = new_row(P, EQUAL, want, give, 0)
+def relative_angular_row(T, W, qp, first, second, axis, rhs, compliance):
+    """Row: angular acceleration of the second body relative to the first about an axis."""
+    at = add_row(qp, EQUALITY, rhs, compliance, 0)
     if second >= 0:
-        add_turn(T, W, P.C, at, P.count[STRIDE], second, axis, 1.0)
+        add_angular_jacobian(T, W, qp.C, at, qp.counts[STRIDE], second, axis, 1.0)
     if first >= 0:
-        add_turn(T, W, P.C, at, P.count[STRIDE], first, axis, -1.0)
+        add_angular_jacobian(T, W, qp.C, at, qp.counts[STRIDE], first, axis, -1.0)
 
 
 @kernel
-def duty(T, W, K, limb, p):
-    """What is wished of a limb at a point of the world, as of the corner of its sole that is nearest: FREE, LATER, MAY bear, or SHOULD."""
-    i = K.limb[limb]
-    x = unrotate(rotation(W.R, i), p - origin_of(T, W, i) - vec3(W.x, i))
-    best, found = 1e300, FREE
-    for n in range(8 * limb, 8 * limb + 8):
-        if K.may[n] < 0:
+def contact_mode(T, W, ctl, link, p):
+    """Scheduled contact mode of a contact link at a world point: that of its nearest corner."""
+    i = ctl.contact_body[link]
+    x = unrotate(rotation(W.R, i), p - tree_origin(T, W, i) - vec3(W.x, i))
+    best, found = 1e300, CONTACT_FORBIDDEN
+    for n in range(MAX_CORNERS * link, MAX_CORNERS * link + MAX_CORNERS):
+        if ctl.contact_mode[n] < 0:
             break
-        d = norm(vec3(K.corner, n) - x)
+        d = norm(vec3(ctl.corner, n) - x)
         if d < best:
-            best, found = d, K.may[n]
+            best, found = d, ctl.contact_mode[n]
     return found
 
 
 @kernel
-def add_ray(T, W, K, P, a, first, second, p, u):
-    """A force along u at a point of the world, on the second body and against the first."""
-    j, n = P.count[RAYS], W.v.shape[0]
-    P.count[RAYS] = j + 1
-    K.ray_area[j] = a
-    put_vec3(K.at, j, p)
-    put_vec3(K.along, j, u)
+def add_ray(T, W, ctl, qp, a, first, second, p, u):
+    """Add a ray: force along u at a world point, on the second body and opposite on the first; a is its contact patch, -1 for grips."""
+    j, n = qp.counts[RAYS], W.v.shape[0]
+    qp.counts[RAYS] = j + 1
+    ctl.ray_patch[j] = a
+    put_vec3(ctl.ray_point, j, p)
+    put_vec3(ctl.ray_direction, j, u)
     for k in range(n):
-        K.F[index(j * n + k)] = 0.0
+        ctl.ray_force[index(j * n + k)] = 0.0
     if second >= 0:
-        add_point(T, W, K.F, j * n, 1, second, p - origin_of(T, W, second), u, 1.0)
+        add_point_jacobian(T, W, ctl.ray_force, j * n, 1, second, p - tree_origin(T, W, second), u, 1.0)
     if first >= 0:
-        add_point(T, W, K.F, j * n, 1, first, p - origin_of(T, W, first), u, -1.0)
+        add_point_jacobian(T, W, ctl.ray_force, j * n, 1, first, p - tree_origin(T, W, first), u, -1.0)
 
 
 @kernel
-def along_ground(W, K, R):
-    """The way along a surface in which it is to push, by the wish for the centre of mass; any way if that is none."""
-    f = vec3_at(K.centre, 0) - Vec3(W.gravity[0], W.gravity[1], W.gravity[2])
-    d = f - (R.z @ f) * R.z + SLIGHT * (R.x + R.y)
+def friction_direction(W, ctl, R):
+    """Tangential direction of the contact force that the desired CoM acceleration calls for; arbitrary if there is none."""
+    f = vec3_at(ctl.com_acceleration, 0) - Vec3(W.gravity[0], W.gravity[1], W.gravity[2])
+    d = f - (R.z @ f) * R.z + MIN_HORIZONTAL_DEMAND * (R.x + R.y)
     return (1.0 / norm(d)) * d
 
 
 @kernel
-def add_rays(T, W, K, P, a, first, second, p, R, way, friction):
-    """Four edges of the friction cone of a force at a point, one of them along ``way``: there all friction can be used."""
-    u, v = friction * way, friction * cross(R.z, way)
-    add_ray(T, W, K, P, a, first, second, p, R.z + u)
-    add_ray(T, W, K, P, a, first, second, p, R.z + v)
-    add_ray(T, W, K, P, a, first, second, p, R.z - v)
-    add_ray(T, W, K, P, a, first, second, p, R.z - u)
+def add_cone_generators(T, W, ctl, qp, a, first, second, p, R, direction, friction):
+    """Four generators of the linearized friction cone at a point, one along ``direction``, where the full friction is available."""
+    u, v = friction * direction, friction * cross(R.z, direction)
+    add_ray(T, W, ctl, qp, a, first, second, p, R.z + u)
+    add_ray(T, W, ctl, qp, a, first, second, p, R.z + v)
+    add_ray(T, W, ctl, qp, a, first, second, p, R.z - v)
+    add_ray(T, W, ctl, qp, a, first, second, p, R.z - u)
 
 
 @kernel
-def stand(T, W, K, P, Gm, A, S, a):
-    """What area a brings: forces where it bears, and rows that keep it there; bounds where it does not."""
-    first, second = Gm.body[Gm.pair[A.pair[a], 0]], Gm.body[Gm.pair[A.pair[a], 1]]
-    mine = second
-    if second < 0 or not K.members[second]:
-        mine = first
-    limb = K.limb_of[mine]
-    R, point, n = rotation(A.R, a), vec3(A.P, a), A.corners[a]
-    dt = K.gain[STEP]
-    wall = abs(R.z.z) < UPRIGHT
-    bearing = 0
+def corner_point(patches, a, j, R):
+    """Corner j of contact patch a in world axes [m], and its gap [m]."""
+    x, y = patches.V[a, j, 0], patches.V[a, j, 1]
+    return vec3(patches.P, a) + x * R.x + y * R.y, patches.gap[a, 0] + patches.gap[a, 1] * x + patches.gap[a, 2] * y
+
+
+@kernel
+def add_contact(T, W, ctl, qp, geometry, patches, contact, a):
+    """Rows and rays of contact patch a: friction-cone forces and stance rows where it supports, non-penetration rows elsewhere."""
+    first, second = geometry.body[geometry.pair[patches.pair[a], 0]], geometry.body[geometry.pair[patches.pair[a], 1]]
+    body = second
+    if second < 0 or not ctl.members[second]:
+        body = first
+    link = ctl.contact_link_of[body]
+    R = rotation(patches.R, a)
+    mask, count, total, gaps = find_support(T, W, ctl, patches, a, first, second, link, R)
+    if count > 0:
+        if link >= 0:
+            ctl.supporting_corners[link] += count
+        friction = ctl.gain[FRICTION_SHARE] * contact.friction[patches.pair[a]]
+        add_support(T, W, ctl, qp, patches, a, first, second, R, mask, count, (1.0 / count) * total, gaps / count, friction)
+    if count < 3:
+        add_approach(T, W, ctl, qp, patches, a, first, second, link, R, mask)
+
+
+@kernel
+def find_support(T, W, ctl, patches, a, first, second, link, R):
+    """Corners of patch a that support the figure in this step, as bits, their number, and the sums of their positions and gaps."""
+    dt = ctl.gain[TIME_STEP]
+    wall = abs(R.z.z) < WALL_COSINE
+    count = 0
     mask = 0
-    above = 0.0
-    middle = Vec3(0.0, 0.0, 0.0)
-    for j in range(n):
-        x, y = A.V[a, j, 0], A.V[a, j, 1]
-        p = point + x * R.x + y * R.y
-        gap = A.gap[a, 0] + A.gap[a, 1] * x + A.gap[a, 2] * y
-        v2, _, _, _ = moves(T, W, second, p)
-        v1, _, _, _ = moves(T, W, first, p)
-        if limb >= 0:
-            K.height[limb] = min(K.height[limb], gap)
-        what = MAY if limb < 0 else FREE if wall else duty(T, W, K, limb, p)
-        if gap + dt * (R.z @ (v2 - v1)) < K.gain[NEAR] * (HOVERS if what == SHOULD else 1.0):
-            if limb >= 0:
-                K.touched[limb] += 1
-            if what != FREE:
+    gaps = 0.0
+    total = Vec3(0.0, 0.0, 0.0)
+    for j in range(patches.corners[a]):
+        p, gap = corner_point(patches, a, j, R)
+        v2, _, _, _ = point_motion(T, W, second, p)
+        v1, _, _, _ = point_motion(T, W, first, p)
+        if link >= 0:
+            ctl.clearance[link] = min(ctl.clearance[link], gap)
+        mode = CONTACT_ALLOWED if link < 0 else CONTACT_FORBIDDEN if wall else contact_mode(T, W, ctl, link, p)
+        if gap + dt * (R.z @ (v2 - v1)) < ctl.gain[CONTACT_DISTANCE] * (HOVER_FACTOR if mode == CONTACT_REQUIRED else 1.0):
+            if link >= 0:
+                ctl.touching_corners[link] += 1
+            if mode != CONTACT_FORBIDDEN:
                 mask |= 1 << j
-                bearing += 1
-                middle = middle + p
-                above += gap
-    if bearing > 0:
-        middle = (1.0 / bearing) * middle
-        if limb >= 0:
-            K.stands[limb] += bearing
-        far, way, push = 0.0, R.x, along_ground(W, K, R)
-        for j in range(n):
-            if mask & (1 << j):
-                p = point + A.V[a, j, 0] * R.x + A.V[a, j, 1] * R.y
-                d = p - middle
-                size = norm(d)
-                if size > far:
-                    far, way = size, (1.0 / size) * d
-                inset = min(0.3, K.gain[INSET] / max(size, 1e-6))
-                add_rays(T, W, K, P, a, first, second, middle + (1.0 - inset) * d, R, push, K.gain[CONE] * S.friction[A.pair[a]])
-        hold(T, W, K, P, first, second, middle, R, way, bearing if far > 0.005 else 1, above / bearing)
-    if bearing < 3:
-        coming, middle, soon = 0, Vec3(0.0, 0.0, 0.0), K.gain[CLOSING]
-        for j in range(n):
-            if not mask & (1 << j):
-                x, y = A.V[a, j, 0], A.V[a, j, 1]
-                p = point + x * R.x + y * R.y
-                gap = A.gap[a, 0] + A.gap[a, 1] * x + A.gap[a, 2] * y
-                left = approach(T, W, K, P, first, second, limb, p, R.z, gap)
-                if left < K.gain[CLOSING]:
-                    coming, middle, soon = coming + 1, middle + p, min(soon, left)
-        if coming > 0:
-            come_to_rest(T, W, K, P, first, second, (1.0 / coming) * middle, R, soon)
+                count += 1
+                total = total + p
+                gaps += gap
+    return mask, count, total, gaps
 
 
 @kernel
-def approach(T, W, K, P, first, second, limb, p, normal, gap):
-    """A row for a corner that is not on the ground: it comes down where it should bear, and else does not run into it.
+def add_support(T, W, ctl, qp, patches, a, first, second, R, mask, count, center, gap, friction):
+    """Friction-cone generators at the supporting corners of patch a, inset from its edge, and rows that keep it in place."""
+    farthest, edge, direction = 0.0, R.x, friction_direction(W, ctl, R)
+    for j in range(patches.corners[a]):
+        if mask & (1 << j):
+            p, _ = corner_point(patches, a, j, R)
+            d = p - center
+            distance = norm(d)
+            if distance > farthest:
+                farthest, edge = distance, (1.0 / distance) * d
+            inset = min(0.3, ctl.gain[SUPPORT_INSET] / max(distance, 1e-6))
+            add_cone_generators(T, W, ctl, qp, a, first, second, center + (1.0 - inset) * d, R, direction, friction)
+    stance_rows(T, W, ctl, qp, first, second, center, R, edge, count if farthest > 0.005 else 1, gap)
 
-    What is to come down later keeps off the ground: it would rub over it. Returns how long a corner that should bear takes to touch [s].
+
+@kernel
+def add_approach(T, W, ctl, qp, patches, a, first, second, link, R, mask):
+    """Rows of the corners of patch a that do not support: non-penetration, and rest along the ground at touchdown."""
+    landing, total, soonest = 0, Vec3(0.0, 0.0, 0.0), ctl.gain[TOUCHDOWN_TIME]
+    for j in range(patches.corners[a]):
+        if not mask & (1 << j):
+            p, gap = corner_point(patches, a, j, R)
+            time = non_penetration_row(T, W, ctl, qp, first, second, link, p, R.z, gap)
+            if time < ctl.gain[TOUCHDOWN_TIME]:
+                landing, total, soonest = landing + 1, total + p, min(soonest, time)
+    if landing > 0:
+        touchdown_rows(T, W, ctl, qp, first, second, (1.0 / landing) * total, R, soonest)
+
+
+@kernel
+def non_penetration_row(T, W, ctl, qp, first, second, link, p, normal, gap):
+    """Row for a corner without contact: landing if contact is required, else non-penetration.
+
+    A corner that lands later keeps clear of the ground, over which it would slide. Returns the time to touchdown of a required corner [s].
     """
-    v2, a2, _, _ = moves(T, W, second, p)
-    v1, a1, _, _ = moves(T, W, first, p)
-    speed, drift = normal @ (v2 - v1), normal @ (a2 - a1)
-    what = MAY if limb < 0 else FREE if abs(normal.z) < UPRIGHT else duty(T, W, K, limb, p)
-    if what == SHOULD:
-        soon, most = K.gain[CLOSING], K.gain[TOUCHDOWN]
-        wish = (-min(max(gap / soon, FIRM * most), most) - speed) / soon
-        relative_point(T, W, P, EQUAL, first, second, p, normal, wish - drift, 1.0 / K.gain[CLOSING_WEIGHT])
+    v2, a2, _, _ = point_motion(T, W, second, p)
+    v1, a1, _, _ = point_motion(T, W, first, p)
+    speed, bias = normal @ (v2 - v1), normal @ (a2 - a1)
+    mode = CONTACT_ALLOWED if link < 0 else CONTACT_FORBIDDEN if abs(normal.z) < WALL_COSINE else contact_mode(T, W, ctl, link, p)
+    if mode == CONTACT_REQUIRED:
+        duration, fastest = ctl.gain[TOUCHDOWN_TIME], ctl.gain[TOUCHDOWN_SPEED]
+        desired = (-min(max(gap / duration, MIN_TOUCHDOWN_SHARE * fastest), fastest) - speed) / duration
+        relative_point_row(T, W, qp, EQUALITY, first, second, p, normal, desired - bias, 1.0 / ctl.gain[TOUCHDOWN_WEIGHT])
         return gap / max(-speed, 1e-9)
-    ahead = K.gain[AHEAD]
-    stiff = NEVER if what <= LATER else GENTLY
-    least = min(-stiff * (gap + ahead * speed) / (ahead * ahead), 200.0)
-    # A foot beside toes that stand hardly can: an edge so near to their joint
-    give = 1.0 / K.gain[CLOSING_WEIGHT] if what <= LATER else 1e-6
-    relative_point(T, W, P, AT_LEAST, first, second, p, normal, least - drift, give)
+    horizon = ctl.gain[PENETRATION_HORIZON]
+    braking = BRAKE_TO_AVOID if mode <= CONTACT_EARLY else BRAKE_TO_TOUCH
+    bound = min(-braking * (gap + horizon * speed) / (horizon * horizon), 200.0)
+    # Soft: the edge of a foot next to the joint of toes in stance can hardly keep clear
+    compliance = 1.0 / ctl.gain[TOUCHDOWN_WEIGHT] if mode <= CONTACT_EARLY else 1e-6
+    relative_point_row(T, W, qp, INEQUALITY, first, second, p, normal, bound - bias, compliance)
     return 1e300
 
 
 @kernel
-def come_to_rest(T, W, K, P, first, second, p, R, soon):
-    """Rows for what is about to touch, at p: by then it does not move along the ground, as what hardly bears has hardly any friction."""
-    v2, a2, w2, alpha2 = moves(T, W, second, p)
-    v1, a1, w1, alpha1 = moves(T, W, first, p)
-    rate, give = 1.0 / max(soon, 0.5 * K.gain[CLOSING]), 1.0 / K.gain[CLOSING_WEIGHT]
-    wish, turn = -rate * (v2 - v1) - (a2 - a1), -rate * (w2 - w1) - (alpha2 - alpha1)
-    relative_point(T, W, P, EQUAL, first, second, p, R.x, R.x @ wish, give)
-    relative_point(T, W, P, EQUAL, first, second, p, R.y, R.y @ wish, give)
-    relative_turn(T, W, P, first, second, R.z, R.z @ turn, give / (SOLE * SOLE))
+def touchdown_rows(T, W, ctl, qp, first, second, p, R, time):
+    """Rows for a touchdown at p in so many seconds: no tangential motion by then, since a light contact has little friction."""
+    v2, a2, w2, alpha2 = point_motion(T, W, second, p)
+    v1, a1, w1, alpha1 = point_motion(T, W, first, p)
+    rate, compliance = 1.0 / max(time, 0.5 * ctl.gain[TOUCHDOWN_TIME]), 1.0 / ctl.gain[TOUCHDOWN_WEIGHT]
+    desired, angular = -rate * (v2 - v1) - (a2 - a1), -rate * (w2 - w1) - (alpha2 - alpha1)
+    relative_point_row(T, W, qp, EQUALITY, first, second, p, R.x, R.x @ desired, compliance)
+    relative_point_row(T, W, qp, EQUALITY, first, second, p, R.y, R.y @ desired, compliance)
+    relative_angular_row(T, W, qp, first, second, R.z, R.z @ angular, compliance / (FOOT_ROTATION_LENGTH * FOOT_ROTATION_LENGTH))
 
 
 @kernel
-def hold(T, W, K, P, first, second, p, R, way, corners, gap):
-    """Rows that keep what bears in its place: a point, a line along ``way``, or a face; what hovers comes down."""
-    v2, a2, w2, alpha2 = moves(T, W, second, p)
-    v1, a1, w1, alpha1 = moves(T, W, first, p)
+def stance_rows(T, W, ctl, qp, first, second, p, R, edge, corners, gap):
+    """Rows that keep a support in place: a point, a line along ``edge``, or a face; a remaining gap closes."""
+    v2, a2, w2, alpha2 = point_motion(T, W, second, p)
+    v1, a1, w1, alpha1 = point_motion(T, W, first, p)
     v, a, w, alpha = v2 - v1, a2 - a1, w2 - w1, alpha2 - alpha1
-    kd = K.gain[STANCE_DAMPING]
-    wish, give = -kd * v - a, 1.0 / K.gain[STANCE_WEIGHT]  # soles that say nearly the same would else contradict each other
-    relative_point(T, W, P, EQUAL, first, second, p, R.x, R.x @ wish, give)
-    relative_point(T, W, P, EQUAL, first, second, p, R.y, R.y @ wish, give)
-    relative_point(T, W, P, EQUAL, first, second, p, R.z, R.z @ wish - kd * gap / SINKS, give)
+    kd = ctl.gain[STANCE_DAMPING]
+    desired, compliance = -kd * v - a, 1.0 / ctl.gain[STANCE_WEIGHT]  # soft: nearly redundant rows of two soles would be inconsistent
+    relative_point_row(T, W, qp, EQUALITY, first, second, p, R.x, R.x @ desired, compliance)
+    relative_point_row(T, W, qp, EQUALITY, first, second, p, R.y, R.y @ desired, compliance)
+    relative_point_row(T, W, qp, EQUALITY, first, second, p, R.z, R.z @ desired - kd * gap / SETTLING_TIME, compliance)
     if corners > 1:
-        turn = -kd * w - alpha
-        give /= SOLE * SOLE
-        relative_turn(T, W, P, first, second, R.z, R.z @ turn, give)
+        angular = -kd * w - alpha
+        compliance /= FOOT_ROTATION_LENGTH * FOOT_ROTATION_LENGTH
+        relative_angular_row(T, W, qp, first, second, R.z, R.z @ angular, compliance)
         if corners > 2:
-            relative_turn(T, W, P, first, second, R.x, R.x @ turn, give)
-            relative_turn(T, W, P, first, second, R.y, R.y @ turn, give)
+            relative_angular_row(T, W, qp, first, second, R.x, R.x @ angular, compliance)
+            relative_angular_row(T, W, qp, first, second, R.y, R.y @ angular, compliance)
         else:
-            across = cross(R.z, way)
-            relative_turn(T, W, P, first, second, across, across @ turn, give)
+            lateral = cross(R.z, edge)
+            relative_angular_row(T, W, qp, first, second, lateral, lateral @ angular, compliance)

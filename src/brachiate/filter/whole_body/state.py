@@ -1,13 +1,15 @@
-"""Look: what a body does, what the reference does, and how far the one is from the other."""
+"""State of the whole-body controller: mass matrix and bias, centroidal quantities, joint-space PD accelerations [DF] eq. 39."""
 
 from __future__ import annotations
 
 from brachiate.compiled import index, kernel
-from brachiate.dynamics.inverse import gather, move_body, passive_forces
+from brachiate.dynamics.inverse import accumulate_forces, body_motion_and_force, passive_forces
 from brachiate.dynamics.mass import mass_matrix
-from brachiate.filter.schedule.centroidal_trajectory import centre_of, momentum_of, put_locked
+from brachiate.dynamics.momentum import center_of_mass, momentum_about
+from brachiate.filter.schedule.centroidal_trajectory import put_locked_inertia
 from brachiate.filter.whole_body.arrays import JOINT_DAMPING, JOINT_STIFFNESS
-from brachiate.kinematics import body_inertias, origin_of, poses, zero_motion
+from brachiate.kinematics import body_inertias, forward_kinematics, tree_origin, zero_motion
+from brachiate.linalg.symmetric3 import solve_symmetric3
 from brachiate.model.joints import BALL, FLOAT
 from brachiate.spatial import (
     Motion,
@@ -19,9 +21,9 @@ from brachiate.spatial import (
     moved_force,
     put_vec3_at,
     quaternion_at,
+    quaternion_difference,
     rotation_of,
     transpose,
-    turn_between,
     unrotate,
     vec3_at,
     velocity_at,
@@ -29,105 +31,93 @@ from brachiate.spatial import (
 
 
 @kernel
-def dynamics(T, W, K):
-    """Mass matrix and bias; forces that push the body from outside are not known."""
-    poses(T, W)
+def compute_dynamics(T, W, ctl):
+    """ctl.M ← mass matrix, ctl.bias ← Coriolis, gravity and passive joint forces; external pushes are unknown to the controller."""
+    forward_kinematics(T, W)
     body_inertias(T, W)
     for i in range(T.parent.shape[0]):
-        move_body(T, W, i, zero_motion())
-    gather(T, W, K.b)
-    passive_forces(T, W, K.b)
+        body_motion_and_force(T, W, i, zero_motion())
+    accumulate_forces(T, W, ctl.bias)
+    passive_forces(T, W, ctl.bias)
     mass_matrix(T, W)
     n = W.v.shape[0]
     for k in range(n):
         for d in range(T.row[k], T.row[k] + T.depth[k] + 1):
             j = T.above[index(d)]
-            K.A[index(k * n + j)] = W.L[index(d)]
-            K.A[index(j * n + k)] = W.L[index(d)]
+            ctl.M[index(k * n + j)] = W.L[index(d)]
+            ctl.M[index(j * n + k)] = W.L[index(d)]
 
 
 @kernel
-def at_zero(W, i):
-    """Acceleration of body i at zero joint accelerations; the pass before has counted gravity in."""
+def bias_acceleration(W, i):
+    """Bias acceleration J̇ v of body i, spatial: its acceleration at zero joint accelerations (W.A includes −gravity)."""
     A = motion(W.A, i)
     return Motion(A.w, A.v + Vec3(W.gravity[0], W.gravity[1], W.gravity[2]))
 
 
 @kernel
-def point_acceleration(W, i, r):
-    """Acceleration of the point at r of body i at zero joint accelerations."""
+def point_bias_acceleration(W, i, r):
+    """Bias acceleration J̇ v of the point at r of body i [m/s²]."""
     V = motion(W.V, i)
-    return velocity_at(at_zero(W, i), r) + cross(V.w, velocity_at(V, r))
+    return velocity_at(bias_acceleration(W, i), r) + cross(V.w, velocity_at(V, r))
 
 
 @kernel
-def measure(T, W, Wr, K):
-    """Centre of mass, momentum and inertia of the body as a whole, and centre of mass of the reference."""
-    m, c = centre_of(T, W, K.members)
-    p, L = momentum_of(T, W, K.members, c)
-    K.mass[0] = m
-    put_vec3_at(K.com, 0, c)
-    put_vec3_at(K.com, 3, (1.0 / m) * p)
-    put_vec3_at(K.momentum, 0, L)
-    put_locked(T, W, K.members, c, K.locked, 0)
-    _, c = centre_of(T, Wr, K.members)
-    p, L = momentum_of(T, Wr, K.members, c)
-    put_vec3_at(K.aimed, 0, c)
-    put_vec3_at(K.aimed, 3, (1.0 / m) * p)
-    put_vec3_at(K.aimed_spin, 0, L)
+def compute_centroidal_state(T, W, ref, ctl):
+    """CoM, angular momentum about it and locked inertia of the figure, and CoM and angular momentum of the reference."""
+    m, c = center_of_mass(T, W, ctl.members)
+    momentum = momentum_about(T, W, ctl.members, c)
+    ctl.mass[0] = m
+    put_vec3_at(ctl.com, 0, c)
+    put_vec3_at(ctl.com, 3, (1.0 / m) * momentum.f)
+    put_vec3_at(ctl.angular_momentum, 0, momentum.n)
+    put_locked_inertia(T, W, ctl.members, c, ctl.locked_inertia, 0)
+    _, c = center_of_mass(T, ref, ctl.members)
+    momentum = momentum_about(T, ref, ctl.members, c)
+    put_vec3_at(ctl.reference_com, 0, c)
+    put_vec3_at(ctl.reference_com, 3, (1.0 / m) * momentum.f)
+    put_vec3_at(ctl.reference_angular_momentum, 0, momentum.n)
 
 
 @kernel
-def solve3(I, n, x):
-    """I⁻¹ x of the n-th of symmetric matrices."""
-    a, b, c = I[n, 0, 0], I[n, 0, 1], I[n, 0, 2]
-    d, e, f = I[n, 1, 1], I[n, 1, 2], I[n, 2, 2]
-    A, B, C = d * f - e * e, c * e - b * f, b * e - c * d
-    D, E, F = a * f - c * c, b * c - a * e, a * d - b * b
-    det = a * A + b * B + c * C
-    return Vec3(
-        (A * x.x + B * x.y + C * x.z) / det,
-        (B * x.x + D * x.y + E * x.z) / det,
-        (C * x.x + E * x.y + F * x.z) / det,
-    )
-
-
-@kernel
-def follow(T, W, Wr, K):
-    """K.wanted ← accelerations that follow the reference [DF] eq. 39, on the manifold; K.e ← how far it is off."""
-    kp, kd = K.gain[JOINT_STIFFNESS], K.gain[JOINT_DAMPING]
+def pd_accelerations(T, W, ref, ctl):
+    """ctl.desired ← a_ref + Kd (v_ref − v) + Kp (q_ref ⊖ q), ⊖ on the joint's manifold [DF] eq. 39; ctl.error ← q_ref ⊖ q."""
+    kp, kd = ctl.gain[JOINT_STIFFNESS], ctl.gain[JOINT_DAMPING]
     for e in range(T.kind.shape[0]):
         j, k = T.q_at[e], T.v_at[e]
         if T.kind[e] < BALL:
-            K.e[k] = Wr.q[j] - W.q[j]
-            K.wanted[k] = Wr.a[k] + kd * (Wr.v[k] - W.v[k]) + kp * K.e[k]
+            ctl.error[k] = ref.q[j] - W.q[j]
+            ctl.desired[k] = ref.a[k] + kd * (ref.v[k] - W.v[k]) + kp * ctl.error[k]
             continue
         if T.kind[e] == FLOAT:
-            R, Rr = rotation_of(quaternion_at(W.q, j + 3)), rotation_of(quaternion_at(Wr.q, j + 3))
-            w, wr = vec3_at(W.v, k + 3), vec3_at(Wr.v, k + 3)
-            speed, speed_r = R @ vec3_at(W.v, k), Rr @ vec3_at(Wr.v, k)
-            jolt = Rr @ (vec3_at(Wr.a, k) + cross(wr, vec3_at(Wr.v, k)))
-            off = vec3_at(Wr.q, j) - vec3_at(W.q, j)
-            put_vec3_at(K.e, k, unrotate(R, off))
-            put_vec3_at(K.wanted, k, unrotate(R, jolt + kd * (speed_r - speed) + kp * off) - cross(w, vec3_at(W.v, k)))
+            R, Rr = rotation_of(quaternion_at(W.q, j + 3)), rotation_of(quaternion_at(ref.q, j + 3))
+            w, wr = vec3_at(W.v, k + 3), vec3_at(ref.v, k + 3)
+            velocity, velocity_ref = R @ vec3_at(W.v, k), Rr @ vec3_at(ref.v, k)
+            acceleration = Rr @ (vec3_at(ref.a, k) + cross(wr, vec3_at(ref.v, k)))
+            error = vec3_at(ref.q, j) - vec3_at(W.q, j)
+            put_vec3_at(ctl.error, k, unrotate(R, error))
+            put_vec3_at(ctl.desired, k, unrotate(R, acceleration + kd * (velocity_ref - velocity) + kp * error) - cross(w, vec3_at(W.v, k)))
             j, k = j + 3, k + 3
-        d = turn_between(W.q, Wr.q, j)
-        Re = compose(transpose(rotation_of(quaternion_at(W.q, j))), rotation_of(quaternion_at(Wr.q, j)))
-        put_vec3_at(K.e, k, d)
-        put_vec3_at(K.wanted, k, Re @ vec3_at(Wr.a, k) + kd * (Re @ vec3_at(Wr.v, k) - vec3_at(W.v, k)) + kp * d)
+        d = quaternion_difference(W.q, ref.q, j)
+        Re = compose(transpose(rotation_of(quaternion_at(W.q, j))), rotation_of(quaternion_at(ref.q, j)))
+        put_vec3_at(ctl.error, k, d)
+        put_vec3_at(ctl.desired, k, Re @ vec3_at(ref.a, k) + kd * (Re @ vec3_at(ref.v, k) - vec3_at(W.v, k)) + kp * d)
 
 
 @kernel
-def turned_as_a_whole(T, W, K):
-    """K.lean ← I⁻¹ of the angular momentum that going from the reference to here in a second would have."""
+def compute_orientation_error(T, W, ctl):
+    """ctl.orientation_error ← rotation of the figure as a whole from the reference [rad].
+
+    I⁻¹ L with the locked inertia I and the angular momentum L of moving from the reference to the present configuration in a second.
+    """
     L = Vec3(0.0, 0.0, 0.0)
-    c = vec3_at(K.com, 0)
+    c = vec3_at(ctl.com, 0)
     for k in range(W.v.shape[0]):
         i = T.body[k]
         e = T.element[i]
         if T.kind[e] == FLOAT and T.parent[i] < 0 and k < T.v_at[e] + 3:
             continue
-        if K.members[i]:
-            h = moved_force(inertia(W.composite, i) @ motion(W.S, k), c - origin_of(T, W, i))
-            L = L - K.e[k] * h.n
-    put_vec3_at(K.lean, 0, solve3(K.locked, 0, L))
+        if ctl.members[i]:
+            h = moved_force(inertia(W.composite, i) @ motion(W.S, k), c - tree_origin(T, W, i))
+            L = L - ctl.error[k] * h.n
+    put_vec3_at(ctl.orientation_error, 0, solve_symmetric3(ctl.locked_inertia, 0, L))

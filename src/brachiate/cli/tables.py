@@ -1,0 +1,32 @@
+"""Tables on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from brachiate.assumptions import Assumption
+
+
+def table_of(title: str, columns: dict[str, str]) -> Table:
+    """An empty table without lines: headings and the side each column is set to."""
+    table = Table(title=escape(title) or None, title_justify="left", box=None, header_style="bold")
+    for heading, side in columns.items():
+        table.add_column(escape(heading), justify=side)  # type: ignore[arg-type]
+    return table
+
+
+def print_assumptions(assumptions: Sequence[Assumption], console: Console, elsewhere: Mapping[str, str] | None = None) -> None:
+    """Print what was assumed, if anything, and how to say otherwise: by an option of that name, or as ``elsewhere`` has it."""
+    if not assumptions:
+        return
+    table = table_of("assumed", {"what": "left", "as": "left", "why": "left", "say otherwise with": "left"})
+    for assumption in assumptions:
+        option = f"--{assumption.argument.replace('_', '-')}" if assumption.argument else ""
+        table.add_row(
+            assumption.quantity, escape(assumption.value), escape(assumption.reason), (elsewhere or {}).get(assumption.argument, option)
+        )
+    console.print(table)

@@ -1,0 +1,45 @@
+"""External forces and moments on links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brachiate.model.data import Data
+from brachiate.validation import Array
+
+if TYPE_CHECKING:
+    from brachiate.world.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class AppliedForce:
+    """Constant external force and moment on a link, at a point fixed in the link; a handle for :meth:`World.remove`."""
+
+    link: str
+    force: Array  # (3,) [N]
+    moment: Array  # (3,) [N·m]
+    at: Array  # (3,) [m] in the link
+    axes: str  # "world": the direction stays fixed in the world; "link": it turns with the link
+
+
+def write_applied_forces(world: World) -> None:
+    """Write the applied forces on moving links into the arrays that the kernels read; enlarges the arrays if needed."""
+    rows = [(force, world.model.placements[force.link]) for force in world.applied_forces]
+    rows = [(force, placement) for force, placement in rows if placement.body >= 0]
+    if len(rows) > len(world.data.work.push_body):
+        old = world.data
+        world.data = Data(world.model, world.gravity, pushes=2 * len(rows))
+        world.data.assign(q=old.q, v=old.v, a=old.a, tau=old.tau)
+        if hasattr(world, "constraint_set"):
+            world.constraint_set.data = world.data
+    work = world.data.work
+    work.push_count[0] = len(rows)
+    for n, (force, placement) in enumerate(rows):
+        R = placement.rotation if force.axes == "link" else np.eye(3)
+        work.push_body[n] = placement.body
+        work.push_point[n] = placement.position + placement.rotation @ force.at
+        work.push_force[n] = [*(R @ force.force), *(R @ force.moment)]
+        work.push_in_link[n] = force.axes == "link"

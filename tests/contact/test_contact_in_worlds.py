@@ -1,0 +1,242 @@
+"""Contact in worlds: materials, compliant surfaces, joint limits, connections with contact, invalid arguments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.contact.bodies import BOX, G, body, on_slope, place
+
+import brachiate as br
+from brachiate import scenes
+from brachiate.errors import ArgumentError, UnknownName
+from brachiate.figures import objects
+from brachiate.model.builder import ModelBuilder
+from brachiate.model.joints import Free, Revolute, Spherical
+from brachiate.model.shapes import Box, Sphere
+
+
+def test_compliant_surface_deflects_by_its_stiffness():
+    world = on_slope(BOX, 0.1, 0.0, 0.5)
+    world.enable_contact(material=br.Material(friction=0.5, stiffness=1e3, damping=50.0))
+    br.Simulation(world, dt=0.002).run(2.0, progress=False)
+    # Both surfaces are made of it: 500 N/m together.
+    assert world.q[2] == pytest.approx(0.1 - G / 500.0, abs=1e-6)
+    assert np.abs(world.v).max() < 1e-6
+
+
+def test_initial_penetration_is_corrected_slowly():
+    world = on_slope(BOX, 0.05, 0.0, 0.5)  # 5 cm inside
+    run = br.Simulation(world, dt=0.002).run(1.0, progress=False)
+    assert np.abs(run.v).max() < 1e-6
+    assert np.diff(run.q[:, 2]).max() <= 0.5 * 0.002 + 1e-9
+    assert 0 <= 0.1 - world.q[2] < 1.1e-4
+
+
+def test_pair_of_links_with_own_friction_or_ignored_contact():
+    world = on_slope(BOX, 0.1, 20.0, 1.0)
+    world.enable_contact("thing/body", "floor/ground", friction=0.1)
+    br.Simulation(world, dt=0.002).run(0.1, progress=False)
+    assert np.linalg.norm(world.v[:3]) > 0.1
+    world.ignore_contact("thing/body", "floor/ground")
+    br.Simulation(world, dt=0.002).run(0.5, progress=False)
+    assert len(world.contacts) == 0
+    assert np.linalg.norm(world.v[:3]) > 4.0  # it falls
+
+
+def test_ignored_contact_can_be_allowed_again():
+    world = on_slope(BOX, 0.1, 0.0, 0.5)
+    before = world.save()
+    world.ignore_contact("thing/body", ["floor/ground"])
+    br.Simulation(world, dt=0.002).run(0.1, progress=False)
+    assert world.q[2] == pytest.approx(0.1 - 0.5 * G * 0.1**2, rel=0.05)
+    fallen = world.save()
+    world.restore(before)  # with the ground to stand on
+    br.Simulation(world, dt=0.002).run(0.1, progress=False)
+    assert world.q[2] == pytest.approx(0.1, abs=1e-6)
+    world.restore(fallen)
+    assert len(world.contacts) == 0
+    world.allow_contact("thing/body", "floor/ground")
+    assert len(world.contacts) == 1
+    with pytest.raises(UnknownName, match="nothing"):
+        world.allow_contact("thing/body", "nothing")
+
+
+def test_steps_without_projection():
+    arm, dt = np.array((0.0, 0.0, 0.4)), 0.002
+    world = on_slope(BOX, 1.0, 0.0, 0.5)
+    world.v = [0.0, 0.0, 0.0, 0.0, 2.0, 1.0]
+    world.connect("thing/body", "world", Spherical(), at=arm)
+    pose = world.pose("thing/body")
+    pivot, gaps = pose.position + pose.rotation @ arm, {}
+    for settle in (True, False):
+        other = world.copy()
+        run = br.Simulation(other, dt=dt, project=settle).run(0.2, progress=False)
+        assert len(run.q) == 101
+        pose = other.pose("thing/body")
+        gaps[settle] = np.linalg.norm(pose.position + pose.rotation @ arm - pivot)
+    assert gaps[True] < 1e-12
+    assert 1e-9 < gaps[False] < dt**2 * 2.0**2 * 0.4  # centripetal, over a step: of the second order
+    bare = br.World()
+    bare.add(body(BOX), "thing")
+    with pytest.raises(ArgumentError, match="project"):
+        br.Simulation(bare, project=False)
+
+
+def test_joint_stops_at_limit_with_contact():
+    b = ModelBuilder("arm")
+    b.link("arm", joint=Revolute("y", limits=(-0.5, 0.5)), joint_name="hinge", mass=1.0, center=(0.3, 0, 0), inertia=0.01 * np.eye(3),
+           shapes=Sphere(radius=0.05, position=(0.6, 0, 0)))  # fmt: skip
+    world = br.World(G)
+    world.add(objects.ground(), "floor")
+    world.add(b.build(), "it", at=(0, 0, 5.0))
+    world.enable_contact()
+    run = br.Simulation(world, dt=0.002).run(2.0, progress=False)
+    assert run["it/hinge"].max() < 0.5 + 1e-3
+    assert world["it/hinge"] == pytest.approx(0.5, abs=1e-6)
+    assert abs(world.v[0]) < 1e-9
+
+
+def test_weight_is_shared_by_connection_and_contact():
+    world = on_slope(BOX, 0.1, 0.0, 0.5)
+    hold = world.connect("thing/body", "world", br.Spherical(), at=(0.2, 0, 0))
+    br.Simulation(world, dt=0.002).run(0.2, progress=False)
+    borne = world.contacts.reaction("thing").force + hold.force
+    # The law of contact is held to 1e-6 m/s, on the 1 ms that forces are the mean of.
+    np.testing.assert_allclose(borne, (0, 0, G), atol=1e-3)
+
+
+def test_contacts_have_links_state_and_center_of_pressure():
+    world = on_slope(BOX, 0.1, 0.0, 0.5)
+    br.Simulation(world, dt=0.002).run(0.1, progress=False)
+    (contact,) = world.contacts
+    assert (contact.link, contact.on, contact.state) == ("thing/body", "floor/ground", "C0")
+    assert "face, sticking" in str(contact)
+    assert len(contact.area) == 4
+    np.testing.assert_allclose(contact.cop, (0, 0, 0), atol=1e-9)
+    np.testing.assert_allclose(contact.force, (0, 0, G), atol=1e-6)
+    reaction = world.contacts.reaction("thing")
+    np.testing.assert_allclose(reaction.cop, (0, 0, 0), atol=1e-9)
+    assert len(reaction.support) == 4
+    assert reaction.free_moment == pytest.approx(0.0, abs=1e-9)
+
+
+def test_restored_state_continues_bit_for_bit():
+    def fallen():
+        world = br.World(G)
+        world.add(objects.ground(), "floor")
+        world.add(body(Box(size=(0.1, 0.2, 0.3))), "thing")
+        place(world, "thing", (0, 0, 0.4), None)
+        world.v[3:6] = (3.0, 2.0, 1.0)
+        world.enable_contact()
+        return world
+
+    world = fallen()
+    simulation = br.Simulation(world, dt=0.002)
+    simulation.run(0.25, progress=False)
+    state = world.save()
+    first = simulation.run(0.3, progress=False)
+    world.restore(state)
+    second = simulation.run(0.3, progress=False)
+    assert np.array_equal(first.q, second.q)
+
+
+@pytest.mark.parametrize(("given", "said"), [
+    ({"friction": -0.1}, "friction of a material"),
+    ({"restitution": 1.5}, "restitution of a material"),
+    ({"friction": 0.5, "grip": 0.4}, "must be at least the kinetic one"),
+    ({"damping": 3.0}, "only a compliant surface"),
+    ({"stiffness": 0.0}, "stiffness of a material"),
+    ({"friction": float("nan")}, "friction of a material"),
+])  # fmt: skip
+def test_invalid_materials(given, said):
+    with pytest.raises(ArgumentError, match=said):
+        br.Material(**given)
+
+
+def test_invalid_arguments_of_enable_contact():
+    world = on_slope(BOX, 0.1, 0.0, 0.5)
+    with pytest.raises(ArgumentError, match="enable_contact: give two links"):
+        world.enable_contact("thing/body")
+    with pytest.raises(UnknownName, match="thing/bdy"):
+        world.enable_contact("thing/bdy", "floor/ground", friction=0.1)
+    with pytest.raises(ArgumentError, match="not both"):
+        world.enable_contact(material=br.Material(), friction=0.1)
+    with pytest.raises(ArgumentError, match="integrator is 'contact'"):
+        br.Simulation(world, integrator="rk4")
+    world.disable_contact()
+    with pytest.raises(ArgumentError, match=r"call world\.enable_contact"):
+        br.Simulation(world, integrator="contact")
+    b = ModelBuilder("x")
+    with pytest.raises(ArgumentError, match="material of a box"):
+        b.link("x", joint=Free(), mass=1.0, inertia=np.eye(3), shapes=Box(size=(1, 1, 1), material=0.5))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("joint", [br.Revolute("y", limits=(-0.5, 0.5)), br.Spherical(cone=br.cone_limit("z", 0.5))])
+def test_loop_joints_stop_at_limits(joint):
+    b = br.ModelBuilder("rod")
+    b.link("rod", joint=br.Free(), joint_name="root", mass=1.0, shapes=br.Capsule(radius=0.03, length=1.0))
+    world = br.World()
+    world.add(br.figures.ground(), name="floor")
+    world.add(b.build(), name="rod").place((0, 0, 2.0))
+    world.enable_contact()
+    world.connect("rod/rod", "floor/ground", joint, name="hinge")
+    world.v = {"rod/root": (0, 0, 0, 0, 3.0, 0)}
+    simulation = br.Simulation(world, dt=0.002)
+    run = simulation.run(0.4, progress=False)
+    tilt = np.arccos(world.pose("rod/rod").rotation[2, 2])
+    assert tilt == pytest.approx(0.5, abs=1e-6)
+    assert abs(world.v).max() < 1e-6  # nothing rebounds, and about its middle nothing pulls it back
+    assert run.contacts.residual.max() <= 1e-6
+    world.cut("hinge")
+    simulation.run(0.1, progress=False)
+    assert world.totals("rod").velocity[2] == pytest.approx(-9.81 * 0.1)  # it falls
+
+
+def test_event_without_effect_keeps_contact_memory():
+    forces = []
+    for event in (False, True):
+        scene = scenes.make("stand")
+        if event:
+            scene.simulation.at(1.3, lambda: None)
+        run = scene.run(1.36)
+        forces.append(run.contacts["man"].force[:, 2])
+    assert np.ptp(forces[0][620:]) > 1.0  # it sways after it was pushed
+    assert np.abs(forces[1] - forces[0]).max() < 0.1  # [N] of 687; without what it knew of contact, the step after took 1249
+
+
+def test_strong_dampers_dissipate():
+    # So strong that what moves is stopped within a step: a light link on a heavy one, in the air.
+    b = ModelBuilder("pair")
+    b.link("heavy", joint=Free(), joint_name="root", mass=10.0, shapes=Sphere(radius=0.2))
+    b.link("light", parent="heavy", at=(0, 0, 0.2), joint=Revolute("y", damping=30.0), mass=0.5, shapes=Box(size=(0.1, 0.1, 0.2)))
+    world = br.World(0.0)
+    world.add(objects.ground(), "floor")
+    world.add(b.build(), "pair").place((0, 0, 3.0))
+    world.enable_contact()
+    world.v = {"pair/light": 8.0}
+    run = br.Simulation(world, dt=0.002).run(0.05, progress=False)
+    assert np.diff(run["kinetic energy"]).max() < 1e-12
+    assert abs(world.v[6]) < 1e-2
+
+
+def test_cold_start_with_stiff_dampers_adds_no_energy():
+    # Heavy arms on a light knot, held by strong dampers: at first the knot is accelerated by thousands of rad/s², for an instant.
+    # A step that expected it to go on like that gained 13 J.
+    b = br.ModelBuilder("mobile")
+    b.link("knot", joint=br.Free(), mass=0.8, inertia=(0.002, 0.002, 0.002))
+    for side, s in (("left", 1), ("right", -1)):
+        b.link(
+            side,
+            parent="knot",
+            joint=br.Spherical(damping=46.0),
+            at=(0, 0.1 * s, 0),
+            mass=40.0,
+            center=(0, 0.4 * s, 0.1),
+            inertia=(2.0, 0.5, 2.0),
+        )
+    world = br.World()
+    world.add(br.figures.ground(), "floor")
+    world.add(b.build(), "one").place((0, 0, 5))
+    world.enable_contact()
+    world.v = 3.0 * np.random.default_rng(1).normal(size=world.model.nv)
+    assert np.diff(br.Simulation(world, dt=0.002).run(0.1, progress=False)["energy"]).max() < 0
