@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from brachiate.model.flatten import Placement
-from brachiate.model.joints import BALL, FLOAT, ELEMENT_NV, ELEMENT_NQ, SLIDE, TURN
+from brachiate.model.joints import BALL, ELEMENT_NQ, ELEMENT_NV, FLOAT, SLIDE, TURN
 from brachiate.model.model import Model
 from brachiate.validation import Array
 

@@ -1,10 +1,10 @@
-"""Ground forces from motion alone, against force plates: ``python benchmarks/gait.py FOLDER [--json FILE]``.
+"""Ground reaction forces estimated from motion, compared with force plates: ``python benchmarks/gait.py FOLDER [--json FILE]``.
 
 FOLDER holds OpenSim's example Gait2354: ``subject01_walk1_ik.mot``, ``subject01_walk1_grf.mot`` and ``subject01_simbody.osim``, of which
-only lengths of legs are taken. The figure is ours, of the subject's mass and stature with de Leva's proportions, trunk, head and arms
-in one piece. Two questions are asked. With what the plates measured put to the feet, what is left to the pelvis? And without plates:
-how far are forces and centres of pressure, found from the motion, from those measured? Errors are relative as Ren et al. 2008 have
-them: root mean square over the mean of both peak-to-peak values.
+only the leg lengths are used. The figure is gait23 with the subject's mass and stature and de Leva's proportions; trunk, head and arms are
+one body. Evaluated are (1) the root residual at the pelvis with the measured forces applied to the feet, and (2) the errors of forces and
+centers of pressure that are estimated from the motion, without plates. Errors are relative as in Ren et al. 2008: root mean square over
+the mean of both peak-to-peak values.
 """
 
 from __future__ import annotations
@@ -29,70 +29,70 @@ from brachiate.validation import Array
 
 MASS, HEIGHT = 72.6, 1.80  # [kg], [m] of the subject
 CUTOFF = 6.0  # [Hz] as is usual for gait [Winter 2009]
-LOADED = 0.1  # of the weight: where a centre of pressure is known well
+LOADED = 0.1  # share of the weight above which the center of pressure is well defined
 PUBLISHED = {"vertical": 5.3, "anterior": 9.4, "lateral": 13.1}  # [%] Karatsidis et al. 2017, eleven subjects in inertial suits
 RRA = {"force": (5.0, 13.0), "moment": (None, 23.0)}  # [N], [N·m] RMS and peak, of OpenSim's shipped results for this walk
 AXES = {"anterior": 0, "lateral": 1, "vertical": 2}
 
 
-def legs(model: Path) -> tuple[float, float]:
-    """Lengths of thigh and shank [m] of the scaled model: where its knee is when straight, and its ankle."""
+def leg_lengths(model: Path) -> tuple[float, float]:
+    """Lengths of thigh and shank of the scaled model [m]: from the straight knee and the ankle."""
     text = model.read_text()
     knee = text[text.index('name="knee_r"') :]
     scale = float(re.search(r"<scale>\s*([\d.]+)", knee).group(1))  # type: ignore[union-attr]
     ankle = text[text.index('name="ankle_r"') :]
-    place = re.search(r"<translation>\s*(\S+)\s+(\S+)\s+(\S+)", ankle)
-    assert place is not None
-    return 0.3960 * scale, abs(float(place.group(2)))
+    translation = re.search(r"<translation>\s*(\S+)\s+(\S+)\s+(\S+)", ankle)
+    assert translation is not None
+    return 0.3960 * scale, abs(float(translation.group(2)))
 
 
 def at(times: Array, table_times: Array, values: Array) -> Array:
     return np.stack([np.interp(times, table_times, column) for column in values.T], axis=1)
 
 
-def relative(a: Array, b: Array) -> float:
-    """Error in percent."""
+def relative_error(a: Array, b: Array) -> float:
+    """Relative RMS error [%]."""
     return 100.0 * float(np.sqrt(np.mean((a - b) ** 2)) / (0.5 * (np.ptp(a) + np.ptp(b))))
 
 
 def with_plates(report: CheckReport, plates: dict[str, Plate]) -> dict[str, float]:
-    """What is left to the root with measured forces at the feet."""
+    """Root residual with the measured forces applied to the feet."""
     figure, times = report.motion.figure, report.times
     push = np.stack([np.concatenate((p.force, np.cross(p.point, p.force) + p.moment), axis=1) for p in plates.values()], axis=1)
-    moments = MotionSpline(figure, times, report.motion.q, CUTOFF).at(times)
-    track = MotionDynamics(figure, moments, report.contacts.terrain, tuple(f"{side}_foot" for side in plates), push)
-    nothing = np.zeros(track.contact_mode.shape, np.int64)
-    track.estimate_forces(nothing, nothing.astype(float))
-    force, moment = np.linalg.norm(track.root_residual[:, :3], axis=1), np.linalg.norm(track.root_residual[:, 3:], axis=1)
+    states = MotionSpline(figure, times, report.motion.q, CUTOFF).at(times)
+    dynamics = MotionDynamics(figure, states, report.contacts.terrain, tuple(f"{side}_foot" for side in plates), push)
+    nothing = np.zeros(dynamics.contact_mode.shape, np.int64)
+    dynamics.estimate_forces(nothing, nothing.astype(float))
+    force, moment = np.linalg.norm(dynamics.root_residual[:, :3], axis=1), np.linalg.norm(dynamics.root_residual[:, 3:], axis=1)
     return {
         "force_rms_N": float(np.sqrt(np.mean(force**2))),
         "force_peak_N": float(force.max()),
-        "force_rms_percent_weight": 100.0 * float(np.sqrt(np.mean(force**2))) / track.weight,
+        "force_rms_percent_weight": 100.0 * float(np.sqrt(np.mean(force**2))) / dynamics.weight,
         "moment_rms_Nm": float(np.sqrt(np.mean(moment**2))),
         "moment_peak_Nm": float(moment.max()),
     }
 
 
 def against_plates(report: CheckReport, plates: dict[str, Plate]) -> dict[str, dict[str, float]]:
-    """Errors of forces and centres of pressure, foot by foot."""
-    track = report.dynamics
-    links = np.array([track.contact_points.links[k] for k in track.contact_points.part])
+    """Errors of forces and centers of pressure, by foot."""
+    dynamics = report.dynamics
+    links = np.array([dynamics.contact_points.links[k] for k in dynamics.contact_points.part])
     found = {}
     for side, plate in plates.items():
         mine = np.char.startswith(links, side)
-        force, place = track.contact_force[:, mine], track.point_position[:, mine]
+        force, position = dynamics.contact_force[:, mine], dynamics.point_position[:, mine]
         total = force.sum(axis=1)
-        errors = {name: relative(total[:, axis], plate.force[:, axis]) for name, axis in AXES.items()}
-        loaded = (total[:, 2] > LOADED * track.weight) & (plate.force[:, 2] > LOADED * track.weight)
-        centre = (force[..., 2:] * place).sum(axis=1)[loaded] / total[loaded, 2:]
-        away = 100.0 * (centre - plate.point[loaded])[:, :2]
-        errors["cop_forward_cm"], errors["cop_aside_cm"] = (float(np.sqrt(np.mean(away[:, k] ** 2))) for k in (0, 1))
+        errors = {name: relative_error(total[:, axis], plate.force[:, axis]) for name, axis in AXES.items()}
+        loaded = (total[:, 2] > LOADED * dynamics.weight) & (plate.force[:, 2] > LOADED * dynamics.weight)
+        cop = (force[..., 2:] * position).sum(axis=1)[loaded] / total[loaded, 2:]
+        error = 100.0 * (cop - plate.point[loaded])[:, :2]
+        errors["cop_forward_cm"], errors["cop_aside_cm"] = (float(np.sqrt(np.mean(error[:, k] ** 2))) for k in (0, 1))
         found[side] = errors
     return found
 
 
 def study(folder: Path) -> dict[str, object]:
-    thigh, shank = legs(folder / "subject01_simbody.osim")
+    thigh, shank = leg_lengths(folder / "subject01_simbody.osim")
     figure = gait23(HEIGHT, MASS, thigh=thigh, shank=shank)
     motion = gait_motion(read_table(folder / "subject01_walk1_ik.mot"), figure)
     report = check(motion, cutoff=CUTOFF)
@@ -104,7 +104,7 @@ def study(folder: Path) -> dict[str, object]:
     return {
         "figure": {"mass_kg": figure.mass, "thigh_m": thigh, "shank_m": shank},
         "with_plates": with_plates(report, plates),
-        "without": {key: value for key, value in report.summary.items() if key.startswith("residual")},
+        "without": {key: value for key, value in report.summary.items() if key.startswith("root_residual")},
         "against_plates": against_plates(report, plates),
         "published_percent": PUBLISHED,
         "assumed": [str(assumption) for assumption in report.assumptions],
@@ -124,18 +124,19 @@ def main() -> None:
     assert isinstance(plates, dict)
     assert isinstance(without, dict)
     console.print(
-        f"left to the root with measured forces: {plates['force_rms_N']:.1f} N RMS ({plates['force_rms_percent_weight']:.1f} % of weight), "
+        f"root residual with measured forces: {plates['force_rms_N']:.1f} N RMS ({plates['force_rms_percent_weight']:.1f} % of weight), "
         f"{plates['force_peak_N']:.0f} N peak; {plates['moment_rms_Nm']:.1f} N·m RMS, {plates['moment_peak_Nm']:.0f} N·m peak\n"
-        f"with forces found from the motion: {without['root_residual_force_rms_N']:.1f} N RMS ({without['root_residual_force_rms_percent_weight']:.1f} %), "
+        f"with estimated forces: {without['root_residual_force_rms_N']:.1f} N RMS "
+        f"({without['root_residual_force_rms_percent_weight']:.1f} %), "
         f"{without['root_residual_force_peak_N']:.0f} N peak; {without['root_residual_moment_rms_Nm']:.1f} N·m RMS\n"
-        f"OpenSim's RRA, which moves the pelvis to get there: about {RRA['force'][0]:.0f} N RMS, up to {RRA['force'][1]:.0f} N and "
+        f"OpenSim's RRA, which changes the motion of the pelvis: about {RRA['force'][0]:.0f} N RMS, up to {RRA['force'][1]:.0f} N and "
         f"{RRA['moment'][1]:.0f} N·m peak",
         highlight=False,
         soft_wrap=True,
     )
     errors = result["against_plates"]
     assert isinstance(errors, dict)
-    table = Shown(title="forces from motion alone against plates: relative error [%], centre of pressure [cm RMS]")
+    table = Shown(title="estimated forces against force plates: relative error [%], center of pressure [cm RMS]")
     columns = ("vertical", "anterior", "lateral", "cop_forward_cm", "cop_aside_cm")
     for heading in ("", *columns):
         table.add_column(heading, justify="right" if heading else "left")

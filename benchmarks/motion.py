@@ -1,6 +1,6 @@
-"""Reading and checking motions, against real time: a walk of ten seconds at 120 frames a second.
+"""Loading and checking of motions, relative to real time: a walk of ten seconds at 120 Hz.
 
-The peer is time itself: a ratio of 100 means that a hundred seconds of motion are read, or checked, in one.
+A ratio of 100 means that one hundred seconds of motion are loaded, or checked, in one second.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ GOAL = 100.0
 def rows(quick: bool = False) -> list[Row]:
     one_core()
     clip = procedural.make_clip("walk", seconds=SECONDS, rate=RATE)
-    grown = Motion.from_clip(clip)
-    human = retarget(grown, figures.human28()).motion
+    built = Motion.from_clip(clip)
+    human = retarget(built, figures.human28()).motion
     with tempfile.TemporaryDirectory() as folder:
         archive, bvh = Path(folder) / "walk.npz", Path(folder) / "walk.bvh"
         human.save(archive)
@@ -34,19 +34,19 @@ def rows(quick: bool = False) -> list[Row]:
         model = figures.human28()
         return [
             *_race("human28", human, lambda: load_motion(archive, model)),
-            *_race(f"BVH, {grown.figure.nv} dof", grown, lambda: load_motion(bvh)),
+            *_race(f"BVH, {built.figure.nv} dof", built, lambda: load_motion(bvh)),
         ]
 
 
-def _race(model: str, motion: Motion, read: Callable[[], Motion]) -> list[Row]:
+def _race(model: str, motion: Motion, load: Callable[[], Motion]) -> list[Row]:
     seconds = motion.duration
 
-    def judge(motion: Motion) -> None:
+    def evaluate(motion: Motion) -> None:
         _ = check(motion).summary
 
     def both() -> None:
-        judge(read())
+        evaluate(load())
 
-    tasks = {"read": read, "check": lambda: judge(motion), "read and check": both}
+    tasks = {"load": load, "check": lambda: evaluate(motion), "load and check": both}
     best = race({name: repeated(task) for name, task in tasks.items()})
-    return [row(name, model, best[name], "real time", seconds, goal=GOAL if name == "read and check" else None) for name in tasks]
+    return [row(name, model, best[name], "real time", seconds, goal=GOAL if name == "load and check" else None) for name in tasks]

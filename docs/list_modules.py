@@ -1,4 +1,4 @@
-"""List of all modules for docs/architecture.md, from the first lines of their docstrings: ``python docs/list_modules.py`` updates the page."""
+"""List of all modules in docs/architecture.md, from their docstrings: ``python docs/list_modules.py`` updates the page."""
 
 from __future__ import annotations
 

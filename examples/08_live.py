@@ -1,7 +1,6 @@
 """Online filter: a walk arrives frame by frame, and the body is pushed."""
 
 import brachiate as br
-from brachiate.motion.edit import resample
 
 walk = br.sample_motion("walk", seconds=4.0)
 world = br.World()
@@ -11,7 +10,7 @@ world.enable_contact(friction=0.8)
 
 live = br.DynamicsFilter(world, "man", dt=0.002)
 push = None
-for frame in resample(walk, 500.0).q:
+for frame in walk.resample(500.0).q:
     step = live.step(frame)
     if step is None:
         continue  # the first frames are only observed, until velocities are known

@@ -173,7 +173,8 @@ def good() -> Struct:
 
 def test_fields_are_read_from_annotations_in_order():
     assert array_fields(Struct) == {
-        "counts": ArrayField("int64"), "numbers": ArrayField("float64"), "points": ArrayField("float64", (3,)), "frames": ArrayField("float64", (3, 3)),
+        "counts": ArrayField("int64"), "numbers": ArrayField("float64"),
+        "points": ArrayField("float64", (3,)), "frames": ArrayField("float64", (3, 3)),
     }  # fmt: skip
     assert [field.ndim for field in array_fields(Struct).values()] == [1, 1, 2, 3]
 

@@ -52,4 +52,5 @@ def test_short_intervals_are_dropped(values, all_dropped, inner_dropped):
 def test_durations_are_measured_in_time():
     given, times = flags("#.#.#"), np.array([0.0, 1.0, 2.0, 2.01, 2.02])
     assert text(fill_short_gaps(given, times, 1e-9)) == "#####"  # a single frame spans no time
+    assert text(fill_short_gaps(flags("#..##..#"), np.array([0.0, 1.0, 2.0, 3.0, 3.1, 3.2, 3.3, 3.4]), 0.5)) == "#..#####"
     assert text(drop_short_intervals(flags(".##.##."), np.array([0.0, 1.0, 2.0, 2.1, 2.2, 2.3, 2.4]), 0.5)) == ".##...."

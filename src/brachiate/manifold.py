@@ -20,10 +20,10 @@ from brachiate.spatial import (
     put_quaternion_at,
     put_vec3_at,
     quaternion_at,
+    quaternion_difference,
     rotation_of,
     screw_translation,
     screw_velocity,
-    quaternion_difference,
     unrotate,
     vec3_at,
 )

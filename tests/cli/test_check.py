@@ -86,7 +86,7 @@ def test_contacts_and_forces_are_kept_with_a_motion(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--terrain", "hill"), "no ground"),
+        (("--terrain", "hill"), "not a terrain"),
         (("--contacts", "nowhere.txt"), "no such file"),
         (("--figure", "human28"), "skeleton of its own"),
         (("--cutoff", "-3"), "cutoff"),

@@ -19,8 +19,8 @@ def test_demo_shows_before_and_after_and_leaves_files(tmp_path):
     assert "filtered" in result.output
     assert {p.name for p in (tmp_path / "out").iterdir()} >= {"motion.bvh", "motion.npz", "torques.csv", "plot.png", "poses.png"}
     metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
-    assert metrics["finished"]
-    assert metrics["after"]["root_residual_force_rms_N"] < 0.25 * metrics["before"]["root_residual_force_rms_N"]
+    assert metrics["success"]
+    assert metrics["filtered"]["root_residual_force_rms_N"] < 0.25 * metrics["original"]["root_residual_force_rms_N"]
 
 
 def test_figures_are_listed():

@@ -96,12 +96,12 @@ def test_a_person_of_amass(tmp_path):
     ("arguments", "words"),
     [
         (["walk.bvh", "walk.xyz"], "told by how the file's name ends"),
-        (["walk.bvh", "walk.csv"], "is no hinge or slide"),
+        (["walk.bvh", "walk.csv"], "is neither revolute nor prismatic"),
         (["none.bvh", "walk.npz"], "there is no such file"),
-        (["walker.csv", "walker.bvh"], "whose motion is it?"),
+        (["walker.csv", "walker.bvh"], "does not say which figure moves"),
         (["walker.csv", "walker.bvh", "--figure", "human27"], "Did you mean 'human28'?"),
         (["walker.csv", "walker.bvh", "--figure", "walker.urdf", "--unit", "cm"], "unit= does not apply to this format"),
-        (["walk.bvh", "walk.npz", "--order", "depth"], "order= means nothing for a .npz file"),
+        (["walk.bvh", "walk.npz", "--order", "depth"], "order= does not apply to a .npz file"),
     ],
 )
 def test_mistakes_are_answered_in_words(arguments, words, walk, robot, tmp_path, monkeypatch, capsys):

@@ -82,7 +82,7 @@ def test_motions_of_a_figure_and_the_file_it_came_from(tmp_path):
     write_bvh(clip, tmp_path / "squat.bvh")
     motion = br.load_motion(tmp_path / "squat.bvh")
     motion.save(tmp_path / "squat.npz")
-    with pytest.raises(br.BrachiateError, match=r"whose motion is it\?.*figure="):
+    with pytest.raises(br.BrachiateError, match=r"does not say which figure moves.*figure="):
         run(tmp_path / "squat.npz")
     told = run(tmp_path / "squat.npz", "--figure", tmp_path / "squat.bvh", "--frames", "10:50").output
     assert "squat.npz: NPZ, 40 frames" in told

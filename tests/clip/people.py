@@ -1,4 +1,4 @@
-"""Skeletons of people in the dialects of common tools, made here, that move a little."""
+"""Synthetic human skeletons in the naming conventions of common tools, with simple motions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from brachiate import rotations
 from brachiate.clip.clip import Clip
 from brachiate.clip.skeleton import End, Skeleton
 
-#: Names of joints by role, dialect by dialect; a role with no name is not there. {s} is the side as the dialect writes it.
+#: Names of joints by role and naming convention; a role without a name is missing. {s} is the side.
 DIALECTS = {
     "motionbuilder": (
         "Hips Spine Spine1 Neck Head",

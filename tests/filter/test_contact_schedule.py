@@ -45,7 +45,7 @@ def stance(reference: Reference, link: str, start: int, end: int, contacts: list
 
 
 @pytest.fixture(scope="module")
-def steps(squat: Reference) -> ContactSchedule:
+def schedule(squat: Reference) -> ContactSchedule:
     """Left foot: stance until frame 100, on its heel from 300, flat from 330 to 500. Right foot: stance from 200 to 450."""
     made = (
         stance(squat, "left_foot", 0, 100),
@@ -55,18 +55,28 @@ def steps(squat: Reference) -> ContactSchedule:
     return ContactSchedule(replace(squat, stances=made), LOOKAHEAD)
 
 
-def test_contact_masks(steps):
-    left, right = (next(n for n, sole in enumerate(steps.contact_links) if sole.link == link) for link in ("left_foot", "right_foot"))
-    assert [steps.contact_mask[k, left] for k in (0, 99, 100, 299, 300, 329, 330, 499, 500)] == [ALL, ALL, 0, 0, HEELS, HEELS, ALL, ALL, 0]
-    assert [steps.contact_mask[k, right] for k in (199, 200, 449, 450)] == [0, ALL, ALL, 0]
-    assert (steps.in_contact[:, steps.leg[left]] == (steps.contact_mask[:, left] > 0)).all()
+def test_contact_masks(schedule):
+    left, right = (next(n for n, sole in enumerate(schedule.contact_links) if sole.link == link) for link in ("left_foot", "right_foot"))
+    assert [schedule.contact_mask[k, left] for k in (0, 99, 100, 299, 300, 329, 330, 499, 500)] == [
+        ALL,
+        ALL,
+        0,
+        0,
+        HEELS,
+        HEELS,
+        ALL,
+        ALL,
+        0,
+    ]
+    assert [schedule.contact_mask[k, right] for k in (199, 200, 449, 450)] == [0, ALL, ALL, 0]
+    assert (schedule.in_contact[:, schedule.leg[left]] == (schedule.contact_mask[:, left] > 0)).all()
 
 
-def test_upcoming_contacts_of_stance_feet(steps):
-    left = next(n for n, sole in enumerate(steps.contact_links) if sole.link == "left_foot")
-    assert steps.upcoming_mask[300, left] == ALL  # toes 60 ms later
-    assert steps.upcoming_mask[299, left] == 0  # a swing foot has no upcoming contacts
-    assert (steps.upcoming_mask & steps.contact_mask == steps.contact_mask).all()
+def test_upcoming_contacts_of_stance_feet(schedule):
+    left = next(n for n, sole in enumerate(schedule.contact_links) if sole.link == "left_foot")
+    assert schedule.upcoming_mask[300, left] == ALL  # toes 60 ms later
+    assert schedule.upcoming_mask[299, left] == 0  # a swing foot has no upcoming contacts
+    assert (schedule.upcoming_mask & schedule.contact_mask == schedule.contact_mask).all()
 
 
 def test_contacts_beyond_the_lookahead_are_not_upcoming(squat):
@@ -76,40 +86,40 @@ def test_contacts_beyond_the_lookahead_are_not_upcoming(squat):
     assert late.upcoming_mask[first, 0] == ALL
 
 
-def test_stance_indices(steps):
-    left = next(sole.leg for sole in steps.contact_links if sole.link == "left_foot")
+def test_stance_indices(schedule):
+    left = next(sole.leg for sole in schedule.contact_links if sole.link == "left_foot")
     right = 1 - left
-    assert steps.stance_frames[left] == [(0, 100), (300, 500)]
-    assert steps.stance_frames[right] == [(-1, 0), (200, 450)]  # a foot that starts in the air has an earlier stance
+    assert schedule.stance_frames[left] == [(0, 100), (300, 500)]
+    assert schedule.stance_frames[right] == [(-1, 0), (200, 450)]  # a foot that starts in the air has an earlier stance
     # The first half of a swing belongs to the stance before it, the second to the one after; the next stance changes at liftoff.
-    assert [steps.stance_index[k, left] for k in (0, 99, 199, 200, 300, 599)] == [0, 0, 0, 1, 1, 1]
-    assert [steps.next_stance_index[k, left] for k in (0, 99, 100, 299, 300, 599)] == [0, 0, 1, 1, 1, 1]
-    assert [steps.next_stance_index[k, right] for k in (0, 199, 200, 599)] == [1, 1, 1, 1]
+    assert [schedule.stance_index[k, left] for k in (0, 99, 199, 200, 300, 599)] == [0, 0, 0, 1, 1, 1]
+    assert [schedule.next_stance_index[k, left] for k in (0, 99, 100, 299, 300, 599)] == [0, 0, 1, 1, 1, 1]
+    assert [schedule.next_stance_index[k, right] for k in (0, 199, 200, 599)] == [1, 1, 1, 1]
 
 
-def test_time_to_landing(steps):
-    left = next(sole.leg for sole in steps.contact_links if sole.link == "left_foot")
-    assert steps.time_to_landing[50, left] == 0.0
-    assert steps.time_to_landing[100, left] == pytest.approx(0.4)
-    assert steps.time_to_landing[299, left] == pytest.approx(DT)
-    assert steps.time_to_landing[520, left] == NEVER
-    assert steps.time_to_landing[0, 1 - left] == pytest.approx(0.4)
+def test_time_to_landing(schedule):
+    left = next(sole.leg for sole in schedule.contact_links if sole.link == "left_foot")
+    assert schedule.time_to_landing[50, left] == 0.0
+    assert schedule.time_to_landing[100, left] == pytest.approx(0.4)
+    assert schedule.time_to_landing[299, left] == pytest.approx(DT)
+    assert schedule.time_to_landing[520, left] == NEVER
+    assert schedule.time_to_landing[0, 1 - left] == pytest.approx(0.4)
 
 
-def test_load_shares(steps):
-    left = next(sole.leg for sole in steps.contact_links if sole.link == "left_foot")
-    assert steps.load_share.sum(axis=1) == pytest.approx(1.0)
-    assert steps.load_share[20, left] > 0.95
-    assert steps.load_share[400] == pytest.approx((0.5, 0.5), abs=0.01)
+def test_load_shares(schedule):
+    left = next(sole.leg for sole in schedule.contact_links if sole.link == "left_foot")
+    assert schedule.load_share.sum(axis=1) == pytest.approx(1.0)
+    assert schedule.load_share[20, left] > 0.95
+    assert schedule.load_share[400] == pytest.approx((0.5, 0.5), abs=0.01)
 
 
-def test_long_flights_are_marked(steps):
-    steps.mark_long_flights(0.15)
-    on = steps.in_contact.any(axis=1)
-    assert steps.long_flight[100:200].all()  # 0.2 s
-    assert not steps.long_flight[on].any()
-    steps.mark_long_flights(0.25)
-    assert not steps.long_flight[100:200].any()
+def test_long_flights_are_marked(schedule):
+    schedule.mark_long_flights(0.15)
+    on = schedule.in_contact.any(axis=1)
+    assert schedule.long_flight[100:200].all()  # 0.2 s
+    assert not schedule.long_flight[on].any()
+    schedule.mark_long_flights(0.25)
+    assert not schedule.long_flight[100:200].any()
 
 
 def test_centroidal_trajectory(squat):
@@ -121,15 +131,15 @@ def test_centroidal_trajectory(squat):
     assert (np.linalg.eigvalsh(whole.locked_inertia) > 0.1).all()
 
 
-def test_late_liftoff_keeps_the_foothold_offset(steps):
+def test_late_liftoff_keeps_the_foothold_offset(schedule):
     # The next foothold is elsewhere: fails if the offset is measured from it.
-    world = simulation_world(steps.reference)
-    body = WholeBodyController(world, FIGURE, steps.contact_links, FilterSettings(), DT)
+    world = simulation_world(schedule.reference)
+    body = WholeBodyController(world, FIGURE, schedule.contact_links, FilterSettings(), DT)
     q = world.q.copy()
-    q[body.q_at] = steps.reference.q[0]
+    q[body.q_at] = schedule.reference.q[0]
     world.q = q
-    S = steps.window._replace(corner_positions=steps.window.corner_positions.copy())
-    S.corner_positions.reshape(len(steps), len(steps.contact_links), MAX_CORNERS, 3)[300:, 0, :, 0] += 0.3
+    S = schedule.window._replace(corner_positions=schedule.window.corner_positions.copy())
+    S.corner_positions.reshape(len(schedule), len(schedule.contact_links), MAX_CORNERS, 3)[300:, 0, :, 0] += 0.3
     feet = FootStates(S, FilterSettings(), 0.01, 4, 4)
     T, W, K, G = world.model.tree, world.data.work, body.control, feet.arrays
     forward_kinematics(T, W)
@@ -141,29 +151,29 @@ def test_late_liftoff_keeps_the_foothold_offset(steps):
 
 
 @pytest.mark.parametrize(("k", "down"), [(280, False), (297, True)])
-def test_swing_foot_may_land_just_before_its_time(steps, k, down):
+def test_swing_foot_may_land_just_before_its_time(schedule, k, down):
     # The left foot lands at frame 300. Fails if it has to wait: a foot that hits the ground bounces, and lands later still.
-    world = simulation_world(steps.reference)
+    world = simulation_world(schedule.reference)
     settings = FilterSettings()
-    body = WholeBodyController(world, FIGURE, steps.contact_links, settings, DT)
-    feet = FootStates(steps.window, settings, settings.plan.landing_freeze_time, 4, 4)
+    body = WholeBodyController(world, FIGURE, schedule.contact_links, settings, DT)
+    feet = FootStates(schedule.window, settings, settings.plan.landing_freeze_time, 4, 4)
     K, G = body.control, feet.arrays
-    left = next(n for n, sole in enumerate(steps.contact_links) if sole.link == "left_foot")
+    left = next(n for n, sole in enumerate(schedule.contact_links) if sole.link == "left_foot")
     K.supporting_corners[:] = 4
     K.supporting_corners[left] = 0
     G.in_contact[:] = G.landed[:] = 1
-    G.in_contact[steps.leg[left]] = G.landed[steps.leg[left]] = 0
-    update_phase(K, steps.window, G, k)
+    G.in_contact[schedule.leg[left]] = G.landed[schedule.leg[left]] = 0
+    update_phase(K, schedule.window, G, k)
     corners = K.contact_mode[MAX_CORNERS * left : MAX_CORNERS * left + 4].tolist()
     assert corners == [CONTACT_REQUIRED if down else CONTACT_FORBIDDEN] * 2 + [CONTACT_FORBIDDEN] * 2  # by its heel, as scheduled
 
 
 @pytest.mark.parametrize("slope", [0.0, 0.2])
-def test_friction_pyramid_is_aligned_with_the_desired_force(steps, slope):
+def test_friction_pyramid_is_aligned_with_the_desired_force(schedule, slope):
     # Fails for another orientation of the pyramid, with 0.71 of the friction at its sides. One rotated by d has 1 / (cos d + sin d) of it
     # along the wish, and d is at most SLIGHT times the root of 2, over the wish along the ground: 0.027.
-    world = simulation_world(steps.reference)
-    body = WholeBodyController(world, FIGURE, steps.contact_links, FilterSettings(), DT)
+    world = simulation_world(schedule.reference)
+    body = WholeBodyController(world, FIGURE, schedule.contact_links, FilterSettings(), DT)
     T, W, K, P = world.model.tree, world.data.work, body.control, body.qp
     forward_kinematics(T, W)
     R, mu = rotation_of(Quaternion(np.cos(0.5 * slope), 0.0, np.sin(0.5 * slope), 0.0)), 0.6
@@ -201,7 +211,9 @@ def test_plan_intervals_have_the_mean_rates_of_the_reference(planned_jump, whole
     clip = (
         planned_jump
         if whole
-        else OfflineTracker(simulation_world(planned_jump.reference, torque_scale=np.inf), FIGURE, planned_jump.reference, plan_whole_clip=False)
+        else OfflineTracker(
+            simulation_world(planned_jump.reference, torque_scale=np.inf), FIGURE, planned_jump.reference, plan_whole_clip=False
+        )
     )
     S, preview, k = clip.schedule, clip.tracker.mpc, 400
     preview.plan(k, -1.0)

@@ -21,7 +21,7 @@ GROUND = br.Terrain(0.0)
 
 
 @pytest.fixture(scope="module")
-def squatting() -> Motion:
+def squat() -> Motion:
     return procedural.sample_motion("squat", seconds=1.2)
 
 
@@ -37,39 +37,41 @@ def finding(motion: Motion, labels: ContactLabels | None, quantity: str) -> str:
 # --- discontinuities ------------------------------------------------------------------------------
 
 
-def test_jump_of_the_root_position(squatting):
-    q, k = squatting.q.copy(), len(squatting) // 2
+def test_jump_of_the_root_position(squat):
+    q, k = squat.q.copy(), len(squat) // 2
     q[k:, 0] += 3.0
-    (jump,) = find_discontinuities(replace(squatting, q=q))
+    (jump,) = find_discontinuities(replace(squat, q=q))
     assert (jump.joint, jump.frame, jump.size) == ("root position", k, pytest.approx(3.0, abs=0.01))
-    assert finding(replace(squatting, q=q), None, "discontinuity").startswith(f"discontinuity: root position by 3 m at {squatting.times[k]:.2f} s (frame {k}) ")
+    assert finding(replace(squat, q=q), None, "discontinuity").startswith(
+        f"discontinuity: root position by 3 m at {squat.times[k]:.2f} s (frame {k}) "
+    )
 
 
-def test_jump_for_one_frame_is_found_twice(squatting):
-    q, k = squatting.q.copy(), len(squatting) // 2
-    q[k, squatting.figure.joints["left_knee"].q] += 1.0
-    assert {(jump.joint, jump.frame) for jump in find_discontinuities(replace(squatting, q=q))} == {("left_knee", k), ("left_knee", k + 1)}
+def test_jump_for_one_frame_is_found_twice(squat):
+    q, k = squat.q.copy(), len(squat) // 2
+    q[k, squat.figure.joints["left_knee"].q] += 1.0
+    assert {(jump.joint, jump.frame) for jump in find_discontinuities(replace(squat, q=q))} == {("left_knee", k), ("left_knee", k + 1)}
 
 
 @pytest.mark.parametrize("k", [1, -1])
-def test_jumps_at_the_ends_of_a_motion(squatting, k):
-    q = squatting.q.copy()
-    q[: 1 if k > 0 else None][k if k < 0 else 0, squatting.figure.joints["left_knee"].q] += 2.0
-    assert [jump.frame for jump in find_discontinuities(replace(squatting, q=q))] == [k % len(q)]
+def test_jumps_at_the_ends_of_a_motion(squat, k):
+    q = squat.q.copy()
+    q[: 1 if k > 0 else None][k if k < 0 else 0, squat.figure.joints["left_knee"].q] += 2.0
+    assert [jump.frame for jump in find_discontinuities(replace(squat, q=q))] == [k % len(q)]
 
 
-def test_jump_of_the_root_orientation_but_not_of_the_quaternion_sign(squatting):
-    q, k, turn = squatting.q.copy(), 20, squatting.figure.joints["root"].q
+def test_jump_of_the_root_orientation_but_not_of_the_quaternion_sign(squat):
+    q, k, turn = squat.q.copy(), 20, squat.figure.joints["root"].q
     q[k:, turn.start + 3 : turn.stop] *= -1.0
-    assert find_discontinuities(replace(squatting, q=q)) == []
+    assert find_discontinuities(replace(squat, q=q)) == []
     q[k:, turn.start + 3 : turn.stop] = (0.0, 0.0, 0.0, 1.0)
-    assert [(jump.joint, jump.frame) for jump in find_discontinuities(replace(squatting, q=q))] == [("root", k)]
+    assert [(jump.joint, jump.frame) for jump in find_discontinuities(replace(squat, q=q))] == [("root", k)]
 
 
-def test_constant_fast_rotation_is_no_jump(squatting):
-    q = squatting.q.copy()
-    q[:, squatting.figure.joints["left_knee"].q] = np.arange(len(q))[:, None]  # 120 rad/s
-    assert find_discontinuities(replace(squatting, q=q)) == []
+def test_constant_fast_rotation_is_no_jump(squat):
+    q = squat.q.copy()
+    q[:, squat.figure.joints["left_knee"].q] = np.arange(len(q))[:, None]  # 120 rad/s
+    assert find_discontinuities(replace(squat, q=q)) == []
 
 
 @pytest.mark.parametrize("name", ["walk", "jump", "kick", "turn", "squat"])
@@ -87,10 +89,10 @@ def test_captured_motions_have_no_jumps():
         assert find_discontinuities(br.load_motion(path)) == []
 
 
-def test_reference_reports_jumps(squatting):
-    q = squatting.q.copy()
-    q[30, squatting.figure.joints["left_elbow"].q] += 2.0
-    (assumption,) = [assumption for assumption in make_reference(replace(squatting, q=q)).assumptions if assumption.quantity == "discontinuity"]
+def test_reference_reports_jumps(squat):
+    q = squat.q.copy()
+    q[30, squat.figure.joints["left_elbow"].q] += 2.0
+    (assumption,) = [assumption for assumption in make_reference(replace(squat, q=q)).assumptions if assumption.quantity == "discontinuity"]
     assert "left_elbow" in assumption.value
     assert "frame 30" in assumption.value
 
@@ -98,9 +100,9 @@ def test_reference_reports_jumps(squatting):
 # --- contacts -------------------------------------------------------------------------------------
 
 
-def test_unknown_parts_are_refused(squatting):
+def test_unknown_parts_are_refused(squat):
     with pytest.raises(UnknownName, match=r"'left_hel' is not a part.*Did you mean 'left_heel'"):
-        filter_motion(squatting, contacts=ContactLabels((ContactInterval("left_hel", 0.0, 1.0),), GROUND))
+        filter_motion(squat, contacts=ContactLabels((ContactInterval("left_hel", 0.0, 1.0),), GROUND))
 
 
 def test_invalid_contact_intervals_are_refused():
@@ -110,34 +112,34 @@ def test_invalid_contact_intervals_are_refused():
         ContactInterval("left_heel", np.nan, 0.5)
 
 
-def test_contacts_outside_the_motion(squatting):
+def test_contacts_outside_the_motion(squat):
     with pytest.raises(ArgumentError, match=r"none is within squat, which lasts from 0 to 1.2 s: left_heel \(5.00-6.00 s\)"):
-        filter_motion(squatting, contacts=standing(5.0, 6.0))
+        filter_motion(squat, contacts=standing(5.0, 6.0))
     some = replace(standing(0.0, 1.2), contacts=(*standing(0.0, 1.2).contacts, ContactInterval("left_hand", 5.0, 6.0)))
-    assert "left_hand (5.00-6.00 s)" in finding(squatting, some, "contacts outside the motion")
-    assert finding(squatting, standing(-1.0, 60.0), "contacts outside the motion") == ""  # longer than the motion
+    assert "left_hand (5.00-6.00 s)" in finding(squat, some, "contacts outside the motion")
+    assert finding(squat, standing(-1.0, 60.0), "contacts outside the motion") == ""  # longer than the motion
 
 
 @pytest.mark.parametrize(("height", "words"), [(1.0, "1.00 m below"), (-1.0, "1.00 m above")])
-def test_contacts_far_from_their_surface(squatting, height, words):
-    assumption = finding(squatting, standing(0.0, 1.2, height), "contacts far from their surface")
+def test_contacts_far_from_their_surface(squat, height, words):
+    assumption = finding(squat, standing(0.0, 1.2, height), "contacts far from their surface")
     assert f"left_heel (0.00-1.20 s) {words}" in assumption
     assert "right_toe" in assumption
 
 
-def test_body_far_above_its_ground(squatting):
-    q = squatting.q.copy()
+def test_body_far_above_its_ground(squat):
+    q = squat.q.copy()
     q[:, 2] += 1.0
-    assert "left_heel (0.00-1.20 s) 1.00 m above" in finding(replace(squatting, q=q), standing(0.0, 1.2), "contacts far from their surface")
-    assert finding(squatting, standing(0.0, 1.2), "contacts far from their surface") == ""
+    assert "left_heel (0.00-1.20 s) 1.00 m above" in finding(replace(squat, q=q), standing(0.0, 1.2), "contacts far from their surface")
+    assert finding(squat, standing(0.0, 1.2), "contacts far from their surface") == ""
 
 
-def test_flight_without_falling(squatting):
-    assert "0.31-1.20 s, but the CoM falls with" in finding(squatting, standing(0.0, 0.3), "flight")
-    assert finding(squatting, standing(0.0, 1.2), "flight") == ""
+def test_flight_without_falling(squat):
+    assert "0.31-1.20 s, but the CoM falls with" in finding(squat, standing(0.0, 0.3), "flight")
+    assert finding(squat, standing(0.0, 1.2), "flight") == ""
 
 
-def test_flight_in_free_fall_is_plausible(squatting):
-    t, q = squatting.times, squatting.q.copy()
+def test_flight_in_free_fall_is_plausible(squat):
+    t, q = squat.times, squat.q.copy()
     q[t > 0.3, 2] -= 0.5 * 9.81 * (t[t > 0.3] - 0.3) ** 2
-    assert finding(replace(squatting, q=q), standing(0.0, 0.3), "flight") == ""
+    assert finding(replace(squat, q=q), standing(0.0, 0.3), "flight") == ""

@@ -12,7 +12,7 @@ from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.results.equations_of_motion import equations_of_motion
 from brachiate.filter.results.result import FilterResult
-from brachiate.filter.schedule.inferred_surfaces import SURFACES, InferredSurfaces, find_platforms, add_inferred_surfaces
+from brachiate.filter.schedule.inferred_surfaces import SURFACES, InferredSurfaces, add_inferred_surfaces, find_platforms
 from brachiate.motion.contact_labels import ContactInterval, ContactLabels
 
 HEIGHT, DURATION = 0.3, 1.0  # [m], [s]
@@ -30,7 +30,7 @@ def raised() -> Reference:
 
 
 @pytest.fixture(scope="module")
-def done(raised: Reference) -> FilterResult:
+def result(raised: Reference) -> FilterResult:
     return filter_motion(raised, progress=False)
 
 
@@ -58,21 +58,21 @@ def test_no_platform_on_the_ground():
     assert SURFACES not in simulation_world(reference).figures
 
 
-def test_platform_supports_the_body(done):
-    assert done.success, str(done.failure)
+def test_platform_supports_the_body(result):
+    assert result.success, str(result.failure)
     plain = filter_motion(br.procedural.sample_motion("squat", seconds=DURATION), progress=False)
-    assert done.tracking["mpjpe_global_cm"] == pytest.approx(plain.tracking["mpjpe_global_cm"], abs=0.2)
-    on = {contact.on for contact in done.recording.contacts.at(len(done.motion) // 2)}
+    assert result.tracking["mpjpe_global_cm"] == pytest.approx(plain.tracking["mpjpe_global_cm"], abs=0.2)
+    on = {contact.on for contact in result.recording.contacts.at(len(result.motion) // 2)}
     assert on
     assert all(name.startswith(f"{SURFACES}/") for name in on)
-    assert max(equations_of_motion(done).root_residual()) < 1e-9 * 9.81 * done.motion.figure.mass
+    assert max(equations_of_motion(result).root_residual()) < 1e-9 * 9.81 * result.motion.figure.mass
 
 
-def test_platforms_are_reported(done):
-    assert any(assumption.quantity == "platforms" and "0.30 m" in assumption.value for assumption in done.motion.assumptions)
-    assert {label.part for label in done.motion.contacts.contacts} >= set(PARTS)
-    assert all(label.height == pytest.approx(HEIGHT, abs=0.002) for label in done.motion.contacts.contacts)
-    assert done.check().summary["foot_float_max_mm"] < 2.0
+def test_platforms_are_reported(result):
+    assert any(assumption.quantity == "platforms" and "0.30 m" in assumption.value for assumption in result.motion.assumptions)
+    assert {label.part for label in result.motion.contacts.contacts} >= set(PARTS)
+    assert all(label.height == pytest.approx(HEIGHT, abs=0.002) for label in result.motion.contacts.contacts)
+    assert result.check().summary["foot_float_max_mm"] < 2.0
 
 
 def test_no_contact_with_a_platform_from_below(raised):
@@ -86,9 +86,14 @@ def test_no_contact_with_a_platform_from_below(raised):
     q[2] = raised.q[0, 2] + 0.001
     world.q = q
     surfaces.update(0)
-    assert {frozenset(("man/left_foot", f"{SURFACES}/platform_{n + 1}")) in world.contact_settings.pair_materials for n in range(2)} == {False, True}
+    assert {frozenset(("man/left_foot", f"{SURFACES}/platform_{n + 1}")) in world.contact_settings.pair_materials for n in range(2)} == {
+        False,
+        True,
+    }
     surfaces.update(10 * len(raised))  # long after
-    assert all(frozenset((f"man/{link}", f"{SURFACES}/platform_1")) in world.contact_settings.pair_materials for link in raised.figure.links)
+    assert all(
+        frozenset((f"man/{link}", f"{SURFACES}/platform_1")) in world.contact_settings.pair_materials for link in raised.figure.links
+    )
 
 
 def test_no_surfaces_are_added_to_a_world_of_the_user(raised):

@@ -125,9 +125,9 @@ def test_online_force_limits_match_the_schedule(kick, schedule):
     mine, same = stream.window.max_vertical_force[: 2 * n].reshape(n, 2), 0
     for leg, other in enumerate(theirs):
         for k in range(0, n, 10):
-            bears = [stream.window.contact_mask[k * len(stream.soles) + s] for s, sole in enumerate(stream.soles) if sole.leg == leg]
+            masks = [stream.window.contact_mask[k * len(stream.soles) + s] for s, sole in enumerate(stream.soles) if sole.leg == leg]
             known = {sole.link: schedule.contact_mask[k, s] for s, sole in enumerate(schedule.contact_links)}
-            if bears == [known.get(sole.link, 0) for sole in stream.soles if sole.leg == leg] and schedule.in_contact[k, other]:
+            if masks == [known.get(sole.link, 0) for sole in stream.soles if sole.leg == leg] and schedule.in_contact[k, other]:
                 # Causal smoothing lags slightly
                 assert mine[k, leg] == pytest.approx(schedule.max_vertical_force[k * schedule.leg_count + other], rel=0.05)
                 same += 1
@@ -137,10 +137,10 @@ def test_online_force_limits_match_the_schedule(kick, schedule):
 @pytest.mark.skipif(MODE != "fast", reason="whole clips")
 def test_kick_with_reduced_torque_limits_succeeds(kick):
     """With 44 % of human torque limits. Fails at 2.2 s if the planner ignores them."""
-    done = filter_motion(make_reference(kick), torque_scale=0.44, progress=False)
-    assert done.success, done.failure
-    assert done.tracking["mpjpe_global_cm"] < 3.0
-    assert not done.recovery_steps
+    result = filter_motion(make_reference(kick), torque_scale=0.44, progress=False)
+    assert result.success, result.failure
+    assert result.tracking["mpjpe_global_cm"] < 3.0
+    assert not result.recovery_steps
     blind = FilterSettings(plan=PlanSettings(leg_torque_softness=1e3))
-    done = filter_motion(make_reference(kick), torque_scale=0.44, settings=blind, progress=False)
-    assert not done.success
+    result = filter_motion(make_reference(kick), torque_scale=0.44, settings=blind, progress=False)
+    assert not result.success

@@ -28,16 +28,16 @@ def carried(stand):
 
 
 def test_ground_reaction_force_carries_the_payload(carried):
-    up = {mass: sum(values[1:, 2] for values in done.motion.forces.values()).mean() for mass, done in carried.items()}
+    up = {mass: sum(values[1:, 2] for values in result.motion.forces.values()).mean() for mass, result in carried.items()}
     # The CoM hardly rises: the rate of its momentum is small compared with 49 N
     assert up[5.0] - up[0.0] == pytest.approx(5.0 * G, rel=0.02)
     assert carried[5.0].success
 
 
 def test_center_of_pressure_moves_towards_the_payload(carried):
-    def rightward_cop(done):
-        cop = [np.average(f[1:, 4], weights=f[1:, 2]) * f[1:, 2].sum() for f in done.motion.forces.values()]
-        return -sum(cop) / sum(f[1:, 2].sum() for f in done.motion.forces.values())
+    def rightward_cop(result):
+        cop = [np.average(f[1:, 4], weights=f[1:, 2]) * f[1:, 2].sum() for f in result.motion.forces.values()]
+        return -sum(cop) / sum(f[1:, 2].sum() for f in result.motion.forces.values())
 
     assert rightward_cop(carried[5.0]) > rightward_cop(carried[0.0]) + 0.005
 
@@ -47,10 +47,10 @@ def test_root_residual_is_zero(carried):
 
 
 def test_result_has_the_payload_and_the_source_has_not(stand, carried):
-    done = carried[5.0]
-    assert done.motion.figure.mass == pytest.approx(stand.figure.mass + 5.0)
-    assert done.check().summary["root_residual_force_peak_N"] < 0.01  # measured: 0.001; without the payload, 49
-    assert done.source.motion.figure is stand.figure
+    result = carried[5.0]
+    assert result.motion.figure.mass == pytest.approx(stand.figure.mass + 5.0)
+    assert result.check().summary["root_residual_force_peak_N"] < 0.01  # measured: 0.001; without the payload, 49
+    assert result.source.motion.figure is stand.figure
 
 
 def test_payload_changes_only_the_mass():

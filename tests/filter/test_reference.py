@@ -21,17 +21,17 @@ from brachiate.motion.motion import Motion
 
 
 @pytest.fixture(scope="module")
-def walking() -> Motion:
+def walk() -> Motion:
     return procedural.sample_motion("walk", speed=1.2, step_length=0.65, seconds=2.6)
 
 
 @pytest.fixture(scope="module")
-def walked(walking: Motion) -> Reference:
-    return make_reference(walking)
+def walk_reference(walk: Motion) -> Reference:
+    return make_reference(walk)
 
 
 @pytest.fixture(scope="module")
-def jumped() -> Reference:
+def jump_reference() -> Reference:
     return make_reference(procedural.sample_motion("jump"))
 
 
@@ -45,7 +45,9 @@ def corners(reference: Reference, stance) -> np.ndarray:
 
 def contact_error(reference: Reference) -> float:
     """Largest distance of a corner in contact from its foothold [m]."""
-    errors = [np.linalg.norm(corners(reference, stance) - stance.corner_positions, axis=2)[stance.corner_contact] for stance in reference.stances]
+    errors = [
+        np.linalg.norm(corners(reference, stance) - stance.corner_positions, axis=2)[stance.corner_contact] for stance in reference.stances
+    ]
     return float(np.concatenate(errors).max())
 
 
@@ -70,7 +72,7 @@ def with_root(motion: Motion, **changes) -> Motion:
 # --- properties ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("which", ["walked", "jumped"])
+@pytest.mark.parametrize("which", ["walk_reference", "jump_reference"])
 def test_contacts_stay_at_their_footholds_without_penetration(which, request):
     reference = request.getfixturevalue(which)
     assert contact_error(reference) < 1e-3
@@ -81,52 +83,57 @@ def test_contacts_stay_at_their_footholds_without_penetration(which, request):
         assert np.allclose(stance.rotation @ stance.rotation.T, np.eye(3))
 
 
-def test_velocities_and_accelerations_are_derivatives_of_the_configurations(walked):
-    data = br.Data(walked.figure)
-    k, dt = np.arange(200, 400, 20), walked.dt
+def test_velocities_and_accelerations_are_derivatives_of_the_configurations(walk_reference):
+    data = br.Data(walk_reference.figure)
+    k, dt = np.arange(200, 400, 20), walk_reference.dt
     for i in k:  # Simpson's rule: the velocities between two configurations lead from one to the other
-        v = br.manifold.difference(data, walked.q[i - 1], walked.q[i + 1]) / (2 * dt)
-        assert np.abs(v - (walked.v[i - 1] + 4 * walked.v[i] + walked.v[i + 1]) / 6).max() < 2e-4 * (1 + np.abs(walked.v[i]).max())
-        a = (walked.v[i + 1] - walked.v[i - 1]) / (2 * dt)
-        assert np.abs(a - (walked.a[i - 1] + 4 * walked.a[i] + walked.a[i + 1]) / 6).max() < 2e-3 * np.abs(walked.a).max()
+        v = br.manifold.difference(data, walk_reference.q[i - 1], walk_reference.q[i + 1]) / (2 * dt)
+        assert np.abs(v - (walk_reference.v[i - 1] + 4 * walk_reference.v[i] + walk_reference.v[i + 1]) / 6).max() < 2e-4 * (
+            1 + np.abs(walk_reference.v[i]).max()
+        )
+        a = (walk_reference.v[i + 1] - walk_reference.v[i - 1]) / (2 * dt)
+        assert (
+            np.abs(a - (walk_reference.a[i - 1] + 4 * walk_reference.a[i] + walk_reference.a[i + 1]) / 6).max()
+            < 2e-3 * np.abs(walk_reference.a).max()
+        )
 
 
-def test_walking_has_no_flight_phase_and_jumping_has_one(walked, jumped):
-    assert walked.flights() == []
-    (flight,) = jumped.flights()
+def test_walking_has_no_flight_phase_and_jumping_has_one(walk_reference, jump_reference):
+    assert walk_reference.flights() == []
+    (flight,) = jump_reference.flights()
     assert 0.3 < flight[1] - flight[0] < 0.7
-    assert jumped.in_stance["left_foot"][0]
-    assert not jumped.in_stance["left_foot"][round(0.5 * sum(flight) / jumped.dt)]
+    assert jump_reference.in_stance["left_foot"][0]
+    assert not jump_reference.in_stance["left_foot"][round(0.5 * sum(flight) / jump_reference.dt)]
 
 
-def test_knees_keep_a_minimum_flexion(walked, jumped):
-    for reference in (walked, jumped):
+def test_knees_keep_a_minimum_flexion(walk_reference, jump_reference):
+    for reference in (walk_reference, jump_reference):
         for knee in find_knees(find_landmarks(reference.figure), reference.q):
             assert (knee.flexion_sign * (reference.q[:, knee.q_index] - knee.straight_angle)).min() > 0.03
 
 
-def test_swing_feet_are_clear_of_the_ground(walked):
-    poses = BatchKinematics(walked.figure).poses(walked.q)
-    for foot in find_feet(find_landmarks(walked.figure)):
-        on = walked.in_stance[foot.link] | walked.in_stance[foot.toes.link]
-        wide = np.convolve(on, np.ones(2 * round(0.05 / walked.dt) + 1), "same") > 0
+def test_swing_feet_are_clear_of_the_ground(walk_reference):
+    poses = BatchKinematics(walk_reference.figure).poses(walk_reference.q)
+    for foot in find_feet(find_landmarks(walk_reference.figure)):
+        on = walk_reference.in_stance[foot.link] | walk_reference.in_stance[foot.toes.link]
+        wide = np.convolve(on, np.ones(2 * round(0.05 / walk_reference.dt) + 1), "same") > 0
         heights = (poses.x[foot.body][:, None] + foot.sole.hull @ poses.R[foot.body].transpose(0, 2, 1))[..., 2].min(axis=1)
         assert heights[~wide].min() > 0.008
 
 
-def test_foot_rolls_from_heel_to_toes(walked):
-    stance = next(stance for stance in walked.stances if stance.link == "left_foot" and stance.start > 0)
+def test_foot_rolls_from_heel_to_toes(walk_reference):
+    stance = next(stance for stance in walk_reference.stances if stance.link == "left_foot" and stance.start > 0)
     assert stance.corner_contact[0].tolist() == [True, True, False, False]
     assert stance.corner_contact[-1].all()
-    toes = next(s for s in walked.stances if s.link == "left_toes" and s.start >= stance.start)
+    toes = next(s for s in walk_reference.stances if s.link == "left_toes" and s.start >= stance.start)
     assert stance.start < toes.start < stance.end < toes.end
 
 
-def test_displacement_is_small_and_reported(walked):
-    assert walked.displacement.mean < 2.0
-    assert walked.displacement.link in walked.figure.links
-    assert {"floor", "smoothing"} <= {assumption.quantity for assumption in walked.assumptions}
-    assert str(walked.displacement).startswith("mean ")
+def test_displacement_is_small_and_reported(walk_reference):
+    assert walk_reference.displacement.mean < 2.0
+    assert walk_reference.displacement.link in walk_reference.figure.links
+    assert {"floor", "smoothing"} <= {assumption.quantity for assumption in walk_reference.assumptions}
+    assert str(walk_reference.displacement).startswith("mean ")
 
 
 def test_consistent_motion_is_hardly_changed():
@@ -135,14 +142,14 @@ def test_consistent_motion_is_hardly_changed():
     assert all(stance.corner_contact.all() for stance in reference.stances)
 
 
-def test_preprocessing_of_a_reference_changes_little(walked):
-    again = make_reference(walked.motion, smooth=0.0)
+def test_preprocessing_of_a_reference_changes_little(walk_reference):
+    again = make_reference(walk_reference.motion, smooth=0.0)
     assert again.displacement.mean < 0.5  # [cm] the dead band takes a small foot roll as flat again
     assert contact_error(again) < 1e-3
 
 
-def test_check_reports_no_skate_and_no_penetration(walked):
-    report = br.check(walked.motion)
+def test_check_reports_no_skate_and_no_penetration(walk_reference):
+    report = br.check(walk_reference.motion)
     assert report.summary["foot_skate_mean_m_s"] < 0.005
     assert report.summary["penetration_max_mm"] < 1.0
 
@@ -150,17 +157,17 @@ def test_check_reports_no_skate_and_no_penetration(walked):
 # --- defects --------------------------------------------------------------------------------------
 
 
-def test_floor_offset_is_removed(walking, walked):
-    reference = make_reference(with_root(walking, z=0.07))
+def test_floor_offset_is_removed(walk, walk_reference):
+    reference = make_reference(with_root(walk, z=0.07))
     assert reference.terrain.height == 0.0
     assert contact_error(reference) < 1e-3
-    assert np.abs(reference.q[:, :3] - walked.q[:, :3]).max() < 0.01
-    assert np.abs(reference.original.q[:, 2] - walked.original.q[:, 2]).max() < 0.01
+    assert np.abs(reference.q[:, :3] - walk_reference.q[:, :3]).max() < 0.01
+    assert np.abs(reference.original.q[:, 2] - walk_reference.original.q[:, 2]).max() < 0.01
 
 
-def test_skating_feet_are_locked(walking):
-    t = walking.times
-    reference = make_reference(with_root(walking, x=0.03 * np.sin(6.0 * t), y=0.02 * np.sin(5.0 * t)), source_terrain="flat")
+def test_skating_feet_are_locked(walk):
+    t = walk.times
+    reference = make_reference(with_root(walk, x=0.03 * np.sin(6.0 * t), y=0.02 * np.sin(5.0 * t)), source_terrain="flat")
     assert contact_error(reference) < 1e-3
     assert reference.flights() == []
 
@@ -177,7 +184,9 @@ def test_constant_ankle_error_is_removed():
 
 def test_pelvis_is_lowered_to_reach_footholds():
     motion = procedural.sample_motion("squat", seconds=2.0)
-    labels = br.ContactLabels(tuple(br.ContactInterval(part, 0.0, 2.0) for part in ("left_heel", "left_toe", "right_heel", "right_toe")), br.Terrain(-0.05))
+    labels = br.ContactLabels(
+        tuple(br.ContactInterval(part, 0.0, 2.0) for part in ("left_heel", "left_toe", "right_heel", "right_toe")), br.Terrain(-0.05)
+    )
     reference = make_reference(motion, contacts=labels)
     assert contact_error(reference) < 1e-3
     assert reference.terrain.height == -0.05
@@ -186,8 +195,8 @@ def test_pelvis_is_lowered_to_reach_footholds():
     assert lower.min() > -0.01
 
 
-def test_treadmill_belt_is_removed(walking):
-    belt = make_reference(with_root(walking, x=-1.2 * walking.times))
+def test_treadmill_belt_is_removed(walk):
+    belt = make_reference(with_root(walk, x=-1.2 * walk.times))
     assert belt.terrain.belt == (0.0, 0.0)
     assert any(assumption.quantity == "treadmill" for assumption in belt.assumptions)
     assert belt.original.q[-1, 0] > 2.0
@@ -200,35 +209,35 @@ def test_gripping_hands_stay_in_place():
     assert contact_error(reference) < 1e-3
 
 
-def test_retargeted_motions_of_other_figures(walking):
+def test_retargeted_motions_of_other_figures(walk):
     for figure in (br.figures.human28(), br.figures.human16()):
-        reference = make_reference(br.retarget(walking.frames(slice(0, 150)), figure).motion)
+        reference = make_reference(br.retarget(walk.frames(slice(0, 150)), figure).motion)
         assert contact_error(reference) < 2e-3, figure.name
 
 
 # --- options --------------------------------------------------------------------------------------
 
 
-def test_hold_ends_at_rest(walking, walked):
-    reference = make_reference(walking, hold=0.4)
-    assert reference.times[-1] - walked.times[-1] == pytest.approx(0.65, abs=0.01)
+def test_hold_ends_at_rest(walk, walk_reference):
+    reference = make_reference(walk, hold=0.4)
+    assert reference.times[-1] - walk_reference.times[-1] == pytest.approx(0.65, abs=0.01)
     last = slice(-round(0.2 / reference.dt), None)
     assert np.abs(reference.v[last]).max() < 0.05
     assert contact_error(reference) < 1e-3
 
 
-def test_foot_that_lands_in_the_slowdown_before_a_hold_is_in_stance(walking):
+def test_foot_that_lands_in_the_slowdown_before_a_hold_is_in_stance(walk):
     # The walk ends with a foot just above the ground: held there, the body would be supported by one foot, and fall.
-    reference = make_reference(walking.frames(slice(0, 252)), hold=0.6)
+    reference = make_reference(walk.frames(slice(0, 252)), hold=0.6)
     assert {stance.link for stance in reference.stances if stance.end == len(reference)} >= {"left_foot", "right_foot"}
 
 
-def test_each_stance_has_its_own_rest_pitch(walking):
+def test_each_stance_has_its_own_rest_pitch(walk):
     # Fails with one rest pitch for all stances: half of them would be on the heel throughout.
-    q, place = walking.q.copy(), walking.figure.joints["left_ankle"].q
-    tilt = 0.05 * np.tanh(8.0 * (walking.times - walking.times.mean()))
+    q, place = walk.q.copy(), walk.figure.joints["left_ankle"].q
+    tilt = 0.05 * np.tanh(8.0 * (walk.times - walk.times.mean()))
     q[:, place] = rotations.product(q[:, place], rotations.from_rotation_vector(tilt[:, None] * np.array((0.0, 1.0, 0.0))))
-    reference = make_reference(replace(walking, q=q, clip=None, links={}))
+    reference = make_reference(replace(walk, q=q, clip=None, links={}))
     stances = [s for s in reference.stances if s.link == "left_foot" and (s.end - s.start) * reference.dt > 0.3]
     assert len(stances) >= 2
     for stance in stances:
@@ -238,23 +247,23 @@ def test_each_stance_has_its_own_rest_pitch(walking):
 @pytest.mark.parametrize(("tilt", "flat"), [(-0.17, True), (-0.35, False)])
 def test_stance_on_the_heel_is_flat_unless_the_pitch_is_large(tilt, flat):
     # Later stances of the left foot have raised toes: by a plausible ankle error, or by more.
-    walking = procedural.sample_motion("walk", seconds=4.0)
-    q, place = walking.q.copy(), walking.figure.joints["left_ankle"].q
-    more = 0.5 * tilt * (1.0 + np.tanh(12.0 * (walking.times - 2.6)))
+    walk = procedural.sample_motion("walk", seconds=4.0)
+    q, place = walk.q.copy(), walk.figure.joints["left_ankle"].q
+    more = 0.5 * tilt * (1.0 + np.tanh(12.0 * (walk.times - 2.6)))
     q[:, place] = rotations.product(q[:, place], rotations.from_rotation_vector(more[:, None] * np.array((0.0, 1.0, 0.0))))
-    reference = make_reference(replace(walking, q=q, clip=None, links={}))
+    reference = make_reference(replace(walk, q=q, clip=None, links={}))
     stances = [s for s in reference.stances if s.link == "left_foot" and (s.end - s.start) * reference.dt > 0.2]
     assert (stances[-1].corner_contact.all(axis=1).mean() > 0.2) == flat
 
 
-def test_light_style_differs_slightly(walking, walked):
-    light = make_reference(walking, style="light")
+def test_light_style_differs_slightly(walk, walk_reference):
+    light = make_reference(walk, style="light")
     assert contact_error(light) < 1e-3
-    assert 1e-3 < np.abs(light.q - walked.q).max() < 0.5
+    assert 1e-3 < np.abs(light.q - walk_reference.q).max() < 0.5
 
 
-def test_frame_interval(walking):
-    reference = make_reference(walking, dt=0.005)
+def test_frame_interval(walk):
+    reference = make_reference(walk, dt=0.005)
     assert reference.dt == pytest.approx(0.005)
     assert contact_error(reference) < 1e-3
 
@@ -262,32 +271,32 @@ def test_frame_interval(walking):
 # --- bad input -----------------------------------------------------------------------------------
 
 
-def test_nan_is_refused_with_joint_and_frame(walking):
-    q = walking.q.copy()
-    q[7, walking.figure.joints["left_knee"].q] = np.nan
+def test_nan_is_refused_with_joint_and_frame(walk):
+    q = walk.q.copy()
+    q[7, walk.figure.joints["left_knee"].q] = np.nan
     with pytest.raises(ArgumentError, match=r"joint 'left_knee' is nan in frame 7"):
-        replace(walking, q=q)
+        replace(walk, q=q)
 
 
-def test_unknown_parts_are_refused(walking):
+def test_unknown_parts_are_refused(walk):
     labels = br.ContactLabels((br.ContactInterval("left_fin", 0.0, 1.0),), br.Terrain(0.0))
     with pytest.raises(UnknownName, match=r"'left_fin' is not a part of figure"):
-        make_reference(walking, contacts=labels)
+        make_reference(walk, contacts=labels)
     with pytest.raises(ArgumentError, match="contacts: expected ContactLabels"):
-        make_reference(walking, contacts={"left_foot": [True]})  # type: ignore[arg-type]
+        make_reference(walk, contacts={"left_foot": [True]})  # type: ignore[arg-type]
 
 
-def test_invalid_arguments_are_refused(walking):
+def test_invalid_arguments_are_refused(walk):
     with pytest.raises(MotionError, match=r"has 3 frames over"):
-        make_reference(walking.frames(slice(0, 3)))
+        make_reference(walk.frames(slice(0, 3)))
     with pytest.raises(ArgumentError, match="style: 'heavy' is not one of: default, light"):
-        make_reference(walking, style="heavy")
+        make_reference(walk, style="heavy")
     with pytest.raises(ArgumentError, match="expected a Motion"):
         make_reference("walk.bvh")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="dt must be"):
-        make_reference(walking, dt=0.0)
+        make_reference(walk, dt=0.0)
     with pytest.raises(ArgumentError, match="not both"):
-        make_reference(walking, source_terrain="flat", contacts=br.ContactLabels((), br.Terrain(0.0)))
+        make_reference(walk, source_terrain="flat", contacts=br.ContactLabels((), br.Terrain(0.0)))
 
 
 def test_figure_without_feet_is_refused():
@@ -297,13 +306,13 @@ def test_figure_without_feet_is_refused():
             make_reference(Motion(figure, np.arange(50) / 60, np.tile(figure.neutral, (50, 1))))
 
 
-def test_motion_without_contact_is_refused(walking):
-    t = walking.times - walking.times[0]
+def test_motion_without_contact_is_refused(walk):
+    t = walk.times - walk.times[0]
     with pytest.raises(MotionError, match=r"No contact was found in walk.*source_terrain="):
-        make_reference(with_root(walking, z=30.0 * t + 3.0 * np.sin(40.0 * t)))
+        make_reference(with_root(walk, z=30.0 * t + 3.0 * np.sin(40.0 * t)))
 
 
-def test_options_are_kept_for_another_terrain(walking):
+def test_options_are_kept_for_another_terrain(walk):
     # Fails if style and smoothing are lost when the filter preprocesses the motion again.
-    done = filter_motion(make_reference(walking, style="light", smooth=0.03), terrain="slope:2", torque_scale=np.inf, progress=False)
-    assert done.reference.options == {"smooth": 0.03, "style": "light", "roles": None}
+    result = filter_motion(make_reference(walk, style="light", smooth=0.03), terrain="slope:2", torque_scale=np.inf, progress=False)
+    assert result.reference.options == {"smooth": 0.03, "style": "light", "roles": None}

@@ -45,10 +45,10 @@ def motion() -> Motion:
     lean = LEANS * (down - over(t, UPRIGHT) + over(t, FORWARD))
     root = np.stack((-BACK * down, 0.0 * down, STANDING_HIP_HEIGHT * person.hip - DEEP * down), axis=-1)
     poser = SkeletonPoser(person, t, root, rotations.about_axis(1, lean))
-    poser.trunk(lean=lean)
+    poser.pose_trunk(flexion=lean)
     for side, s in SIDES.items():
-        poser.leg(side, foot_trajectory(person, t, [Footprint(-1.0, t[-1] + 1.0, 0.0, s * person.stance)], flat))
-        poser.arm(side, forward=2.5 * lean, elbow=0.2)
+        poser.pose_leg(side, foot_trajectory(person, t, [Footprint(-1.0, t[-1] + 1.0, 0.0, s * person.stance)], flat))
+        poser.pose_arm(side, flexion=2.5 * lean, elbow=0.2)
     return Motion.from_clip(poser.clip("sit"))
 
 
@@ -58,7 +58,7 @@ def reference(motion: Motion) -> Reference:
 
 
 @pytest.fixture(scope="module")
-def done(reference: Reference) -> FilterResult:
+def result(reference: Reference) -> FilterResult:
     return filter_motion(reference, progress=False)
 
 
@@ -101,36 +101,41 @@ def test_only_sitting_links_have_contact_with_a_seat_while_they_sit(reference):
         surfaces.update(k)
         ignored = world.contact_settings.pair_materials
         links = {
-            link for link in reference.figure.links for n in range(3) if frozenset((f"man/{link}", f"{SURFACES}/seat_{n + 1}")) not in ignored
+            link
+            for link in reference.figure.links
+            for n in range(3)
+            if frozenset((f"man/{link}", f"{SURFACES}/seat_{n + 1}")) not in ignored
         }
         assert links == expected
 
 
-def test_seat_supports_the_body(done):
-    assert done.success, str(done.failure)
-    assert done.tracking["mpjpe_global_cm"] < 5.0
-    weight = 9.81 * done.motion.figure.mass
-    times = done.motion.times
-    seat = np.sum([done.motion.forces[link][:, 2] for link in SEAT], axis=0)
-    feet = np.sum([done.motion.forces[f"{side}_foot"][:, 2] for side in ("left", "right")], axis=0)
+def test_seat_supports_the_body(result):
+    assert result.success, str(result.failure)
+    assert result.tracking["mpjpe_global_cm"] < 5.0
+    weight = 9.81 * result.motion.figure.mass
+    times = result.motion.times
+    seat = np.sum([result.motion.forces[link][:, 2] for link in SEAT], axis=0)
+    feet = np.sum([result.motion.forces[f"{side}_foot"][:, 2] for side in ("left", "right")], axis=0)
     sits = (times > SITS[0]) & (times < SITS[1])
     assert seat[sits].mean() > 0.5 * weight
     assert (seat + feet)[sits].mean() == pytest.approx(weight, rel=0.05)
     assert np.all(seat[times > UP_AGAIN[1]] == 0.0)
     assert feet[times > 4.8].mean() == pytest.approx(weight, rel=0.1)
-    assert max(equations_of_motion(done).root_residual()) < 1e-9 * weight
+    assert max(equations_of_motion(result).root_residual()) < 1e-9 * weight
 
 
-def test_seats_are_reported(done):
-    assert any(assumption.quantity == "seats" for assumption in done.motion.assumptions)
-    assert SEAT & {label.part for label in done.motion.contacts.contacts}
+def test_seats_are_reported(result):
+    assert any(assumption.quantity == "seats" for assumption in result.motion.assumptions)
+    assert SEAT & {label.part for label in result.motion.contacts.contacts}
 
 
 def test_sitting_on_the_ground_has_no_seat_pads(motion, reference):
     q, k = motion.q.copy(), slice(int(120 * SITS[0]), int(120 * SITS[1]))
     q[:, 2] -= next(stance.height for stance in reference.stances if stance.link == "pelvis")
     low = Motion(motion.figure, motion.times[k] - motion.times[k][0], q[k], "ground")
-    labels = tuple(ContactInterval(part, 0.0, 0.35) for part in sorted(SEAT))  # the feet are below the ground, and are lifted by preprocessing
+    labels = tuple(
+        ContactInterval(part, 0.0, 0.35) for part in sorted(SEAT)
+    )  # the feet are below the ground, and are lifted by preprocessing
     sits = make_reference(low, contacts=ContactLabels(labels, br.Terrain(0.0)))
     assert find_seat_pads(sits) == []
     pelvis = next(stance for stance in sits.stances if stance.link == "pelvis")

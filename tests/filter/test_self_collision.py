@@ -12,7 +12,7 @@ from brachiate import procedural, rotations
 from brachiate.filter.offline import filter_motion
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
-from brachiate.filter.reference.self_collision import ignore_self_collisions, find_overlapping_links
+from brachiate.filter.reference.self_collision import find_overlapping_links, ignore_self_collisions
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +79,8 @@ def along(q: np.ndarray, joint: slice, angle: float) -> np.ndarray:
 def test_filter_reports_ignored_self_collisions(squat):
     assert filter_motion(squat, progress=False).reference.assumptions == squat.assumptions
     inside = replace(squat, q=np.tile(arms_inside_chest(squat), (len(squat), 1)), v=np.zeros_like(squat.v), a=np.zeros_like(squat.a))
-    done = filter_motion(inside, progress=False)
-    assert [assumption.quantity for assumption in done.reference.assumptions if assumption not in squat.assumptions] == ["ignored self-collision"]
-    assert done.recording.contacts.penetration.max() < 0.001  # no link is pushed out of another
+    result = filter_motion(inside, progress=False)
+    assert [assumption.quantity for assumption in result.reference.assumptions if assumption not in squat.assumptions] == [
+        "ignored self-collision"
+    ]
+    assert result.recording.contacts.penetration.max() < 0.001  # no link is pushed out of another

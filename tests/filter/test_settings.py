@@ -109,10 +109,10 @@ def test_wrong_values_are_named(settings, error, message, tmp_path):
         ('{"joint_stiffness": 3}', "is not a settings file"),
         ('{"format": ["brachiate settings 2"]}', "is not a settings file"),
         ("[]", "is not a settings file"),
-        ('{\n"format": ', "line 2: this is no JSON"),
-        ('{"friction_share": 1, "friction_share": 2}', "'friction_share' is there twice"),
+        ('{\n"format": ', "line 2: not valid JSON"),
+        ('{"friction_share": 1, "friction_share": 2}', "'friction_share' occurs twice"),
         ("[" * 100_000, "nested too deep"),
-        ("\xff", "no text"),
+        ("\xff", "is not text"),
         ('{"format": "' + 5_000_000 * " " + '"}', "5 MB is more than a settings file may have"),
     ],
 )

@@ -13,7 +13,7 @@ from brachiate.errors import ArgumentError
 from brachiate.filter.offline import filter_motion
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
-from brachiate.filter.reference.stair_footholds import tread_range, make_stair_model
+from brachiate.filter.reference.stair_footholds import make_stair_model, tread_range
 from brachiate.filter.results.equations_of_motion import equations_of_motion
 from brachiate.filter.results.result import FilterResult
 from brachiate.kinematics_batch import BatchKinematics
@@ -35,7 +35,7 @@ def reference(request: pytest.FixtureRequest, walking: Motion) -> Reference:
 
 
 @pytest.fixture(scope="module")
-def done(reference: Reference) -> FilterResult:
+def result(reference: Reference) -> FilterResult:
     return filter_motion(reference, torque_scale=np.inf, progress=False)
 
 
@@ -90,14 +90,14 @@ def test_boxes_come_to_rest_on_the_stairs(rise):
 
 
 def test_every_stance_is_on_one_tread(reference):
-    steps, levels = stairs_of(reference.terrain), set()
+    stairs, levels = stairs_of(reference.terrain), set()
     for stance in reference.stances:
-        least, most = tread_range(steps, stance.corner_positions)
-        assert least < -0.015
-        assert most > 0.015
-        assert stance.height == pytest.approx(steps.height_at(stance.corner_positions.mean(axis=0)))
+        first, last = tread_range(stairs, stance.corner_positions)
+        assert first < -0.015
+        assert last > 0.015
+        assert stance.height == pytest.approx(stairs.height_at(stance.corner_positions.mean(axis=0)))
         assert reference.terrain.clearance(stance.corner_positions) == pytest.approx(0.0, abs=1e-9)
-        levels.add(round(stance.height / steps.rise))
+        levels.add(round(stance.height / stairs.rise))
     assert levels == {0, 1, 2}  # no tread is skipped
     assert all(label.height is None for label in reference.contacts.contacts)  # on the terrain itself
 
@@ -107,19 +107,19 @@ def test_feet_do_not_penetrate_the_stairs(reference):
 
 
 def test_swing_feet_clear_the_edges(reference):
-    steps, points = stairs_of(reference.terrain), feet_points(reference, reference.q)
+    stairs, points = stairs_of(reference.terrain), feet_points(reference, reference.q)
     for foot in np.split(points, 2):
-        s, low = steps.distance_along(foot), foot[..., 2].min(axis=0)
-        over = steps.crosses_edge(s.min(axis=0), s.max(axis=0))
+        s, low = stairs.distance_along(foot), foot[..., 2].min(axis=0)
+        over = stairs.crosses_edge(s.min(axis=0), s.max(axis=0))
         assert over.any()
-        above = (low - steps.max_height(s.min(axis=0), s.max(axis=0)))[over]
+        above = (low - stairs.max_height(s.min(axis=0), s.max(axis=0)))[over]
         assert above.min() > 0.004  # landing next to an edge
         assert np.median(above) > 0.02
 
 
 def test_body_follows_the_stairs_smoothly(reference):
-    z, steps = reference.q[:, 2], stairs_of(reference.terrain)
-    assert z[-1] - z[0] == pytest.approx(2 * steps.rise, abs=0.04)
+    z, stairs = reference.q[:, 2], stairs_of(reference.terrain)
+    assert z[-1] - z[0] == pytest.approx(2 * stairs.rise, abs=0.04)
     assert np.abs(np.gradient(z, reference.dt)).max() < 1.0
 
 
@@ -144,23 +144,23 @@ def test_check_refuses_stairs_without_a_position(walking):
 # --- the filter -----------------------------------------------------------------------------------
 
 
-def test_filter_walks_up_and_down(done):
-    assert done.success, str(done.failure)
-    reference, k = done.reference, len(done.motion)
-    off = BatchKinematics(reference.figure).poses(done.motion.q).x - BatchKinematics(reference.figure).poses(reference.q[:k]).x
+def test_filter_walks_up_and_down(result):
+    assert result.success, str(result.failure)
+    reference, k = result.reference, len(result.motion)
+    off = BatchKinematics(reference.figure).poses(result.motion.q).x - BatchKinematics(reference.figure).poses(reference.q[:k]).x
     assert 100.0 * np.linalg.norm(off, axis=-1).mean() < 3.5
-    assert done.recording.contacts.penetration.max() < 2e-3
+    assert result.recording.contacts.penetration.max() < 2e-3
     weight = reference.figure.mass * 9.81
-    assert max(equations_of_motion(done).root_residual()) < ROUND_OFF * weight
-    assert reference.terrain.clearance(feet_points(reference, done.motion.q)).min() > -3e-3
+    assert max(equations_of_motion(result).root_residual()) < ROUND_OFF * weight
+    assert reference.terrain.clearance(feet_points(reference, result.motion.q)).min() > -3e-3
 
 
-def test_soles_stay_on_their_treads(done):
-    steps = stairs_of(done.reference.terrain)
-    for points in sole_corners(done.reference, done.motion.q, len(done.motion)):
-        least, most = tread_range(steps, points)
-        assert least < 2e-3
-        assert most > -2e-3
+def test_soles_stay_on_their_treads(result):
+    stairs = stairs_of(result.reference.terrain)
+    for points in sole_corners(result.reference, result.motion.q, len(result.motion)):
+        first, last = tread_range(stairs, points)
+        assert first < 2e-3
+        assert last > -2e-3
 
 
 def test_pushed_walker_does_not_step_over_an_edge(walking):
@@ -170,23 +170,23 @@ def test_pushed_walker_does_not_step_over_an_edge(walking):
     assert pushed.success, str(pushed.failure)
     assert np.linalg.norm(pushed.motion.q[:, :2] - reference.q[: len(pushed.motion), :2], axis=1).max() > 0.02
     for points in sole_corners(reference, pushed.motion.q, len(pushed.motion)):
-        least, most = tread_range(stairs_of(reference.terrain), points)
-        assert least < 5e-3
-        assert most > -5e-3
+        first, last = tread_range(stairs_of(reference.terrain), points)
+        assert first < 5e-3
+        assert last > -5e-3
 
 
-def test_check_uses_the_stairs(done):
-    report = done.check()
+def test_check_uses_the_stairs(result):
+    report = result.check()
     assert report.summary["penetration_max_mm"] < 3.0
     assert report.as_dict()["terrain"]["stairs"]["count"] == 2
-    assert not any(label.height for label in done.motion.contacts.contacts)
+    assert not any(label.height for label in result.motion.contacts.contacts)
 
 
-def test_result_on_stairs_can_be_preprocessed_again(done):
-    again = make_reference(done.motion)
-    assert again.terrain == done.motion.contacts.terrain
+def test_result_on_stairs_can_be_preprocessed_again(result):
+    again = make_reference(result.motion)
+    assert again.terrain == result.motion.contacts.terrain
     assert again.displacement.mean < 3.0  # [cm]
-    assert {round(s.height, 6) for s in again.stances} == {round(s.height, 6) for s in done.reference.stances}
+    assert {round(s.height, 6) for s in again.stances} == {round(s.height, 6) for s in result.reference.stances}
 
 
 def test_stairs_are_refused_online(walking):

@@ -68,7 +68,7 @@ def test_links_are_tracked_online_too():
 
 def test_tracked_links_from_text():
     assert parse_tracked_links(["right_hand:100", "head: 5"]) == {"right_hand": 100.0, "head": 5.0}
-    with pytest.raises(ArgumentError, match="'right_hand' is not a tracked link. Write link:weight"):
+    with pytest.raises(ArgumentError, match=r"'right_hand' is not a tracked link\. Write link:weight"):
         parse_tracked_links(["right_hand"])
 
 

@@ -42,7 +42,8 @@ def distance(settings, name, best):
 def test_cost_orders_by_success_then_error_then_torque():
     order = [
         outcome(2.0, torque_share=0.4), outcome(2.0, torque_share=0.5), outcome(2.2, torque_share=0.1), outcome(60.0),
-        outcome(1.0, success=False, share_done=0.9), outcome(0.5, success=False, share_done=0.5), outcome(math.nan, success=False, share_done=0.0),
+        outcome(1.0, success=False, share_done=0.9), outcome(0.5, success=False, share_done=0.5),
+        outcome(math.nan, success=False, share_done=0.0),
     ]  # fmt: skip
     costs = [each.cost for each in order]
     assert costs == sorted(costs)

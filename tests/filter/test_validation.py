@@ -16,6 +16,7 @@ from brachiate.filter.reference.reference import Reference
 from brachiate.motion.motion import Motion
 from brachiate.world.world import World
 
+
 @pytest.fixture(scope="module")
 def squatting() -> Motion:
     return procedural.sample_motion("squat", seconds=1.2)
@@ -72,7 +73,9 @@ def test_world_with_another_figure(squat):
 def test_figure_of_another_size(squat):
     with pytest.raises(ArgumentError, match=r"does not match the figure of the reference, 'squat': 'spine1' is at another position"):
         OfflineTracker(world_with(procedural.sample_motion("squat", height=1.5).figure), "man", squat, plan_whole_clip=False)
-    OfflineTracker(world_with(br.figures.with_payload(squat.figure, {"right_hand": 5.0}).with_scaled_effort(2.0)), "man", squat, plan_whole_clip=False)  # payload and strength may differ
+    OfflineTracker(
+        world_with(br.figures.with_payload(squat.figure, {"right_hand": 5.0}).with_scaled_effort(2.0)), "man", squat, plan_whole_clip=False
+    )  # payload and strength may differ
 
 
 def test_unknown_figure(squat):

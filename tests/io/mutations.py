@@ -1,4 +1,4 @@
-"""Motion files made wrong in every way that comes to mind, by seeds, so that each can be made again."""
+"""Mutated motion files of every format, reproducible by seed."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ FORMATS = (*CLIPS, "OpenSim", "TRC", "contacts", "AMASS", "table", "archive")
 FORMATS = (*FORMATS, "C3D") if find_spec("c3d") else FORMATS  # which an extra reads
 BINARY = ("AMASS", "archive", "C3D")
 FRAMES = 6
-LONGEST = 1000  # letters of a message
-MOST = 200_000  # bytes of a file: longer ones take longer, and show nothing more
-#: A small person [m], y up: name, what it hangs on, place.
+MAX_MESSAGE_LENGTH = 1000  # characters
+MAX_FILE_SIZE = 200_000  # bytes; longer files only take longer
+#: Small skeleton, y up: name, parent, offset [m].
 PERSON = (
     ("Hips", "", (0.0, 0.0, 0.0)),
     ("Spine", "Hips", (0.0, 0.2, 0.0)),
@@ -339,7 +339,7 @@ def mutated(form: str, seed: int) -> bytes:
     if form in BINARY:
         ways = (*WAYS, *([_numbers] * 6)) if form == "C3D" else (*WAYS, *([_inside] * 12))
     for _ in range(int(random.integers(1, 4))):
-        data = ways[int(random.integers(0, len(ways)))](data, random)[:MOST]
+        data = ways[int(random.integers(0, len(ways)))](data, random)[:MAX_FILE_SIZE]
     return data
 
 
@@ -425,7 +425,7 @@ def _outcome_of_motion(form: str, data: bytes) -> str:
 
 
 def _refused(error: BrachiateError) -> str:
-    if len(str(error)) > LONGEST:
+    if len(str(error)) > MAX_MESSAGE_LENGTH:
         raise ValueError("a message of more than a screen")
     return "refused"
 

@@ -255,7 +255,7 @@ def test_not_a_c3d_file(tmp_path):
         (with_byte(1, 81), "a.c3d is not a C3D file"),
         (with_byte(0, 200), "its parameters should be in block 200, which does not exist"),
         (with_byte(0, 0), "its parameters should be in block 0"),
-        (with_byte(515, 83), r"the kind of its numbers is 83; 84 \(Intel\), 85 \(DEC\) or 86 \(MIPS\) was expected"),
+        (with_byte(515, 83), r"the processor type is 83; 84 \(Intel\), 85 \(DEC\) or 86 \(MIPS\) was expected"),
         (good[:2] + bytes(4) + good[6:], "has neither markers nor channels"),
     ):
         with pytest.raises(MotionFileError, match=message):

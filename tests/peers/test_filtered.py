@@ -1,8 +1,7 @@
-"""What the filter writes is mechanics: Pinocchio finds nothing left of its equations, and MuJoCo makes the same motion of its torques.
+"""Filter results verified by peers: residual of the written equations of motion by Pinocchio, replay of the torques in MuJoCo.
 
-Neither shares anything with us but numbers: Pinocchio has nothing but the written file, MuJoCo its own contacts and its own steps. These
-fail if torques, forces or states are written of another step, in other axes or about another point than is said; and if the simulator
-let anything act that is not written.
+Both share only numbers with this package: Pinocchio reads the written file, MuJoCo has its own contacts and steps. These tests fail if
+torques, forces or states belong to another step, other axes or another point than stated, and if a force acts that is not written.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from brachiate.simulate.recording import Recording
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed (pip install brachiate[peers])")
 
 
-class Stranger:
-    """Pinocchio with nothing but the file: the body as it is described there, and forces by name."""
+class WrittenEquations:
+    """Pinocchio model and forces from the written file alone."""
 
     def __init__(self, path):
         with np.load(path, allow_pickle=False) as file:
@@ -37,7 +36,7 @@ class Stranger:
         self.q_from, self.v_from = np.zeros(f["q"].shape[1], int), np.zeros(nv, int)
         children = {n: np.flatnonzero(f["link_parent"] == n) for n in range(-1, len(f["links"]))}
         waiting = list(children[-1][::-1])
-        while waiting:  # depth first, as Pinocchio wants it
+        while waiting:  # depth first, as Pinocchio requires
             n = waiting.pop()
             self._add(n)
             waiting += list(children[n][::-1])
@@ -56,19 +55,19 @@ class Stranger:
             added = self.model.joints[joint]
             q = f["element_q"][e] + np.arange(added.nq)
             if kind >= 2:
-                q[-4:] = np.roll(q[-4:], -1)  # theirs: x, y, z, w
+                q[-4:] = np.roll(q[-4:], -1)  # Pinocchio: x, y, z, w
             self.q_from[added.idx_q : added.idx_q + added.nq] = q
             self.v_from[added.idx_v : added.idx_v + added.nv] = f["element_v"][e] + np.arange(added.nv)
         self.model.appendBodyToJoint(joint, pin.Inertia(f["link_mass"][n], f["link_center"][n], f["link_inertia"][n]), place)
         self.joint[n], self.index[n] = joint, place
 
     def residual(self, v=None):
-        """What is left of each step's equation, (n, nv), and how large its terms are, (n,); ``v``: another velocity for Coriolis forces."""
+        """Residual of each step's equation (n, nv), and the size of its terms (n,); ``v``: another velocity for Coriolis forces."""
         f = self.file
-        v, a = (f["v"], f["a"]) if v is None else (v, f["a"] + carried(f["v"]) - carried(v))
+        v, a = (f["v"], f["a"]) if v is None else (v, f["a"] + transport(f["v"]) - transport(v))
         around = v - f["half_jump"], v + f["half_jump"]
-        left, size = np.zeros_like(v), np.zeros(len(v))
-        for k in range(len(left)):
+        residual, size = np.zeros_like(v), np.zeros(len(v))
+        for k in range(len(residual)):
             q = f["q"][k][self.q_from]
             pin.forwardKinematics(self.model, self.data, q)
             forces = pin.StdVec_Force()
@@ -80,28 +79,28 @@ class Stranger:
                 size[k] += np.linalg.norm(force)
             needed = np.mean([pin.rnea(self.model, self.data, q, x[k][self.v_from], a[k][self.v_from], forces) for x in around], axis=0)
             given = f["torque"][k] + f["passive_torque"][k] + f["limit_torque"][k]
-            left[k, self.v_from] = needed - given[self.v_from]
+            residual[k, self.v_from] = needed - given[self.v_from]
             A = pin.crba(self.model, self.data, q)
             size[k] += (np.abs(np.triu(A) + np.triu(A, 1).T) @ np.abs(f["v_end"][k][self.v_from])).max() / f["h"][k]
             size[k] += np.abs(given).max()
-        return left, size
+        return residual, size
 
 
-def carried(v):
-    """What turning axes take off the acceleration of a floating root, whose numbers come first."""
+def transport(v):
+    """w x v of the floating base, whose coordinates come first: acceleration due to its rotating axes."""
     out = np.zeros_like(v)
     out[:, :3] = np.cross(v[:, 3:6], v[:, :3])
     return out
 
 
-def filtered(name, seconds=None, strength=np.inf, nudge=0.0, **options):
-    """A ready-made motion, filtered; ``nudge``: [m/s] by which it drifts."""
+def filtered(name, seconds=None, torque_scale=np.inf, nudge=0.0, **options):
+    """A filtered sample motion; ``nudge``: velocity that is added to the root [m/s]."""
     motion = br.procedural.sample_motion(name)
     if seconds is not None:
         motion = motion.frames(slice(0, int(np.searchsorted(motion.times, seconds + 1e-9))))
     q = motion.q.copy()
     q[:, 0] += nudge * motion.times
-    found = filter_motion(replace(motion, q=q), progress=False, torque_scale=strength, **options)
+    found = filter_motion(replace(motion, q=q), progress=False, torque_scale=torque_scale, **options)
     assert found.success
     return found
 
@@ -116,34 +115,33 @@ def walk():
     return filtered("walk", 2.0)
 
 
-# --- Pinocchio: what is left of the equations of motion ------------------------------------------
+# --- Pinocchio: residual of the equations of motion -----------------------------------------------
 
-# Accelerations are differences of velocities over a step: round-off leaves eps |v|/h of them, times masses; sums of some forty such terms
-# on either side, with a little to spare.
+# Accelerations are differences of velocities over a step: round-off of eps |v|/h, times masses; sums of some forty such terms.
 ROUND_OFF = 20 * np.finfo(float).eps
 
 
-def check_nothing_left(path):
-    stranger = Stranger(path)
-    left, size = stranger.residual()
-    root, joints = (np.abs(part).max() for part in (left[:, :6], left[:, 6:]))
-    print(f"left: {root:.1e} N or N·m at the root, {joints:.1e} at joints, of {size.max():.1e}; {len(left)} steps")
-    assert (np.abs(left).max(axis=1) < ROUND_OFF * size).all()
-    return stranger
+def check_residual(path):
+    written = WrittenEquations(path)
+    residual, size = written.residual()
+    root, joints = (np.abs(part).max() for part in (residual[:, :6], residual[:, 6:]))
+    print(f"residual: {root:.1e} N or N·m at the root, {joints:.1e} at joints, of {size.max():.1e}; {len(residual)} steps")
+    assert (np.abs(residual).max(axis=1) < ROUND_OFF * size).all()
+    return written
 
 
 @pytest.mark.parametrize("name", ["squat", "walk"])
-def test_nothing_is_left_of_the_written_equations(name, request, tmp_path):
+def test_the_written_equations_have_no_residual(name, request, tmp_path):
     made = request.getfixturevalue(name)
-    f = check_nothing_left(equations_of_motion(made).save(tmp_path / "equations.npz")).file
-    # The file is of this motion: frames, and velocities that lead from one to the next
+    f = check_residual(equations_of_motion(made).save(tmp_path / "equations.npz")).file
+    # The file belongs to this motion: frames, and velocities between them
     np.testing.assert_array_equal(f["frame_q"], made.motion.q)
     np.testing.assert_allclose(f["frame_time"], made.motion.times)
     joints = f["v_end"] - f["v_start"]
     np.testing.assert_allclose(f["a"][:, 6:], joints[:, 6:] / f["h"][:, None], atol=1e-9)
     np.testing.assert_array_equal(f["v_start"][:, 6:], f["frame_v"][:-1, 6:])
     np.testing.assert_array_equal(f["v_end"][:, 6:], f["frame_v"][1:, 6:])
-    assert not f["torque"][:, :6].any(), "nobody holds the pelvis"
+    assert not f["torque"][:, :6].any(), "the floating base is unactuated"
 
 
 def test_pushes_limits_and_dampers_are_in_the_equations(tmp_path):
@@ -156,47 +154,49 @@ def test_pushes_limits_and_dampers_are_in_the_equations(tmp_path):
     simulation.control(lambda w: w.torque.__setitem__(slice(6, None), 0.3 * np.minimum(world.model.effort[6:], 300.0)))
     pushed = []
     link = next(name for name in man.model.links if "chest" in name)
-    simulation.at(0.1, lambda: pushed.append(world.apply_force(f"man/{link}", (150.0, 80.0, 0.0), moment=(0, 5, 0), at=(0, 0, 0.1), axes="link")))
+    simulation.at(
+        0.1, lambda: pushed.append(world.apply_force(f"man/{link}", (150.0, 80.0, 0.0), moment=(0, 5, 0), at=(0, 0, 0.1), axes="link"))
+    )
     simulation.at(0.2, lambda: world.remove(pushed.pop()))
     run = simulation.run(0.6, progress=False)
-    stranger = check_nothing_left(equations_of_motion(run).save(tmp_path / "equations"))
-    f = stranger.file
+    written = check_residual(equations_of_motion(run).save(tmp_path / "equations"))
+    f = written.file
     assert (f["wrench_source"] == 1).sum() == 50
     assert (f["wrench_source"] == 0).any()
     assert np.abs(f["limit_torque"]).max() > 1.0
     run.save(tmp_path / "run.npz")
-    with pytest.raises(ArgumentError, match="right after Simulation.run"):
+    with pytest.raises(ArgumentError, match=r"right after Simulation\.run"):
         equations_of_motion(Recording.load(tmp_path / "run.npz", run.model))
 
 
-def test_at_mean_velocities_what_is_left_is_of_second_order(squat, tmp_path):
-    """Who has only q and v of frames takes Coriolis forces at mean velocities: then something is left, but for h → 0 it vanishes as h².
+def test_with_mean_velocities_the_residual_is_of_second_order(squat, tmp_path):
+    """With q and v of the frames only, Coriolis forces are evaluated at mean velocities: the residual then decreases as h².
 
-    That is so where forces change smoothly. Where they jump it is of first order: 2e-5 of the weight here.
+    This holds where forces change smoothly. Where they jump it is of first order: 2e-5 of the weight here.
     """
     typical, weight = [], 9.81 * squat.motion.figure.mass
     for made in (filtered("squat", dt=0.004), squat):
         e = equations_of_motion(made)
-        left, _ = Stranger(e.save(tmp_path / "equations.npz")).residual(0.5 * (e.v_start + e.v_end))
-        typical.append(np.median(np.abs(left).max(axis=1)))
-        print(f"typical {typical[-1]:.1e}, largest {np.abs(left).max():.1e} N or N·m")
+        residual, _ = WrittenEquations(e.save(tmp_path / "equations.npz")).residual(0.5 * (e.v_start + e.v_end))
+        typical.append(np.median(np.abs(residual).max(axis=1)))
+        print(f"typical {typical[-1]:.1e}, largest {np.abs(residual).max():.1e} N or N·m")
     assert typical[1] < 2e-6 * weight
-    assert np.abs(left).max() < 1e-4 * weight
+    assert np.abs(residual).max() < 1e-4 * weight
     assert 3.0 < typical[0] / typical[1] < 6.0
 
 
-# --- MuJoCo: the same torques make the same motion -----------------------------------------------
+# --- MuJoCo: the same torques give the same motion ------------------------------------------------
 
-STEP = 0.0005  # [s] MuJoCo's; torques are held for four of them
-SOFT = 'solref="0.001 3" solimp="0.99 0.999 0.0005"'  # hard, and damped beyond what rebounds, as feet on our ground do not
-# Feedback of joints, none of the pelvis: STIFF times the range of torque for each rad, and DAMPED [s] times that for each rad/s. Two
-# ankles of this stiffness, 700 N·m/rad, are just above weight times height of the centre, 600: with less, whoever stands falls over slowly.
+STEP = 0.0005  # [s] of MuJoCo; torques are constant for four of them
+SOFT = 'solref="0.001 3" solimp="0.99 0.999 0.0005"'  # hard and overdamped: no rebound
+# Joint feedback, none of the pelvis: STIFF times the torque limit per rad, and DAMPED [s] times that per rad/s. Two ankles of this
+# stiffness, 700 N·m/rad, are just above weight times CoM height, 600: with less, a standing body falls over slowly.
 STIFF, DAMPED = 2.0, 0.05
 GOAL = 0.05  # [m]
 
 
 def in_mujoco(figure, ground):
-    """The same body, its soles, and the ground."""
+    """Model of the same body, with its soles and the ground."""
     friction = f'friction="{ground.friction} 0 0" condim="3"'
     text = [
         f'<mujoco><compiler angle="radian"/><option timestep="{STEP}" integrator="implicitfast" cone="elliptic" impratio="100"/><worldbody>'
@@ -234,16 +234,16 @@ def in_mujoco(figure, ground):
 
 
 def replayed(made, share=1.0):
-    """How far pelvis and feet are from the recorded motion at most [m], and feedback against ranges of torque; ``share`` of the torques."""
+    """Largest errors of pelvis and feet [m], and RMS feedback relative to torque limits; ``share`` of the recorded torques is applied."""
     figure, run, h = made.reference.figure, made.recording, made.reference.dt
     m = in_mujoco(figure, made.reference.terrain)
     effort = np.r_[np.ones(6), figure.effort[6:]]
     kp = np.r_[np.zeros(6), STIFF * figure.effort[6:]]
     kd = DAMPED * kp
-    m.dof_damping[:] = kd + figure.tree.damping  # which MuJoCo takes as they are at the end of a step
+    m.dof_damping[:] = kd + figure.tree.damping  # implicit in MuJoCo
     d, there = mujoco.MjData(m), mujoco.MjData(m)
     v = run.v.copy()
-    v[:, :3] = rotations.rotate(run.q[:, 3:7], v[:, :3])  # theirs go along world axes
+    v[:, :3] = rotations.rotate(run.q[:, 3:7], v[:, :3])  # MuJoCo: world axes
     d.qpos[:], d.qvel[:] = run.q[0], v[0]
     watched = [m.body(name).id for name in ("pelvis", "left_foot", "right_foot", "left_toes", "right_toes")]
     q, off, fed, away = np.zeros(m.nq), np.zeros(m.nv), [], []
@@ -266,21 +266,21 @@ def replayed(made, share=1.0):
     return pelvis, feet, feedback
 
 
-def test_squat_is_the_same_in_mujoco(squat):
+def test_a_squat_is_reproduced_in_mujoco(squat):
     pelvis, feet, feedback = replayed(squat)
     assert max(pelvis, feet) < 0.5 * GOAL
     assert feedback < 0.01
 
 
-def test_walk_is_the_same_in_mujoco():
-    # Nobody tells MuJoCo where the pelvis is, so what differs in the last digit grows: feet are 3.9 to 4.8 cm off after 2 s, by the body's
-    # own strength. Of three that differ by nanometres the one in the middle counts.
-    off = np.array([replayed(filtered("walk", 2.0, strength=1.0, nudge=nudge)) for nudge in (0.0, 1e-7, 2e-7)])
+def test_a_walk_is_reproduced_in_mujoco():
+    # Without feedback of the pelvis round-off grows: errors of the feet are 3.9 to 4.8 cm after 2 s. The median of three runs that differ
+    # by nanometers counts.
+    off = np.array([replayed(filtered("walk", 2.0, torque_scale=1.0, nudge=nudge)) for nudge in (0.0, 1e-7, 2e-7)])
     pelvis, feet, feedback = np.median(off, axis=0)
     assert max(pelvis, feet) < GOAL
     assert feedback < 0.03
 
 
-def test_feedback_alone_does_not_carry_the_body(walk):
+def test_feedback_alone_does_not_support_the_body(walk):
     pelvis, _, _ = replayed(walk, share=0.0)
     assert pelvis > 5 * GOAL

@@ -20,7 +20,7 @@ from brachiate import Data, dynamics, kinematics
 from brachiate.dynamics.inverse import FRICTION_SPEED_SCALE
 from brachiate.errors import ModelFileError
 from brachiate.io import ModelFileWarning, load_model
-from brachiate.model.joints import BALL, FLOAT, ELEMENT_NQ
+from brachiate.model.joints import BALL, ELEMENT_NQ, FLOAT
 
 STATES = 4
 CLOSE = 1e-9

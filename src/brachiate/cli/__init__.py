@@ -124,7 +124,7 @@ def filter_(
     payload: Annotated[list[str] | None, typer.Option(help="link:mass [kg], such as right_hand:5; any number.")] = None,
     track_link: Annotated[
         list[str] | None,
-        typer.Option(help="link:weight, such as right_hand:100: track the link's pose (a joint has weight 1); any number."),
+        typer.Option(help="link:weight, such as right_hand:100 (a joint has weight 1): the pose of this link is tracked; any number."),
     ] = None,
     settings: Annotated[Path | None, typer.Option(help="Settings file, as 'brachiate tune' writes it.")] = None,
     contacts: Annotated[Path | None, typer.Option(help=CONTACTS_HELP)] = None,

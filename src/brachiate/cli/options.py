@@ -70,7 +70,7 @@ class MotionInput:
             if self.figure is not None:
                 raise ArgumentError(f"{name!r} is a sample motion with a figure of its own: --figure is for files without a skeleton.")
             size = {} if self.height is None else {"height": self.height}
-            return br.sample_motion(name, **size, **{key: value for key, value in self.body().items() if key != "height"})
+            return Motion.from_clip(br.procedural.make_clip(name, **size), **{**self.body(), "height": None})
         path = br.procedural.deepmimic_clips().get(name, Path(name))
         if not path.exists() and "." not in name and "/" not in name:
             raise UnknownName("file or sample motion", name, br.procedural.SAMPLE_MOTIONS, "this folder or package")

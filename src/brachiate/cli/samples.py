@@ -29,7 +29,7 @@ def list_samples(console: Console) -> None:
         options = ", ".join(f"{key} {_shown(key, value)}" for key, value in known.items() if key not in COMMON)
         table.add_row(name, f"{known['seconds']:g}", escape(about), escape(options))
     console.print(table)
-    console.print("All take --seconds, --height [m] and --rate [1/s] too.", style="dim")
+    console.print(escape("All take --seconds, --height [m] and --rate [1/s] too."), style="dim")
     console.print("To write one: brachiate motions walk --speed 1.5 --out walk.bvh", style="dim", highlight=False)
     _print_recorded(console)
 

@@ -18,7 +18,7 @@ from brachiate.filter.offline import filter_motion
 from brachiate.filter.paper import PaperFilter
 from brachiate.filter.whole_body.principal_pivoting import solve_single_qp
 from brachiate.filter.whole_body.qp import allocate_qp
-from brachiate.show.canvas import Canvas, Camera
+from brachiate.show.canvas import Camera, Canvas
 from brachiate.show.surface import Triangles
 from brachiate.simulate.integrators import METHODS
 

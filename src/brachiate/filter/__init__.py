@@ -1,1 +1,1 @@
-"""The dynamics filter: any motion in, a physically consistent one out."""
+"""Dynamics filter: physically consistent motion with joint torques and contact forces from any motion."""

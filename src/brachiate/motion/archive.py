@@ -54,8 +54,8 @@ def load_motion_archive(path: str | PathLike[str], figure: Model) -> Motion:
     if coordinates != figure.coordinates:
         difference = next((f"{a!r} instead of {b!r}" for a, b in zip(coordinates, figure.coordinates, strict=False) if a != b), "others")
         raise FileFormatError(
-            f"{path} has {len(coordinates)} coordinates, figure {figure.name!r} {len(figure.coordinates)}, and there is {difference}: it is "
-            f"a motion of another figure ({content.get('figure', 'unknown')!s})."
+            f"{path} has {len(coordinates)} coordinates, figure {figure.name!r} {len(figure.coordinates)}, and there is {difference}: "
+            f"it is a motion of another figure ({content.get('figure', 'unknown')!s})."
         )
     for name, columns in (("times", None), ("q", figure.nq)):
         array = content[name]

@@ -55,7 +55,7 @@ class MotionSpline:
             values = lowpass(times, values, cutoff)
         degree = min(5, len(times) - 1)
         degree -= 1 - degree % 2  # splines of even degree have no symmetric end conditions
-        # An interpolating spline without end conditions oscillates at its ends, the more the coarser the frames: keep accelerations constant.
+        # Without end conditions the spline oscillates at its ends, the more the coarser the frames: keep accelerations constant.
         constant = [(3, np.zeros(values.shape[1])), (4, np.zeros(values.shape[1]))]
         self._p: BSpline = make_interp_spline(times, values, k=degree, bc_type=(constant, constant) if degree == 5 else None)
         self._derivatives = tuple(self._p.derivative(k) if k <= degree else None for k in (1, 2))

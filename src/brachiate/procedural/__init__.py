@@ -38,19 +38,22 @@ _RENAMED_PARAMETERS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def sample_motion(name: str, *, mass: float | None = None, sex: str = "male", **parameters: Any) -> Motion:
+def sample_motion(
+    name: str, *, mass: float | None = None, sex: str = "male", roles: Mapping[str, str] | None = None, **parameters: Any
+) -> Motion:
     """Return a sample motion by name: ``sample_motion("walk", speed=1.5, step_length=0.75)``.
 
     Args:
         name: One of :data:`SAMPLE_MOTIONS`.
         mass: Mass of the person [kg]; by default that of a lean person of its height.
         sex: ``"male"`` or ``"female"``: selects the mass distribution.
+        roles: Names of joints by anatomical role, if others than the skeleton's own names say.
         parameters: Parameters of the motion; all have ``seconds`` (duration), ``height`` (of the person [m]) and ``rate`` [Hz].
 
     Raises:
         UnknownName: There is no such motion, or it has no such parameter.
     """
-    return Motion.from_clip(make_clip(name, **parameters), mass=mass, sex=sex)
+    return Motion.from_clip(make_clip(name, **parameters), mass=mass, sex=sex, roles=roles)
 
 
 def make_clip(name: str, **parameters: Any) -> Clip:

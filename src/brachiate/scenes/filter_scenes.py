@@ -157,7 +157,7 @@ def filter_slope(seconds: float = 4.0, slope: float = -10.0, dt: float = 0.002) 
         dt: Step length [s].
     """
     level = make_reference(procedural.sample_motion("walk", seconds=seconds), dt=dt)
-    reference = make_reference(level.original, contacts=level.labels, terrain=f"slope:{validation.number(slope, 'slope')}", dt=dt)
+    reference = make_reference(level.original, contacts=level.contacts, terrain=f"slope:{validation.number(slope, 'slope')}", dt=dt)
     options = {"in_place": True, "poses": 7, "view": SIDE, "weight_length": 0.5, "names": (PUBLISHED, FILTERED)}
     return FilterScene("filter-slope", "A walk down a slope, filtered", SLOPE, reference, _duration(reference), **options)
 
@@ -173,7 +173,7 @@ def filter_steps(seconds: float = 4.0, rise: float = 0.12, tread: float = 0.4, c
         dt: Step length of the simulation [s].
     """
     level = make_reference(procedural.sample_motion("walk", seconds=seconds), dt=dt)
-    reference = make_reference(level.original, contacts=level.labels, terrain=Terrain(0.0, stairs=Stairs(rise, tread, count)), dt=dt)
+    reference = make_reference(level.original, contacts=level.contacts, terrain=Terrain(0.0, stairs=Stairs(rise, tread, count)), dt=dt)
     options = {"poses": 9, "view": SIDE, "weight_length": 0.5, "names": (ORIGINAL, FILTERED)}
     return FilterScene("filter-steps", "A walk up steps, filtered", STEPS, reference, _duration(reference), **options)
 

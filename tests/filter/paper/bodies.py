@@ -15,7 +15,7 @@ from brachiate.validation import Array
 def standing() -> br.World:
     """A standing figure on the ground."""
     world = br.World()
-    world.add(br.figures.human28(), name="man").pose("stand")
+    world.add(br.figures.human28(), name="man").set_pose("stand")
     world.add(br.figures.ground())
     world.enable_contact()
     return world

@@ -1,4 +1,4 @@
-"""Buffer of reference frames that arrive one by one, with what is estimated and predicted from them."""
+"""Buffer of reference frames that arrive one by one, with contacts estimated and motion predicted from them."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ class ReferenceStream:
         self.capacity = 2 * self.memory + delay + int(settings.startup_time / dt) + self._max_predicted + 8
         if delay > MAX_DELAY or self.capacity > 3 * MAX_DELAY:
             raise ArgumentError(
-                f"latency, startup_time and horizon need a buffer of {self.capacity} frames of {1000 * dt:g} ms; at most {3 * MAX_DELAY} are "
-                "kept. Choose shorter times or a longer dt."
+                f"latency, startup_time and horizon need a buffer of {self.capacity} frames of {1000 * dt:g} ms; at most {3 * MAX_DELAY} "
+                "are kept. Choose shorter times or a longer dt."
             )
         legs, limited = 1 + max(sole.leg for sole in self.soles), has_torque_limits(model.effort)
         self._width = {

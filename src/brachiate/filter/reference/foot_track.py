@@ -103,7 +103,7 @@ class FootTrack:
             spans = [slice(start, end) for start, end in true_intervals(in_stance)]
             pitch = np.array([self._median_pitch(span) for span in spans])
             usual = self.rest_pitch[0]
-            # A stance on the toes is farther from the usual pitch; nobody stands still on the heels
+            # A stance on the toes is farther from the usual pitch; a static stance on the heels is implausible
             is_flat = (np.abs(pitch - usual) < REST_PITCH_SPREAD) | ((pitch < usual) & (pitch > -REST_MAX_PITCH))
             ends = np.array([(span.start, span.stop - 1) for span in spans]).ravel()
             self.rest_pitch = np.interp(np.arange(len(in_stance)), ends, np.repeat(np.where(is_flat, pitch, usual), 2))

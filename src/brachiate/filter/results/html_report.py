@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from brachiate.evaluation.metric_names import compare
-from brachiate.show.html import files, heading, picture, page, table, paragraph
+from brachiate.show.html import files, heading, page, paragraph, picture, table
 
 PICTURES = {
     "poses.png": "Poses of the original (above) and the filtered motion (below) at the same times",
@@ -32,7 +32,8 @@ def html_report(metrics: Mapping[str, Any], folder: Path, names: Sequence[str]) 
     duration = metrics["duration_s"]
     outcome = paragraph("Finished.", "good")
     if not metrics["success"]:
-        outcome = paragraph(f"Not finished: {metrics['failure']}. {duration:.2f} s of {metrics['reference_duration_s']:.2f} s are kept.", "bad")
+        kept = f"{duration:.2f} s of {metrics['reference_duration_s']:.2f} s are kept"
+        outcome = paragraph(f"Not finished: {metrics['failure']}. {kept}.", "bad")
     assumptions = ((entry["quantity"], entry["value"], entry["reason"]) for entry in metrics["assumptions"])
     parts = [
         heading(f"{metrics['name']}, filtered", 1),

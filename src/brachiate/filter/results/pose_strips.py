@@ -16,10 +16,10 @@ from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.motion.motion import Motion
 from brachiate.motion.terrain import Stairs, Terrain
+from brachiate.show.canvas import Camera, Canvas, Floor
 from brachiate.show.force_marks import MAX_ARROW_LENGTH, ForceMarks, draw_marks
-from brachiate.show.canvas import Floor, Canvas, Camera
 from brachiate.show.plots import import_pyplot, save_figure
-from brachiate.show.surface import Triangles, merge_surfaces, shaded_surface, link_surfaces
+from brachiate.show.surface import Triangles, link_surfaces, merge_surfaces, shaded_surface
 from brachiate.validation import Array
 
 ORIGINAL, FILTERED = "original", "filtered"
