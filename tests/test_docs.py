@@ -24,7 +24,7 @@ SEARCH_WORDS = {
     "Riccati": "centroidal/riccati.py",
     "inverse kinematics": "retargeting/trajectory_ik.py",
     "floating base": "filter/whole_body/tasks.py",
-    "warm start": "filter/whole_body/active_set.py",
+    "warm start": "filter/whole_body/qp.py",
     "footstep": "filter/footsteps/mpc_problem.py",
     "swing foot": "filter/footsteps/swing_foot.py",
     "contact schedule": "filter/schedule/contact_schedule.py",

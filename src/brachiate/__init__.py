@@ -55,6 +55,8 @@ from brachiate.motion.read import load_motion
 from brachiate.motion.terrain import Stairs, Terrain
 from brachiate.procedural import sample_motion
 from brachiate.retargeting.retarget import RetargetResult, retarget
+from brachiate.show.canvas import Camera
+from brachiate.show.draw import ViewSettings
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.connections import Connection, ConnectionReport, SpringDamper
@@ -64,15 +66,15 @@ from brachiate.world.world import World
 __version__ = "0.2.0"
 
 __all__ = [
-    "ArgumentError", "AssemblyError", "Assumption", "Box", "BrachiateError", "Capsule", "CheckReport", "Compound", "Connection",
-    "ConnectionReport", "ContactInterval", "ContactLabels", "Cylinder", "Cylindrical", "Data", "DynamicsFilter", "Ellipsoid", "Failure",
-    "Figure", "FileFormatError", "FilterResult", "FilterSettings", "FilterStep", "Fixed", "Free", "HeightField", "Hull", "Joint",
-    "Material", "Mesh", "Model", "ModelBuilder", "ModelError", "ModelFileError", "Motion", "MotionError", "MotionFileError",
-    "OverconstrainedError", "Planar", "Plane", "Prismatic", "Push", "Recording", "Reference", "RetargetResult", "Revolute",
-    "SettingError", "Shape", "Simulation", "Sphere", "Spherical", "SpringDamper", "Stairs", "StateError", "Terrain", "TuningResult",
-    "Universal", "UnknownName", "Violation", "World", "check", "cone_limit", "dynamics", "errors", "figures", "filter_motion",
-    "kinematics", "load_contact_labels", "load_model", "load_motion", "load_pushes", "load_settings", "make_reference", "manifold",
-    "procedural", "retarget", "sample_motion", "scenes", "tune",
+    "ArgumentError", "AssemblyError", "Assumption", "Box", "BrachiateError", "Camera", "Capsule", "CheckReport", "Compound",
+    "Connection", "ConnectionReport", "ContactInterval", "ContactLabels", "Cylinder", "Cylindrical", "Data", "DynamicsFilter",
+    "Ellipsoid", "Failure", "Figure", "FileFormatError", "FilterResult", "FilterSettings", "FilterStep", "Fixed", "Free", "HeightField",
+    "Hull", "Joint", "Material", "Mesh", "Model", "ModelBuilder", "ModelError", "ModelFileError", "Motion", "MotionError",
+    "MotionFileError", "OverconstrainedError", "Planar", "Plane", "Prismatic", "Push", "Recording", "Reference", "RetargetResult",
+    "Revolute", "SettingError", "Shape", "Simulation", "Sphere", "Spherical", "SpringDamper", "Stairs", "StateError", "Terrain",
+    "TuningResult", "Universal", "UnknownName", "ViewSettings", "Violation", "World", "check", "cone_limit", "dynamics", "errors",
+    "figures", "filter_motion", "kinematics", "load_contact_labels", "load_model", "load_motion", "load_pushes", "load_settings",
+    "make_reference", "manifold", "procedural", "retarget", "sample_motion", "scenes", "tune",
 ]  # fmt: skip
 
 __getattr__ = module_getattr(

@@ -20,7 +20,7 @@ from brachiate.model.flatten import Placement
 from brachiate.model.joints import BALL, FLOAT, SLIDE, TURN
 from brachiate.model.status import NOT_FINITE, OK
 from brachiate.spatial import (
-    Motion,
+    MotionVector,
     Rotation,
     Sym3,
     Vec3,
@@ -76,7 +76,7 @@ def apply_element(T, W, i, e, R, x):
     kind, q, k = T.kind[e], T.q_at[e], T.v_at[e]
     if kind == SLIDE:
         u = R @ vec3(T.axis, e)
-        put6(W.S, k, Motion(Vec3(0.0, 0.0, 0.0), u))
+        put6(W.S, k, MotionVector(Vec3(0.0, 0.0, 0.0), u))
         return R, x + W.q[q] * u
     if T.anchored[e]:
         x = x + R @ vec3(T.anchor, e)
@@ -95,7 +95,7 @@ def apply_element(T, W, i, e, R, x):
         else:
             R = compose(R, axis_rotation(u, W.q[q]))
             u = R @ u
-        put6(W.S, k, Motion(u, cross(x, u)))
+        put6(W.S, k, MotionVector(u, cross(x, u)))
     else:
         if kind == FLOAT:
             if T.parent[i] >= 0:
@@ -121,13 +121,13 @@ def put_ball_columns(S, k, kind, R, x):
     """Store the columns of S of a ball joint at x, or of a floating body."""
     if kind == FLOAT:
         zero = Vec3(0.0, 0.0, 0.0)
-        put6(S, k, Motion(zero, R.x))
-        put6(S, k + 1, Motion(zero, R.y))
-        put6(S, k + 2, Motion(zero, R.z))
+        put6(S, k, MotionVector(zero, R.x))
+        put6(S, k + 1, MotionVector(zero, R.y))
+        put6(S, k + 2, MotionVector(zero, R.z))
         k += 3
-    put6(S, k, Motion(R.x, cross(x, R.x)))
-    put6(S, k + 1, Motion(R.y, cross(x, R.y)))
-    put6(S, k + 2, Motion(R.z, cross(x, R.z)))
+    put6(S, k, MotionVector(R.x, cross(x, R.x)))
+    put6(S, k + 1, MotionVector(R.y, cross(x, R.y)))
+    put6(S, k + 2, MotionVector(R.z, cross(x, R.z)))
 
 
 @kernel
@@ -152,7 +152,7 @@ def body_inertias(T, W):
 @kernel
 def zero_motion():
     """Zero motion vector."""
-    return Motion(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0))
+    return MotionVector(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0))
 
 
 @kernel
@@ -178,7 +178,7 @@ def joint_motion(T, W, i, y):
         R = rotation(W.R, i)
         w = R @ vec3_at(y, k + 3 if kind == FLOAT else k)
         v = cross(joint_center(T, W, i), w)
-        return Motion(w, v + R @ vec3_at(y, k)) if kind == FLOAT else Motion(w, v)
+        return MotionVector(w, v + R @ vec3_at(y, k)) if kind == FLOAT else MotionVector(w, v)
     A = y[k] * motion(W.S, k)
     for m in range(k + 1, T.dof[i + 1]):
         A = A + y[m] * motion(W.S, m)

@@ -183,7 +183,7 @@ def test_step_reach_and_landing_freeze_time():
     stretched = -(plan.landing_offset[0, 1] - (plan.com[k, 1] - problem.com[k, 1]))
     assert stretched < 0.03
     assert plan.landing_offset[0, 1] > far[1]
-    problem.landing_time[0] = 0.5 * planner.settings.freeze
+    problem.landing_time[0] = 0.5 * planner.settings.landing_freeze_time
     assert planner.solve(c, pushed(v, (0, -0.6, 0))).landing_offset[0] == pytest.approx((0.02, -0.03), abs=2e-3)
     problem.landing_time[0], problem.reach_slack[0] = 0.3, np.inf
     problem.landing_direction[0], problem.landing_min[0], problem.landing_max[0] = (0.0, 1.0), -0.01, 0.02

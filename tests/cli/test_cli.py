@@ -72,5 +72,5 @@ def test_headings_say_their_units():
 
 def test_options_say_their_units():
     # Square brackets are units here, not markup
-    assert "How long to run it [s]." in runner.invoke(app, ["play", "--help"], env={"COLUMNS": "200"}).output
+    assert "Duration [s]." in runner.invoke(app, ["play", "--help"], env={"COLUMNS": "200"}).output
     assert "link:mass [kg]" in runner.invoke(app, ["filter", "--help"], env={"COLUMNS": "200"}).output

@@ -85,17 +85,17 @@ def test_a_person_of_amass(tmp_path):
     poses[:, 12] = np.linspace(0, 0.5, 30)
     np.savez(tmp_path / "man.npz", poses=poses, trans=np.tile((0, 0, 0.9), (30, 1)), mocap_framerate=60.0)
     told = run(tmp_path / "man.npz", tmp_path / "man.bvh", "--height", 1.7)
-    assert "a standard person's" in told
+    assert "that of a standard" in told
     clip = read_clip(tmp_path / "man.bvh")
     assert clip.positions[0, clip.skeleton.index("head"), 2] > 1.4
     result = CliRunner().invoke(app, ["info", str(tmp_path / "man.npz"), "--height", "1.7"])
-    assert "AMASS, 30 frames, 60 a second" in " ".join(result.output.split())
+    assert "AMASS, 30 frames, 60 frames/s" in " ".join(result.output.split())
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["walk.bvh", "walk.xyz"], "told by how the file's name ends"),
+        (["walk.bvh", "walk.xyz"], "the suffix of the file name selects the format"),
         (["walk.bvh", "walk.csv"], "is neither revolute nor prismatic"),
         (["none.bvh", "walk.npz"], "there is no such file"),
         (["walker.csv", "walker.bvh"], "does not say which figure moves"),

@@ -23,7 +23,7 @@ def test_what_was_assumed_is_told_and_poses_are_drawn(tmp_path):
     result = CliRunner().invoke(app, ["info", str(path), "--mass", "61", "--draw", str(tmp_path / "strip.png")])
     assert result.exit_code == 0, result.output
     told = " ".join(result.output.split())
-    assert "60 frames, 60 a second, 0.98 s, 23 joints" in told
+    assert "60 frames, 60 frames/s, 0.98 s, 23 joints" in told
     for word in ("up axis", "unit", "--height", "body: 61.0 kg, 42 degrees of freedom (1 free, 10 spherical, 6 revolute)", "8 poses drawn"):
         assert word in told, told
     assert (tmp_path / "strip.png").stat().st_size > 10_000
@@ -55,7 +55,7 @@ def test_markers(tmp_path):
     places[2, 1] = np.nan
     (tmp_path / "m.trc").write_text(format_trc(Markers(("Heel", "Head"), np.arange(5) / 100, places)))
     told = run(tmp_path / "m.trc").output
-    for words in ("TRC, 5 frames, 100 a second, 0.04 s, 2 markers", "Heel, Head; 1 gaps, in Head", "to 1.700 m high", "--up"):
+    for words in ("TRC, 5 frames, 100 frames/s, 0.04 s, 2 markers", "Heel, Head; 1 gaps, in Head", "to 1.700 m high", "--up"):
         assert words in told
     with pytest.raises(br.BrachiateError, match="no body to draw"):
         run(tmp_path / "m.trc", "--draw", tmp_path / "m.png")
@@ -71,7 +71,7 @@ def test_plates_and_other_tables(tmp_path):
     values[0, 1] = 0.0
     write_table(Table("grf", np.arange(4) / 10, tuple(names), values), tmp_path / "grf.mot")
     assert "plate ground_force: up to 700 N upwards, more than 20 N in 75 % of the rows" in run(tmp_path / "grf.mot").output
-    with pytest.raises(br.BrachiateError, match="has forces of 1 plates, and no motion"):
+    with pytest.raises(br.BrachiateError, match="contains forces of 1 force plates, and no motion"):
         br.load_motion(tmp_path / "grf.mot")
     write_table(Table("angles", np.arange(4) / 10, ("a", "b"), np.ones((4, 2))), tmp_path / "other.sto")
     assert "say which with --figure" in run(tmp_path / "other.sto").output

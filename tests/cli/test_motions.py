@@ -38,7 +38,7 @@ def test_recorded_clips_are_listed_where_there_are_some(monkeypatch, tmp_path):
 def test_one_is_written_and_told_about(tmp_path):
     out = tmp_path / "around.bvh"
     text = told("turn", "--out", str(out), "--angle", "-60", "--rate", "60", "--seconds", "3")
-    assert "181 frames, 60 a second, 3.00 s" in text
+    assert "181 frames, 60 frames/s, 3.00 s" in text
     assert "-60 degrees to the left" in text
     told_too = CliRunner().invoke(app, ["info", str(out)])
     assert told_too.exit_code == 0
@@ -53,8 +53,8 @@ def test_a_name_without_an_ending_gets_one(tmp_path):
 def test_what_cannot_be_is_refused(tmp_path):
     with pytest.raises(UnknownName, match="Did you mean 'walk'"):
         told("wlak", "--out", str(tmp_path / "x.bvh"))
-    with pytest.raises(UnknownName, match="'bar' is not a parameter of move 'walk'"):
-        told("walk", "--bar", "3", "--out", str(tmp_path / "x.bvh"))
+    with pytest.raises(UnknownName, match="'bar_height' is not a parameter of sample motion 'walk'"):
+        told("walk", "--bar-height", "3", "--out", str(tmp_path / "x.bvh"))
     with pytest.raises(ArgumentError, match="cannot be written"):
         told("walk", "--out", str(tmp_path / "nowhere" / "x.bvh"))
     assert not (tmp_path / "x.bvh").exists()

@@ -27,19 +27,19 @@ def run(*words):
 
 
 def test_it_tells_and_writes(squat, tmp_path):
-    result = run(squat, "--trials", "10", "--strength", "none", "--mode", "preview", "--out", tmp_path / "mine.json")
+    result = run(squat, "--trials", "10", "--torque-scale", "none", "--mode", "preview", "--out", tmp_path / "mine.json")
     assert result.exit_code == 0, result.output
-    for words in ("low", "default", "tuned", "from the root", "joint_stiffness", " %", "mine.json", "--settings"):
+    for words in ("low", "default", "tuned", "root-aligned", "joint_stiffness", " %", "mine.json", "--settings"):
         assert words in result.output
     settings = br.load_settings(tmp_path / "mine.json")
-    assert ("they are kept" in result.output) == (settings == br.FilterSettings())
+    assert ("the defaults are kept" in result.output) == (settings == br.FilterSettings())
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("--trials", "0"), "trials"),
-        (("--strength", "much"), "none for motors"),
+        (("--torque-scale", "much"), "none for no torque limits"),
         (("--mode", "x"), "offline, preview, online"),
         (("wlak",), "walk"),
     ],

@@ -137,7 +137,7 @@ def test_online_steps_name_the_stepping_foot_without_any_prediction():
         moment = live.step(reference.q[0])
         if moment is not None:
             assert moment.failure is None
-            stepped.add(moment.steps)
+            stepped.add(moment.recovery_step)
     assert stepped - {None}  # with one foot, or both in turn
 
 

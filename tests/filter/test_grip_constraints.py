@@ -16,6 +16,7 @@ from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.results.equations_of_motion import CONNECTION, CONTACT, equations_of_motion
 from brachiate.filter.results.result import FilterResult
+from brachiate.filter.results.tables import save_forces
 from brachiate.filter.schedule.contact_schedule import ContactSchedule
 from brachiate.filter.schedule.unanchored_contacts import describe_infeasible_contacts, find_unanchored_points, links_without_foothold
 from brachiate.filter.whole_body.arrays import GRIP_CLOSED, GRIP_REACHING
@@ -128,7 +129,7 @@ def test_grip_forces_are_those_of_the_equations(swung):
 def test_results_have_grip_labels_and_forces(swung, tmp_path):
     assert {(label.part, label.kind) for label in swung.motion.contacts.contacts} == {("left_hand", "grip"), ("right_hand", "grip")}
     assert swung.check().summary["root_residual_force_rms_N"] < 0.1  # a spline with grips at both hands: measured 0.0005
-    head = swung._save_forces(tmp_path / "forces.csv").read_text(encoding="utf-8").partition("\n")[0]
+    head = save_forces(tmp_path / "forces.csv", swung.motion.times, swung.contact_forces).read_text(encoding="utf-8").partition("\n")[0]
     assert "left_hand.force.x [N]" in head
 
 
@@ -226,7 +227,7 @@ def test_two_hands_of_one_rigid_body_are_not_redundant(stiff):
 
 def test_a_reference_without_contacts_is_refused(swing):
     bare = replace(swing, stances=())
-    with pytest.raises(br.BrachiateError, match="never stands on anything, and holds nothing"):
+    with pytest.raises(br.BrachiateError, match="no stance and no grip"):
         OfflineTracker(simulation_world(bare), "man", bare, plan_whole_clip=False)
 
 

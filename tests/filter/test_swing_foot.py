@@ -29,7 +29,7 @@ STEPPING = ((0, LIFT_OFF, 0.0), (LANDING, FRAMES, 0.3)), ((0, FRAMES, 0.0),)
 
 @cache
 def walk() -> Reference:
-    return make_reference(Motion.from_clip(procedural.make("walk", seconds=1.6)))
+    return make_reference(Motion.from_clip(procedural.make_clip("walk", seconds=1.6)))
 
 
 @pytest.fixture

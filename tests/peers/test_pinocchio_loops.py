@@ -19,7 +19,7 @@ from brachiate.validation import Array
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed (pip install brachiate[peers])")
 
-from tests.peers.test_pinocchio_trees import GRAVITY, Peer  # noqa: E402
+from tests.peers.pinocchio_model import GRAVITY, Peer  # noqa: E402
 
 SEEDS = range(30)
 TOLERANCE = 1e-9

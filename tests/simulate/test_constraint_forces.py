@@ -152,7 +152,7 @@ def test_forces_are_saved_and_loaded(tmp_path):
 def test_plots_label_forces_with_units(monkeypatch):
     world, _ = hanging()
     shown = {}
-    monkeypatch.setattr("brachiate.simulate.recording.plots.lines", lambda time, panels, path: shown.update(panels))
+    monkeypatch.setattr("brachiate.simulate.recording.plots.plot_panels", lambda time, panels, path: shown.update(panels))
     br.Simulation(world, dt=0.01).run(0.02).plot("hook.force", "hook.moment")
     assert list(shown["force [N]"]) == ["hook.force x", "hook.force y", "hook.force z"]
     assert list(shown["moment [N·m]"]) == ["hook.moment x", "hook.moment y", "hook.moment z"]

@@ -82,7 +82,7 @@ def test_unknown_names_raise_with_suggestions():
 
 def test_contact_plots_have_units(monkeypatch):
     shown = {}
-    monkeypatch.setattr("brachiate.simulate.recording.plots.lines", lambda time, panels, path: shown.update(panels))
+    monkeypatch.setattr("brachiate.simulate.recording.plots.plot_panels", lambda time, panels, path: shown.update(panels))
     ran().plot("contacts", "low.reaction", "low.slip", "low.area", "low.zmp", "low.free moment")
     assert list(shown) == ["force [N]", "place [m]", "state", "slip [m/s]", "area [m²]", "moment [N·m]"]
     assert list(shown["force [N]"])[:3] == ["low.reaction x", "low.reaction y", "low.reaction z"]

@@ -274,7 +274,7 @@ def test_plots_label_quaternions(monkeypatch):
     world.add(br.figures.human28(), "man")
     run = br.Simulation(world, dt=0.01).run(0.02)
     shown = {}
-    monkeypatch.setattr("brachiate.simulate.recording.plots.lines", lambda time, panels, path: shown.update(panels))
+    monkeypatch.setattr("brachiate.simulate.recording.plots.plot_panels", lambda time, panels, path: shown.update(panels))
     run.plot("man/left_hip", "man/root", "momentum")
     assert list(shown["joints [rad or m]"]) == [
         "man/left_hip.w", "man/left_hip.x", "man/left_hip.y", "man/left_hip.z",
@@ -295,7 +295,7 @@ def test_an_immobile_world_runs(method):
 def test_the_progress_bar_is_stopped_when_a_run_fails(monkeypatch):
     before = set(threading.enumerate())
     with monkeypatch.context() as patch:
-        patch.setattr("brachiate.progress.PATIENCE", -1.0)
+        patch.setattr("brachiate.progress.DELAY", -1.0)
         simulation = br.Simulation(ball(), dt=0.01)
         seen: set[threading.Thread] = set()
 

@@ -114,4 +114,4 @@ def test_motor_torques_of_connections_are_kept():
     assert largest(world.forward_dynamics()[: len(driven)] - driven) < 1e-10 * largest(driven)
     other.connections["a/tip"].torque = 0.0
     assert largest(other.forward_dynamics() - idle) < 1e-10 * largest(idle)
-    assert state.joints[hinge][1] == pytest.approx([5.0])
+    assert state.connection_states[hinge][1] == pytest.approx([5.0])

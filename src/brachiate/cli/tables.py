@@ -19,14 +19,14 @@ def table_of(title: str, columns: dict[str, str]) -> Table:
     return table
 
 
-def print_assumptions(assumptions: Sequence[Assumption], console: Console, elsewhere: Mapping[str, str] | None = None) -> None:
-    """Print what was assumed, if anything, and how to say otherwise: by an option of that name, or as ``elsewhere`` has it."""
+def print_assumptions(assumptions: Sequence[Assumption], console: Console, option_names: Mapping[str, str] | None = None) -> None:
+    """Print assumptions with the option that sets each: that of the argument's name, unless ``option_names`` has another."""
     if not assumptions:
         return
-    table = table_of("assumed", {"what": "left", "as": "left", "why": "left", "say otherwise with": "left"})
+    table = table_of("assumed", {"quantity": "left", "value": "left", "reason": "left", "set by": "left"})
     for assumption in assumptions:
         option = f"--{assumption.argument.replace('_', '-')}" if assumption.argument else ""
         table.add_row(
-            assumption.quantity, escape(assumption.value), escape(assumption.reason), (elsewhere or {}).get(assumption.argument, option)
+            assumption.quantity, escape(assumption.value), escape(assumption.reason), (option_names or {}).get(assumption.argument, option)
         )
     console.print(table)

@@ -1,4 +1,4 @@
-"""Compile every door, on a model small enough that running them takes no time."""
+"""``brachiate warmup``: compile every entry point, by running it once on a small model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from brachiate.simulate.integrators import METHODS
 
 
 def warm(console: Console, core: bool = False) -> None:
-    """Run everything that is compiled, once; ``core``: but the filter."""
+    """Run every compiled entry point once; ``core``: all but the filter."""
     if MODE == "off":
         console.print("Compiled code is switched off (BRACHIATE_COMPILED=off): there is nothing to compile.")
         return
@@ -61,7 +61,7 @@ def warm(console: Console, core: bool = False) -> None:
 
 
 def _warm_loops() -> None:
-    """The same for what holds: connections and limits, and a posture in which a mechanism could go two ways."""
+    """Constraints: connections, limits, and a singular posture."""
     for method in METHODS:
         world = br.World(gravity=(0, -9.81, 0))
         world.add(br.figures.fourbar(1), name="fourbar")
@@ -75,7 +75,7 @@ def _warm_loops() -> None:
 
 
 def _warm_contact() -> None:
-    """The same for what touches: a box on a box on uneven ground, limbs of one figure, a joint that stops; and the ways of studies.
+    """Contact: a stack of boxes on a height field, self-collision, a joint limit; and the published method.
 
     What only some shapes need is compiled with the first of them.
     """
@@ -98,7 +98,7 @@ def _warm_contact() -> None:
 
 
 def _warm_filter() -> None:
-    """The same for the dynamics filter and its plans, by a fifth of a second of a squat; and what is for studies: the paper's filter."""
+    """The dynamics filter, on a fifth of a second of a squat; and the published filter."""
     squat = br.procedural.sample_motion("squat", seconds=0.5)
     for mode in ("offline", "online"):
         filter_motion(squat.frames(slice(0, 25)), mode=mode, progress=False)
@@ -114,7 +114,7 @@ def _warm_filter() -> None:
 
 
 def _lever() -> br.Model:
-    """A pendulum that soon falls against its limit."""
+    """A pendulum that falls onto its limit."""
     b = br.ModelBuilder("lever")
     b.link("lever", joint=br.Revolute("y", limits=(-0.01, 0.01)), mass=1.0, center=(1, 0, 0), inertia=(0.1, 0.1, 0.1))
     return b.build()

@@ -19,7 +19,7 @@ from brachiate.model.joints import BALL, SLIDE, TURN
 from brachiate.spatial import (
     Force,
     Four,
-    Motion,
+    MotionVector,
     Vec3,
     axis_rotation,
     compose,
@@ -112,7 +112,7 @@ def connection_residuals(T, W, cons, i):
         put6(cons.T, r + 3, Force(a, zero))
         put6(cons.T, r + 4, Force(b, zero))
         cons.c[r + 3], cons.c[r + 4] = a @ swing, b @ swing
-        put6(cons.S, cons.v_at[i], Motion(u, zero))
+        put6(cons.S, cons.v_at[i], MotionVector(u, zero))
         put6(cons.N, cons.v_at[i], Force(u, zero))
     elif form == SLIDER:
         axis = vec3(cons.e_axis, cons.element[i])
@@ -124,7 +124,7 @@ def connection_residuals(T, W, cons, i):
         put6(cons.T, r + 3, Force(zero, a))
         put6(cons.T, r + 4, Force(zero, b))
         cons.c[r + 3], cons.c[r + 4] = a @ d, b @ d
-        put6(cons.S, cons.v_at[i], Motion(zero, u))
+        put6(cons.S, cons.v_at[i], MotionVector(zero, u))
         put6(cons.N, cons.v_at[i], Force(zero, u))
     elif form == GENERAL_JOINT:
         fit_joint_coordinates(cons, i, R1, R2, d)
@@ -150,9 +150,9 @@ def update_joint_coordinates(cons, i, R1, R2, d):
         w = Vec3(R.x @ turn, R.y @ turn, R.z @ turn)
         put_quaternion_at(cons.q, q, normalized(quaternion_at(cons.q, q) @ exponential(w)))
         zero = Vec3(0.0, 0.0, 0.0)
-        put6(cons.S, k, Motion(R2.x, zero))
-        put6(cons.S, k + 1, Motion(R2.y, zero))
-        put6(cons.S, k + 2, Motion(R2.z, zero))
+        put6(cons.S, k, MotionVector(R2.x, zero))
+        put6(cons.S, k + 1, MotionVector(R2.y, zero))
+        put6(cons.S, k + 2, MotionVector(R2.z, zero))
         put6(cons.N, k, Force(R2.x, zero))
         put6(cons.N, k + 1, Force(R2.y, zero))
         put6(cons.N, k + 2, Force(R2.z, zero))
@@ -165,18 +165,18 @@ def apply_joint_element(cons, e, R, x, P):
     zero = Vec3(0.0, 0.0, 0.0)
     if cons.e_kind[e] == SLIDE:
         u = R @ vec3(cons.e_axis, e)
-        put6(cons.S, k, Motion(zero, u))
+        put6(cons.S, k, MotionVector(zero, u))
         return R, x + cons.q[q] * u
     x = x + R @ vec3(cons.e_anchor, e)
     if cons.e_kind[e] == TURN:
         u = R @ vec3(cons.e_axis, e)
-        put6(cons.S, k, Motion(u, cross(u, P - x)))
+        put6(cons.S, k, MotionVector(u, cross(u, P - x)))
         R = compose(R, axis_rotation(vec3(cons.e_axis, e), cons.q[q]))
     else:
         R = compose(R, rotation_of(quaternion_at(cons.q, q)))
-        put6(cons.S, k, Motion(R.x, cross(R.x, P - x)))
-        put6(cons.S, k + 1, Motion(R.y, cross(R.y, P - x)))
-        put6(cons.S, k + 2, Motion(R.z, cross(R.z, P - x)))
+        put6(cons.S, k, MotionVector(R.x, cross(R.x, P - x)))
+        put6(cons.S, k + 1, MotionVector(R.y, cross(R.y, P - x)))
+        put6(cons.S, k + 2, MotionVector(R.z, cross(R.z, P - x)))
     return R, x - R @ vec3(cons.e_anchor, e)
 
 
@@ -188,7 +188,7 @@ def fit_joint_coordinates(cons, i, R1, R2, d):
         R, x = R1, Vec3(0.0, 0.0, 0.0)
         for e in range(cons.element[i], cons.element[i] + cons.elements[i]):
             R, x = apply_joint_element(cons, e, R, x, d)
-        E = Motion(rotation_vector_between(R, R2), d - x)
+        E = MotionVector(rotation_vector_between(R, R2), d - x)
         constraint_directions(cons, k, n, r)
         largest = 0.0
         for e in range(cons.element[i], cons.element[i] + cons.elements[i]):
@@ -217,7 +217,7 @@ def constraint_directions(cons, k, n, r):
             for j in range(m):
                 b = force(cons.N, k + j)
                 s = v @ b
-                v = v - s * Motion(b.n, b.f)
+                v = v - s * MotionVector(b.n, b.f)
         s = 1.0 / math.sqrt(v.w @ v.w + v.v @ v.v)
         put6(cons.N, k + m, Force(s * v.w, s * v.v))
     # Its complement: from the unit directions, the one least covered so far first.
@@ -238,7 +238,7 @@ def constraint_directions(cons, k, n, r):
             for j in range(n + t):
                 b = force(cons.N, k + j) if j < n else force(cons.T, r + j - n)
                 v = force(cons.T, r + t)
-                s = Motion(b.n, b.f) @ v
+                s = MotionVector(b.n, b.f) @ v
                 put6(cons.T, r + t, v - s * b)
         v = force(cons.T, r + t)
         put6(cons.T, r + t, (1.0 / math.sqrt(v.n @ v.n + v.f @ v.f)) * v)
@@ -272,7 +272,7 @@ def joint_bias(cons, i, V1, V):
         if cons.has_joint_forces[i]:
             for k in range(cons.v_at[i], cons.v_at[i] + 3):
                 cons.v[k] = V @ force(cons.N, k)
-        return motion_cross(V1, Motion(V.w, zero))
+        return motion_cross(V1, MotionVector(V.w, zero))
     if form == WELD:
         return zero_motion()
     k = cons.v_at[i]

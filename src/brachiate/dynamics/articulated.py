@@ -17,7 +17,7 @@ from brachiate.model.joints import BALL, FLOAT, TURN
 from brachiate.model.status import OK, SINGULAR
 from brachiate.spatial import (
     Force,
-    Motion,
+    MotionVector,
     Rotation,
     Sym3,
     Vec3,
@@ -48,7 +48,7 @@ class Articulated(NamedTuple):
     H: Rotation  # any 3×3 matrix by its columns
     M: Sym3
 
-    def __matmul__(a, b: Motion) -> Force:
+    def __matmul__(a, b: MotionVector) -> Force:
         return Force(a.I @ b.w + a.H @ b.v, Vec3(a.H.x @ b.w, a.H.y @ b.w, a.H.z @ b.w) + a.M @ b.v)
 
     def __add__(a, b: Articulated) -> Articulated:
@@ -217,7 +217,7 @@ def ball_forward(W, i, k, A, body):
     """Forward pass of a ball joint: adds its angular acceleration to the parent's acceleration A."""
     w = block(W, k) @ (vec3_at(W.u, k) - body.I @ A.w - body.H @ A.v)
     W.a[k], W.a[k + 1], W.a[k + 2] = unrotate(rotation(W.R, i), w)
-    return Motion(A.w + w, A.v)
+    return MotionVector(A.w + w, A.v)
 
 
 @kernel
@@ -326,7 +326,7 @@ def articulated_body_algorithm(T, W, implicit):
             A = root_forward(W, i, k, A, articulated_at(W.IA, i))
         elif kind == TURN:
             W.a[k] = W.D[k] * (W.u[k] - A @ force(W.U, k))
-            A = Motion(A.w + W.a[k] * vec3(W.S, k), A.v)
+            A = MotionVector(A.w + W.a[k] * vec3(W.S, k), A.v)
         else:
             for j in range(k, T.dof[i + 1]):
                 W.a[j] = W.D[j] * (W.u[j] - A @ force(W.U, j))
@@ -361,7 +361,7 @@ def root_forward(W, i, k, A, body):
     """Forward pass of a floating root. The inertial frame does not rotate, so only its linear acceleration (gravity) counts."""
     v = block(W, k) @ (vec3_at(W.u, k) - block(W, k + 1) @ A.v)
     W.a[k], W.a[k + 1], W.a[k + 2] = unrotate(rotation(W.R, i), v)
-    return ball_forward(W, i, k + 3, Motion(A.w, A.v + v), body)
+    return ball_forward(W, i, k + 3, MotionVector(A.w, A.v + v), body)
 
 
 @kernel

@@ -36,7 +36,7 @@ from brachiate.model.status import OK, SINGULAR
 from brachiate.spatial import (
     Force,
     Four,
-    Motion,
+    MotionVector,
     Rotation,
     Sym3,
     Vec3,
@@ -180,15 +180,15 @@ def forward_sweep(T, W, y):
         if simple_ball(T, i):
             R, turns = rotation(W.R, i), T.dof[i + 1] - 3
             if turns > k:  # a root: the inertial frame is at rest
-                A = Motion(A.w, block(W, k) @ vec3_at(y, k))
+                A = MotionVector(A.w, block(W, k) @ vec3_at(y, k))
                 put_vec3_at(y, k, unrotate(R, A.v))
             w = block(W, turns) @ vec3_at(y, turns) - ball_coupling(W, turns) @ A.v
             w = w - (A.w if W.D[turns] > 0.0 else block(W, turns) @ (articulated_at(W.IA, i).I @ A.w))
             put_vec3_at(y, turns, unrotate(R, w))
-            A = Motion(A.w + w, A.v)
+            A = MotionVector(A.w + w, A.v)
         elif joint_kind(T, i) == TURN:
             y[k] = W.D[k] * (y[k] - A @ force(W.U, k))
-            A = Motion(A.w + y[k] * vec3(W.S, k), A.v)
+            A = MotionVector(A.w + y[k] * vec3(W.S, k), A.v)
         else:
             for j in range(k, T.dof[i + 1]):
                 y[j] = W.D[j] * (y[j] - A @ force(W.U, j))

@@ -18,7 +18,7 @@ from brachiate.model.joints import BALL, FLOAT
 from brachiate.model.status import NOT_FINITE, OK, OVERFLOW
 from brachiate.spatial import (
     Force,
-    Motion,
+    MotionVector,
     Sym3,
     Vec3,
     cross,
@@ -41,7 +41,7 @@ FRICTION_SPEED_SCALE = 1e-3
 @kernel
 def base_acceleration(W):
     """Gravity as an upward acceleration of the inertial frame."""
-    return Motion(Vec3(0.0, 0.0, 0.0), Vec3(-W.gravity[0], -W.gravity[1], -W.gravity[2]))
+    return MotionVector(Vec3(0.0, 0.0, 0.0), Vec3(-W.gravity[0], -W.gravity[1], -W.gravity[2]))
 
 
 @kernel

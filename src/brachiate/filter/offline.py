@@ -27,11 +27,11 @@ from brachiate.filter.schedule.contact_schedule import ContactSchedule
 from brachiate.filter.schedule.inferred_surfaces import InferredSurfaces, surface_assumptions
 from brachiate.filter.schedule.unanchored_contacts import describe_infeasible_contacts
 from brachiate.filter.settings import FilterSettings
-from brachiate.filter.simulation_world import FIGURE, SimulationOptions, simulation_world
 from brachiate.filter.tracking.centroidal_mpc import plan_clip_in_place
 from brachiate.filter.tracking.disturbances import Push
 from brachiate.filter.tracking.feasibility import Feasibility
 from brachiate.filter.tracking.grip_constraints import GripConstraints
+from brachiate.filter.tracking.simulation_world import FIGURE, SimulationOptions, simulation_world
 from brachiate.filter.tracking.tracker import MotionTracker, set_figure_state
 from brachiate.filter.tracking.validation import check_arguments, check_pushes
 from brachiate.filter.tracking.whole_body_controller import WholeBodyController
@@ -94,6 +94,8 @@ def filter_motion(
             )
         return run_online_filter(motion, options, _filter_settings(settings, mode), dt)
     if isinstance(motion, Reference):
+        if source_terrain is not None or contacts is not None:
+            raise ArgumentError("A reference has its source terrain and contacts: give them to make_reference(...) instead.")
         reference, source = _retarget_terrain(motion, terrain), motion.source or SourceMotion(motion.original, resampled=True)
     else:
         reference = make_reference(motion, source_terrain=source_terrain, contacts=contacts, terrain=terrain, dt=dt)

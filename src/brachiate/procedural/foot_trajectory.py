@@ -26,7 +26,7 @@ class Footprint(NamedTuple):
     yaw: float = 0.0
 
 
-class FootTrajectory(NamedTuple):
+class SampleFootTrajectory(NamedTuple):
     """One foot in all frames."""
 
     ankle: Array  # (f, 3) [m]
@@ -37,7 +37,7 @@ class FootTrajectory(NamedTuple):
 
 def foot_trajectory(
     person: Person, times: Array, footprints: Sequence[Footprint], pitch: Curve, swing: Curve | None = None
-) -> FootTrajectory:
+) -> SampleFootTrajectory:
     """Return the trajectory of a foot over its footprints.
 
     Args:
@@ -61,7 +61,7 @@ def foot_trajectory(
         yaw[airborne] = one.yaw + smoothstep(u) * (other.yaw - one.yaw)
         toe_flexion[airborne] *= 1.0 - smoothstep(u / TOES_STRAIGHT_BY) + smoothstep((u - TOES_BEND_FROM) / (1.0 - TOES_BEND_FROM))
     orientation = rotations.product(rotations.about_axis(2, yaw), rotations.about_axis(1, -pitch(times)))
-    return FootTrajectory(ankle, orientation, toe_flexion, stance)
+    return SampleFootTrajectory(ankle, orientation, toe_flexion, stance)
 
 
 def _stance_ankle(person: Person, footprint: Footprint, pitch: Curve) -> Curve:

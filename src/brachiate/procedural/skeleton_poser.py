@@ -7,7 +7,7 @@ import numpy as np
 from brachiate import rotations, validation
 from brachiate.assumptions import Assumption
 from brachiate.clip.clip import Clip
-from brachiate.procedural.foot_trajectory import FootTrajectory
+from brachiate.procedural.foot_trajectory import SampleFootTrajectory
 from brachiate.procedural.person import SIDES, Person
 from brachiate.validation import Array
 
@@ -60,7 +60,7 @@ class SkeletonPoser:
         self.rotate_joint(f"{side}Arm", x=-s * (0.5 * np.pi - abduction), y=-np.asarray(flexion))
         self.rotate_joint(f"{side}ForeArm", z=-s * np.asarray(elbow))
 
-    def excess_hip_height(self, side: str, foot: FootTrajectory) -> float:
+    def excess_hip_height(self, side: str, foot: SampleFootTrajectory) -> float:
         """Distance by which the hips must be lowered for a leg to reach its foot throughout stance [m]."""
         hip = self._hip(side)[foot.stance] - foot.ankle[foot.stance]
         reachable = np.sqrt(np.maximum(self.person.reach**2 - hip[:, 0] ** 2 - hip[:, 1] ** 2, 0.0))
@@ -70,7 +70,7 @@ class SkeletonPoser:
         """Position of a hip joint [m]: (f, 3)."""
         return self.translations[:, 0] + rotations.rotate(self.rotations[:, 0], self.person.offset(f"{side}UpLeg"))
 
-    def pose_leg(self, side: str, foot: FootTrajectory) -> None:
+    def pose_leg(self, side: str, foot: SampleFootTrajectory) -> None:
         """Analytic inverse kinematics of a leg: hip, knee, ankle and toe rotations for a foot trajectory; too far a foot is approached."""
         thigh, shank = self.person.thigh, self.person.shank
         pelvis = self.rotations[:, 0]

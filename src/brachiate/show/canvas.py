@@ -65,7 +65,7 @@ class Canvas:
         """Size of a pixel [m]."""
         return _SUPERSAMPLING / self.scale
 
-    def panels(self, scenes: Sequence[Triangles], floor: Floor | None, overlays: Sequence[FlatTriangles] = ()) -> Iterator[Array]:
+    def panels(self, scenes: Sequence[Triangles], floor: GroundPlane | None, overlays: Sequence[FlatTriangles] = ()) -> Iterator[Array]:
         """Images (height, width, 3) of scenes, on the same floor if there is one; ``overlays`` are drawn over each."""
         empty = np.empty((*self.shape, 3), np.float32)
         empty[:] = BACKGROUND
@@ -150,7 +150,7 @@ def clip_interval(left, right, slope, start):
     return left, right
 
 
-class Floor:
+class GroundPlane:
     """Piece of ground at z = 0 under everything, with grid lines half a meter apart (less for small scenes)."""
 
     def __init__(self, low: Array, high: Array) -> None:

@@ -17,7 +17,7 @@ from brachiate import validation
 from brachiate.errors import ArgumentError
 from brachiate.model.data import Data
 from brachiate.model.model import Model
-from brachiate.show.canvas import Camera, Canvas, Floor
+from brachiate.show.canvas import Camera, Canvas, GroundPlane
 from brachiate.show.force_marks import ARROW_COLOR, MAX_ARROW_LENGTH, ForceMarks, arrow, draw_marks
 from brachiate.show.plots import import_pyplot, save_figure
 from brachiate.show.surface import BACKGROUND, Triangles, link_surfaces, merge_surfaces, shaded_surface
@@ -158,7 +158,7 @@ def _compose(
     scale, longest = _scale(overlays, settings), MAX_ARROW_LENGTH * settings.weight_length
     tips = np.concatenate([np.zeros((0, 3)), *(marks.ends(scale, longest)[0] for marks in overlays)])
     everything = np.concatenate([m.corners.reshape(-1, 3) for m in scenes])
-    floor = Floor(everything.min(axis=0), everything.max(axis=0)) if settings.ground else None
+    floor = GroundPlane(everything.min(axis=0), everything.max(axis=0)) if settings.ground else None
     columns, inch = min(settings.columns, len(scenes)), settings.pixels_per_inch
     width = int(settings.width * inch / min(settings.columns, max(columns, _MIN_COLUMNS)))  # [pixels] of a panel
     shown = np.concatenate([everything, tips, floor.corners if floor else tips])

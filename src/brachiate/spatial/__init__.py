@@ -34,7 +34,7 @@ from brachiate.spatial.rotations import (
 from brachiate.spatial.spatial_vectors import (
     Force,
     Inertia,
-    Motion,
+    MotionVector,
     Sym3,
     force,
     force_cross,
@@ -69,7 +69,7 @@ __all__ = [
     "Force",
     "Four",
     "Inertia",
-    "Motion",
+    "MotionVector",
     "Quaternion",
     "Rotation",
     "Sym3",

@@ -10,20 +10,20 @@ from brachiate.spatial.vectors import Vec3, cross
 
 
 @operators
-class Motion(NamedTuple):
+class MotionVector(NamedTuple):
     """Spatial velocity or acceleration: angular w, and linear v of the body-fixed point at the origin."""
 
     w: Vec3
     v: Vec3
 
-    def __add__(a, b: Any) -> Motion:
-        return Motion(a.w + b.w, a.v + b.v)
+    def __add__(a, b: Any) -> MotionVector:
+        return MotionVector(a.w + b.w, a.v + b.v)
 
-    def __sub__(a, b: Any) -> Motion:
-        return Motion(a.w - b.w, a.v - b.v)
+    def __sub__(a, b: Any) -> MotionVector:
+        return MotionVector(a.w - b.w, a.v - b.v)
 
-    def __rmul__(a, s: Any) -> Motion:
-        return Motion(s * a.w, s * a.v)
+    def __rmul__(a, s: Any) -> MotionVector:
+        return MotionVector(s * a.w, s * a.v)
 
     def __matmul__(a, b: Force) -> float:
         return a.w @ b.n + a.v @ b.f
@@ -49,7 +49,7 @@ class Force(NamedTuple):
 @kernel
 def motion_cross(a, b):
     """a × b: rate of change of a motion vector b that moves with the velocity a [RBDA] eq. 2.31."""
-    return Motion(cross(a.w, b.w), cross(a.w, b.v) + cross(a.v, b.w))
+    return MotionVector(cross(a.w, b.w), cross(a.w, b.v) + cross(a.v, b.w))
 
 
 @kernel
@@ -67,7 +67,7 @@ def velocity_at(m, point):
 @kernel
 def moved_motion(m, r):
     """The same motion about an origin displaced by r."""
-    return Motion(m.w, m.v + cross(m.w, r))
+    return MotionVector(m.w, m.v + cross(m.w, r))
 
 
 @kernel
@@ -134,7 +134,7 @@ class Inertia(NamedTuple):
     def __add__(a, b: Any) -> Inertia:
         return Inertia(a.m + b.m, a.h + b.h, a.I + b.I)
 
-    def __matmul__(a, b: Motion) -> Force:
+    def __matmul__(a, b: MotionVector) -> Force:
         return Force(a.I @ b.w + cross(a.h, b.v), a.m * b.v + cross(b.w, a.h))
 
 
@@ -148,7 +148,7 @@ def inertia_about(m, c, s):
 def motion(a, i):
     """Row i of an (n, 6) array, angular part first."""
     i = index(i)
-    return Motion(Vec3(a[i, 0], a[i, 1], a[i, 2]), Vec3(a[i, 3], a[i, 4], a[i, 5]))
+    return MotionVector(Vec3(a[i, 0], a[i, 1], a[i, 2]), Vec3(a[i, 3], a[i, 4], a[i, 5]))
 
 
 @kernel

@@ -31,7 +31,7 @@ OVER_RELAXATION = 1.5  # of the auxiliary variable, for R smaller than the conta
 TANGENTIAL_REGULARIZATION, NORMAL_REGULARIZATION = 1e-9, 1e-12  # of the traces of R: some directions are immobile
 
 
-class Metric(NamedTuple):
+class SplittingMetric(NamedTuple):
     """R of one contact: a multiple of its own block of G, normal and tangential part."""
 
     tangential: Sym3
@@ -50,7 +50,7 @@ def contact_metric(problem, p, share):
     G = local_delassus(problem, p)
     normal, tangential = scale_symmetric(share, G.normal), scale_symmetric(share, G.tangential)
     regularization = NORMAL_REGULARIZATION * trace(normal)
-    return Metric(
+    return SplittingMetric(
         add_diagonal(tangential, TANGENTIAL_REGULARIZATION * trace(tangential) + regularization), add_diagonal(normal, regularization)
     )
 

@@ -16,7 +16,7 @@ from brachiate.filter.reference.reference import PreprocessDisplacement, Referen
 from brachiate.filter.reference.self_collision import ignore_self_collisions
 from brachiate.filter.results.result import FilterResult, RunOutcome
 from brachiate.filter.settings import FilterSettings
-from brachiate.filter.simulation_world import FIGURE, SimulationOptions, simulation_world
+from brachiate.filter.tracking.simulation_world import FIGURE, SimulationOptions, simulation_world
 from brachiate.filter.tracking.validation import check_pushes
 from brachiate.motion.contact_labels import ContactLabels
 from brachiate.motion.motion import Motion

@@ -16,7 +16,7 @@ from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.motion.motion import Motion
 from brachiate.motion.terrain import Stairs, Terrain
-from brachiate.show.canvas import Camera, Canvas, Floor
+from brachiate.show.canvas import Camera, Canvas, GroundPlane
 from brachiate.show.force_marks import MAX_ARROW_LENGTH, ForceMarks, draw_marks
 from brachiate.show.plots import import_pyplot, save_figure
 from brachiate.show.surface import Triangles, link_surfaces, merge_surfaces, shaded_surface
@@ -83,7 +83,7 @@ def draw_pose_strips(
     marks = [_force_marks(motion, strip, offsets) for motion, strip in zip(motions, strips, strict=True)] if weight_length else []
     scale, longest = weight_length / (first.figure.mass * 9.81), MAX_ARROW_LENGTH * weight_length
     shown = np.concatenate([m.corners.reshape(-1, 3) for m in scenes] + [m.ends(scale, longest)[0] for m in marks])
-    floor = Floor(shown.min(axis=0), shown.max(axis=0)) if in_place and not terrain.slope and terrain.stairs is None else None
+    floor = GroundPlane(shown.min(axis=0), shown.max(axis=0)) if in_place and not terrain.slope and terrain.stairs is None else None
     page = Canvas(view, shown if floor is None else np.concatenate((shown, floor.corners)), int(WIDTH_INCHES * DPI))
     arrows = [draw_marks(m, page, scale, longest, 1.0) for m in marks]
     _compose(rows, strips, at, page, list(page.panels(scenes, floor, arrows)), path)

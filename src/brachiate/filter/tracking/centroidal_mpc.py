@@ -1,4 +1,4 @@
-"""Centroidal model predictive control (MPC): plans of CoM, angular momentum and footholds over the reference window or a whole clip."""
+"""Centroidal MPC (model predictive control): plans of CoM, angular momentum and footholds over the reference window or a whole clip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole-body quadratic program (QP) [DF] VII-C 2: joint accelerations and contact forces nearest to the tasks.
+"""Whole-body QP (quadratic program) [DF] VII-C 2: joint accelerations and contact forces nearest to the tasks.
 
     minimize    ½ Σ wₖ (aₖ − âₖ)² + ½ ε Σ ρⱼ² + ½ Σ (C a + D ρ − d)² / compliance    over the soft rows,
     subject to  C a + D ρ = d  (hard equalities),   C a + D ρ ≥ d  (inequalities),   ρ ≥ 0.

@@ -12,7 +12,7 @@ from brachiate.kinematics import body_inertias, forward_kinematics, tree_origin,
 from brachiate.linalg.symmetric3 import solve_symmetric3
 from brachiate.model.joints import BALL, FLOAT
 from brachiate.spatial import (
-    Motion,
+    MotionVector,
     Vec3,
     compose,
     cross,
@@ -52,7 +52,7 @@ def compute_dynamics(T, W, ctl):
 def bias_acceleration(W, i):
     """Bias acceleration J̇ v of body i, spatial: its acceleration at zero joint accelerations (W.A includes −gravity)."""
     A = motion(W.A, i)
-    return Motion(A.w, A.v + Vec3(W.gravity[0], W.gravity[1], W.gravity[2]))
+    return MotionVector(A.w, A.v + Vec3(W.gravity[0], W.gravity[1], W.gravity[2]))
 
 
 @kernel
