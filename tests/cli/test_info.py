@@ -61,7 +61,7 @@ def test_markers(tmp_path):
         run(tmp_path / "m.trc", "--draw", tmp_path / "m.png")
     with pytest.raises(br.BrachiateError, match="rate= means nothing for markers"):
         run(tmp_path / "m.trc", "--rate", 3)
-    with pytest.raises(br.BrachiateError, match=r"has markers, not angles of joints.*inverse kinematics"):
+    with pytest.raises(br.BrachiateError, match=r"contains markers, not joint angles.*inverse kinematics"):
         br.load_motion(tmp_path / "m.trc")
 
 
@@ -74,7 +74,7 @@ def test_plates_and_other_tables(tmp_path):
     with pytest.raises(br.BrachiateError, match="contains forces of 1 force plates, and no motion"):
         br.load_motion(tmp_path / "grf.mot")
     write_table(Table("angles", np.arange(4) / 10, ("a", "b"), np.ones((4, 2))), tmp_path / "other.sto")
-    assert "say which with --figure" in run(tmp_path / "other.sto").output
+    assert "give it with --figure" in run(tmp_path / "other.sto").output
 
 
 def test_motions_of_a_figure_and_the_file_it_came_from(tmp_path):

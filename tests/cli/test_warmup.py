@@ -1,4 +1,4 @@
-"""Warming up: nothing is left to be compiled later."""
+"""``brachiate warmup``: nothing is left to compile later."""
 
 import pytest
 from typer.testing import CliRunner
@@ -10,21 +10,21 @@ from brachiate.scenes import make
 
 
 def signatures() -> dict[str, int]:
-    return {f"{door.py_func.__module__}.{door.py_func.__name__}": len(door.signatures) for door in compiled._ENTRIES if _ours(door)}
+    return {f"{entry.py_func.__module__}.{entry.py_func.__name__}": len(entry.signatures) for entry in compiled._ENTRIES if _ours(entry)}
 
 
-def _ours(door) -> bool:
-    return door.py_func.__module__.startswith("brachiate.")
+def _ours(entry) -> bool:
+    return entry.py_func.__module__.startswith("brachiate.")
 
 
 @pytest.mark.skipif(compiled.MODE == "off", reason="nothing is compiled")
-def test_every_door_is_compiled_and_what_runs_later_compiles_nothing():
-    # Fails if a door is added that nobody warms up, or if one is called with other types later.
+def test_every_entry_point_is_compiled_and_later_runs_compile_nothing():
+    # Fails if an entry point is added that warmup does not call, or if one is called with other types later.
     result = CliRunner().invoke(app, ["warmup"])
     assert result.exit_code == 0, result.output
     before = signatures()
     assert [name for name, count in before.items() if count == 0] == []
-    assert "brachiate.contact.stepping.run.run_touching" in before
+    assert "brachiate.contact.stepping.run.run_contact_steps" in before
     make("rocking-block").run(0.01)
     make("highbar").run(0.01)
     world = br.World()

@@ -101,7 +101,10 @@ def _warm_filter() -> None:
     """The dynamics filter, on a fifth of a second of a squat; and the published filter."""
     squat = br.procedural.sample_motion("squat", seconds=0.5)
     for mode in ("offline", "online"):
-        filter_motion(squat.frames(slice(0, 25)), mode=mode, progress=False)
+        filter_motion(squat.frames(slice(0, 25)), mode=mode)
+    stand = br.Motion(squat.figure, np.linspace(0.0, 1.0, 50), np.tile(squat.q[0], (50, 1)))
+    shove = 0.6 * squat.figure.mass / 0.1  # [N] that gives the body 0.6 m/s in 0.1 s: it takes a capture step
+    filter_motion(stand, pushes=[br.Push("spine2", (0.0, shove, 0.0), start=0.1, duration=0.1)])
     program = ArrayHandle(allocate_qp(6, 4, 4))
     solve_single_qp(program.key)
     StagedLeastSquares(1, 1, 0, 1).solve([0.0])

@@ -14,11 +14,12 @@ import numpy as np
 
 from brachiate.assumptions import Assumption
 from brachiate.contact_estimation.contact_confidence import contact_confidence
+from brachiate.contact_estimation.contact_detector import ContactThresholds, detect_contact
 from brachiate.contact_estimation.floor import CONTACT_HEIGHT, estimate_floor, estimate_treadmill
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics
 from brachiate.contact_estimation.other_supports import find_other_supports
 from brachiate.contact_estimation.parts import FOOT_WORDS, part_motion, parts_matching
-from brachiate.intervals import apply_hysteresis, sustained_intervals
+from brachiate.intervals import sustained_intervals
 from brachiate.motion.contact_labels import ContactInterval, ContactLabels
 from brachiate.motion.terrain import Terrain
 
@@ -70,7 +71,7 @@ def detect_ground_contacts(dynamics: MotionDynamics, terrain: Terrain, contact_h
     for p, name in enumerate(dynamics.contact_points.parts):
         height, tangential_speed, normal_speed = part_motion(dynamics, terrain, p)
         height_on = contact_height if p in feet else CONTACT_HEIGHT  # shanks are near the ground wherever feet are
-        on = (height < height_on) & (tangential_speed < SPEED_ON) & (np.abs(normal_speed) < MAX_NORMAL_SPEED)
-        off_not_reached = (height < height_on + HEIGHT_HYSTERESIS) & (tangential_speed < SPEED_OFF) & (normal_speed < MAX_NORMAL_SPEED)
-        for start, end in sustained_intervals(dynamics.times, apply_hysteresis(on, off_not_reached)):
+        thresholds = ContactThresholds(height_on, height_on + HEIGHT_HYSTERESIS, SPEED_ON, SPEED_OFF, MAX_NORMAL_SPEED)
+        contact = detect_contact(height, tangential_speed, thresholds, normal_speed)
+        for start, end in sustained_intervals(dynamics.times, contact):
             yield ContactInterval(name, float(dynamics.times[start]), float(dynamics.times[end]))

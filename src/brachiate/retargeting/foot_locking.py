@@ -18,8 +18,9 @@ from brachiate.anatomy.landmarks import Landmarks
 from brachiate.anatomy.sole import Sole
 from brachiate.assumptions import Assumption
 from brachiate.clip.joint_roles import SIDES
+from brachiate.contact_estimation.contact_detector import ContactThresholds, detect_contact
 from brachiate.errors import ArgumentError
-from brachiate.intervals import true_intervals
+from brachiate.intervals import drop_short_intervals, fill_short_gaps, true_intervals
 from brachiate.kinematics_batch import Poses
 from brachiate.validation import Array
 
@@ -28,10 +29,8 @@ CONTACT_ROLES = tuple(f"{side}_{part}" for side in SIDES for part in ("foot", "h
 REFERENCE_LEG_LENGTH = 0.85  # [m] to which the following thresholds refer; they scale with leg length
 HEIGHT_ON, HEIGHT_OFF = 0.035, 0.055  # [m] height below which a contact begins, above which it ends (hysteresis)
 SPEED_ON, SPEED_OFF = 0.2, 0.4  # [m/s] speed below which a contact begins, above which it ends
-PALM_HEIGHT, HAND_SPEED_FACTOR = (
-    0.09,
-    3.0,
-)  # [m] added to the height thresholds for the palm inside the hand; factor of the speed thresholds, as hand bones are inaccurate
+PALM_HEIGHT = 0.09  # [m] added to the height thresholds for the palm, which is inside the hand
+HAND_SPEED_FACTOR = 3.0  # of the speed thresholds, as hand bones are inaccurate
 MAX_TRUNK_COSINE = 0.5  # cosine of the trunk's angle from vertical: a more upright trunk is not supported by the hands
 MIN_CONTACT_DURATION = 0.06  # [s] shorter contacts and gaps are removed
 RELEASE_TIME = 0.2  # [s] over which the correction of a foot decays
@@ -117,27 +116,15 @@ def _detect_point_contact(
     x: Array, times: Array, scale: float, ground: float, extra_height: float = 0.0, speed_factor: float = 1.0
 ) -> Array:
     """Contact of a point by height and speed with hysteresis, symmetric in time: (f,)."""
-    height, speed = x[:, 2] - ground, _smoothed_speed(x, times)
-    on = (height < (HEIGHT_ON + extra_height) * scale) & (speed < speed_factor * SPEED_ON * scale)
-    off = (height > (HEIGHT_OFF + extra_height) * scale) | (speed > speed_factor * SPEED_OFF * scale)
-    state = np.where(on, 1, np.where(off, -1, 0))
-    decided = state != 0
-    if not decided.any():
-        return np.zeros(len(x), bool)
-    last = np.maximum.accumulate(np.where(decided, np.arange(len(x)), -1))
-    ahead = np.minimum.accumulate(np.where(decided, np.arange(len(x)), len(x))[::-1])[::-1]
-    before, after = state[np.maximum(last, 0)] * (last >= 0), state[np.minimum(ahead, len(x) - 1)] * (ahead < len(x))
-    contact = (before > 0) | (after > 0)  # symmetric: hysteresis forward and backward in time
-    return _remove_short_runs(_remove_short_runs(contact, times, False), times, True)
-
-
-def _remove_short_runs(contact: Array, times: Array, value: bool) -> Array:
-    """Invert runs of a value shorter than MIN_CONTACT_DURATION; not at the ends, which are cut off."""
-    out = contact.copy()
-    for a, b in true_intervals(contact == value):
-        if a > 0 and b < len(times) and times[b - 1] - times[a] < MIN_CONTACT_DURATION:
-            out[a:b] = not value
-    return out
+    thresholds = ContactThresholds(
+        (HEIGHT_ON + extra_height) * scale,
+        (HEIGHT_OFF + extra_height) * scale,
+        speed_factor * SPEED_ON * scale,
+        speed_factor * SPEED_OFF * scale,
+    )
+    contact = detect_contact(x[:, 2] - ground, _smoothed_speed(x, times), thresholds)
+    contact = fill_short_gaps(contact, times, MIN_CONTACT_DURATION)
+    return drop_short_intervals(contact, times, MIN_CONTACT_DURATION, at_ends=False)
 
 
 def lock_foot(R: Array, x: Array, sole: Sole, heel: Array, toe: Array, level: Array, times: Array) -> FootPath:

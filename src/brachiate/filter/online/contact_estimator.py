@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate.compiled import Floats, Ints, Rows3, entry, kernel, struct_opener
+from brachiate.contact_estimation.contact_detector import update_contact
 from brachiate.dynamics.momentum import center_of_mass, momentum_about
 from brachiate.filter.schedule.arrays import MAX_CORNERS, NEVER, open_window
 from brachiate.filter.schedule.centroidal_trajectory import put_locked_inertia
@@ -176,10 +177,9 @@ def detect_contacts(T, W, window, est, f, dt, com_speed):
             # A corner that lands on the floor may still be fast; one that leaves it may not
             landing = height < FLOOR_CLEARANCE and (not in_stance or est.phase_time[leg] < FOOTHOLD_SETTLE_TIME)
             limit = TOUCHDOWN_SPEED_FACTOR * max_speed if landing else max_speed
-            if est.corner_contact[c]:
-                est.corner_contact[c] = 1 if height < HEIGHT_OFF and speed < SPEED_OFF_FACTOR * limit else 0
-            else:
-                est.corner_contact[c] = 1 if height < HEIGHT_ON and speed < limit and v.z < REST_MAX_SPEED else 0
+            est.corner_contact[c] = update_contact(
+                est.corner_contact[c], height, speed, v.z, HEIGHT_ON, HEIGHT_OFF, limit, SPEED_OFF_FACTOR * limit, REST_MAX_SPEED
+            )
             if est.corner_contact[c]:
                 mask |= 1 << j
             if height < lowest:
