@@ -48,7 +48,7 @@ def print_report(report: CheckReport, console: Console) -> None:
         value = report.scores[name]
         bound = BOUNDS[name]
         color = "green" if value <= bound.physical else "yellow" if value <= bound.nearly else "red"
-        first, *others = (f"{format_value(key, s[key])} {METRICS[key].unit} {METRICS[key].statistic}" for key in keys)
+        first, *others = (_value(key, s[key]) for key in keys)
         unknown = _unknown(report, name)
         values = (unknown, "") if unknown else (f"[{color}]{first}[/]", "".join(others))
         table.add_row(label_of(name), *values, _bound(report, name))
@@ -67,6 +67,12 @@ def print_report(report: CheckReport, console: Console) -> None:
             highlight=False,
             soft_wrap=True,
         )
+
+
+def _value(key: str, value: float) -> str:
+    """Value of a metric with unit and statistic, such as ``62.7 N RMS``."""
+    metric = METRICS[key]
+    return f"{format_value(key, value)} {metric.unit}{'' if metric.statistic == 'share' else f' {metric.statistic}'}"
 
 
 def _unknown(report: CheckReport, name: str) -> str:

@@ -35,7 +35,7 @@ FILES = {
 }
 DEVIATIONS_SHOWN = 6
 #: Arguments without an option of their own name.
-OPTION_NAMES = {"source_terrain": "--source-terrain", "smooth": "make_reference(smooth=...)", "cutoff": "check(cutoff=...)"}
+OPTION_NAMES = {"terrain": "--source-terrain", "smooth": "make_reference(smooth=...)", "cutoff": "check(cutoff=...)"}
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def print_result(result: FilterResult, mode: str, console: Console) -> None:
     )
     table = table_of("", {"": "left", " ": "left", "original": "right", "filtered": "right"})
     for row in compare(result.before.summary, result.check().summary):
-        table.add_row(*row)
+        table.add_row(*map(escape, row))
     console.print(table)
     console.print()
     for label, text in summary_lines(result):
