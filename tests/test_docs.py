@@ -64,6 +64,19 @@ def test_one_import_is_enough(source):
             assert names in ([], [("brachiate", "br")]), ast.unparse(node)
 
 
+@pytest.mark.parametrize("page", sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("docs/*.md"), *ROOT.glob("*.md"))))
+def test_links_resolve(page):
+    for link in re.findall(r"\]\(([^)\s]+)\)", (ROOT / page).read_text(encoding="utf-8")):
+        path, _, anchor = link.partition("#")
+        target = (ROOT / page).parent / path if path else ROOT / page
+        if link.startswith("http"):
+            continue
+        assert target.exists(), link
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.M)
+            assert anchor in [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings], link
+
+
 def test_every_citation_resolves():
     keys = set(re.findall(r"\*\*\[(.+?)\]\*\*", (ROOT / "docs/references.md").read_text()))
     cited = {}

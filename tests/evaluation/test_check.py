@@ -289,3 +289,14 @@ def test_deprecated_names():
         assert np.all(value == getattr(report, new))
     with pytest.warns(DeprecationWarning, match=r"Violation\.description"):
         assert report.violations[0].why == report.violations[0].description
+
+
+def test_contact_labels_of_unknown_parts_are_refused():
+    motion = br.sample_motion("squat", seconds=1.0)
+    wrong = br.ContactLabels((br.ContactInterval("left_tail", 0.0, 0.5),), br.Terrain(0.0))
+    with pytest.raises(br.UnknownName, match="'left_tail' is not a part"):
+        check(motion, contacts=wrong)
+    with pytest.raises(br.ArgumentError, match="terrain: expected a Terrain or a text"):
+        check(motion, terrain=3)
+    with pytest.raises(br.ArgumentError, match="give contacts or terrain, not both"):
+        check(motion, terrain="flat", contacts=wrong)

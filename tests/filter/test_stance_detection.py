@@ -11,10 +11,10 @@ from brachiate import rotations
 from brachiate.anatomy.contact_points import ContactPoints
 from brachiate.anatomy.feet import Foot
 from brachiate.anatomy.sole import Sole
+from brachiate.contact_estimation.given_contacts import resolve_contacts, resolve_terrain
 from brachiate.errors import ArgumentError
 from brachiate.filter.reference.contact_tracks import ContactTracks
 from brachiate.filter.reference.foot_track import Foothold, FootTrack
-from brachiate.filter.reference.source_contacts import resolve_contacts, resolve_terrain
 from brachiate.filter.reference.stance_detection import (
     StanceLimits,
     detect_stances,
@@ -416,7 +416,7 @@ def test_invalid_terrains_and_contacts_are_refused():
         resolve_terrain(3, "terrain")  # type: ignore[arg-type]
     motion = SimpleNamespace(contacts=None, figure=None)
     with pytest.raises(ArgumentError, match="give contacts or source_terrain, not both"):
-        resolve_contacts(motion, "flat", ContactLabels((), Terrain(0.0)))  # type: ignore[arg-type]
+        resolve_contacts(motion, "flat", ContactLabels((), Terrain(0.0)), "source_terrain")  # type: ignore[arg-type]
 
 
 def test_stances_without_frames_are_no_footholds():

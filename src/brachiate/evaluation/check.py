@@ -7,20 +7,20 @@ from os import PathLike
 import numpy as np
 
 from brachiate import validation
-from brachiate.anatomy.contact_points import find_contact_points
 from brachiate.assumptions import Assumption
 from brachiate.contact_estimation.contact_confidence import contact_confidence
+from brachiate.contact_estimation.given_contacts import resolve_contacts
 from brachiate.contact_estimation.infer_contacts import infer_contacts
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics
 from brachiate.deprecation import renamed_arguments
-from brachiate.errors import ArgumentError, MotionError
+from brachiate.errors import MotionError
 from brachiate.evaluation.metrics import compute_metrics
 from brachiate.evaluation.report import CheckReport
-from brachiate.motion.contact_labels import ContactLabels, load_contact_labels
+from brachiate.motion.contact_labels import ContactLabels
 from brachiate.motion.edit import resample
 from brachiate.motion.motion import Motion
 from brachiate.motion.spline import UNIFORM_SPACING_TOLERANCE, MotionSpline
-from brachiate.motion.terrain import Terrain, parse_terrain
+from brachiate.motion.terrain import Terrain
 
 CUTOFF = 10.0  # [Hz] low-pass filter of captured motion: human motion is hardly faster, marker noise is
 
@@ -50,13 +50,8 @@ def check(
     """
     if len(motion) < 3:
         raise MotionError(f"{motion.name} has {len(motion)} frames: at least three are needed for accelerations.")
-    if terrain is not None and contacts is not None:
-        raise ArgumentError("Contact labels include their terrain: give contacts or terrain, not both.")
     cutoff, assumptions = _resolve_cutoff(motion, cutoff)
-    if contacts is None and terrain is None:
-        contacts = motion.contacts
-    if isinstance(terrain, str):
-        terrain = parse_terrain(terrain)
+    contacts, terrain = resolve_contacts(motion, terrain, contacts)
     if terrain is None:
         terrain = Terrain(None if motion.captured else 0.0)
     steps = np.diff(motion.times)
@@ -65,9 +60,7 @@ def check(
         motion = resample(motion, rate)
         assumptions.append(Assumption("frame rate", f"{rate:.4g} Hz", "unevenly spaced frames were resampled from a spline"))
     states = MotionSpline(motion.figure, motion.times, motion.q, cutoff).at(motion.times)
-    if isinstance(contacts, (str, PathLike)):
-        contacts = load_contact_labels(contacts, find_contact_points(motion.figure).parts)
-    dynamics = MotionDynamics(motion.figure, states, contacts.terrain if contacts is not None else terrain)
+    dynamics = MotionDynamics(motion.figure, states, terrain)
     if contacts is None:
         contacts, inferred = infer_contacts(dynamics, supports)
         assumptions += inferred

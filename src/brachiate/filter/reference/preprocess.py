@@ -21,6 +21,7 @@ from brachiate.anatomy.feet import Foot, find_feet
 from brachiate.anatomy.figure_height import figure_height
 from brachiate.anatomy.landmarks import find_landmarks
 from brachiate.assumptions import Assumption
+from brachiate.contact_estimation.given_contacts import resolve_contacts, resolve_terrain
 from brachiate.deprecation import renamed_arguments
 from brachiate.errors import ArgumentError, MotionError
 from brachiate.filter.reference.assemble import StanceAssembler, preprocess_displacement, split_fixed_contacts
@@ -33,7 +34,7 @@ from brachiate.filter.reference.limb_contacts import find_fixed_contacts
 from brachiate.filter.reference.posture_ik import solve_posture
 from brachiate.filter.reference.reference import Reference, SourceMotion, Stance
 from brachiate.filter.reference.resampling import GroundFrame, TimeGrid, smooth_configurations
-from brachiate.filter.reference.source_contacts import infer_labels, resolve_contacts, resolve_terrain
+from brachiate.filter.reference.source_contacts import infer_labels
 from brachiate.filter.reference.stair_footholds import body_displacement, place_footholds
 from brachiate.filter.reference.stance_detection import StanceLimits, StancePhases, detect_stances
 from brachiate.kinematics_batch import BatchKinematics, Poses, unwrap_quaternions
@@ -101,7 +102,8 @@ def make_reference(
     marks = find_landmarks(motion.figure, roles)
     feet = find_feet(marks)
     target = resolve_terrain(terrain, "terrain")
-    given, source_terrain = resolve_contacts(motion, source_terrain, contacts)
+    given, given_terrain = resolve_contacts(motion, source_terrain, contacts, "source_terrain")
+    source_terrain = Terrain() if given_terrain is None else given_terrain
     diagnosis = diagnose(motion, given)
 
     source = _resample(motion, dt, hold)

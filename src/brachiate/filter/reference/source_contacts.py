@@ -1,54 +1,22 @@
-"""Contact labels and terrain of the source motion: as given, or inferred from the motion."""
+"""Contact labels of the source motion, inferred for the reference."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from os import PathLike
 
-from brachiate import validation
 from brachiate.anatomy.contact_points import find_contact_points
 from brachiate.assumptions import Assumption
 from brachiate.contact_estimation.infer_contacts import infer_contacts
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics
-from brachiate.errors import ArgumentError, MotionError
-from brachiate.motion.contact_labels import ContactLabels, load_contact_labels
+from brachiate.errors import MotionError
+from brachiate.motion.contact_labels import ContactLabels
 from brachiate.motion.motion import Motion
 from brachiate.motion.spline import MotionSpline
-from brachiate.motion.terrain import Terrain, parse_terrain
+from brachiate.motion.terrain import Terrain
 from brachiate.validation import Array
 
 HEIGHT_TOLERANCE = 0.04  # [m] inferred surfaces closer in height are one
 OTHER_SUPPORT_MIN_DURATION = 0.3  # [s] of inferred grips and surfaces above the ground
-
-
-def resolve_contacts(
-    motion: Motion, source_terrain: Terrain | str | None, contacts: ContactLabels | str | PathLike[str] | None
-) -> tuple[ContactLabels | None, Terrain]:
-    """Contact labels of a motion, None if they are to be inferred, and its terrain."""
-    if source_terrain is not None and contacts is not None:
-        raise ArgumentError("Contact labels include their terrain: give contacts or source_terrain, not both.")
-    if contacts is None and source_terrain is None:
-        contacts = motion.contacts
-    terrain = resolve_terrain(source_terrain, "source_terrain")
-    if contacts is None:
-        return None, Terrain() if terrain is None else terrain
-    parts = find_contact_points(motion.figure).parts
-    if isinstance(contacts, (str, PathLike)):
-        contacts = load_contact_labels(contacts, parts)
-    if not isinstance(contacts, ContactLabels):
-        raise ArgumentError(f"contacts: expected ContactLabels or the path of a contact file, got {validation.short_repr(contacts)}.")
-    for label in contacts.contacts:
-        validation.lookup(dict.fromkeys(parts), label.part, "part", f"figure {motion.figure.name!r}")
-    return contacts, contacts.terrain
-
-
-def resolve_terrain(terrain: Terrain | str | None, name: str) -> Terrain | None:
-    """Terrain of an argument: itself, or as its text describes."""
-    if isinstance(terrain, str):
-        terrain = parse_terrain(terrain)
-    if terrain is not None and not isinstance(terrain, Terrain):
-        raise ArgumentError(f"{name}: expected a Terrain or a text such as 'slope:10', got {validation.short_repr(terrain)}.")
-    return terrain
 
 
 def infer_labels(motion: Motion, times: Array, q: Array, terrain: Terrain) -> tuple[ContactLabels, list[Assumption]]:
