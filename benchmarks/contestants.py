@@ -77,7 +77,7 @@ class Ours:
                 STEP: ("Integrator.advance, one step", lambda: self.integrator.advance(DT)),
             }[task]
             return {name: fresh(repeated(call), self.reset)}
-        run, steps, (Q, V) = METHODS["euler"].run, self.integrator._steps.key, self.kept
+        run, steps, (Q, V) = METHODS["euler"].run, self.integrator._scratch.key, self.kept
         name, call = {
             INVERSE: ("an @entry of inverse.inverse_dynamics(key)", lambda: ours.inverse_dynamics(data.key, 1)),
             MASS: ("an @entry of mass.mass_matrix_packed(key)", lambda: ours.mass_matrix(data.key, 1)),
