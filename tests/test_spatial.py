@@ -53,11 +53,11 @@ def plain_python() -> ModuleType:
 
 
 sp = plain_python()
-Vec3, Quaternion, Motion, Force, Sym3 = sp.Vec3, sp.Quaternion, sp.Motion, sp.Force, sp.Sym3
+Vec3, Quaternion, MotionVector, Force, Sym3 = sp.Vec3, sp.Quaternion, sp.MotionVector, sp.Force, sp.Sym3
 
 coordinates = st.floats(-10, 10, allow_subnormal=False)
 vectors = st.builds(Vec3, coordinates, coordinates, coordinates)
-motions = st.builds(Motion, vectors, vectors)
+motions = st.builds(MotionVector, vectors, vectors)
 forces = st.builds(Force, vectors, vectors)
 masses = st.floats(0.01, 100)
 
@@ -216,7 +216,7 @@ def test_cross_is_a_lie_bracket(a, b, c):
 @given(motions, motions, motions)
 def test_motion_cross_is_a_lie_bracket(a, b, c):
     scale = ROUND_OFF * size(a) * size(b) * size(c) * 8
-    zero = Motion(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0))
+    zero = MotionVector(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0))
     assert near(sp.motion_cross(a, b) + sp.motion_cross(b, a), zero, scale)
     jacobi = (
         sp.motion_cross(a, sp.motion_cross(b, c)) + sp.motion_cross(b, sp.motion_cross(c, a)) + sp.motion_cross(c, sp.motion_cross(a, b))
@@ -283,7 +283,7 @@ def test_parallel_axis_theorem(body, v):
     expected = dense(about) + m * (d @ d * np.eye(3) - np.outer(d, d))
     assert np.allclose(dense(I.I), expected, rtol=0, atol=ROUND_OFF * size(I) * 4)
     # Turning about its own centre, a body has no linear momentum.
-    spin = sp.moved_motion(Motion(v, Vec3(0.0, 0.0, 0.0)), -c)
+    spin = sp.moved_motion(MotionVector(v, Vec3(0.0, 0.0, 0.0)), -c)
     assert near((I @ spin).f, Vec3(0.0, 0.0, 0.0), ROUND_OFF * size(I) * size(v) * size(c) * 4)
 
 
@@ -298,7 +298,7 @@ def test_two_bodies_welded_have_the_sum_of_their_momenta(a, b, v):
 
 def everything(s: ModuleType, record):
     """Return a function that applies all operators and functions of the module to 40 numbers and records the results."""
-    Motion, Force, Sym3, Inertia, Transform = s.Motion, s.Force, s.Sym3, s.Inertia, s.Transform
+    MotionVector, Force, Sym3, Inertia, Transform = s.MotionVector, s.Force, s.Sym3, s.Inertia, s.Transform
     cross, norm, compose, transpose, unrotate, conjugate, normalized = (
         s.cross, s.norm, s.compose, s.transpose, s.unrotate, s.conjugate, s.normalized
     )  # fmt: skip
@@ -320,7 +320,7 @@ def everything(s: ModuleType, record):
         a, b, w = vec3_at(x, 0), vec3_at(x, 3), vec3_at(x, 6)
         p, q = normalized(quaternion_at(x, 9)), exponential(w)
         P, Q = rotation_of(p), rotation_of(q)
-        m, n = Motion(a, b), Motion(b, w)
+        m, n = MotionVector(a, b), MotionVector(b, w)
         f, g = Force(w, a), Force(vec3_at(x, 13), b)
         S = Sym3(x[16], x[17], x[18], x[19], x[20], x[21])
         I = inertia_about(x[22], a, S)
