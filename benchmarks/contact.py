@@ -1,8 +1,12 @@
-"""Contact stepping against MuJoCo: a human figure that stands on two box feet, and one that lies after a fall; same shapes and pairs."""
+"""Contact steps against MuJoCo: a human figure standing on two box feet, and one lying after a fall; same shapes and pairs.
+
+``python benchmarks/run.py contact [--quick] [--json FILE]``
+"""
 
 from __future__ import annotations
 
 import sys
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,24 +18,24 @@ from brachiate.contact.arrays import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, S
 from brachiate.simulate.contact_integrator import ContactIntegrator
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.world import World
-from contestants import LOOP, STEP, TASKS
-from loop_peers import State
-from race import Runner, fresh, one_core, race, timed
-from rows import Row, row
+from loop_adapters import State
+from results import Row, time_row
+from timing import Runner, best_times, pin_to_one_core, time_batch, with_reset
+from tree_adapters import COMPILED_LOOP, STEP, TASKS
 
 DT = 0.002  # [s]
 FRICTION = 0.8
-STEPS = 500  # of one turn
-TENS = 10  # steps timed together for the tail
-STAND, LIE = (600.0, 30.0), (5.0, 1.5)  # stiffness [N·m/rad] and damping [N·m·s/rad] of the joints
-PUSH = 0.8  # [m/s] initial forward velocity of the falling figure
-SETTLED = {"standing": 2.0, "lying": 20.0}  # [s] before timing
-MORE = 10_000  # steps for MuJoCo to settle from our state
-GOALS = {"standing": 3.0, "lying": 1.5}
+STEPS = 500  # of one measurement
+TAIL_STEPS = 10  # consecutive steps timed together for the 99th percentile
+JOINT_SPRINGS = {"standing": (600.0, 30.0), "lying": (5.0, 1.5)}  # stiffness [N·m/rad] and damping [N·m·s/rad] of the joints
+FALL_SPEED = 0.8  # [m/s] initial forward velocity of the falling figure
+SETTLING_TIME = {"standing": 2.0, "lying": 20.0}  # [s] simulated before timing
+MUJOCO_SETTLING_STEPS = 10_000  # from brachiate's state at rest
+TARGETS = {"standing": 3.0, "lying": 1.5}  # ratio of times
 
 
 class Case(NamedTuple):
-    """A posture to start from."""
+    """A world at rest in a posture."""
 
     name: str
     world: World
@@ -39,29 +43,29 @@ class Case(NamedTuple):
 
 
 def rows(quick: bool = False) -> list[Row]:
-    """All rows; quick: without the tails."""
+    """All rows; ``quick``: without percentiles."""
     libraries, notes = native.load(("mujoco",))
     for note in notes:
         print(note, file=sys.stderr)
-    one_core()
-    return [line for name in SETTLED for line in compare(case(name), libraries.get("mujoco"), tails=not quick)]
+    pin_to_one_core()
+    return [row for name in SETTLING_TIME for row in compare(settle(name), libraries.get("mujoco"), percentiles=not quick)]
 
 
-def case(name: str) -> Case:
-    """Let a figure settle in standing, or fall and settle in lying."""
+def settle(name: str) -> Case:
+    """Simulate a figure until it stands, or has fallen and lies."""
     world = World()
     world.add(figures.ground(), "floor")
-    stiffness, damping = STAND if name == "standing" else LIE
+    stiffness, damping = JOINT_SPRINGS[name]
     world.add(figures.human28().with_springs(stiffness, "stand", damping), "man")
     world.enable_contact(friction=FRICTION)
     if name == "lying":
-        world.v[0] = PUSH
-    Simulation(world, dt=DT, limits=False).run(SETTLED[name], progress=False)
+        world.v[0] = FALL_SPEED
+    Simulation(world, dt=DT, limits=False).run(SETTLING_TIME[name], progress=False)
     return Case(name, world, State(world.q.copy(), world.v.copy()))
 
 
-class Ours:
-    """Brachiate's contact stepping."""
+class Brachiate:
+    """Brachiate's contact steps."""
 
     def __init__(self, case: Case) -> None:
         world = case.world
@@ -72,25 +76,25 @@ class Ours:
         self.memory = contact_state.save_memory()
 
     def reset(self) -> None:
-        """Restore the state, and the contact memory of the step before."""
+        """Restore the state, and the contact memory for warm starts."""
         self.world.data.q[:], self.world.data.v[:] = self.state
         self.contact_state.restore_memory(self.memory)
 
     def run(self, n: int) -> None:
-        """Make n steps."""
+        """Run n steps."""
         self.integrator.advance(DT, n, n)
 
     def runner(self) -> Runner:
-        """Steps from the start, timed."""
-        return timed(self.run, self.reset)
+        """Runner of n steps from the start."""
+        return time_batch(self.run, self.reset)
 
-    def force(self) -> float:
-        """Vertical force on the figure at the end of a turn [N]."""
+    def vertical_force(self) -> float:
+        """Vertical ground reaction force after one measurement [N]."""
         self.reset()
         run = Simulation(self.world, dt=DT, limits=False).run(STEPS * DT, progress=False)
         return float(run.contacts.at(-1).reaction("man").force[2])
 
-    def contacts(self) -> int:
+    def contact_count(self) -> int:
         """Number of contact patches."""
         self.reset()
         return len(self.world.contacts)
@@ -104,44 +108,44 @@ class MuJoCo:
 
         self.mj, self.library, self.cone = mujoco, library, cone
         model = case.world.model
-        plan = convert.joints(model)
+        table = convert.joint_table(model)
         spec = convert.to_mujoco(model)
         spec.option.timestep = DT
         spec.option.cone = getattr(mujoco.mjtCone, f"mjCONE_{cone.upper()}")
         add_contact_to_mujoco(spec, case.world)
         self.model = spec.compile()
         self.data = mujoco.MjData(self.model)
-        self.q = convert.to_mujoco_q(model, plan, case.state.q)
-        self.v = convert.mujoco_basis(model, plan, case.state.q) @ case.state.v
+        self.q = convert.to_mujoco_q(model, table, case.state.q)
+        self.v = convert.mujoco_basis(model, table, case.state.q) @ case.state.v
         self.settle()
 
     def settle(self) -> None:
-        """Let it settle on its soft floor, and start from there."""
+        """Settle on MuJoCo's soft contacts, and start from there."""
         self.reset()
-        self.mj.mj_step(self.model, self.data, MORE)
+        self.mj.mj_step(self.model, self.data, MUJOCO_SETTLING_STEPS)
         self.q, self.v = self.data.qpos.copy(), self.data.qvel.copy()
-        self.warm = self.data.qacc_warmstart.copy()
+        self.warm_start = self.data.qacc_warmstart.copy()
 
     def reset(self) -> None:
         """Restore the state and the warm start."""
         self.mj.mj_resetData(self.model, self.data)
         self.data.qpos[:], self.data.qvel[:] = self.q, self.v
-        if hasattr(self, "warm"):
-            self.data.qacc_warmstart[:] = self.warm
+        if hasattr(self, "warm_start"):
+            self.data.qacc_warmstart[:] = self.warm_start
 
     def run(self, n: int) -> None:
-        """Make n steps."""
+        """Run n steps."""
         self.mj.mj_step(self.model, self.data, n)
 
     def runner(self) -> Runner:
-        """Steps from the start, timed."""
+        """Runner of n steps from the start."""
         if not self.library:
-            return timed(self.run, self.reset)
+            return time_batch(self.run, self.reset)
         run, step = self.library.mujoco_run, TASKS.index(STEP)
-        return fresh(lambda n: run(self.model._address, self.data._address, step, 1, n), self.reset)
+        return with_reset(lambda n: run(self.model._address, self.data._address, step, 1, n), self.reset)
 
-    def force(self) -> float:
-        """Vertical force on the figure at the end of a turn [N]."""
+    def vertical_force(self) -> float:
+        """Vertical ground reaction force after one measurement [N]."""
         self.reset()
         self.run(STEPS)
         total = np.zeros(3)
@@ -152,7 +156,7 @@ class MuJoCo:
                 total += contact.frame.reshape(3, 3).T @ f[:3]
         return float(abs(total[2]))
 
-    def contacts(self) -> int:
+    def contact_count(self) -> int:
         """Number of contact points."""
         self.reset()
         self.mj.mj_forward(self.model, self.data)
@@ -160,7 +164,7 @@ class MuJoCo:
 
 
 def add_contact_to_mujoco(spec: Any, world: World) -> None:
-    """Give a spec the world's shapes, pairs, springs and dampers, with stiff contacts and Coulomb friction."""
+    """Add the world's shapes, pairs, springs and dampers to a spec, with stiff contacts and Coulomb friction."""
     import mujoco  # noqa: PLC0415
 
     contact_state = world.contact_settings.contact_state
@@ -173,9 +177,9 @@ def add_contact_to_mujoco(spec: Any, world: World) -> None:
         joint = next(j for j in spec.joints if j.name == f"joint{e}")
         joint.stiffness, joint.damping = np.array([tree.stiffness[k], 0.0, 0.0]), np.array([tree.damping[k], 0.0, 0.0])
     for g, kind in enumerate(shapes.kind):
-        carrier = spec.worldbody if shapes.body[g] < 0 else spec.body(f"body{shapes.body[g]}")
+        parent = spec.worldbody if shapes.body[g] < 0 else spec.body(f"body{shapes.body[g]}")
         size = np.array([5.0, 5.0, 0.1]) if kind == PLANE else shapes.size[g]
-        carrier.add_geom(
+        parent.add_geom(
             name=f"shape{g}", type=getattr(mujoco.mjtGeom, f"mjGEOM_{kinds[int(kind)]}"),
             pos=shapes.p[g], quat=convert.quaternion(shapes.R[g]), size=size,
             friction=(FRICTION, 0.0, 0.0), condim=3, contype=0, conaffinity=0, mass=0.0, solref=(2 * DT, 1.0),
@@ -188,37 +192,36 @@ def add_contact_to_mujoco(spec: Any, world: World) -> None:
         )  # fmt: skip
 
 
-def compare(case: Case, library: Any, tails: bool) -> list[Row]:
-    """Ours against both friction cones of MuJoCo."""
-    ours, peers = Ours(case), [MuJoCo(case, cone, library) for cone in ("elliptic", "pyramidal")]
+def compare(case: Case, library: Any, percentiles: bool) -> list[Row]:
+    """Rows against both friction cones of MuJoCo."""
+    own, peers = Brachiate(case), [MuJoCo(case, cone, library) for cone in ("elliptic", "pyramidal")]
     weight = case.world.totals().mass * 9.81
-    runners = {"ours": ours.runner()} | {peer.cone: peer.runner() for peer in peers}
-    times = race(runners, STEPS)
-    found = []
+    times = best_times({"brachiate": own.runner()} | {peer.cone: peer.runner() for peer in peers}, STEPS)
+    target, found = TARGETS[case.name], []
     for peer in peers:
-        more = {
-            "ours_contacts": ours.contacts(), "peer_contacts": peer.contacts(), "ours_weight": ours.force() / weight,
-            "peer_weight": peer.force() / weight, "goal": GOALS[case.name], "counters": ours.contact_state.problem.counters.tolist(),
+        more: dict[str, Any] = {
+            "brachiate_contact_patches": own.contact_count(), "peer_contact_points": peer.contact_count(),
+            "brachiate_force_over_weight": own.vertical_force() / weight, "peer_force_over_weight": peer.vertical_force() / weight,
+            "target_ratio": target, "contact_solver_counters": own.contact_state.problem.counters.tolist(),
         }  # fmt: skip
         more["note"] = (
-            f"{case.name}: {more['ours_contacts']} patches, {peer.cone} {more['peer_contacts']} points; contact force / weight "
-            f"{more['ours_weight']:.6f}, {more['peer_weight']:.6f}; the goal is {GOALS[case.name]}x"
+            f"{case.name}: {more['brachiate_contact_patches']} patches, MuJoCo ({peer.cone}) {more['peer_contact_points']} points; "
+            f"ground reaction force / weight {more['brachiate_force_over_weight']:.6f}, {more['peer_force_over_weight']:.6f}; "
+            f"target ratio {target}"
         )
-        found.append(row(f"step, {LOOP}", case.name, times["ours"], f"MuJoCo, {peer.cone}", times[peer.cone], **more))
-    if tails:
-        slow = {name: tail(one) for name, one in (("ours", ours), *((peer.cone, peer) for peer in peers))}
-        found += [row("step, 99 of 100 are faster", case.name, slow["ours"], f"MuJoCo, {p.cone}", slow[p.cone]) for p in peers]
+        found.append(time_row(f"step, {COMPILED_LOOP}", case.name, times["brachiate"], f"MuJoCo, {peer.cone}", times[peer.cone], **more))
+    if percentiles:
+        slow = percentile99(own)
+        found += [time_row("step, 99th percentile", case.name, slow, f"MuJoCo, {peer.cone}", percentile99(peer)) for peer in peers]
     return found
 
 
-def tail(one: Ours | MuJoCo) -> float:
+def percentile99(stepper: Brachiate | MuJoCo) -> float:
     """99th percentile of the time of ten consecutive steps, per step [s]."""
-    import time  # noqa: PLC0415
-
-    one.reset()
+    stepper.reset()
     found: list[float] = []
     for _ in range(STEPS):
         start = time.perf_counter()
-        one.run(TENS)
-        found.append((time.perf_counter() - start) / TENS)
+        stepper.run(TAIL_STEPS)
+        found.append((time.perf_counter() - start) / TAIL_STEPS)
     return float(np.percentile(found, 99))

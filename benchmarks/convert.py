@@ -1,7 +1,7 @@
-"""Our models as Pinocchio's and MuJoCo's: the same tree, and where each of our numbers is in theirs.
+"""Model conversion to Pinocchio and MuJoCo, and of configurations and velocities between the libraries.
 
-Both peers get the flat tree (what is fixed is already part of the body that carries it). They number joints depth first;
-Pinocchio's mass matrix is silently wrong otherwise.
+Both get the flattened tree, in which links fixed to a body are part of it. Joints are in depth-first order; Pinocchio's mass matrix is
+silently wrong otherwise.
 """
 
 from __future__ import annotations
@@ -16,69 +16,71 @@ from brachiate.model.model import Model
 from brachiate.validation import Array
 
 GRAVITY = (0.0, 0.0, -9.81)
+WRONG_SPARSE_FACTOR = "4.0.0"  # MuJoCo: wrong factor with a sparse constraint Jacobian; fixed in 4.0.1 (mujoco#3767)
+SPARSE_FROM = 60  # velocities from which MuJoCo's constraint Jacobian is sparse by default (mjJAC_AUTO)
 
 
-class Joints(NamedTuple):
-    """One row for each elementary motion, depth first. A joint of several has massless bodies between."""
+class JointTable(NamedTuple):
+    """One row per elementary joint, depth first. Between the elementary joints of a compound joint are massless bodies."""
 
-    parent: Array  # (n,) row that carries this one, -1 for the world
-    body: Array  # (n,) our body
-    element: Array  # (n,) our element
-    place: Array  # (n, 12) rotation by rows, position [m]: the joint in its parent
-    carried: Array  # (n, 12) the body in the joint
+    parent: Array  # (n,) row of the parent, -1 for the world
+    body: Array  # (n,) body of the brachiate model
+    element: Array  # (n,) element of the brachiate model
+    joint_placement: Array  # (n, 12) rotation matrix by rows and position [m] of the joint in its parent
+    body_placement: Array  # (n, 12) of the body in the joint
     mass: Array  # (n,) [kg]
     center: Array  # (n, 3) [m]
-    inertia: Array  # (n, 3, 3) [kg·m²] about the centre
-    q: Array  # (nq,) our place in q of each of their numbers, quaternions as we have them: w first
-    v: Array  # (nv,) our place in v of each of their velocities
+    inertia: Array  # (n, 3, 3) [kg·m²] about the center of mass
+    q_index: Array  # (nq,) index in brachiate's q of each number of the peer's; quaternions (w, x, y, z)
+    v_index: Array  # (nv,) index in brachiate's v of each velocity of the peer
 
 
 def depth_first(model: Model) -> list[int]:
-    """Bodies in an order in which every subtree is one run."""
+    """Bodies in depth-first order: every subtree is contiguous."""
     children: dict[int, list[int]] = {}
     for body, parent in enumerate(model.tree.parent):
         children.setdefault(int(parent), []).append(body)
     order: list[int] = []
-    waiting = children.get(-1, [])[::-1]
-    while waiting:
-        order.append(waiting.pop())
-        waiting += children.get(order[-1], [])[::-1]
+    stack = children.get(-1, [])[::-1]
+    while stack:
+        order.append(stack.pop())
+        stack += children.get(order[-1], [])[::-1]
     return order
 
 
-def joints(model: Model) -> Joints:
-    """Flat description of a model for peers."""
+def joint_table(model: Model) -> JointTable:
+    """Joints and bodies of the flattened model."""
     tree, rows = model.tree, []
-    last: dict[int, tuple[int, Array]] = {-1: (-1, np.zeros(3))}  # of every body: its row, and where the body is in it
+    last: dict[int, tuple[int, Array]] = {-1: (-1, np.zeros(3))}  # by body: its row, and position of the body in the joint
     q: list[int] = []
     v: list[int] = []
     for b in depth_first(model):
-        above, shift = last[int(tree.parent[b])]
+        parent, shift = last[int(tree.parent[b])]
         R, p = tree.R_parent_joint[b], shift + tree.p_parent_joint[b]
         for e in range(tree.element[b], tree.element[b + 1]):
-            rows.append([above, b, e, [*R.ravel(), *(p + R @ tree.anchor[e])], -tree.anchor[e], e == tree.element[b + 1] - 1])
-            above, R, p = len(rows) - 1, np.eye(3), -tree.anchor[e]
+            rows.append([parent, b, e, [*R.ravel(), *(p + R @ tree.anchor[e])], -tree.anchor[e], e == tree.element[b + 1] - 1])
+            parent, R, p = len(rows) - 1, np.eye(3), -tree.anchor[e]
             q += range(tree.q_at[e], tree.q_at[e] + ELEMENT_NQ[tree.kind[e]])
             v += range(tree.v_at[e], tree.v_at[e] + ELEMENT_NV[tree.kind[e]])
-        last[b] = above, p
-    full = np.array([row[5] for row in rows])
-    inertia = tree.inertia[[row[1] for row in rows]] * full[:, None]
-    return Joints(
+        last[b] = parent, p
+    has_mass = np.array([row[5] for row in rows])
+    inertia = tree.inertia[[row[1] for row in rows]] * has_mass[:, None]
+    return JointTable(
         parent=np.array([row[0] for row in rows], np.int32),
         body=np.array([row[1] for row in rows]),
         element=np.array([row[2] for row in rows]),
-        place=np.array([row[3] for row in rows], float),
-        carried=np.array([[*np.eye(3).ravel(), *row[4]] for row in rows], float),
+        joint_placement=np.array([row[3] for row in rows], float),
+        body_placement=np.array([[*np.eye(3).ravel(), *row[4]] for row in rows], float),
         mass=np.ascontiguousarray(inertia[:, 0]),
         center=np.ascontiguousarray(inertia[:, 1:4]),
         inertia=np.ascontiguousarray(inertia[:, [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(-1, 3, 3)),
-        q=np.array(q),
-        v=np.array(v),
+        q_index=np.array(q),
+        v_index=np.array(v),
     )
 
 
-class Ends(NamedTuple):
-    """The two points that a spherical loop keeps together, each in a body (-1: the inertial frame)."""
+class LoopPoints(NamedTuple):
+    """The two coincident points of a spherical loop joint, each fixed in a body (-1: the inertial frame)."""
 
     first_body: int
     first: Array  # (3,) [m]
@@ -86,46 +88,47 @@ class Ends(NamedTuple):
     second: Array  # (3,) [m]
 
 
-def loop_ends(model: Model) -> list[Ends]:
-    """The points that the model's loops keep together."""
+def loop_points(model: Model) -> list[LoopPoints]:
+    """Coincident points of all loop joints."""
     found = []
     for loop in model.loops:
         if loop.joint.type != "spherical":
-            raise ValueError(f"Loop {loop.name!r} is closed by a {loop.joint.type} joint; peers here get spherical ones only.")
-        ends: list[Any] = []
+            raise ValueError(f"Loop {loop.name!r} is closed by a {loop.joint.type} joint; only spherical ones are converted.")
+        points: list[Any] = []
         for link, at in ((loop.first, loop.first_position), (loop.second, loop.second_position)):
-            place = model.placements.get(link, Placement(-1, np.eye(3), np.zeros(3)))
-            ends += [place.body, place.position + place.rotation @ at]
-        found.append(Ends(*ends))
+            placement = model.placements.get(link, Placement(-1, np.eye(3), np.zeros(3)))
+            points += [placement.body, placement.position + placement.rotation @ at]
+        found.append(LoopPoints(*points))
     return found
 
 
 def to_pinocchio(model: Model) -> Any:
-    """The same model for Pinocchio: a ``pinocchio.Model``."""
+    """The model as a ``pinocchio.Model``."""
     import pinocchio as pin  # noqa: PLC0415
 
-    tree, plan, theirs = model.tree, joints(model), pin.Model()
-    theirs.gravity.linear = np.array(GRAVITY)
-    for i, e in enumerate(plan.element):
-        place = pin.SE3(plan.place[i, :9].reshape(3, 3), plan.place[i, 9:])
-        joint = theirs.addJoint(int(plan.parent[i]) + 1, _pinocchio_joint(pin, int(tree.kind[e]), tree.axis[e]), place, f"joint{i}")
-        body = pin.Inertia(plan.mass[i], plan.center[i], plan.inertia[i])
-        theirs.appendBodyToJoint(joint, body, pin.SE3(np.eye(3), plan.carried[i, 9:]))
-    theirs.armature = tree.armature[plan.v]
-    return theirs
+    tree, table, result = model.tree, joint_table(model), pin.Model()
+    result.gravity.linear = np.array(GRAVITY)
+    for i, e in enumerate(table.element):
+        placement = pin.SE3(table.joint_placement[i, :9].reshape(3, 3), table.joint_placement[i, 9:])
+        kind = _pinocchio_joint(pin, int(tree.kind[e]), tree.axis[e])
+        joint = result.addJoint(int(table.parent[i]) + 1, kind, placement, f"joint{i}")
+        body = pin.Inertia(table.mass[i], table.center[i], table.inertia[i])
+        result.appendBodyToJoint(joint, body, pin.SE3(np.eye(3), table.body_placement[i, 9:]))
+    result.armature = tree.armature[table.v_index]
+    return result
 
 
-def pinocchio_arrays(model: Model, plan: Joints) -> list[Array]:
-    """The same model as ``model_of`` in ``native/pinocchio_model.hpp`` takes it."""
+def pinocchio_arrays(model: Model, table: JointTable) -> list[Array]:
+    """Arguments of ``make_model`` in ``native/pinocchio_model.hpp``."""
     tree = model.tree
-    arrays = (plan.parent + 1, tree.kind[plan.element].astype(np.int32), tree.axis[plan.element], plan.place, plan.mass, plan.center,
-              plan.inertia, plan.carried, tree.armature[plan.v])  # fmt: skip
+    arrays = (table.parent + 1, tree.kind[table.element].astype(np.int32), tree.axis[table.element], table.joint_placement,
+              table.mass, table.center, table.inertia, table.body_placement, tree.armature[table.v_index])  # fmt: skip
     assert arrays[0].dtype == np.int32
     return [np.ascontiguousarray(x) for x in arrays]
 
 
 def _pinocchio_joint(pin: Any, kind: int, axis: Array) -> Any:
-    """Joint about an axis of the frame where there is one: that is faster than about any axis."""
+    """Joint model; the specialized one if the axis is a coordinate axis, which is faster."""
     if kind == BALL:
         return pin.JointModelSpherical()
     if kind == FLOAT:
@@ -136,10 +139,10 @@ def _pinocchio_joint(pin: Any, kind: int, axis: Array) -> Any:
     return (pin.JointModelRevoluteUnaligned if kind == TURN else pin.JointModelPrismaticUnaligned)(axis)
 
 
-def to_pinocchio_q(model: Model, plan: Joints, q: Array) -> Array:
-    """Our configuration in Pinocchio's order; its quaternions have w last."""
-    result, at = q[plan.q], 0
-    for e in plan.element:
+def to_pinocchio_q(model: Model, table: JointTable, q: Array) -> Array:
+    """Configuration in Pinocchio's order, quaternions (x, y, z, w)."""
+    result, at = q[table.q_index], 0
+    for e in table.element:
         kind = model.tree.kind[e]
         first = at + (3 if kind == FLOAT else 0)
         if kind in (BALL, FLOAT):
@@ -148,35 +151,36 @@ def to_pinocchio_q(model: Model, plan: Joints, q: Array) -> Array:
     return result
 
 
-def from_pinocchio_q(model: Model, plan: Joints, q: Array) -> Array:
-    """Pinocchio's configuration as ours."""
-    theirs, at = q.copy(), 0
-    for e in plan.element:
+def from_pinocchio_q(model: Model, table: JointTable, q: Array) -> Array:
+    """Configuration of brachiate from Pinocchio's."""
+    peer_q, at = q.copy(), 0
+    for e in table.element:
         kind = model.tree.kind[e]
         first = at + (3 if kind == FLOAT else 0)
         if kind in (BALL, FLOAT):
-            theirs[first : first + 4] = np.roll(theirs[first : first + 4], 1)
+            peer_q[first : first + 4] = np.roll(peer_q[first : first + 4], 1)
         at += ELEMENT_NQ[kind]
     result = np.empty(model.nq)
-    result[plan.q] = theirs
+    result[table.q_index] = peer_q
     return result
 
 
-def pinocchio_ends(model: Model, plan: Joints) -> list[Ends]:
-    """The model's loops by Pinocchio's joints (0: the universe) and points in them; what moves comes first, as it has it."""
-    last = {int(b): i for i, b in enumerate(plan.body)}  # of a body of several joints, the last one carries it
+def pinocchio_loop_points(model: Model, table: JointTable) -> list[LoopPoints]:
+    """Coincident points in Pinocchio's joint frames (0: the universe); Pinocchio needs the moving body first."""
+    last = {int(b): i for i, b in enumerate(table.body)}  # the last row of a compound joint carries the body
 
-    def end(body: int, at: Array) -> tuple[int, Array]:
-        return (0, at) if body < 0 else (last[body] + 1, plan.carried[last[body], 9:] + at)
+    def in_joint(body: int, at: Array) -> tuple[int, Array]:
+        return (0, at) if body < 0 else (last[body] + 1, table.body_placement[last[body], 9:] + at)
 
-    found = [(end(e.first_body, e.first), end(e.second_body, e.second)) for e in loop_ends(model)]
-    return [Ends(*a, *b) if a[0] else Ends(*b, *a) for a, b in found]
+    pairs = [(in_joint(p.first_body, p.first), in_joint(p.second_body, p.second)) for p in loop_points(model)]
+    return [LoopPoints(*a, *b) if a[0] else LoopPoints(*b, *a) for a, b in pairs]
 
 
 def to_mujoco(model: Model) -> Any:
-    """The same model for MuJoCo, as a ``mujoco.MjSpec``: nothing but a free tree, every other stage switched off.
+    """The model as a ``mujoco.MjSpec``: the tree only, all optional stages of MuJoCo disabled.
 
-    A spec and not an XML text, because the reader of XML gives up at 500 levels; ``to_xml`` of the spec gives the text.
+    A spec instead of MJCF text, because MuJoCo's XML reader is limited to 500 levels. The constraint Jacobian is dense in MuJoCo 4.0.0:
+    see :func:`jacobian_label`.
     """
     import mujoco  # noqa: PLC0415
 
@@ -184,11 +188,11 @@ def to_mujoco(model: Model) -> Any:
     bodies[-1] = spec.worldbody
     spec.option.gravity = GRAVITY
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
-    if mujoco.__version__ == "4.0.0":  # its factor is wrong where the Jacobian is sparse (nv >= 60); fixed in 4.0.1, mujoco#3767
+    if mujoco.__version__ == WRONG_SPARSE_FACTOR:
         spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
-    off = ("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "SPRING", "DAMPER", "WARMSTART", "ACTUATION", "SENSOR",
-           "EULERDAMP", "AUTORESET", "ISLAND")  # fmt: skip
-    spec.option.disableflags = sum(int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")) for name in off)
+    disabled = ("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "SPRING", "DAMPER", "WARMSTART", "ACTUATION", "SENSOR",
+                "EULERDAMP", "AUTORESET", "ISLAND")  # fmt: skip
+    spec.option.disableflags = sum(int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")) for name in disabled)
     spec.compiler.boundmass = spec.compiler.boundinertia = 0.0
     spec.compiler.degree = False
     for b in depth_first(model):
@@ -210,28 +214,35 @@ def to_mujoco(model: Model) -> Any:
 
 
 def close_mujoco(spec: Any, model: Model, solref: tuple[float, float], solimp: tuple[float, float, float, float, float]) -> None:
-    """Add the model's loops to its spec as ``connect`` constraints.
+    """Add the loop joints to the spec as ``connect`` equality constraints between two sites.
 
-    Each is between two sites. One given by an anchor would be closed in the neutral posture, where our loops are open.
+    Not by an anchor: MuJoCo would place it by the neutral pose, in which the loops are open.
     """
     import mujoco  # noqa: PLC0415
 
     for name in ("CONSTRAINT", "EQUALITY"):
         spec.option.disableflags &= ~int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}"))
-    for i, ends in enumerate(loop_ends(model)):
+    for i, points in enumerate(loop_points(model)):
         names = []
-        for body, at in ((ends.first_body, ends.first), (ends.second_body, ends.second)):
-            carrier = spec.worldbody if body < 0 else spec.body(f"body{body}")
+        for body, at in ((points.first_body, points.first), (points.second_body, points.second)):
+            parent = spec.worldbody if body < 0 else spec.body(f"body{body}")
             names.append(f"loop{i}_{len(names)}")
-            carrier.add_site(name=names[-1], pos=at)
+            parent.add_site(name=names[-1], pos=at)
         spec.add_equality(
             name=f"loop{i}", type=mujoco.mjtEq.mjEQ_CONNECT, objtype=mujoco.mjtObj.mjOBJ_SITE, name1=names[0], name2=names[1],
             solref=solref, solimp=solimp,
         )  # fmt: skip
 
 
+def jacobian_label(model: Model) -> str:
+    """``", dense Jacobian"`` if MuJoCo's default would be sparse and :func:`to_mujoco` overrides it; otherwise empty."""
+    import mujoco  # noqa: PLC0415
+
+    return ", dense Jacobian" if mujoco.__version__ == WRONG_SPARSE_FACTOR and model.nv >= SPARSE_FROM else ""
+
+
 def mjcf(model: Model) -> str:
-    """The same model as an MJCF text."""
+    """The model as MJCF text."""
     spec = to_mujoco(model)
     spec.compile()
     return spec.to_xml()
@@ -246,60 +257,60 @@ def quaternion(R: Array) -> Array:
     return result
 
 
-def to_mujoco_q(model: Model, plan: Joints, q: Array) -> Array:
-    """Our configuration in MuJoCo's order. A free root's position is in its parent for us, in the world for MuJoCo."""
-    result = q[plan.q]
-    for at, _, b in _free(model, plan):
+def to_mujoco_q(model: Model, table: JointTable, q: Array) -> Array:
+    """Configuration in MuJoCo's order. The pose of a free joint is relative to the world, in brachiate to the parent frame."""
+    result = q[table.q_index]
+    for at, _, b in _free_joints(model, table):
         R, p = model.tree.R_parent_joint[b], model.tree.p_parent_joint[b]
         result[at : at + 3] = p + R @ result[at : at + 3]
-        turned = np.zeros((3, 3))
-        for k, unit in enumerate(np.eye(3)):
-            turned[:, k] = R @ _rotate(result[at + 3 : at + 7], unit)
-        result[at + 3 : at + 7] = quaternion(turned)
+        result[at + 3 : at + 7] = quaternion(R @ _rotation_matrix(result[at + 3 : at + 7]))
     return result
 
 
-def from_mujoco_q(model: Model, plan: Joints, q: Array) -> Array:
-    """MuJoCo's configuration as ours."""
-    theirs = q.copy()
-    for at, _, b in _free(model, plan):
+def from_mujoco_q(model: Model, table: JointTable, q: Array) -> Array:
+    """Configuration of brachiate from MuJoCo's."""
+    peer_q = q.copy()
+    for at, _, b in _free_joints(model, table):
         R, p = model.tree.R_parent_joint[b], model.tree.p_parent_joint[b]
-        theirs[at : at + 3] = R.T @ (theirs[at : at + 3] - p)
-        theirs[at + 3 : at + 7] = quaternion(R.T @ np.stack([_rotate(theirs[at + 3 : at + 7], unit) for unit in np.eye(3)], axis=1))
+        peer_q[at : at + 3] = R.T @ (peer_q[at : at + 3] - p)
+        peer_q[at + 3 : at + 7] = quaternion(R.T @ _rotation_matrix(peer_q[at + 3 : at + 7]))
     result = np.empty(model.nq)
-    result[plan.q] = theirs
+    result[table.q_index] = peer_q
     return result
 
 
-def mujoco_basis(model: Model, plan: Joints, q: Array) -> Array:
-    """B of v_theirs = B v_ours at q: their order, and a free joint's linear velocity along world axes."""
-    B = np.eye(model.nv)[plan.v]
-    theirs = to_mujoco_q(model, plan, q)
-    for at, k, _ in _free(model, plan):
-        R = np.stack([_rotate(theirs[at + 3 : at + 7], unit) for unit in np.eye(3)], axis=1)
-        B[k : k + 3] = R @ B[k : k + 3]
+def mujoco_basis(model: Model, table: JointTable, q: Array) -> Array:
+    """B of v_MuJoCo = B v at q: MuJoCo's order, and linear velocities of free joints along world axes. B is orthogonal."""
+    B = np.eye(model.nv)[table.v_index]
+    peer_q = to_mujoco_q(model, table, q)
+    for at, k, _ in _free_joints(model, table):
+        B[k : k + 3] = _rotation_matrix(peer_q[at + 3 : at + 7]) @ B[k : k + 3]
     return B
 
 
-def mujoco_drift(model: Model, plan: Joints, q: Array, v: Array) -> Array:
-    """Ḃ v of a_theirs = B a_ours + Ḃ v: their linear velocity of a free joint does not turn with the body."""
-    drift = np.zeros(model.nv)
-    theirs = to_mujoco_q(model, plan, q)
-    for at, k, _ in _free(model, plan):
-        own = v[plan.v[k : k + 6]]
-        drift[k : k + 3] = _rotate(theirs[at + 3 : at + 7], np.cross(own[3:], own[:3]))
-    return drift
+def mujoco_bias_acceleration(model: Model, table: JointTable, q: Array, v: Array) -> Array:
+    """Ḃ v of a_MuJoCo = B a + Ḃ v: linear velocities of free joints are along fixed axes in MuJoCo, along body axes in brachiate."""
+    bias = np.zeros(model.nv)
+    peer_q = to_mujoco_q(model, table, q)
+    for at, k, _ in _free_joints(model, table):
+        own = v[table.v_index[k : k + 6]]
+        bias[k : k + 3] = _rotate(peer_q[at + 3 : at + 7], np.cross(own[3:], own[:3]))
+    return bias
 
 
-def _free(model: Model, plan: Joints) -> list[tuple[int, int, int]]:
-    """Of every free joint: where its numbers and velocities start in the peer's order, and our body."""
+def _free_joints(model: Model, table: JointTable) -> list[tuple[int, int, int]]:
+    """First index in q and in v of every free joint, in the peer's order, and its body."""
     found, q, v = [], 0, 0
-    for e, b in zip(plan.element, plan.body):
+    for e, b in zip(table.element, table.body):
         kind = int(model.tree.kind[e])
         if kind == FLOAT:
             found.append((q, v, int(b)))
         q, v = q + ELEMENT_NQ[kind], v + ELEMENT_NV[kind]
     return found
+
+
+def _rotation_matrix(quaternion: Array) -> Array:
+    return np.stack([_rotate(quaternion, unit) for unit in np.eye(3)], axis=1)
 
 
 def _rotate(quaternion: Array, vector: Array) -> Array:

@@ -1,9 +1,11 @@
-"""Speed of the dynamics filter: control steps of a walk with 28 joint angles in every mode; and its whole-body QP against placo's.
+"""Speed of the dynamics filter: control steps of a walk of human28 in every mode, and its whole-body QP against placo's.
 
-Everything is timed from outside, by wrapping methods of the filter; every walk is run several times, and the fastest time of every step
-counts, so that other load of the machine does not. Placo (whole-body inverse dynamics as a QP) gets the same body, states, contacts and
-tasks, step by step along the same walk, alternating with ours: see placo_peer.py. Ours includes collision detection and the kinematics of
-the reference, and an angular momentum task, which placo does not have.
+``python benchmarks/run.py filter [--quick] [--json FILE]``
+
+Methods of the filter are wrapped and timed from outside. Every walk is run several times, and the minimum over the runs counts for each
+step, to exclude other load of the machine. Placo (whole-body inverse dynamics as a QP) gets the same body, states, contacts and tasks of
+the same walk, alternating with brachiate: see placo_qp.py. The time of brachiate includes collision detection, the kinematics of the
+reference, and an angular momentum task, which placo does not have.
 """
 
 from __future__ import annotations
@@ -32,16 +34,16 @@ from brachiate.motion.motion import Motion
 from brachiate.progress import ProgressBar
 from brachiate.retargeting.retarget import retarget
 from brachiate.validation import Array
-from placo_states import States
-from race import one_core
-from rows import Row, row
+from placo_states import WalkStates
+from results import Row, time_row
+from timing import pin_to_one_core
 
-SPEED, STRIDE, SECONDS = 1.0, 0.6, 4.0  # [m/s], [m], [s] of a walk that human28 has the strength for; the default one is too fast for it
-TURNS, FEW = 7, 3  # walks in every mode; quick
+SPEED, STEP_LENGTH, SECONDS = 1.0, 0.6, 4.0  # [m/s], [m], [s] of the walk; the default speed exceeds the torque limits of human28
+RUNS, QUICK_RUNS = 7, 3  # in every mode
 PLACO = "placo==0.10.2"
-SAME = 1e-9  # of the largest load: by which two equations of motion may differ if they are of the same body
+MAX_MODEL_DIFFERENCE = 1e-9  # of joint torques in placo's model of the same body, relative to the largest
 
-# What is timed, by class and method. Parts of a step do not overlap, but that the solver is a part of the plan.
+# Timed methods, by name of the part. Parts do not overlap, except that the solver is a part of the plan.
 PARTS = {
     "control": "brachiate.filter.tracking.tracker:MotionTracker.control",
     "plan": "brachiate.filter.tracking.centroidal_mpc:CentroidalMpc.plan",
@@ -52,7 +54,7 @@ PARTS = {
     "qp": "brachiate.filter.tracking.whole_body_controller:WholeBodyController.solve",
     "simulate": "brachiate.simulate.contact_integrator:ContactIntegrator.advance",
 }
-SHOWN = {
+LABELS = {
     "step": "step without the plan",
     "plan": "plan: problem and solution",
     "solver": "plan: solver",
@@ -67,218 +69,218 @@ STATISTICS: dict[str, Callable[[Array], float]] = {
     "p99": lambda x: float(np.percentile(x, 99)),
     "max": lambda x: float(x.max()),
 }
-GOALS = {("step", "mean"): 100e-6, ("step", "p99"): 400e-6, ("plan", "mean"): 1e-3, ("plan", "p99"): 4e-3}  # [s], of the mode online
-GOAL = 3.0  # times as fast as placo
+ONLINE_TARGETS = {("step", "mean"): 100e-6, ("step", "p99"): 400e-6, ("plan", "mean"): 1e-3, ("plan", "p99"): 4e-3}  # [s]
+PLACO_TARGET_RATIO = 3.0
 
-Spans = dict[str, list[tuple[float, float]]]  # [s] when each call of a part began and ended
+CallTimes = dict[str, list[tuple[float, float]]]  # start and end of every call, by part [s]
 
 
 def rows(quick: bool = False) -> list[Row]:
-    one_core()
-    reference = walk()
+    pin_to_one_core()
+    reference = reference_walk()
     with tempfile.TemporaryDirectory() as folder:
-        peer = placo(reference, Path(folder))
-        times, peers = race(reference, peer, FEW if quick else TURNS)
-        if peer:
-            peer.close()
-    found = [line for mode in TRACKING_MODES for line in own_rows(mode, times[mode], reference.dt)]
-    return found + (peer.rows(times[peer.mode], peers) if peer else [])
+        placo = start_placo(reference, Path(folder))
+        times, placo_times = best_times(reference, placo, QUICK_RUNS if quick else RUNS)
+        if placo:
+            placo.close()
+    found = [row for mode in TRACKING_MODES for row in mode_rows(mode, times[mode], reference.dt)]
+    return found + (placo.rows(times[placo.mode], placo_times) if placo else [])
 
 
-def walk() -> Reference:
-    """A ready-made walk, as human28 walks it."""
-    clip = procedural.make_clip("walk", speed=SPEED, step_length=STRIDE, seconds=SECONDS)
+def reference_walk() -> Reference:
+    """The sample walk retargeted to human28."""
+    clip = procedural.make_clip("walk", speed=SPEED, step_length=STEP_LENGTH, seconds=SECONDS)
     return make_reference(retarget(Motion.from_clip(clip), figures.human28()).motion)
 
 
-def found_part(name: str) -> tuple[Any, str]:
-    """Class and method of a part."""
+def find_part(name: str) -> tuple[Any, str]:
+    """Class and name of the method of a part."""
     module, _, path = PARTS[name].partition(":")
     owner, _, method = path.partition(".")
     try:
-        place = getattr(importlib.import_module(module), owner)
-        getattr(place, method)
-    except (ImportError, AttributeError) as gone:
-        raise SystemExit(
-            f"{PARTS[name]} is not there any more ({gone}): say in PARTS of {Path(__file__).name} what does its work."
-        ) from None
-    return place, method
+        cls = getattr(importlib.import_module(module), owner)
+        getattr(cls, method)
+    except (ImportError, AttributeError) as problem:
+        raise SystemExit(f"{PARTS[name]} does not exist ({problem}): update PARTS of {Path(__file__).name}.") from None
+    return cls, method
 
 
 @contextmanager
-def stopwatches() -> Iterator[Spans]:
-    """Note when every part begins and ends."""
-    spans: Spans = {name: [] for name in PARTS}
-    before = []
+def time_parts() -> Iterator[CallTimes]:
+    """Record start and end of all calls of all parts."""
+    call_times: CallTimes = {name: [] for name in PARTS}
+    originals = []
 
-    def watched(call: Callable[..., Any], note: Callable[[tuple[float, float]], None]) -> Callable[..., Any]:
+    def timed(call: Callable[..., Any], record: Callable[[tuple[float, float]], None]) -> Callable[..., Any]:
         @functools.wraps(call)
-        def run(*given: Any, **named: Any) -> Any:
+        def run(*args: Any, **kwargs: Any) -> Any:
             start = time.perf_counter()
             try:
-                return call(*given, **named)
+                return call(*args, **kwargs)
             finally:
-                note((start, time.perf_counter()))
+                record((start, time.perf_counter()))
 
         return run
 
     try:
         for name in PARTS:
-            place, method = found_part(name)
-            before.append((place, method, getattr(place, method)))
-            setattr(place, method, watched(getattr(place, method), spans[name].append))
-        yield spans
+            cls, method = find_part(name)
+            originals.append((cls, method, getattr(cls, method)))
+            setattr(cls, method, timed(getattr(cls, method), call_times[name].append))
+        yield call_times
     finally:
-        for place, method, call in before:
-            setattr(place, method, call)
+        for cls, method, call in originals:
+            setattr(cls, method, call)
 
 
-class Steps:
-    """Seconds that every step took, and every part in it; of several walks the fastest. ``failure``: time and reason of a fall."""
+class StepTimes:
+    """Time of every control step and of every part in it [s]; over several runs the minimum. ``failure``: time and reason of a fall."""
 
-    def __init__(self, spans: Spans, failure: object = None) -> None:
+    def __init__(self, call_times: CallTimes, failure: object = None) -> None:
         self.failure = failure
-        starts = np.array([start for start, _ in spans["control"]])
+        starts = np.array([start for start, _ in call_times["control"]])
         if len(starts) < 2:
-            raise SystemExit("The filter did not take two steps that could be timed.")
-        last = max(end for calls in spans.values() for _, end in calls)
+            raise SystemExit("Fewer than two control steps were recorded.")
+        last = max(end for calls in call_times.values() for _, end in calls)
         self.parts = {"whole": np.diff(starts, append=last)}
         self.calls: dict[str, Array] = {}
         for name in PARTS:
-            begun = np.array([start for start, _ in spans[name]])
-            took = np.array([end - start for start, end in spans[name]])
-            at = np.searchsorted(starts, begun, side="right") - 1  # before the first step: a plan of the whole clip
-            self.parts[name] = np.bincount(at[at >= 0], took[at >= 0], len(starts))
+            call_starts = np.array([start for start, _ in call_times[name]])
+            seconds = np.array([end - start for start, end in call_times[name]])
+            at = np.searchsorted(starts, call_starts, side="right") - 1  # -1: the plan of the whole clip, before the first step
+            self.parts[name] = np.bincount(at[at >= 0], seconds[at >= 0], len(starts))
             self.calls[name] = np.bincount(at[at >= 0], minlength=len(starts))
 
-    def best(self, other: Steps | None) -> Steps:
-        """The faster of both, step by step."""
+    def minimum(self, other: StepTimes | None) -> StepTimes:
+        """The minimum of two runs, step by step."""
         if other is not None:
             if len(other.parts["whole"]) != len(self.parts["whole"]):
-                raise SystemExit("The same walk took another number of steps the second time: steps cannot be compared.")
+                raise SystemExit("Two runs of the same walk have different numbers of control steps.")
             self.parts = {name: np.minimum(x, other.parts[name]) for name, x in self.parts.items()}
         return self
 
-    def of(self, what: str) -> Array:
-        """Seconds of each time that something was done."""
+    def of(self, part: str) -> Array:
+        """Times of all executions of a part, or of ``"step"``: control steps without planning [s]."""
         planning = self.parts["plan"] + self.parts["predict"]
-        if what == "step":
+        if part == "step":
             return self.parts["whole"] - planning
-        calls, seconds = self.calls[what], planning if what == "plan" else self.parts[what]
+        calls, seconds = self.calls[part], planning if part == "plan" else self.parts[part]
         return seconds[calls > 0] / calls[calls > 0]
 
 
-def race(reference: Reference, peer: Peer | None, turns: int) -> tuple[dict[str, Steps], dict[str, Array]]:
-    """The fastest times of every mode, and of the peer by kind of contacts, by turns."""
-    times: dict[str, Steps] = {}
-    peers: dict[str, Array] = {}
+def best_times(reference: Reference, placo: PlacoProcess | None, runs: int) -> tuple[dict[str, StepTimes], dict[str, Array]]:
+    """Minimum step times over all runs: of brachiate by mode, and of placo by contact model. Runs alternate."""
+    times: dict[str, StepTimes] = {}
+    placo_times: dict[str, Array] = {}
     for mode in TRACKING_MODES:
-        filter_motion(reference, mode=mode, progress=False)  # compile
+        filter_motion(reference, mode=mode, progress=False)  # compiles
     with ProgressBar("walking") as bar:
-        for turn in range(turns):
+        for run in range(runs):
             for n, mode in enumerate(TRACKING_MODES):
-                with stopwatches() as spans:
+                with time_parts() as call_times:
                     result = filter_motion(reference, mode=mode, progress=False)
-                times[mode] = Steps(spans, result.failure).best(times.get(mode))
-                bar.show((turn + n / len(TRACKING_MODES)) / turns)
-            for contacts, x in (peer.times() if peer else {}).items():
-                peers[contacts] = np.minimum(x, peers.get(contacts, x))
+                times[mode] = StepTimes(call_times, result.failure).minimum(times.get(mode))
+                bar.show((run + n / len(TRACKING_MODES)) / runs)
+            for contacts, seconds in (placo.times() if placo else {}).items():
+                placo_times[contacts] = np.minimum(seconds, placo_times.get(contacts, seconds))
         bar.show(1.0)
-    return times, peers
+    return times, placo_times
 
 
-def own_rows(mode: str, steps: Steps, dt: float) -> list[Row]:
-    """Times of a mode; a step is to be faster than real time, and one that is on line as fast as was set out."""
+def mode_rows(mode: str, steps: StepTimes, dt: float) -> list[Row]:
+    """Times of a mode against real time or, online, against targets."""
     found = []
-    note = f"{mode}: {steps.failure}, so only what came before is timed" if steps.failure else ""
+    note = f"{mode}: {steps.failure}; only the steps before are timed" if steps.failure else ""
     if mode == "online" and not note:
-        note = f"online: every frame is followed as it comes in, so the body is one step behind it, {1000 * dt:g} ms, by construction"
-    for what, name in SHOWN.items():
-        seconds = steps.of(what)
-        for statistic, of in STATISTICS.items() if len(seconds) else ():
-            goal = GOALS.get((what, statistic)) if mode == "online" else dt if what == "step" else None
-            against = "goal" if mode == "online" else "real time"
-            more = {"count": len(seconds), "note": note}
-            found.append(row(name, f"{mode}, {statistic}", of(seconds), against if goal else "-", goal, **more))
+        note = f"online: a frame is tracked when it arrives, so the body is one step behind it ({1000 * dt:g} ms)"
+    for part, label in LABELS.items():
+        seconds = steps.of(part)
+        for statistic, value in STATISTICS.items() if len(seconds) else ():
+            limit = ONLINE_TARGETS.get((part, statistic)) if mode == "online" else dt if part == "step" else None
+            peer = ("target" if mode == "online" else "real time") if limit else "-"
+            found.append(time_row(label, f"{mode}, {statistic}", value(seconds), peer, limit, count=len(seconds), note=note))
     return found
 
 
-class Peer:
-    """Placo in a process of its own, with the states of a walk."""
+class PlacoProcess:
+    """Placo in a process of its own (placo_qp.py), with the states of a walk."""
 
     mode = "preview" if "preview" in TRACKING_MODES else TRACKING_MODES[0]
 
     def __init__(self, python: Path, reference: Reference, folder: Path) -> None:
-        self.states = States(reference)
-        with self.states.noted(*found_part("control")):
+        self.states = WalkStates(reference)
+        with self.states.record(*find_part("control")):
             filter_motion(reference, mode=self.mode, progress=False)
         self.states.write(folder)
-        script = Path(__file__).with_name("placo_peer.py")
+        script = Path(__file__).with_name("placo_qp.py")
         self.process = subprocess.Popen([str(python), str(script), str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.results = {contacts: {name: np.array(x) for name, x in all.items()} for contacts, all in self._line().items()}
-        worst = max(float(found["differs"].max()) for found in self.results.values()) / self.states.load
-        if worst > SAME:
+        answer = self._read_line().items()
+        self.solutions = {contacts: {name: np.array(x) for name, x in solution.items()} for contacts, solution in answer}
+        difference = max(float(solution["torque_difference"].max()) for solution in self.solutions.values()) / self.states.max_torque
+        if difference > MAX_MODEL_DIFFERENCE:
             self.close()
-            raise native.Missing(f"its equation of motion differs from ours by {worst:.1e} of the largest load")
+            raise native.MissingDependency(f"its equation of motion differs by {difference:.1e} of the largest torque")
 
-    def _line(self) -> dict[str, Any]:
+    def _read_line(self) -> dict[str, Any]:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
-            raise native.Missing("it ended without a word")
+            raise native.MissingDependency("its process ended without output")
         return json.loads(line)
 
     def times(self) -> dict[str, Array]:
-        """Seconds in every state, by kind of contacts."""
+        """Time of kinematics and QP in every state [s], by contact model."""
         assert self.process.stdin is not None
-        self.process.stdin.write("again\n")
+        self.process.stdin.write("run\n")
         self.process.stdin.flush()
-        return {contacts: np.array(x) for contacts, x in self._line().items()}
+        return {contacts: np.array(seconds) for contacts, seconds in self._read_line().items()}
 
     def close(self) -> None:
-        """Let it end."""
+        """End the process."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
 
-    def rows(self, steps: Steps, peers: dict[str, Array]) -> list[Row]:
-        """Both on the same states: looking at the state, and the optimization."""
-        mine = (steps.parts["state"] + steps.parts["qp"])[self.states.step]
+    def rows(self, steps: StepTimes, placo_times: dict[str, Array]) -> list[Row]:
+        """Times of state update and QP in the same states."""
+        own_times = (steps.parts["state"] + steps.parts["qp"])[self.states.step]
         found = []
-        for contacts, theirs in peers.items():
-            results = self.results[contacts]
-            for support, these in self.states.supports.items():
-                solved = these & results["solved"]
-                more: dict[str, Any] = {"count": int(solved.sum()), "unsolved": int((these & ~solved).sum()), "goal": GOAL}
-                more |= {"ours_median_us": 1e6 * float(np.median(mine[solved])), "peer_median_us": 1e6 * float(np.median(theirs[solved]))}
-                more["note"] = f"{support}, {contacts}: {more['count']} states; {self.states.agreement(results, solved)}"
-                for statistic, of in STATISTICS.items():
-                    times = of(mine[solved]), f"placo, {contacts}", of(theirs[solved])
-                    found.append(row("state and whole-body QP", f"{support}, {statistic}", *times, **more))
+        for contacts, seconds in placo_times.items():
+            solution = self.solutions[contacts]
+            for support, in_support in self.states.supports.items():
+                solved = in_support & solution["solved"]
+                own, peer = own_times[solved], seconds[solved]
+                more: dict[str, Any] = {"count": int(solved.sum()), "unsolved": int((in_support & ~solved).sum())}
+                more |= {"brachiate_median_us": 1e6 * float(np.median(own)), "peer_median_us": 1e6 * float(np.median(peer))}
+                more |= {"target_ratio": PLACO_TARGET_RATIO}
+                more["note"] = f"{support}, {contacts}: {more['count']} states; {self.states.agreement(solution, solved)}"
+                for statistic, value in STATISTICS.items():
+                    model = f"{support}, {statistic}"
+                    found.append(time_row("state and whole-body QP", model, value(own), f"placo, {contacts}", value(peer), **more))
         return found
 
 
-def placo(reference: Reference, folder: Path) -> Peer | None:
-    """The peer; None, and a word, if it cannot be had."""
+def start_placo(reference: Reference, folder: Path) -> PlacoProcess | None:
+    """Placo's process; None, with a message, if placo is not available."""
     try:
-        return Peer(environment(), reference, folder)
-    except (native.Missing, OSError, subprocess.SubprocessError) as problem:
-        print(f"placo is left out: {problem}", file=sys.stderr)
+        return PlacoProcess(placo_python(), reference, folder)
+    except (native.MissingDependency, OSError, subprocess.SubprocessError) as problem:
+        print(f"placo omitted: {problem}", file=sys.stderr)
         return None
 
 
-def environment() -> Path:
-    """Python of an environment with placo, made once: it needs another Pinocchio than ours."""
+def placo_python() -> Path:
+    """Python of a virtual environment with placo, created once: it needs another version of Pinocchio."""
     folder = native.ENV / PLACO
     python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    done = folder / "ready"
-    if not done.exists():
+    ready = folder / "ready"
+    if not ready.exists():
         install = [str(python), "-m", "pip", "--disable-pip-version-check", "-q", "install", PLACO]
-        with Console(stderr=True).status(f"making an environment with {PLACO}, once (600 MB)"):
+        with Console(stderr=True).status(f"creating a virtual environment with {PLACO}, once (600 MB)"):
             for command in ([sys.executable, "-m", "venv", "--clear", str(folder)], install):
-                made = subprocess.run(command, capture_output=True, text=True, check=False)
-                if made.returncode:
-                    why = (made.stderr or made.stdout).strip().splitlines()
-                    raise native.Missing(f"{' '.join(command[1:])}: {why[-1] if why else 'failed'}")
-        done.touch()
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                if done.returncode:
+                    message = (done.stderr or done.stdout).strip().splitlines()
+                    raise native.MissingDependency(f"{' '.join(command[1:])}: {message[-1] if message else 'failed'}")
+        ready.touch()
     return python

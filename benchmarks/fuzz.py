@@ -1,7 +1,7 @@
-"""Motion files made wrong by chance, at length: ``python benchmarks/fuzz.py --count 1000000 --jobs 8``.
+"""Fuzz test of the motion readers with randomly mutated files: ``python benchmarks/fuzz.py --count 1000000 --jobs 8``.
 
-Each is made from a seed, read, settled and written, as in ``tests/io/test_mutations.py``. It must give finite numbers or be refused
-with a message; any other exception is a crash, and its seed is printed so that the file can be made again:
+Each file is generated from a seed, read, normalized and written, as in ``tests/io/test_mutations.py``. It must yield finite numbers or be
+rejected with an error message; any other exception is a crash, and its seed is printed to reproduce the file:
 ``tests.io.mutations.mutated("BVH", seed)``.
 """
 
@@ -18,7 +18,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rich.console import Console
+from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
@@ -26,22 +26,24 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tests.io.mutations import FORMATS, mutated, outcome
 
-BATCH = 1000
-SHOWN = 20  # crashes of each format
+from results import make_console
+
+BATCH = 1000  # files per job
+MAX_PRINTED = 20  # crashes of each format
 
 
 @dataclass
 class Tally:
-    """What came of the files of one format."""
+    """Counts of outcomes, and extremes of time and memory, of the files of one format."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     crashes: dict[int, str] = field(default_factory=dict)
     slowest: float = 0.0  # [s]
     slowest_seed: int = -1
-    memory: float = 0.0  # [MB] the most a process had
+    memory: float = 0.0  # [MB] peak of a process
 
     def add(self, other: Tally) -> None:
-        """Take those of others in."""
+        """Add the counts of another batch."""
         self.outcomes += other.outcomes
         self.crashes |= other.crashes
         self.memory = max(self.memory, other.memory)
@@ -49,8 +51,8 @@ class Tally:
             self.slowest, self.slowest_seed = other.slowest, other.slowest_seed
 
 
-def batch(form: str, seeds: range) -> tuple[str, Tally]:
-    """Try some files."""
+def run_batch(form: str, seeds: range) -> tuple[str, Tally]:
+    """Read the files of some seeds."""
     warnings.simplefilter("error")
     tally = Tally()
     for seed in seeds:
@@ -61,14 +63,15 @@ def batch(form: str, seeds: range) -> tuple[str, Tally]:
         except Exception as error:
             tally.outcomes["crashed"] += 1
             tally.crashes[seed] = f"{type(error).__name__}: {str(error)[:100]}"
-        took = time.process_time() - start
-        if took > tally.slowest:
-            tally.slowest, tally.slowest_seed = took, seed
+        seconds = time.process_time() - start
+        if seconds > tally.slowest:
+            tally.slowest, tally.slowest_seed = seconds, seed
     tally.memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return form, tally
 
 
 def batches(count: int, first: int) -> Iterator[tuple[str, range]]:
+    """Format and seeds of every job."""
     each = -(-count // len(FORMATS))
     for start in range(first, first + each, BATCH):
         for form in FORMATS:
@@ -76,25 +79,25 @@ def batches(count: int, first: int) -> Iterator[tuple[str, range]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Read motion files made wrong by chance.")
-    parser.add_argument("--count", type=int, default=100_000, help="files, of all formats together")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0, help="seed to begin with")
-    given = parser.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=100_000, help="number of files, all formats together")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--first", type=int, default=0, help="first seed")
+    options = parser.parse_args()
     tallies = {form: Tally() for form in FORMATS}
-    console = Console()
-    with ProcessPoolExecutor(given.jobs) as pool:
-        waiting = [pool.submit(batch, *work) for work in batches(given.count, given.first)]
-        for done in track(as_completed(waiting), total=len(waiting), console=console, description="Files made wrong"):
+    console = make_console()
+    with ProcessPoolExecutor(options.jobs) as pool:
+        futures = [pool.submit(run_batch, *work) for work in batches(options.count, options.first)]
+        for done in track(as_completed(futures), total=len(futures), console=console, description="mutated files"):
             form, tally = done.result()
             tallies[form].add(tally)
-    table = Table("format", "files", "read", "refused", "crashed", "slowest [s]", "its seed", "memory [MB]")
+    table = Table("format", "files", "read", "rejected", "crashed", escape("slowest [s]"), "slowest seed", "memory [MB]")
     for form, tally in tallies.items():
         counts = (tally.outcomes.total(), *(tally.outcomes[what] for what in ("read", "refused", "crashed")))
         table.add_row(form, *(f"{n:,}" for n in counts), f"{tally.slowest:.3f}", str(tally.slowest_seed), f"{tally.memory:.0f}")
     console.print(table)
     for form, tally in tallies.items():
-        for seed, what in sorted(tally.crashes.items())[:SHOWN]:
+        for seed, what in sorted(tally.crashes.items())[:MAX_PRINTED]:
             console.print(f"{form} seed {seed}: {what}", markup=False)
     return 1 if any(tally.crashes for tally in tallies.values()) else 0
 

@@ -15,8 +15,8 @@ import re
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table as Shown
+from rich.markup import escape
+from rich.table import Table as ConsoleTable
 
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics
 from brachiate.evaluation.check import check
@@ -26,10 +26,11 @@ from brachiate.io.opensim import Plate, force_plates, read_table
 from brachiate.motion.opensim_gait import gait_motion, plate_to_z_up
 from brachiate.motion.spline import MotionSpline
 from brachiate.validation import Array
+from results import make_console
 
 MASS, HEIGHT = 72.6, 1.80  # [kg], [m] of the subject
 CUTOFF = 6.0  # [Hz] as is usual for gait [Winter 2009]
-LOADED = 0.1  # share of the weight above which the center of pressure is well defined
+LOADED = 0.1  # share of the weight from which the center of pressure is evaluated
 PUBLISHED = {"vertical": 5.3, "anterior": 9.4, "lateral": 13.1}  # [%] Karatsidis et al. 2017, eleven subjects in inertial suits
 RRA = {"force": (5.0, 13.0), "moment": (None, 23.0)}  # [N], [N·m] RMS and peak, of OpenSim's shipped results for this walk
 AXES = {"anterior": 0, "lateral": 1, "vertical": 2}
@@ -46,7 +47,8 @@ def leg_lengths(model: Path) -> tuple[float, float]:
     return 0.3960 * scale, abs(float(translation.group(2)))
 
 
-def at(times: Array, table_times: Array, values: Array) -> Array:
+def resample(times: Array, table_times: Array, values: Array) -> Array:
+    """Columns of a table at other times, by linear interpolation."""
     return np.stack([np.interp(times, table_times, column) for column in values.T], axis=1)
 
 
@@ -55,14 +57,14 @@ def relative_error(a: Array, b: Array) -> float:
     return 100.0 * float(np.sqrt(np.mean((a - b) ** 2)) / (0.5 * (np.ptp(a) + np.ptp(b))))
 
 
-def with_plates(report: CheckReport, plates: dict[str, Plate]) -> dict[str, float]:
+def residual_with_plates(report: CheckReport, plates: dict[str, Plate]) -> dict[str, float]:
     """Root residual with the measured forces applied to the feet."""
     figure, times = report.motion.figure, report.times
-    push = np.stack([np.concatenate((p.force, np.cross(p.point, p.force) + p.moment), axis=1) for p in plates.values()], axis=1)
+    wrenches = np.stack([np.concatenate((p.force, np.cross(p.point, p.force) + p.moment), axis=1) for p in plates.values()], axis=1)
     states = MotionSpline(figure, times, report.motion.q, CUTOFF).at(times)
-    dynamics = MotionDynamics(figure, states, report.contacts.terrain, tuple(f"{side}_foot" for side in plates), push)
-    nothing = np.zeros(dynamics.contact_mode.shape, np.int64)
-    dynamics.estimate_forces(nothing, nothing.astype(float))
+    dynamics = MotionDynamics(figure, states, report.contacts.terrain, tuple(f"{side}_foot" for side in plates), wrenches)
+    no_contact = np.zeros(dynamics.contact_mode.shape, np.int64)
+    dynamics.estimate_forces(no_contact, no_contact.astype(float))
     force, moment = np.linalg.norm(dynamics.root_residual[:, :3], axis=1), np.linalg.norm(dynamics.root_residual[:, 3:], axis=1)
     return {
         "force_rms_N": float(np.sqrt(np.mean(force**2))),
@@ -73,20 +75,20 @@ def with_plates(report: CheckReport, plates: dict[str, Plate]) -> dict[str, floa
     }
 
 
-def against_plates(report: CheckReport, plates: dict[str, Plate]) -> dict[str, dict[str, float]]:
-    """Errors of forces and centers of pressure, by foot."""
+def estimation_errors(report: CheckReport, plates: dict[str, Plate]) -> dict[str, dict[str, float]]:
+    """Errors of estimated forces [%] and centers of pressure [cm RMS], by foot."""
     dynamics = report.dynamics
     links = np.array([dynamics.contact_points.links[k] for k in dynamics.contact_points.part])
     found = {}
     for side, plate in plates.items():
-        mine = np.char.startswith(links, side)
-        force, position = dynamics.contact_force[:, mine], dynamics.point_position[:, mine]
+        of_foot = np.char.startswith(links, side)
+        force, position = dynamics.contact_force[:, of_foot], dynamics.point_position[:, of_foot]
         total = force.sum(axis=1)
         errors = {name: relative_error(total[:, axis], plate.force[:, axis]) for name, axis in AXES.items()}
         loaded = (total[:, 2] > LOADED * dynamics.weight) & (plate.force[:, 2] > LOADED * dynamics.weight)
         cop = (force[..., 2:] * position).sum(axis=1)[loaded] / total[loaded, 2:]
         error = 100.0 * (cop - plate.point[loaded])[:, :2]
-        errors["cop_forward_cm"], errors["cop_aside_cm"] = (float(np.sqrt(np.mean(error[:, k] ** 2))) for k in (0, 1))
+        errors["cop_anterior_cm"], errors["cop_lateral_cm"] = (float(np.sqrt(np.mean(error[:, k] ** 2))) for k in (0, 1))
         found[side] = errors
     return found
 
@@ -100,46 +102,53 @@ def study(folder: Path) -> dict[str, object]:
     measured = [plate_to_z_up(plate) for plate in force_plates(table)]
     plates = {}
     for side, plate in zip(("right", "left"), measured, strict=True):
-        plates[side] = Plate(plate.name, *(at(report.times, table.times, x) for x in (plate.force, plate.point, plate.moment)))
+        plates[side] = Plate(plate.name, *(resample(report.times, table.times, x) for x in (plate.force, plate.point, plate.moment)))
     return {
         "figure": {"mass_kg": figure.mass, "thigh_m": thigh, "shank_m": shank},
-        "with_plates": with_plates(report, plates),
-        "without": {key: value for key, value in report.summary.items() if key.startswith("root_residual")},
-        "against_plates": against_plates(report, plates),
-        "published_percent": PUBLISHED,
-        "assumed": [str(assumption) for assumption in report.assumptions],
+        "root_residual_with_measured_forces": residual_with_plates(report, plates),
+        "root_residual_with_estimated_forces": {key: value for key, value in report.summary.items() if key.startswith("root_residual")},
+        "estimation_errors": estimation_errors(report, plates),
+        "published_errors_percent": PUBLISHED,
+        "assumptions": [str(assumption) for assumption in report.assumptions],
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
-    result = study(given.folder)
-    if given.json:
-        given.json.write_text(json.dumps(result, indent=1) + "\n")
-    console = Console()
-    plates, without = result["with_plates"], result["without"]
-    assert isinstance(plates, dict)
-    assert isinstance(without, dict)
+    parser.add_argument("folder", type=Path, help="folder of OpenSim's example Gait2354")
+    parser.add_argument("--json", type=Path, help="write the results to this file")
+    options = parser.parse_args()
+    result = study(options.folder)
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + "\n")
+    console = make_console()
+    measured, estimated = result["root_residual_with_measured_forces"], result["root_residual_with_estimated_forces"]
+    assert isinstance(measured, dict)
+    assert isinstance(estimated, dict)
     console.print(
-        f"root residual with measured forces: {plates['force_rms_N']:.1f} N RMS ({plates['force_rms_percent_weight']:.1f} % of weight), "
-        f"{plates['force_peak_N']:.0f} N peak; {plates['moment_rms_Nm']:.1f} N·m RMS, {plates['moment_peak_Nm']:.0f} N·m peak\n"
-        f"with estimated forces: {without['root_residual_force_rms_N']:.1f} N RMS "
-        f"({without['root_residual_force_rms_percent_weight']:.1f} %), "
-        f"{without['root_residual_force_peak_N']:.0f} N peak; {without['root_residual_moment_rms_Nm']:.1f} N·m RMS\n"
-        f"OpenSim's RRA, which changes the motion of the pelvis: about {RRA['force'][0]:.0f} N RMS, up to {RRA['force'][1]:.0f} N and "
-        f"{RRA['moment'][1]:.0f} N·m peak",
+        f"root residual with measured forces: {measured['force_rms_N']:.1f} N RMS "
+        f"({measured['force_rms_percent_weight']:.1f} % of weight), "
+        f"{measured['force_peak_N']:.0f} N peak; {measured['moment_rms_Nm']:.1f} N·m RMS, {measured['moment_peak_Nm']:.0f} N·m peak\n"
+        f"with estimated forces: {estimated['root_residual_force_rms_N']:.1f} N RMS "
+        f"({estimated['root_residual_force_rms_percent_weight']:.1f} %), "
+        f"{estimated['root_residual_force_peak_N']:.0f} N peak; {estimated['root_residual_moment_rms_Nm']:.1f} N·m RMS\n"
+        f"OpenSim's residual reduction (RRA), which changes the motion of the pelvis: about {RRA['force'][0]:.0f} N RMS, "
+        f"up to {RRA['force'][1]:.0f} N and {RRA['moment'][1]:.0f} N·m peak",
         highlight=False,
         soft_wrap=True,
     )
-    errors = result["against_plates"]
+    errors = result["estimation_errors"]
     assert isinstance(errors, dict)
-    table = Shown(title="estimated forces against force plates: relative error [%], center of pressure [cm RMS]")
-    columns = ("vertical", "anterior", "lateral", "cop_forward_cm", "cop_aside_cm")
-    for heading in ("", *columns):
-        table.add_column(heading, justify="right" if heading else "left")
+    table = ConsoleTable(title="estimated forces against force plates: relative errors, and RMS error of the center of pressure")
+    columns = {
+        "vertical": "vertical [%]",
+        "anterior": "anterior [%]",
+        "lateral": "lateral [%]",
+        "cop_anterior_cm": "CoP anterior [cm]",
+        "cop_lateral_cm": "CoP lateral [cm]",
+    }
+    for heading in ("foot", *columns.values()):
+        table.add_column(escape(heading), justify="left" if heading == "foot" else "right")
     for side, values in errors.items():
         table.add_row(side, *(f"{values[name]:.1f}" for name in columns))
     table.add_row("mean", *(f"{np.mean([values[name] for values in errors.values()]):.1f}" for name in columns))

@@ -1,4 +1,7 @@
-"""Closed loops against Pinocchio and MuJoCo: a monkey that hangs by both hands from the bar of a swing, and long chains."""
+"""Closed loops against Pinocchio and MuJoCo: a monkey hanging by both hands from the bar of a swing, and long chains with five loops.
+
+``python benchmarks/run.py loops [--quick] [--json FILE]``
+"""
 
 from __future__ import annotations
 
@@ -6,83 +9,91 @@ import sys
 
 import numpy as np
 
-import changes
+import connect_cut
 import native
 from brachiate.model.model import Model
 from brachiate.world.world import World
-from contestants import CALL, LOOP
-from loop_peers import Problem, start
-from loop_race import Terms, compare
+from loop_adapters import Problem, consistent_start
+from loop_comparison import Conditions, compare
 from mechanisms import chain_with_loops, monkey_swing_model
-from race import one_core, race, repeated
-from rows import Row, growth_row, row
+from results import Row, scaling_row, time_row
+from timing import best_times, pin_to_one_core, time_calls
+from tree_adapters import COMPILED_LOOP, PYTHON_CALL
 
 DT, CHAIN_DT = 1e-3, 1e-4  # [s]
-SAME = 1e-9  # accelerations by two methods, relative to the largest
-CHAINS, QUICK_CHAINS = (100, 300, 1000), (100,)
+TOLERANCE = 1e-9  # of accelerations by two methods, relative to the largest
+CHAIN_LENGTHS, QUICK_CHAIN_LENGTHS = (100, 300, 1000), (100,)  # links
 CHAIN_SPEED = 0.1  # [rad/s]
-CHAIN_PATH = 20_000  # links times steps: the longer a chain, the shorter the path that is judged
-# What round-off may do, times the square of the links: in joint coordinates the mass matrix of 1000 has a condition of 3e11.
+CHAIN_LINK_STEPS = 20_000  # links × steps of the trajectory of which gap and drift are measured
+# Tolerance of accelerations per links²: the mass matrix of a chain of 1000 has a condition number of 3e11 in joint coordinates.
 CHAIN_ROUND_OFF = 2e-11
-PER_LINK = 1.5  # how much longer a link of a chain of 1000 may take than one of a chain of 100
+MAX_TIME_PER_LINK_RATIO = 1.5  # target: time per link of a chain of 1000 over that of a chain of 100
 
 
 def rows(quick: bool = False) -> list[Row]:
-    """All rows; quick: no long chains."""
+    """All rows; ``quick``: only the shortest chain."""
     libraries, notes = native.load(("pinocchio_constrained", "mujoco"))
     for note in notes:
         print(note, file=sys.stderr)
-    one_core()
+    pin_to_one_core()
     swing = monkey_swing_model()
     return [
-        *compare("monkey swing", Problem(swing, start(swing), DT), Terms(), libraries, notes),
-        *changes.rows(monkey_swing_model(("left",)), swing),
-        *by_unit_vectors(swing),
-        *chains(QUICK_CHAINS if quick else CHAINS, libraries, notes),
+        *compare("monkey swing", Problem(swing, consistent_start(swing), DT), Conditions(), libraries, notes),
+        *connect_cut.rows(monkey_swing_model(("left",)), swing),
+        *unit_vector_rows(swing),
+        *chain_rows(QUICK_CHAIN_LENGTHS if quick else CHAIN_LENGTHS, libraries, notes),
     ]
 
 
-def by_unit_vectors(model: Model) -> list[Row]:
-    """Our accelerations against the method as published, if they are the same."""
-    world, state = World(), start(model)
-    world.add(model, "it")
-    world.data.q[:], world.data.v[:] = state
-    ways = {method: lambda method=method: world.forward_dynamics(method=method) for method in ("fast", "unit-vector")}
-    fast, published = (np.array(way()) for way in ways.values())
+def unit_vector_rows(model: Model) -> list[Row]:
+    """Accelerations by the default method against the published unit-vector method, if the results agree."""
+    world = World()
+    world.add(model, "mechanism")
+    world.data.q[:], world.data.v[:] = consistent_start(model)
+    calls = {method: lambda method=method: world.forward_dynamics(method=method) for method in ("fast", "unit-vector")}
+    fast, published = (np.array(call()) for call in calls.values())
     difference = float(np.abs(fast - published).max() / np.abs(fast).max())
-    if not difference < SAME:
-        print(f"the unit vector method is left out: accelerations differ by {difference:.1e} of the largest", file=sys.stderr)
+    if not difference < TOLERANCE:
+        print(f"unit-vector method omitted: accelerations differ by {difference:.1e} of the largest", file=sys.stderr)
         return []
-    times = race({name: repeated(way) for name, way in ways.items()})
+    times = best_times({method: time_calls(call) for method, call in calls.items()})
     passes = model.nv - 3 * len(model.loops) + 1
-    note = f"unit vectors: ours too, as published, {passes} passes of inverse dynamics; they differ by {difference:.0e} of the largest"
-    more = {"ours_call": "forward_dynamics()", "peer_call": "the same, method='unit-vector'", "difference": difference, "note": note}
-    return [row(f"accelerations, {CALL}", "monkey swing", times["fast"], "unit vectors", times["unit-vector"], **more)]
+    note = f"unit-vector method, by brachiate: {passes} passes of inverse dynamics; accelerations differ by {difference:.0e} of the largest"
+    more = {
+        "brachiate_call": "forward_dynamics()", "peer_call": "forward_dynamics(method='unit-vector')",
+        "relative_difference": difference, "note": note,
+    }  # fmt: skip
+    task = f"forward dynamics, {PYTHON_CALL}"
+    return [time_row(task, "monkey swing", times["fast"], "unit-vector method", times["unit-vector"], **more)]
 
 
-def chains(lengths: tuple[int, ...], libraries: dict, notes: list[str]) -> list[Row]:
-    """Steps of chains with five loops; then how everyone's time per link grows from the shortest to the longest."""
-    found = {n: _chain(n, libraries, notes) for n in lengths}
-    few, many = min(lengths), max(lengths)
-    short, long = (_per_link(found[n]) for n in (few, many))
-    grown = {who: long[who] / short[who] for who in long if who in short}
-    mine, all_rows = grown.pop("ours", None), [r for of_one in found.values() for r in of_one]
-    if few == many or not mine:
-        return all_rows
-    peers = {f"target: {PER_LINK:g}": PER_LINK, **grown}
-    return all_rows + [growth_row(f"time per link, {many} / {few}", "chain, 5 loops", mine, who, x) for who, x in peers.items()]
+def chain_rows(lengths: tuple[int, ...], libraries: dict, notes: list[str]) -> list[Row]:
+    """Steps of chains with five loops, and how the time per link grows from the shortest to the longest chain."""
+    found = {n: _chain_rows(n, libraries, notes) for n in lengths}
+    rows = [row for of_length in found.values() for row in of_length]
+    shortest, longest = min(lengths), max(lengths)
+    short, long = (_times_per_link(found[n]) for n in (shortest, longest))
+    factors = {library: long[library] / short[library] for library in long if library in short}
+    own = factors.pop("brachiate", None)
+    if shortest == longest or not own:
+        return rows
+    peers = {f"target: {MAX_TIME_PER_LINK_RATIO:g}": MAX_TIME_PER_LINK_RATIO, **factors}
+    task = f"time per link, chain {longest} / chain {shortest}"
+    return rows + [scaling_row(task, "chain, 5 loops", own, peer, factor) for peer, factor in peers.items()]
 
 
-def _chain(n: int, libraries: dict, notes: list[str]) -> list[Row]:
+def _chain_rows(n: int, libraries: dict, notes: list[str]) -> list[Row]:
     model = chain_with_loops(n)
-    problem = Problem(model, start(model, CHAIN_SPEED), CHAIN_DT)
-    terms = Terms(ways=(LOOP,), gains=False, steps=CHAIN_PATH // n, turn=None, round_off=CHAIN_ROUND_OFF * n**2)
-    found = compare(f"chain {n}, 5 loops", problem, terms, libraries, notes)
-    return [r | {f"{side}_us_per_link": r[f"{side}_us"] and r[f"{side}_us"] / n for side in ("ours", "peer")} for r in found]
+    problem = Problem(model, consistent_start(model, CHAIN_SPEED), CHAIN_DT)
+    conditions = Conditions(
+        styles=(COMPILED_LOOP,), all_gains=False, steps=CHAIN_LINK_STEPS // n, timed_steps=None, round_off=CHAIN_ROUND_OFF * n**2
+    )
+    found = compare(f"chain {n}, 5 loops", problem, conditions, libraries, notes)
+    return [row | {f"{side}_us_per_link": row[f"{side}_us"] and row[f"{side}_us"] / n for side in ("brachiate", "peer")} for row in found]
 
 
-def _per_link(found: list[Row]) -> dict[str, float]:
-    """Time per link of everyone who was timed [µs]."""
-    times = {"ours": found[0]["ours_us_per_link"]} if found else {}
-    times |= {r["peer"]: r["peer_us_per_link"] for r in found}
-    return {who: t for who, t in times.items() if t}
+def _times_per_link(rows: list[Row]) -> dict[str, float]:
+    """Time per link [µs], by library."""
+    times = {"brachiate": rows[0]["brachiate_us_per_link"]} if rows else {}
+    times |= {row["peer"]: row["peer_us_per_link"] for row in rows}
+    return {library: time for library, time in times.items() if time}

@@ -1,5 +1,7 @@
 """Loading and checking of motions, relative to real time: a walk of ten seconds at 120 Hz.
 
+``python benchmarks/run.py motion [--json FILE]``
+
 A ratio of 100 means that one hundred seconds of motion are loaded, or checked, in one second.
 """
 
@@ -15,15 +17,15 @@ from brachiate.io.bvh import write_bvh
 from brachiate.motion.motion import Motion
 from brachiate.motion.read import load_motion
 from brachiate.retargeting.retarget import retarget
-from race import one_core, race, repeated
-from rows import Row, row
+from results import Row, time_row
+from timing import best_times, pin_to_one_core, time_calls
 
-SECONDS, RATE = 10.0, 120.0
-GOAL = 100.0
+SECONDS, RATE = 10.0, 120.0  # [s], [Hz]
+TARGET_RATIO = 100.0  # real time over the time to load and check
 
 
 def rows(quick: bool = False) -> list[Row]:
-    one_core()
+    pin_to_one_core()
     clip = procedural.make_clip("walk", seconds=SECONDS, rate=RATE)
     built = Motion.from_clip(clip)
     human = retarget(built, figures.human28()).motion
@@ -33,12 +35,12 @@ def rows(quick: bool = False) -> list[Row]:
         write_bvh(clip, bvh)
         model = figures.human28()
         return [
-            *_race("human28", human, lambda: load_motion(archive, model)),
-            *_race(f"BVH, {built.figure.nv} dof", built, lambda: load_motion(bvh)),
+            *_task_rows("human28", human, lambda: load_motion(archive, model)),
+            *_task_rows(f"BVH, {built.figure.nv} dof", built, lambda: load_motion(bvh)),
         ]
 
 
-def _race(model: str, motion: Motion, load: Callable[[], Motion]) -> list[Row]:
+def _task_rows(model: str, motion: Motion, load: Callable[[], Motion]) -> list[Row]:
     seconds = motion.duration
 
     def evaluate(motion: Motion) -> None:
@@ -48,5 +50,6 @@ def _race(model: str, motion: Motion, load: Callable[[], Motion]) -> list[Row]:
         evaluate(load())
 
     tasks = {"load": load, "check": lambda: evaluate(motion), "load and check": both}
-    best = race({name: repeated(task) for name, task in tasks.items()})
-    return [row(name, model, best[name], "real time", seconds, goal=GOAL if name == "load and check" else None) for name in tasks]
+    times = best_times({name: time_calls(task) for name, task in tasks.items()})
+    targets = {"load and check": TARGET_RATIO}
+    return [time_row(name, model, times[name], "real time", seconds, target_ratio=targets.get(name)) for name in tasks]

@@ -1,6 +1,6 @@
-"""Benchmarks against peers, in one process: ``python benchmarks/run.py tree --json FILE``.
+"""Speed of brachiate against peers (Pinocchio, MuJoCo, placo) or real time: ``python benchmarks/run.py NAME [--quick] [--json FILE]``.
 
-Each subcommand is a file beside this one with a function ``rows() -> list of rows`` (see rows.py) and a docstring.
+NAME is a key of ``BENCHMARKS`` and a module of this folder with a function ``rows(quick) -> list[Row]`` (see results.py).
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import rows
+import results
 
-#: Subcommand: what it measures. A later one is a line here and a file of that name.
+#: Modules of this folder, and what they measure.
 BENCHMARKS = {
-    "tree": "dynamics of trees: inverse, mass matrix, forward, free step; memory and compile time",
-    "loops": "closed loops: time, gap and energy drift of steps; connecting and cutting; long chains",
-    "contact": "contact: steps of a human figure that stands, and of one that lies",
-    "motion": "motions: reading and checking them, against real time",
-    "filter": "the dynamics filter: time of a step and of a plan in every mode; its optimization against placo's",
+    "tree": "tree dynamics: inverse dynamics, mass matrix, forward dynamics, free step; compile time, start-up time and memory",
+    "loops": "closed loops: time, loop gap and energy drift of steps; connecting and cutting; long chains",
+    "contact": "contact: steps of a human figure, standing and lying",
+    "motion": "motion: loading and checking, relative to real time",
+    "filter": "dynamics filter: time of a control step and of a plan in every mode; whole-body QP against placo",
 }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="benchmark", required=True)
-    for name, what in BENCHMARKS.items():
-        command = commands.add_parser(name, help=what)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="benchmark", required=True, metavar="NAME")
+    for name, description in BENCHMARKS.items():
+        command = commands.add_parser(name, help=description, description=description)
         command.add_argument("--json", type=Path, help="write the rows to this file")
-        command.add_argument("--quick", action="store_true", help="timings only: no memory, no compile times, no long chains")
-    given = parser.parse_args()
+        command.add_argument("--quick", action="store_true", help="fewer repetitions; no compile times, memory, percentiles, long chains")
+    options = parser.parse_args()
     start = time.perf_counter()
-    results = importlib.import_module(given.benchmark).rows(quick=given.quick)
-    if given.json:
-        rows.write(results, given.json)
-    rows.show(results)
-    print(f"{len(results)} rows in {time.perf_counter() - start:.0f} s", file=sys.stderr)
+    rows = importlib.import_module(options.benchmark).rows(quick=options.quick)
+    if options.json:
+        results.write_json(rows, options.json)
+    results.print_table(rows)
+    print(f"{len(rows)} rows in {time.perf_counter() - start:.0f} s", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Dynamics of trees against Pinocchio and MuJoCo: from chains of ten links to a thousand, a human, a robot."""
+"""Tree dynamics against Pinocchio and MuJoCo: a human figure, the Unitree G1, and chains of 10, 100 and 1000 links.
+
+``python benchmarks/run.py tree [--quick] [--json FILE]``
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,28 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
-import costs
 import native
+import startup
 from brachiate import figures
 from brachiate.model.model import Model
-from contestants import CALL, FORWARD, LOOP, STEP, TASKS, WAYS, MuJoCo, Ours, Pinocchio, disagreement, random_state
-from race import one_core, race
-from rows import Row, row
+from results import Row, time_row
+from timing import best_times, pin_to_one_core
+from tree_adapters import (
+    CALLING_STYLES,
+    COMPILED_LOOP,
+    FORWARD,
+    PYTHON_CALL,
+    STEP,
+    TASKS,
+    Brachiate,
+    MuJoCo,
+    Pinocchio,
+    largest_difference,
+    random_state,
+)
 
-AGREE = 1e-9  # relative to the largest entry; a peer that does not agree has not been asked the same question
-PER_LINK = 1.5  # how much longer a link of a chain of 1000 may take than one of a chain of 100
+TOLERANCE = 1e-9  # of a peer's results, relative to the largest entry; peers beyond are omitted
+MAX_TIME_PER_LINK_RATIO = 1.5  # target: time per link of a chain of 1000 over that of a chain of 100
 G1 = "share/example-robot-data/robots/g1_description/urdf/g1_29dof_rev_1_0.urdf"
 
 
@@ -25,15 +40,15 @@ def rows(quick: bool = False) -> list[Row]:
     libraries, notes = native.load()
     for note in notes:
         print(note, file=sys.stderr)
-    one_core()
+    pin_to_one_core()
     found: list[Row] = []
     for name, model in models():
         print(f"{name}: {len(model.tree.parent)} bodies, {model.nv} velocities", file=sys.stderr, flush=True)
         found += compare(name, model, libraries, notes)
-    found.sort(key=lambda r: [f"{t}, {w}" for w in WAYS for t in TASKS].index(r["name"]))
-    found += per_link(found) + across(found)
+    found.sort(key=lambda r: [f"{t}, {s}" for s in CALLING_STYLES for t in TASKS].index(r["task"]))
+    found += time_per_link_rows(found) + loop_against_call_rows(found)
     if not quick:
-        found += costs.rows()
+        found += startup.rows()
     return found
 
 
@@ -47,7 +62,7 @@ def models() -> Iterator[tuple[str, Model]]:
 
 
 def g1() -> Model | None:
-    """The Unitree G1 of example-robot-data, floating."""
+    """The Unitree G1 of example-robot-data, with a floating base; None if not installed."""
     from brachiate.io import load_model  # noqa: PLC0415
 
     try:
@@ -56,76 +71,74 @@ def g1() -> Model | None:
             warnings.simplefilter("ignore")
             return load_model(path, floating_base=True)
     except (metadata.PackageNotFoundError, OSError) as problem:
-        print(f"G1 is left out: {problem}", file=sys.stderr)
+        print(f"G1 omitted: {problem}", file=sys.stderr)
         return None
 
 
 def compare(name: str, model: Model, libraries: dict, notes: list[str]) -> list[Row]:
-    """All tasks, ways and peers of one model, after a check that they compute the same."""
+    """All tasks, calling styles and peers for one model, after a check that the results agree."""
     state = random_state(model)
-    own = Ours(model, state)
+    own = Brachiate(model, state)
     peers, found = [], []
     for peer in (Pinocchio, MuJoCo):
         try:
             peers.append(peer(model, state, libraries.get(peer.name.lower())))
         except ImportError as problem:
-            print(f"{peer.name} is left out: {problem}", file=sys.stderr)
+            print(f"{peer.name} omitted: {problem}", file=sys.stderr)
     for peer in list(peers):
-        error, where = disagreement(model, state, peer.results())
-        if not error < AGREE:
-            print(f"{name}: {peer.name} is left out: {where} differs by {error:.1e} of the largest entry", file=sys.stderr)
+        error, result = largest_difference(model, state, peer.results())
+        if not error < TOLERANCE:
+            print(f"{name}: {peer.name} omitted: {result} differs by {error:.1e} of the largest entry", file=sys.stderr)
             peers.remove(peer)
     for task in TASKS:
-        for way in WAYS:
-            found += _contest(name, task, way, own, peers, notes)
+        for style in CALLING_STYLES:
+            found += _task_rows(name, task, style, own, peers, notes)
     for peer in peers:
         peer.close()
     return found
 
 
-def _contest(name: str, task: str, way: str, own: Ours, peers: list, notes: list[str]) -> list[Row]:
-    entrants = {("ours", label): run for label, run in own.runners(task, way).items()}
+def _task_rows(name: str, task: str, style: str, own: Brachiate, peers: list, notes: list[str]) -> list[Row]:
+    runners = {("brachiate", call): run for call, run in own.runners(task, style).items()}
     for peer in peers:
-        entrants.update({(peer.name, label): run for label, run in peer.runners(task, way).items()})
-    times = race(entrants)
-    fastest = {who: min((t, label) for (w, label), t in times.items() if w == who) for who in {w for w, _ in times}}
-    mine, label = fastest["ours"]
+        runners.update({(peer.name, call): run for call, run in peer.runners(task, style).items()})
+    times = best_times(runners)
+    libraries = {library for library, _ in times}
+    fastest = {library: min((t, call) for (which, call), t in times.items() if which == library) for library in libraries}
+    own_seconds, own_call = fastest["brachiate"]
     result = []
     for peer in peers:
-        theirs, call = fastest.get(peer.name, (None, None))
-        more = {"ours_call": label, "peer_call": call}
+        peer_seconds, call = fastest.get(peer.name, (None, None))
+        more = {"brachiate_call": own_call, "peer_call": call}
         if call is None:
             more["note"] = (
-                "Pinocchio's Data of 1000 joints takes 32 GB for second derivatives: not measured from Python, and without them in C++."
+                "Pinocchio's Data of 1000 joints allocates 32 GB for second-order derivatives: measured only in C++, without them."
             )
-        if way == LOOP and not call_is_native(call):
+        if style == COMPILED_LOOP and not (call or "").startswith("C"):
             more["note"] = next((n for n in notes if n.startswith(peer.name.lower())), "")
-        result.append(row(f"{task}, {way}", name, mine, peer.name, theirs, **more))
+        result.append(time_row(f"{task}, {style}", name, own_seconds, peer.name, peer_seconds, **more))
     return result
 
 
-def call_is_native(call: str | None) -> bool:
-    return call is not None and call.startswith("C")
-
-
-def per_link(found: list[Row]) -> list[Row]:
-    """Time of a link in a chain of 1000 against one of 100: the algorithms are linear, the caches are not."""
+def time_per_link_rows(found: list[Row]) -> list[Row]:
+    """Time per link of a chain of 1000 against a chain of 100: the algorithms are O(n), but caches are finite."""
     result = []
     for task in (FORWARD, STEP):
-        times = {r["model"]: r["ours_us"] * 1e-6 for r in found if r["name"] == f"{task}, {LOOP}"}
+        times = {r["model"]: r["brachiate_us"] * 1e-6 for r in found if r["task"] == f"{task}, {COMPILED_LOOP}"}
         if {"chain 100", "chain 1000"} <= times.keys():
-            name, target = f"{task}, {LOOP}: time per link", f"target: {PER_LINK:g} × chain 100"
-            result.append(row(name, "chain 1000", times["chain 1000"] / 1000, target, PER_LINK * times["chain 100"] / 100))
+            name, target = f"{task}, {COMPILED_LOOP}: time per link", f"target: {MAX_TIME_PER_LINK_RATIO:g} × chain 100"
+            limit = MAX_TIME_PER_LINK_RATIO * times["chain 100"] / 100
+            result.append(time_row(name, "chain 1000", times["chain 1000"] / 1000, target, limit))
     return result
 
 
-def across(found: list[Row]) -> list[Row]:
-    """Our compiled loop against the peer called from Python: what a user gains who moves a loop over to us."""
+def loop_against_call_rows(found: list[Row]) -> list[Row]:
+    """Compiled loops of brachiate against Python calls of the peers."""
     result = []
     for task in TASKS:
-        mine = {r["model"]: r["ours_us"] * 1e-6 for r in found if r["name"] == f"{task}, {LOOP}"}
+        own = {r["model"]: r["brachiate_us"] * 1e-6 for r in found if r["task"] == f"{task}, {COMPILED_LOOP}"}
         for r in found:
-            if r["name"] == f"{task}, {CALL}" and r["peer_us"]:
-                name = f"{task}, our {LOOP} against their {CALL}"
-                result.append(row(name, r["model"], mine[r["model"]], r["peer"], r["peer_us"] * 1e-6, peer_call=r["peer_call"]))
+            if r["task"] == f"{task}, {PYTHON_CALL}" and r["peer_us"]:
+                name = f"{task}, {COMPILED_LOOP} against {PYTHON_CALL} of the peer"
+                result.append(time_row(name, r["model"], own[r["model"]], r["peer"], r["peer_us"] * 1e-6, peer_call=r["peer_call"]))
     return result

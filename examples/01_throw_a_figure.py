@@ -5,8 +5,8 @@ import numpy as np
 import brachiate as br
 
 world = br.World()
-man = world.add(br.figures.human28(height=1.68, mass=58.0, sex="female"), name="woman")
-man.place((0, 0, 1.5))
+woman = world.add(br.figures.human28(height=1.68, mass=58.0, sex="female"), name="woman")
+woman.place((0, 0, 1.5))
 world.v = {"woman/root": [2.0, 0, 4.0, 0, 3.0, 0], "woman/left_hip": [0, 2.0, 0]}
 
 start = world.totals("woman")

@@ -11,13 +11,13 @@ world["arm/shoulder"] = 0.3
 
 def pump(w: br.World) -> None:
     """Bend the elbow in the direction of the shoulder's velocity, which adds energy on every swing."""
-    goal = np.tanh(3.0 * w.rate("arm/shoulder"))
-    w.torque = {"arm/elbow": 20.0 * (goal - w["arm/elbow"]) - 4.0 * w.rate("arm/elbow")}
+    target = np.tanh(3.0 * w.rate("arm/shoulder"))
+    w.torque = {"arm/elbow": 20.0 * (target - w["arm/elbow"]) - 4.0 * w.rate("arm/elbow")}
 
 
 simulation = br.Simulation(world, dt=0.005, integrator="rk4", every=10)
 simulation.control(pump)
-high = simulation.when(lambda w: abs(w["arm/shoulder"]) - np.pi / 2, lambda: print(f"level with the shoulder at {world.time:.4f} s"))
+event = simulation.when(lambda w: abs(w["arm/shoulder"]) - np.pi / 2, lambda: print(f"elbow level with the shoulder at {world.time:.4f} s"))
 run = simulation.run(20.0)
 print(f"energy from {run['energy'][0]:.1f} J to at most {run['energy'].max():.1f} J")
-assert high.happened
+assert event.happened

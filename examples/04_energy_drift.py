@@ -28,8 +28,8 @@ def drift(method: str, dt: float, tolerance: float = 1e-9) -> float:
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained", sharey=True)
 for method, steps in STEPS.items():
     errors = np.array([drift(method, dt) for dt in steps])
-    seen = errors > 1e-13  # round-off below
-    slope = np.polyfit(np.log(np.array(steps)[seen]), np.log(errors[seen]), 1)[0]
+    above_round_off = errors > 1e-13
+    slope = np.polyfit(np.log(np.array(steps)[above_round_off]), np.log(errors[above_round_off]), 1)[0]
     print(f"{method:15s} slope of the drift {slope:.2f}")
     left.loglog(steps, errors, "o-", label=f"{method}, slope {slope:.1f}")
 for method, tolerances in TOLERANCES.items():

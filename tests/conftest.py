@@ -2,7 +2,7 @@
 
 from hypothesis import HealthCheck, settings
 
-# Examples are the same in every run. Checked and uncompiled code is slower, so it sees fewer.
+# Examples are deterministic. Bounds-checked and uncompiled code is slower and gets fewer of them.
 common = {"deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck)}
 settings.register_profile("fast", max_examples=60, **common)
 settings.register_profile("check", max_examples=15, **common)

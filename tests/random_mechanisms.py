@@ -1,6 +1,6 @@
-"""Random closed mechanisms for tests: a random tree at a random configuration, and connections that are closed there.
+"""Random closed mechanisms: a random tree at a random configuration, and connections that are closed there.
 
-Everything follows from a seed, so a failing example is repeated by its seed and size alone.
+Examples are determined by seed and size, so a failing one can be reproduced.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from brachiate.validation import Array
 
 #: Joints that can close a loop.
 LOOP_KINDS = tuple(kind for kind in KINDS if kind != "free")
-DISTINCT = 1e-4  # rows whose least singular value is below this part of the largest are too alike for a test at many digits
+DISTINCT = 1e-4  # relative: mechanisms with smaller singular values of the rows are too ill-conditioned for the tests
 
 
 class Mechanism(NamedTuple):
-    """A tree, a state of it, and the connections that are closed there."""
+    """A tree, its state, and connections that are closed there."""
 
     model: Model
     q: Array
@@ -41,58 +41,57 @@ def random_mechanism(
     passive: bool = False,
     **options: Any,
 ) -> Mechanism:
-    """Return a mechanism of so many links and loops; of fewer loops where the tree has no freedoms left to take.
+    """Random mechanism with the given number of links and loops; fewer loops if the tree has too few degrees of freedom.
 
-    Every loop takes as many freedoms as its joint has rows (fewer if it closes onto what moves little: such are not drawn),
-    and one at least is left.
+    Rows of different loops are independent, and at least one degree of freedom remains.
 
     Args:
-        seed: Where the random numbers come from.
-        links: How many links the tree has.
-        loops: How many connections.
+        seed: Seed or generator.
+        links: Number of links of the tree.
+        loops: Number of connections.
         kinds: Joint types that close loops.
         tree_kinds: Joint types of the tree.
-        redundant: Whether to add a twin to the last connection, which holds once more what is held already.
+        redundant: Whether to add a connection that is redundant with the last one.
         passive: Whether some joints, of the tree and of loops, have springs, dampers and dry friction.
-        options: Further ones of :func:`~tests.random_models.random_model`.
+        options: Options of :func:`~tests.random_models.random_model`.
     """
     rng = generator(seed)
     model = random_model(rng, links, kinds=tree_kinds, passive=passive, **options)
     q, v, _ = random_state(model, rng)
     connections: list[Connection] = []
-    left = maximal.mobility(model, q, ())
+    mobility = maximal.mobility(model, q, ())
     for _ in range(20 * loops):
         if len(connections) == loops:
             break
         name = f"loop{len(connections)}"
         joint = random_joint(rng, str(rng.choice(kinds)), name, passive=passive and rng.random() < 0.5)
         rows = 6 - joint.nv
-        if rows >= left:
+        if rows >= mobility:
             continue
         candidate = random_connection(model, q, joint, rng)
-        if maximal.mobility(model, q, [*connections, candidate], rank=DISTINCT) == left - rows:
+        if maximal.mobility(model, q, [*connections, candidate], rank=DISTINCT) == mobility - rows:
             connections.append(candidate)
-            left -= rows
+            mobility -= rows
     if redundant and connections:
-        connections.append(twin(connections[-1], rng))
+        connections.append(redundant_with(connections[-1], rng))
     return Mechanism(model, q, maximal.impulse(model, q, v, connections), connections)
 
 
 def random_connection(model: Model, q: Array, joint: Joint, rng: np.random.Generator) -> Connection:
-    """A connection of two different links, or of one with the world, that is closed at q."""
+    """A connection of two different links, or of a link and the world, that is closed at q."""
     first, second = rng.choice(["world", *model.links], 2, replace=False)
     poses, _ = maximal.bodies(model, q, np.zeros(model.nv))
     poses["world"] = maximal.Pose(np.eye(3), np.zeros(3))
     position, rotation = rng.normal(0.0, 0.5, 3), random_rotation(rng)
     x = random_coordinates(joint, rng)
     R, p = poses[first]
-    end, _ = maximal.chained(joint, x, np.zeros(joint.nv), maximal.at_rest(R @ rotation, p + R @ position))
+    end, _ = maximal.chain_end(joint, x, np.zeros(joint.nv), maximal.at_rest(R @ rotation, p + R @ position))
     R, p = poses[second]
     return Connection(str(first), str(second), joint, position, rotation, R.T @ (end.p - p), R.T @ end.R, x)
 
 
 def random_coordinates(joint: Joint, rng: np.random.Generator) -> Array:
-    """Coordinates of a joint: any angles and rotations, moderate distances."""
+    """Random coordinates of a joint: any angles and rotations, moderate distances."""
     parts = []
     for e in joint.elements:
         if e.kind == SLIDE:
@@ -105,8 +104,8 @@ def random_coordinates(joint: Joint, rng: np.random.Generator) -> Array:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def twin(c: Connection, rng: np.random.Generator) -> Connection:
-    """A connection that allows what this one allows: a second hinge on the axis, a second parallel slide, else the same again."""
+def redundant_with(c: Connection, rng: np.random.Generator) -> Connection:
+    """A connection with the same motion: a second hinge on the axis, a second parallel slide, else a duplicate."""
     if len(c.joint.elements) != 1 or c.joint.elements[0].kind == BALL:
         return c
     (e,) = c.joint.elements

@@ -1,6 +1,6 @@
 """Random models and states for property tests: every joint type, physical inertias, one tree or several.
 
-Everything follows from a seed, so a failing example is repeated by its seed and size alone.
+Examples are determined by seed and size, so a failing one can be reproduced.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from brachiate.model.joints import BALL, FLOAT, SLIDE, Joint
 from brachiate.validation import Array, rotation_matrix
 
 KINDS = ("fixed", "revolute", "prismatic", "universal", "cylindrical", "planar", "spherical", "free", "compound")
-MOST_LINKS = 60
+MAX_LINKS = 60
 
 
 class State(NamedTuple):
@@ -27,7 +27,7 @@ class State(NamedTuple):
 
 
 class Seeded(NamedTuple):
-    """A model, a state of it, and the generator to go on with."""
+    """A model, its state, and the generator."""
 
     model: Model
     state: State
@@ -48,7 +48,7 @@ def random_rotation(rng: np.random.Generator) -> Array:
 
 
 def random_body(rng: np.random.Generator) -> dict[str, Any]:
-    """Mass, centre and inertia of a few heavy points: whatever they are, a real body could have them."""
+    """Mass, center and inertia of a few point masses, hence physically consistent."""
     masses = rng.uniform(0.05, 1.0, 6)
     points = rng.normal(0.0, 0.3, (6, 3))
     center = masses @ points / masses.sum()
@@ -60,7 +60,7 @@ def random_body(rng: np.random.Generator) -> dict[str, Any]:
 def random_joint(
     rng: np.random.Generator, kind: str, name: str, *, armature: bool = False, passive: bool = False, anchored: float = 0.5
 ) -> Joint:
-    """One joint of the kind, its axes and (this often) anchors anywhere; springs of a ball are equally stiff about all axes."""
+    """Random joint of the kind, with an anchor at the given probability; spherical springs are isotropic."""
     anchor = rng.normal(size=3) if rng.random() < anchored else (0, 0, 0)
     parameters: dict[str, Any] = {"armature": rng.uniform(0.01, 0.5)} if armature else {}
     if passive:
@@ -83,7 +83,7 @@ def random_joint(
         return Spherical(anchor=anchor, **parameters)
     if kind == "free":
         return Free(**parameters)
-    # Parts turn about points of their own: a ball and a hinge about one point would leave the mass matrix singular.
+    # Parts have different anchors: a spherical and a revolute part about one point would make the mass matrix singular.
     kinds = (
         ("revolute", "prismatic", "revolute"),
         ("spherical", "revolute"),
@@ -105,41 +105,41 @@ def random_model(
     passive: bool = False,
     massless: bool = True,
 ) -> Model:
-    """Return a model of so many links.
+    """Random model.
 
     Args:
-        seed: Where the random numbers come from.
-        links: How many links.
+        seed: Seed or generator.
+        links: Number of links.
         kinds: Joint types to draw from.
         armature: Whether some joints have rotors.
         passive: Whether some joints have springs, dampers and dry friction.
-        massless: Whether some links between others have no mass of their own.
+        massless: Whether some intermediate links are massless.
     """
     rng = generator(seed)
-    roots = rng.choice((0.0, 0.0, 0.1))  # most models are one tree
-    reach = rng.choice((1, 3, links))  # a chain, something like a body, a bush
+    roots = rng.choice((0.0, 0.0, 0.1))  # most models have one root
+    reach = rng.choice((1, 3, links))  # a chain, a few branches, many branches
     parents = [None if i == 0 or rng.random() < roots else int(rng.integers(max(0, i - reach), i)) for i in range(links)]
     joint_kinds = [str(rng.choice(kinds)) for _ in range(links)]
     moving = joint_kinds.count("fixed") < links
     if not moving:
         joint_kinds[-1] = str(rng.choice([k for k in kinds if k != "fixed"] or ["revolute"]))
     builder = ModelBuilder(f"random{links}")
-    described: list[dict[str, Any]] = []
+    link_arguments: list[dict[str, Any]] = []
     for i, kind in enumerate(joint_kinds):
         joint = random_joint(rng, kind, f"joint{i}", armature=armature and rng.random() < 0.3, passive=passive and rng.random() < 0.5)
-        light = massless and _may_be_massless(i, joint_kinds, parents) and rng.random() < 0.5
-        described.append({
+        is_massless = massless and _may_be_massless(i, joint_kinds, parents) and rng.random() < 0.5
+        link_arguments.append({
             "name": f"link{i}",
             "parent": None if parents[i] is None else f"link{parents[i]}",
             "joint": joint,
             "joint_name": f"joint{i}",
             "at": rng.normal(0.0, 0.5, 3),
             "rotation": random_rotation(rng),
-            **({} if light else random_body(rng)),
+            **({} if is_massless else random_body(rng)),
         })  # fmt: skip
-    if rng.random() < 0.5:  # parents need not be named before their children
-        rng.shuffle(described)
-    for link in described:
+    if rng.random() < 0.5:  # children may be added before their parents
+        rng.shuffle(link_arguments)
+    for link in link_arguments:
         builder.link(**link)
     for i in range(min(links, 3)):
         builder.site(f"site{i}", f"link{i}", at=rng.normal(size=3), rotation=random_rotation(rng))
@@ -147,14 +147,14 @@ def random_model(
 
 
 def _may_be_massless(i: int, kinds: list[str], parents: list[int | None]) -> bool:
-    """A hinge or a slide that carries a ball or two hinges: at most four velocities for one body, which has six."""
+    """A hinge or slide that carries a spherical joint or two hinges: at most four coordinates for one body, so A is regular."""
     children = [c for c, p in enumerate(parents) if p == i]
     hinge = kinds[i] in ("revolute", "prismatic")
     return hinge and any(kinds[c] in ("spherical", "universal") for c in children) and parents[i] is not None
 
 
 def random_state(model: Model, rng: np.random.Generator) -> State:
-    """Return any configuration, with unit quaternions, and velocities and accelerations of about one."""
+    """Random configuration with unit quaternions, and velocities and accelerations of about one."""
     q = rng.uniform(-np.pi, np.pi, model.nq)
     tree = model.tree
     for kind, at in zip(tree.kind, tree.q_at, strict=True):
@@ -168,21 +168,21 @@ def random_state(model: Model, rng: np.random.Generator) -> State:
 
 
 def seeded(seed: int, links: int, **options: Any) -> Seeded:
-    """Return the model and the state of a seed."""
+    """Model and state of a seed."""
     rng = np.random.default_rng(seed)
     model = random_model(rng, links, **options)
     return Seeded(model, random_state(model, rng), rng)
 
 
-def models(most: int = MOST_LINKS, **options: Any) -> st.SearchStrategy[Seeded]:
-    """Random models with a state for hypothesis, which looks for a small failing one among seeds and sizes."""
+def models(most: int = MAX_LINKS, **options: Any) -> st.SearchStrategy[Seeded]:
+    """Hypothesis strategy: random models with a state, shrunk by seed and size."""
     return st.builds(lambda seed, links: seeded(seed, links, **options), st.integers(0, 2**32 - 1), st.integers(1, most))
 
 
 def moved(model: Model, q: Array, step: Array) -> Array:
-    """Return the configuration reached from q in unit time at the constant velocity ``step`` (exact, also for quaternions).
+    """Configuration reached from q in unit time at the constant velocity ``step`` (exact, also for quaternions).
 
-    Written with matrix-free formulas of its own: what is checked by it must not be what it is made of.
+    Independent of the package's manifold operations, which are tested with it.
     """
     result = q.copy()
     tree = model.tree
@@ -207,7 +207,7 @@ def _exponential(w: Array) -> Array:
 
 
 def _left_jacobian(w: Array) -> Array:
-    """∫₀¹ exp(t w×) dt by its power series; steps of tests are short, and 20 terms do for any angle below 2."""
+    """∫₀¹ exp(t w×) dt by its power series: 20 terms suffice for angles below 2 rad."""
     X = np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
     total, term = np.eye(3), np.eye(3)
     for n in range(2, 22):

@@ -1,4 +1,4 @@
-"""Run the suite: everything compiled, then a part with bounds checks, then a part as plain Python."""
+"""Runner of the test suite: all tests compiled, then a part with array bounds checks, then a part without compilation."""
 
 import os
 import subprocess
@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-#: What runs again with array bounds checked: everything that touches compiled code, on small models.
+#: Tests that run again with array bounds checks: those of compiled code on small models.
 CHECKED = [
     "tests/contact", "tests/laws", "tests/world", "tests/simulate", "tests/test_manifold.py", "tests/test_spatial.py", "tests/centroidal",
     "tests/filter/test_qp.py", "tests/filter/test_contact_schedule.py", "tests/filter/test_reference_stream.py",
     "tests/filter/test_disturbances.py", "tests/filter/test_leg_force_limits.py",
 ]  # fmt: skip
-#: What runs again uncompiled: the same sources as plain Python.
+#: Tests that run again without compilation, as plain Python.
 UNCOMPILED = [
     "tests/test_spatial.py",
     "tests/test_manifold.py",
@@ -35,21 +35,21 @@ def run(mode: str, paths: list[str], *options: str) -> int:
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 
 
-def warm(*modes: str) -> None:
-    """Compile once, before several test processes would each do it; all modes at the same time, as each takes one core."""
+def compile_caches(*modes: str) -> None:
+    """Compile before the test processes start, which would each compile the same; all modes in parallel, one core each."""
     command = [sys.executable, "-m", "brachiate.cli", "warmup"]
-    parts = {"check": ["--core"]}  # of the filter little is run with bounds checks
+    options = {"check": ["--core"]}  # few tests of the filter run with bounds checks
     compilers = [
-        subprocess.Popen([*command, *parts.get(mode, [])], cwd=ROOT, env={**os.environ, "BRACHIATE_COMPILED": mode}) for mode in modes
+        subprocess.Popen([*command, *options.get(mode, [])], cwd=ROOT, env={**os.environ, "BRACHIATE_COMPILED": mode}) for mode in modes
     ]
-    ends = [compiler.wait() for compiler in compilers]
-    if any(ends):
-        sys.exit("Compiling failed: see above.")
+    exit_codes = [compiler.wait() for compiler in compilers]
+    if any(exit_codes):
+        sys.exit("Compilation failed: see above.")
 
 
 def main() -> int:
     workers = ("-n", str(min(os.cpu_count() or 1, 4)), "--dist", "worksteal")
-    warm("fast", "check")
+    compile_caches("fast", "check")
     failed = run("fast", ["tests"], *workers)
     failed |= run("check", CHECKED, *workers)
     failed |= run("off", UNCOMPILED)

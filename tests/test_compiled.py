@@ -194,14 +194,14 @@ def test_key_holds_addresses_and_lengths():
         ("counts", np.zeros(4)),  # floats for integers
         ("counts", np.zeros(4, np.int32)),
         ("numbers", np.zeros(5, np.float32)),
-        ("numbers", np.zeros(5, ">f8")),  # the bytes the other way round
-        ("numbers", np.zeros((5, 1))),  # an axis too many
-        ("numbers", np.float64(3.0)),  # no array
+        ("numbers", np.zeros(5, ">f8")),  # byte order
+        ("numbers", np.zeros((5, 1))),  # too many axes
+        ("numbers", np.float64(3.0)),  # not an array
         ("numbers", [0.0, 1.0]),
-        ("numbers", np.zeros(10)[::2]),  # gaps between the numbers
-        ("points", np.zeros((6, 4))),  # rows of the wrong length
+        ("numbers", np.zeros(10)[::2]),  # not contiguous
+        ("points", np.zeros((6, 4))),  # wrong row length
         ("points", np.zeros(18)),
-        ("points", np.zeros((3, 6)).T),  # columns first
+        ("points", np.zeros((3, 6)).T),  # Fortran order
         ("frames", np.zeros((7, 3, 2))),
         ("frames", np.zeros((7, 3, 3)).transpose(0, 2, 1)),
         ("frames", np.zeros((7, 9))),
@@ -230,7 +230,7 @@ def copied_package(tmp_path, monkeypatch) -> Path:
 
 
 def sources_of_kernels(package: Path, later: tuple[str, ...]) -> set[Path]:
-    """Files outside of some folders that have compiled code, and all files these import anything from, directly or not."""
+    """Files with compiled code outside of some folders, and all their direct and indirect imports."""
     marked = re.compile(r"^@(kernel|outlined|inlined|entry|by_address|operators)\b", re.M)
     ahead = [path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in later and marked.search(path.read_text())]
     found: set[Path] = set()
@@ -242,8 +242,8 @@ def sources_of_kernels(package: Path, later: tuple[str, ...]) -> set[Path]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "brachiate":
                 module = package.joinpath(*str(node.module).split(".")[1:])
-                places = [module, *(module / alias.name for alias in node.names)]
-                ahead += [file for place in places for file in (place.with_suffix(".py"), place / "__init__.py") if file.exists()]
+                candidates = [module, *(module / alias.name for alias in node.names)]
+                ahead += [file for place in candidates for file in (place.with_suffix(".py"), place / "__init__.py") if file.exists()]
     return found
 
 
@@ -310,16 +310,16 @@ def test_cache_folder_follows_the_environment(monkeypatch, tmp_path):
 def test_pruning_removes_only_old_caches(monkeypatch, tmp_path):
     monkeypatch.setenv("BRACHIATE_CACHE", str(tmp_path))
     assert compiled.prune_cache() == 0
-    mine, old, recent, foreign = compiled.cache_folder(), tmp_path / "0123-fast", tmp_path / "4567-check", tmp_path / "photographs"
-    for folder in (mine, old, recent, foreign):
+    current, old, recent, foreign = compiled.cache_folder(), tmp_path / "0123-fast", tmp_path / "4567-check", tmp_path / "photographs"
+    for folder in (current, old, recent, foreign):
         folder.mkdir()
     (old / "code.nbc").write_bytes(b"x")
     a_while_ago = time.time() - 40 * 86400
-    for folder in (mine, old, foreign):
+    for folder in (current, old, foreign):
         os.utime(folder, (a_while_ago, a_while_ago))
     assert compiled.prune_cache() == 1
     assert not old.exists()
-    assert mine.exists()
+    assert current.exists()
     assert recent.exists()
     assert foreign.exists()
 

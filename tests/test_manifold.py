@@ -1,4 +1,4 @@
-"""Integrate and difference on the manifold."""
+"""Configuration manifold: integration and difference are inverse, screw motions, half turns, agreement with Pinocchio."""
 
 import numpy as np
 import pytest
@@ -20,19 +20,19 @@ def one(joint: br.Joint) -> br.Data:
 
 
 @pytest.mark.parametrize("name", JOINTS)
-def test_difference_undoes_integrate(name):
+def test_difference_inverts_integrate(name):
     data = one(JOINTS[name])
     rng = np.random.default_rng(1)
     for size in (1e-9, 1e-3, 0.5, 3.0):
         q = manifold.integrate(data, data.model.neutral, rng.normal(size=data.model.nv))
         v = rng.normal(size=data.model.nv)
-        v *= size / np.linalg.norm(v)  # rotations stay below a half turn, where the shortest way back is the way there
+        v *= size / np.linalg.norm(v)  # rotations below a half turn are the shortest
         back = manifold.difference(data, q, manifold.integrate(data, q, v))
         assert np.abs(back - v).max() < 1e-14 + 1e-13 * size
 
 
 @pytest.mark.parametrize("name", JOINTS)
-def test_two_half_steps_are_a_whole_one(name):
+def test_two_half_steps_equal_one_step(name):
     data = one(JOINTS[name])
     v = np.random.default_rng(2).normal(size=data.model.nv)
     half = manifold.integrate(data, data.model.neutral, v, 0.5)
@@ -40,14 +40,14 @@ def test_two_half_steps_are_a_whole_one(name):
     assert np.abs(manifold.difference(data, whole, manifold.integrate(data, half, v, 0.5))).max() < 1e-14
 
 
-def test_half_turns_are_found():
+def test_difference_of_half_turns():
     data = one(br.Spherical())
     v = manifold.difference(data, [1, 0, 0, 0], [0, 0, 1, 0])
     assert np.abs(np.abs(v) - [0, np.pi, 0]).max() < 1e-15
 
 
-def test_free_joint_follows_a_screw():
-    # Forward at 1 m/s while turning left at π rad/s: after one second, on the other side of a circle of radius 1/π.
+def test_free_joint_moves_along_a_screw():
+    # Forward at 1 m/s while rotating left at π rad/s: after one second, on the opposite side of a circle of radius 1/π.
     data = one(br.Free())
     q = manifold.integrate(data, data.model.neutral, [1, 0, 0, 0, 0, np.pi])
     assert np.abs(q[:3] - [0, 2 / np.pi, 0]).max() < 1e-15
@@ -73,7 +73,7 @@ def test_equals_pinocchio():
         assert np.abs(manifold.difference(data, q, there) - pin.difference(model, p, peer_there)).max() < 1e-13
 
 
-def test_no_nan_comes_out():
+def test_results_that_are_not_finite_raise():
     data = one(br.Free())
     with pytest.raises(StateError, match="quaternion in q is zero"):
         manifold.integrate(data, np.zeros(7), np.zeros(6))

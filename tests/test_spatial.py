@@ -1,7 +1,7 @@
-"""Laws of the spatial values, and that compiled code and plain Python compute the same.
+"""Spatial algebra: identities of rotations, motions, forces and inertias, and agreement of compiled code with plain Python.
 
-The laws are checked on a second, uncompiled copy of ``brachiate.spatial``; the last test then compares every operator and function
-of the compiled one with it.
+The identities are checked on an uncompiled copy of ``brachiate.spatial``; the last tests compare every operator and function
+of the compiled package with it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from brachiate import spatial
 from brachiate.compiled import entry
 
 EPS = float(np.finfo(float).eps)
-ROUND_OFF = 32 * EPS  # some dozens of operations on numbers of size one
+ROUND_OFF = 32 * EPS  # dozens of operations on numbers of size one
 
 
 def plain_python() -> ModuleType:
-    """Return the package ``brachiate.spatial`` as it runs without a compiler."""
+    """Package ``brachiate.spatial`` without compilation."""
 
     def same(x):
         return x
@@ -68,7 +68,7 @@ def directions(draw):
     return (1 / math.sqrt(u @ u)) * u
 
 
-# Every region of the formulas, and both sides of each place where they change.
+# All branches of the formulas, and both sides of their boundaries.
 angles = st.one_of(
     st.sampled_from([0.0, 1e-300, 1e-160, 1e-9, 1e-4, 2e-4, math.sqrt(1e-3), 2 * math.sqrt(1e-3), 3.0, math.pi]),
     st.floats(0, math.pi),
@@ -82,7 +82,7 @@ rotations = quaternions.map(sp.rotation_of)
 
 
 def array(value) -> np.ndarray:
-    """Any value as one flat row of numbers."""
+    """Components of a value as a flat array."""
     return np.array([value]) if isinstance(value, float) else np.concatenate([array(part) for part in value])
 
 
@@ -106,22 +106,22 @@ def near(a, b, tolerance: float = ROUND_OFF) -> bool:
 
 
 @given(turns)
-def test_logarithm_undoes_exponential(w):
+def test_logarithm_inverts_exponential(w):
     back = sp.logarithm(sp.exponential(w))
-    # At π exactly the opposite vector is the same rotation.
+    # At π the opposite vector is the same rotation.
     half_turn = math.sqrt(w @ w) > math.pi - 1e-15
     assert near(back, w) or (half_turn and near(back, -w))
 
 
 @given(turns)
-def test_tiny_rotations_keep_all_their_digits(w):
-    # Relative, not absolute: a series with a constant error would pass the test above.
+def test_small_rotations_have_full_relative_accuracy(w):
+    # A series with a constant absolute error would pass the test above.
     back = sp.logarithm(sp.exponential(1e-12 * w))
     assert near(1e12 * back, w, ROUND_OFF * size(w))
 
 
 @given(quaternions)
-def test_exponential_undoes_logarithm(q):
+def test_exponential_inverts_logarithm(q):
     assert abs(sum(x * x for x in q) - 1) < ROUND_OFF
     assert near(sp.exponential(sp.logarithm(q)), q if q.w >= 0 else -1.0 * q)
     assert near(sp.exponential(sp.logarithm(-1.0 * q)), q if q.w >= 0 else -1.0 * q) or abs(q.w) < ROUND_OFF
@@ -133,19 +133,19 @@ def test_exponential_is_the_matrix_exponential(w):
 
 
 @given(quaternions, st.floats(0.1, 10))
-def test_quaternion_of_undoes_rotation_of_at_any_length(q, length):
+def test_quaternion_of_inverts_rotation_of_at_any_length(q, length):
     R = sp.rotation_of(length * q)
     assert np.allclose(matrix(R) @ matrix(R).T, np.eye(3), rtol=0, atol=ROUND_OFF)
     assert np.linalg.det(matrix(R)) > 0
     back = sp.quaternion_of(R)
     assert back.w >= 0
-    # A half turn has two quaternions, and round-off chooses.
+    # The sign of the quaternion of a half turn depends on round-off.
     assert near(back, q if q.w >= 0 else -1.0 * q) or (abs(q.w) < ROUND_OFF and near(-1.0 * back, q if q.w >= 0 else -1.0 * q))
 
 
 @pytest.mark.parametrize("axis", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (0, -1, 1), (1, -1, 1)])
 def test_half_turns_about_special_axes(axis):
-    # Shepperd's four cases, each at its extreme: a square root of a negative number would show here.
+    # Shepperd's four cases at their extremes. Fails on a square root of a negative number.
     u = np.array(axis) / np.linalg.norm(axis)
     R = ScipyRotation.from_rotvec(np.pi * u).as_matrix()
     q = sp.quaternion_of(sp.Rotation(*(Vec3(*column) for column in R.T)))
@@ -159,7 +159,7 @@ def test_axis_rotation_is_rodrigues(u, angle):
 
 
 @given(quaternions, quaternions, vectors)
-def test_composition_is_the_same_for_quaternions_and_matrices(a, b, v):
+def test_quaternion_and_matrix_products_agree(a, b, v):
     A, B = sp.rotation_of(a), sp.rotation_of(b)
     assert near(sp.rotation_of(a @ b), sp.compose(A, B))
     assert near(sp.compose(A, B) @ v, A @ (B @ v), ROUND_OFF * size(v))
@@ -169,7 +169,7 @@ def test_composition_is_the_same_for_quaternions_and_matrices(a, b, v):
 
 
 @given(st.builds(Quaternion, coordinates, coordinates, coordinates, coordinates).filter(lambda q: sum(x * x for x in q) > 1e-6))
-def test_normalized_has_length_one_and_the_same_direction(q):
+def test_normalization_keeps_the_direction(q):
     unit = sp.normalized(q)
     assert abs(sum(x * x for x in unit) - 1) < ROUND_OFF
     assert near(sp.rotation_of(unit), sp.rotation_of(q))
@@ -186,8 +186,8 @@ def test_screw_translation_is_the_matrix_exponential(w, v):
 
 
 @given(turns, vectors)
-def test_screw_velocity_undoes_screw_translation(w, p):
-    # c is (1 - x cot x)/θ²: at the change of formulas (θ² = 1e-3) it has lost three digits, and is multiplied by θ².
+def test_screw_velocity_inverts_screw_translation(w, p):
+    # c = (1 - x cot x)/θ² has lost three digits at the boundary of the formulas (θ² = 1e-3), and is multiplied by θ².
     assert near(sp.screw_translation(w, sp.screw_velocity(w, p)), p, 4 * ROUND_OFF * size(p))
     assert near(sp.screw_velocity(w, sp.screw_translation(w, p)), p, 4 * ROUND_OFF * size(p))
 
@@ -226,12 +226,12 @@ def test_motion_cross_is_a_lie_bracket(a, b, c):
 
 @given(motions, motions, forces)
 def test_force_cross_is_the_dual_of_motion_cross(v, m, f):
-    # Power m·f does not change when both are carried along: (v × m)·f + m·(v ×* f) = 0.
+    # Power m·f is invariant if both move with v: (v × m)·f + m·(v ×* f) = 0.
     assert abs(sp.motion_cross(v, m) @ f + m @ sp.force_cross(v, f)) <= ROUND_OFF * size(v) * size(m) * size(f) * 16
 
 
 @given(motions, forces, vectors)
-def test_power_is_the_same_about_any_origin(m, f, r):
+def test_power_is_independent_of_the_origin(m, f, r):
     scale = ROUND_OFF * size(m) * size(f) * size(r) ** 2 * 8
     assert abs(sp.moved_motion(m, r) @ sp.moved_force(f, r) - m @ f) <= scale
     assert near(sp.moved_motion(sp.moved_motion(m, r), -r), m, scale)
@@ -244,7 +244,7 @@ def test_power_is_the_same_about_any_origin(m, f, r):
 
 @st.composite
 def bodies(draw):
-    """Mass, centre, inertia about the centre: of three pairs of points along axes turned anyhow."""
+    """Mass, center and inertia about the center, of three pairs of points along randomly rotated axes."""
     m, c, R = draw(masses), draw(vectors), draw(rotations)
     x, y, z = (draw(st.floats(0.0, 3.0)) ** 2 * m for _ in range(3))
     return m, c, sp.rotated(R, Sym3(y + z, 0.0, 0.0, x + z, 0.0, x + y))
@@ -266,12 +266,12 @@ def test_inertia_is_symmetric(body, a, b):
 
 
 @given(bodies(), vectors, motions)
-def test_kinetic_energy_is_the_same_about_any_origin(body, r, v):
+def test_kinetic_energy_is_independent_of_the_origin(body, r, v):
     m, c, about = body
     here, there = sp.inertia_about(m, c, about), sp.inertia_about(m, c - r, about)
     moved = sp.moved_motion(v, r)
     assert abs(v @ (here @ v) - moved @ (there @ moved)) <= ROUND_OFF * size(v) ** 2 * size(here, there) * size(r) ** 2 * 64
-    # and momentum moves as a force does
+    # momentum transforms like a force
     assert near(sp.moved_force(here @ v, r), there @ moved, ROUND_OFF * size(v) * size(here, there) * size(r) ** 2 * 64)
 
 
@@ -282,37 +282,30 @@ def test_parallel_axis_theorem(body, v):
     d = np.array(c)
     expected = dense(about) + m * (d @ d * np.eye(3) - np.outer(d, d))
     assert np.allclose(dense(I.I), expected, rtol=0, atol=ROUND_OFF * size(I) * 4)
-    # Turning about its own centre, a body has no linear momentum.
+    # Rotation about the center has no linear momentum.
     spin = sp.moved_motion(MotionVector(v, Vec3(0.0, 0.0, 0.0)), -c)
     assert near((I @ spin).f, Vec3(0.0, 0.0, 0.0), ROUND_OFF * size(I) * size(v) * size(c) * 4)
 
 
 @given(bodies(), bodies(), motions)
-def test_two_bodies_welded_have_the_sum_of_their_momenta(a, b, v):
+def test_inertia_of_two_welded_bodies_is_their_sum(a, b, v):
     A, B = sp.inertia_about(*a), sp.inertia_about(*b)
     assert near((A + B) @ v, (A @ v) + (B @ v), ROUND_OFF * size(A, B) * size(v) * 32)
 
 
-# --- compiled and not ---------------------------------------------------------------------------
+# --- compiled and plain Python ------------------------------------------------------------------
 
 
-def everything(s: ModuleType, record):
-    """Return a function that applies all operators and functions of the module to 40 numbers and records the results."""
+def all_operations(s: ModuleType, record):
+    """Function that applies all operators and functions of the package to 40 numbers and records the results."""
     MotionVector, Force, Sym3, Inertia, Transform = s.MotionVector, s.Force, s.Sym3, s.Inertia, s.Transform
-    cross, norm, compose, transpose, unrotate, conjugate, normalized = (
-        s.cross, s.norm, s.compose, s.transpose, s.unrotate, s.conjugate, s.normalized
-    )  # fmt: skip
-    rotation_of, quaternion_of, axis_rotation, exponential, logarithm = (
-        s.rotation_of, s.quaternion_of, s.axis_rotation, s.exponential, s.logarithm
-    )  # fmt: skip
-    screw_translation, screw_velocity, transform_point, inverse_transform = (
-        s.screw_translation, s.screw_velocity, s.transform_point, s.inverse_transform
-    )  # fmt: skip
-    motion_cross, force_cross, velocity_at, moved_motion, moved_force = (
-        s.motion_cross, s.force_cross, s.velocity_at, s.moved_motion, s.moved_force
-    )  # fmt: skip
-    rotated, point_inertia, inertia_about = s.rotated, s.point_inertia, s.inertia_about
-    vec3, vec3_at, put_vec3, put_vec3_at = s.vec3, s.vec3_at, s.put_vec3, s.put_vec3_at
+    cross, norm, compose, transpose, unrotate, conjugate = s.cross, s.norm, s.compose, s.transpose, s.unrotate, s.conjugate
+    normalized, rotation_of, quaternion_of, axis_rotation = s.normalized, s.rotation_of, s.quaternion_of, s.axis_rotation
+    exponential, logarithm, screw_translation, screw_velocity = s.exponential, s.logarithm, s.screw_translation, s.screw_velocity
+    transform_point, inverse_transform, motion_cross, force_cross = s.transform_point, s.inverse_transform, s.motion_cross, s.force_cross
+    velocity_at, moved_motion, moved_force, rotated = s.velocity_at, s.moved_motion, s.moved_force, s.rotated
+    point_inertia, inertia_about, vec3, vec3_at = s.point_inertia, s.inertia_about, s.vec3, s.vec3_at
+    put_vec3, put_vec3_at = s.put_vec3, s.put_vec3_at
     quaternion_at, put_quaternion_at, rotation, put_rotation = s.quaternion_at, s.put_quaternion_at, s.rotation, s.put_rotation
     motion, force, put6, inertia, put_inertia = s.motion, s.force, s.put6, s.inertia, s.put_inertia
 
@@ -370,39 +363,39 @@ def results(function, x: np.ndarray) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def both_ways():
-    return everything(spatial, entry), everything(sp, lambda function: function)
+def compiled_and_plain():
+    return all_operations(spatial, entry), all_operations(sp, lambda function: function)
 
 
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), angles)
-def test_compiled_and_plain_python_agree(both_ways, seed, angle):
-    # Compiled code may contract a*b+c into one operation, so the last digits differ, but no more than the last digits.
+def test_compiled_and_plain_python_agree(compiled_and_plain, seed, angle):
+    # Compiled code may contract a*b+c into one operation: results differ by round-off only.
     x = np.random.default_rng(seed).normal(size=40)
     x[6:9] *= angle / np.linalg.norm(x[6:9])
     x[22] = abs(x[22])
-    compiled, plain = (results(function, x) for function in both_ways)
+    compiled, plain = (results(function, x) for function in compiled_and_plain)
     assert np.abs(compiled - plain).max() <= 4 * ROUND_OFF * max(1.0, np.abs(plain).max())
 
 
-def test_numpy_scalars_leave_scaling_to_the_vectors():
-    # np.float64 * Vec3 would otherwise be an array, silently.
+def test_products_of_numpy_scalars_and_vectors_are_vectors():
+    # Fails if np.float64 * Vec3 is an array.
     assert isinstance(np.float64(2.0) * spatial.Vec3(1.0, 2.0, 3.0), spatial.Vec3)
     assert isinstance(np.float64(2.0) * spatial.Quaternion(1.0, 0.0, 0.0, 0.0), spatial.Quaternion)
 
 
-def test_four_problems_at_once_are_four_problems():
-    # Vectors may be made of fours: every lane is what the vectors of single numbers give.
+def test_vectors_of_four_lanes_equal_four_vectors():
+    # Components may be SIMD vectors of four: every lane equals the result for its scalars.
     rng = np.random.default_rng(3)
     n, f, r, w = rng.normal(size=(4, 3)), rng.normal(size=(4, 3)), spatial.Vec3(*rng.normal(size=3)), spatial.Vec3(*rng.normal(size=3))
     R = spatial.exponential(w)
     fours = spatial.Force(*(spatial.Vec3(*(spatial.Four(*x) for x in part.T)) for part in (n, f)))
     moved = spatial.moved_force(fours, r)
-    turned, dot = spatial.rotation_of(R) @ fours.f, w @ fours.n
+    rotated, dot = spatial.rotation_of(R) @ fours.f, w @ fours.n
     for lane in range(4):
         one = spatial.moved_force(spatial.Force(spatial.Vec3(*n[lane]), spatial.Vec3(*f[lane])), r)
         assert [x[lane] for x in (*moved.n, *moved.f)] == [*one.n, *one.f]
-        assert [x[lane] for x in turned] == [*(spatial.rotation_of(R) @ spatial.Vec3(*f[lane]))]
+        assert [x[lane] for x in rotated] == [*(spatial.rotation_of(R) @ spatial.Vec3(*f[lane]))]
         assert dot[lane] == w @ spatial.Vec3(*n[lane])
     x = np.arange(8.0)
     spatial.put_four(x, 2, 2.0 * spatial.four(x, 2) - -spatial.four(x, 4))

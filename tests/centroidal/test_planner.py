@@ -346,10 +346,10 @@ def test_quadruped_steps_in_the_direction_of_a_push():
     planner = CentroidalPlanner(40.0, feet=4)
     problem = planner.problem
     problem.inertia[:], problem.contact_mode[:], problem.com[:, 2], problem.offset_share[:] = np.diag((1.0, 4.0, 4.0)), STANCE, 0.5, 0.25
-    places = np.array([(0.4, 0.15, 0), (0.4, -0.15, 0), (-0.4, 0.15, 0), (-0.4, -0.15, 0)])
+    positions = np.array([(0.4, 0.15, 0), (0.4, -0.15, 0), (-0.4, 0.15, 0), (-0.4, -0.15, 0)])
     for k in range(26):
         for f in (1, 2) if 4 <= k < 14 else (0, 3):  # trot: diagonal pairs
-            put_patch(problem, k, f, places[f : f + 1], f)
+            put_patch(problem, k, f, positions[f : f + 1], f)
     problem.landing_foot[:2], problem.landing_start[:2], problem.landing_touchdown[:2], problem.landing_time[:2] = (0, 3), 9, 14, 0.3
     plan = planner.solve([0, 0, 0.5], [0, 0.4, 0], offsets=np.zeros((4, 2)))
     assert plan.converged
@@ -365,7 +365,7 @@ def test_refuses_invalid_problems():
             planner.solve(*(now or ([0, 0, 1], [0, 0, 0])), **options)
         return str(caught.value)
 
-    def nothing(problem):
+    def no_change(problem):
         pass
 
     def put(name, where, value):
@@ -390,11 +390,11 @@ def test_refuses_invalid_problems():
         problem.landing_foot[:2], problem.landing_start[:2], problem.landing_touchdown[:2] = 1, 1, 2
 
     assert "landing 1 takes effect at the same interval as another of foot 1" in error_of(twice)
-    assert "com: every number must be finite" in error_of(nothing, [np.nan, 0, 0], [0, 0, 0])
-    assert "com_velocity: expected 3 numbers" in error_of(nothing, [0, 0, 0], [0, 0])
-    assert "offsets: expected an array of shape (2, 2)" in error_of(nothing, [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [1.0])
-    assert "4 were given, at most 3 are possible" in error_of(nothing, intervals=4)
-    assert "elapsed must be at least 0" in error_of(nothing, elapsed=-1.0)
+    assert "com: every number must be finite" in error_of(no_change, [np.nan, 0, 0], [0, 0, 0])
+    assert "com_velocity: expected 3 numbers" in error_of(no_change, [0, 0, 0], [0, 0])
+    assert "offsets: expected an array of shape (2, 2)" in error_of(no_change, [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [1.0])
+    assert "4 were given, at most 3 are possible" in error_of(no_change, intervals=4)
+    assert "elapsed must be at least 0" in error_of(no_change, elapsed=-1.0)
 
 
 def test_refuses_invalid_planners():

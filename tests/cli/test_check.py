@@ -1,4 +1,4 @@
-"""``brachiate check``: a table, a verdict, and files."""
+"""Command ``brachiate check``: table and verdict on the terminal, report files, invalid options."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ def squat(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def _wide(monkeypatch):
-    monkeypatch.setattr(console, "_width", 140)  # whoever starts the tests may have said how wide a line is, before the console was made
+def _console_width(monkeypatch):
+    monkeypatch.setattr(console, "_width", 140)  # independent of the terminal that runs the tests
 
 
-def run(*words):
-    return CliRunner().invoke(app, ["check", *map(str, words)], catch_exceptions=False)
+def run(*options):
+    return CliRunner().invoke(app, ["check", *map(str, options)], catch_exceptions=False)
 
 
-def test_it_tells_what_it_found(squat):
+def test_metrics_and_verdict_are_printed(squat):
     result = run(squat)
     assert result.exit_code == 0
-    for words in ("floor", "root residual force", "verdict: physical", "set by"):
-        assert words in result.output
+    for expected in ("floor", "root residual force", "verdict: physical", "set by"):
+        assert expected in result.output
 
 
-def test_it_writes_numbers_picture_and_contacts(squat, tmp_path):
+def test_json_plot_and_contact_files_are_written(squat, tmp_path):
     pytest.importorskip("matplotlib")
     files = {name: tmp_path / name for name in ("report.json", "report.png", "contacts.txt")}
     result = run(squat, "--json", files["report.json"], "--plot", files["report.png"], "--save-contacts", files["contacts.txt"])
@@ -51,20 +51,20 @@ def test_it_writes_numbers_picture_and_contacts(squat, tmp_path):
     assert "verdict: physical" in again.output
 
 
-def test_a_slope_matters(squat):
-    # Soles that are level stand on their edges there
+def test_level_soles_on_a_slope_are_not_physical(squat):
+    # Level soles touch a slope at their edges only
     result = run(squat, "--terrain", "slope:15")
     assert "not physical" in result.output
 
 
-def test_motions_of_a_figure(tmp_path):
+def test_motion_archive_with_its_figure(tmp_path):
     path = tmp_path / "jump.npz"
     save_motion_archive(jump(), path)
     result = run(path, "--figure", "human28", "--terrain", "flat,friction=1")
     assert "verdict: physical" in result.output
 
 
-def test_contacts_and_forces_are_kept_with_a_motion(tmp_path):
+def test_contacts_and_forces_are_saved_with_the_motion(tmp_path):
     from brachiate.evaluation.check import check  # noqa: PLC0415
 
     report = check(procedural.sample_motion("squat", seconds=1.0))
@@ -84,7 +84,7 @@ def test_contacts_and_forces_are_kept_with_a_motion(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("options", "message"),
     [
         (("--terrain", "hill"), "not a terrain"),
         (("--contacts", "nowhere.txt"), "no such file"),
@@ -93,24 +93,24 @@ def test_contacts_and_forces_are_kept_with_a_motion(tmp_path):
         (("--terrain", "flat", "--contacts", "contacts.txt"), "not both"),
     ],
 )
-def test_bad_options_are_refused(squat, words, message):
+def test_bad_options_are_refused(squat, options, message):
     with pytest.raises(br.BrachiateError, match=message):
-        run(squat, *words)
+        run(squat, *options)
 
 
-def test_a_map_of_roles_names_strange_joints(squat, tmp_path):
-    # A skeleton whose names say nothing
+def test_joint_roles_are_read_from_a_file(squat, tmp_path):
+    # A skeleton whose joint names do not reveal their roles
     text = squat.read_text()
     names = {"LeftLeg": "b7", "LeftUpLeg": "b6", "LeftFoot": "b8"}
     for name, other in names.items():
         text = text.replace(f"JOINT {name}\n", f"JOINT {other}\n")
-    strange = tmp_path / "strange.bvh"
-    strange.write_text(text)
+    renamed = tmp_path / "renamed.bvh"
+    renamed.write_text(text)
     with pytest.raises(br.BrachiateError, match="roles"):
-        run(strange)
+        run(renamed)
     roles = tmp_path / "roles.json"
     roles.write_text(json.dumps({"left_hip": "b6", "left_knee": "b7", "left_ankle": "b8"}))
-    assert "verdict: physical" in run(strange, "--roles", roles).output
+    assert "verdict: physical" in run(renamed, "--roles", roles).output
     roles.write_text("[]")
     with pytest.raises(br.BrachiateError, match="by role"):
-        run(strange, "--roles", roles)
+        run(renamed, "--roles", roles)

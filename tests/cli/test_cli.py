@@ -1,4 +1,4 @@
-"""The command line, as a user meets it."""
+"""Command line: demo, lists of figures, drawings, units in tables and help, error messages."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ from brachiate.cli import app, main
 runner = CliRunner()
 
 
-def test_demo_shows_before_and_after_and_leaves_files(tmp_path):
+def test_demo_prints_both_columns_and_writes_its_files(tmp_path):
     result = runner.invoke(app, ["demo", "--out", str(tmp_path / "out")])
     assert result.exit_code == 0, result.output
     assert "original" in result.output
@@ -37,7 +37,7 @@ def test_a_model_is_described_and_drawn(tmp_path):
     assert (tmp_path / "monkey.png").stat().st_size > 5000
 
 
-def test_an_error_is_one_message(monkeypatch, capsys):
+def test_an_error_is_one_message_without_a_traceback(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["brachiate", "model", "nowhere.urdf"])
     with pytest.raises(SystemExit) as stopped:
         main()
@@ -48,7 +48,7 @@ def test_an_error_is_one_message(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         (["model", "human27"], "Did you mean 'human28'?"),
         (["model", "foo[b].urdf"], "foo[b].urdf: there is no such file"),
@@ -57,20 +57,20 @@ def test_an_error_is_one_message(monkeypatch, capsys):
         (["demo", "--out", "/proc/nothing"], "the results cannot be written"),
     ],
 )
-def test_mistakes_are_answered_in_words(monkeypatch, capsys, arguments, words):
+def test_errors_name_the_mistake(monkeypatch, capsys, arguments, message):
     monkeypatch.setattr(sys, "argv", ["brachiate", *arguments])
     with pytest.raises(SystemExit) as stopped:
         main()
     assert stopped.value.code == 1
-    assert words in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
-def test_headings_say_their_units():
+def test_table_headings_have_units():
     assert "mass [kg]" in runner.invoke(app, ["figures"], env={"COLUMNS": "200"}).output.replace("\n", " ")
     assert br.__version__ in runner.invoke(app, ["--version"]).output
 
 
-def test_options_say_their_units():
-    # Square brackets are units here, not markup
+def test_help_of_options_has_units():
+    # Fails if square brackets are taken for markup and removed
     assert "Duration [s]." in runner.invoke(app, ["play", "--help"], env={"COLUMNS": "200"}).output
     assert "link:mass [kg]" in runner.invoke(app, ["filter", "--help"], env={"COLUMNS": "200"}).output

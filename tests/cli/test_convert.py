@@ -1,4 +1,4 @@
-"""``brachiate convert``."""
+"""Command ``brachiate convert``: clips, robot tables and AMASS files from one format to another, and its error messages."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def run(*arguments) -> str:
     return " ".join(result.output.split())
 
 
-def test_what_was_assumed_and_written_is_told(walk, tmp_path):
-    told = run(walk, tmp_path / "slow.bvh", "--to-rate", "20", "--mass", "61")
-    for words in ("up axis", "--unit", "slow.bvh", "20 frames/s", "42 degrees of freedom"):
-        assert words in told, told
+def test_assumptions_and_written_files_are_printed(walk, tmp_path):
+    output = run(walk, tmp_path / "slow.bvh", "--to-rate", "20", "--mass", "61")
+    for expected in ("up axis", "--unit", "slow.bvh", "20 frames/s", "42 degrees of freedom"):
+        assert expected in output, output
     assert len(read_clip(tmp_path / "slow.bvh")) == 20
 
 
-def test_reading_is_as_said(walk, tmp_path):
+def test_options_override_the_inferred_unit_and_axis(walk, tmp_path):
     run(walk, tmp_path / "big.bvh", "--unit", "0.02", "--up", "y", "--no-rest-frame")
     clip = read_clip(tmp_path / "big.bvh", unit="m")
     assert clip.skeleton.offsets == pytest.approx(100 * stepping().skeleton.offsets[_order(clip)], abs=1e-3)
@@ -62,11 +62,11 @@ def _order(clip) -> list[int]:
     return [stepping().skeleton.index(name) for name in clip.skeleton.names]
 
 
-def test_a_robot_by_its_file(robot, tmp_path):
-    told = run(
+def test_motion_of_a_robot_from_its_urdf(robot, tmp_path):
+    output = run(
         tmp_path / "walker.csv", tmp_path / "walker.tracker.npz", "--figure", robot, "--rate", 30, "--to-rate", 50, "--order", "breadth"
     )
-    assert "read as one that moves freely" in told
+    assert "read as one that moves freely" in output
     with np.load(tmp_path / "walker.tracker.npz", allow_pickle=False) as file:
         assert list(file["joint_names"]) == ["hip"]
         assert file["fps"].tolist() == [50.0]
@@ -79,13 +79,13 @@ def test_a_robot_by_its_file(robot, tmp_path):
     assert br.load_motion(tmp_path / "walker.npz", figure).q[15, 7] == pytest.approx(np.sin(0.5))
 
 
-def test_a_person_of_amass(tmp_path):
+def test_amass_file(tmp_path):
     poses = np.zeros((30, 66))
     poses[:, 0] = np.pi / 2
     poses[:, 12] = np.linspace(0, 0.5, 30)
     np.savez(tmp_path / "man.npz", poses=poses, trans=np.tile((0, 0, 0.9), (30, 1)), mocap_framerate=60.0)
-    told = run(tmp_path / "man.npz", tmp_path / "man.bvh", "--height", 1.7)
-    assert "that of a standard" in told
+    output = run(tmp_path / "man.npz", tmp_path / "man.bvh", "--height", 1.7)
+    assert "that of a standard" in output
     clip = read_clip(tmp_path / "man.bvh")
     assert clip.positions[0, clip.skeleton.index("head"), 2] > 1.4
     result = CliRunner().invoke(app, ["info", str(tmp_path / "man.npz"), "--height", "1.7"])
@@ -93,7 +93,7 @@ def test_a_person_of_amass(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         (["walk.bvh", "walk.xyz"], "the suffix of the file name selects the format"),
         (["walk.bvh", "walk.csv"], "is neither revolute nor prismatic"),
@@ -104,10 +104,10 @@ def test_a_person_of_amass(tmp_path):
         (["walk.bvh", "walk.npz", "--order", "depth"], "order= does not apply to a .npz file"),
     ],
 )
-def test_mistakes_are_answered_in_words(arguments, words, walk, robot, tmp_path, monkeypatch, capsys):
+def test_errors_name_the_mistake(arguments, message, walk, robot, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["brachiate", "convert", *arguments])
     with pytest.raises(SystemExit) as stopped:
         main()
     assert stopped.value.code == 1
-    assert words in capsys.readouterr().err
+    assert message in capsys.readouterr().err

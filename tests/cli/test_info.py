@@ -1,4 +1,4 @@
-"""``brachiate info``."""
+"""Command ``brachiate info``: assumptions, contents and pose strips of motion, marker and table files; its error messages."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from brachiate.io.opensim import Table, write_table
 from brachiate.io.trc import format_trc
 
 
-def test_what_was_assumed_is_told_and_poses_are_drawn(tmp_path):
+def test_assumptions_are_printed_and_poses_drawn(tmp_path):
     path = tmp_path / "walk.bvh"
     path.write_text(format_bvh(stepping()))
     result = CliRunner().invoke(app, ["info", str(path), "--mass", "61", "--draw", str(tmp_path / "strip.png")])
     assert result.exit_code == 0, result.output
-    told = " ".join(result.output.split())
-    assert "60 frames, 60 frames/s, 0.98 s, 23 joints" in told
+    output = " ".join(result.output.split())
+    assert "60 frames, 60 frames/s, 0.98 s, 23 joints" in output
     for word in ("up axis", "unit", "--height", "body: 61.0 kg, 42 degrees of freedom (1 free, 10 spherical, 6 revolute)", "8 poses drawn"):
-        assert word in told, told
+        assert word in output, output
     assert (tmp_path / "strip.png").stat().st_size > 10_000
 
 
-def test_a_number_is_a_unit(tmp_path):
+def test_unit_may_be_a_number(tmp_path):
     path = tmp_path / "walk.bvh"
     path.write_text(format_bvh(stepping()))
     result = CliRunner().invoke(app, ["info", str(path), "--unit", "0.01"])
@@ -37,26 +37,26 @@ def test_a_number_is_a_unit(tmp_path):
     assert "--unit" not in result.output
 
 
-def run(*words):
-    return CliRunner(env={"COLUMNS": "140"}).invoke(app, ["info", *map(str, words)], catch_exceptions=False)
+def run(*options):
+    return CliRunner(env={"COLUMNS": "140"}).invoke(app, ["info", *map(str, options)], catch_exceptions=False)
 
 
-def test_who_stays_in_one_place_is_drawn_side_by_side(tmp_path):
+def test_poses_of_a_stationary_motion_are_drawn_side_by_side(tmp_path):
     pytest.importorskip("matplotlib")
-    for name, beside in (("squat", True), ("walk", False)):
+    for name, side_by_side in (("squat", True), ("walk", False)):
         motion = procedural.sample_motion(name, seconds=8.0, rate=10.0)
         before = motion.q.copy()
-        assert draw_strip(motion, tmp_path / "strip.png", 6) == (6, beside)
+        assert draw_strip(motion, tmp_path / "strip.png", 6) == (6, side_by_side)
         assert (motion.q == before).all()
 
 
 def test_markers(tmp_path):
-    places = np.linspace(0.1, 1.7, 5 * 2 * 3).reshape(5, 2, 3)
-    places[2, 1] = np.nan
-    (tmp_path / "m.trc").write_text(format_trc(Markers(("Heel", "Head"), np.arange(5) / 100, places)))
-    told = run(tmp_path / "m.trc").output
-    for words in ("TRC, 5 frames, 100 frames/s, 0.04 s, 2 markers", "Heel, Head; 1 gaps, in Head", "to 1.700 m high", "--up"):
-        assert words in told
+    positions = np.linspace(0.1, 1.7, 5 * 2 * 3).reshape(5, 2, 3)
+    positions[2, 1] = np.nan
+    (tmp_path / "m.trc").write_text(format_trc(Markers(("Heel", "Head"), np.arange(5) / 100, positions)))
+    output = run(tmp_path / "m.trc").output
+    for expected in ("TRC, 5 frames, 100 frames/s, 0.04 s, 2 markers", "Heel, Head; 1 gaps, in Head", "to 1.700 m high", "--up"):
+        assert expected in output
     with pytest.raises(br.BrachiateError, match="no body to draw"):
         run(tmp_path / "m.trc", "--draw", tmp_path / "m.png")
     with pytest.raises(br.BrachiateError, match="rate= means nothing for markers"):
@@ -65,7 +65,7 @@ def test_markers(tmp_path):
         br.load_motion(tmp_path / "m.trc")
 
 
-def test_plates_and_other_tables(tmp_path):
+def test_force_plates_and_other_tables(tmp_path):
     names = [f"ground_force_{k}{axis}" for k in "vp" for axis in "xyz"]
     values = np.tile((0.0, 700.0, 0.0, 0.0, 0.0, 0.0), (4, 1))
     values[0, 1] = 0.0
@@ -77,22 +77,22 @@ def test_plates_and_other_tables(tmp_path):
     assert "give it with --figure" in run(tmp_path / "other.sto").output
 
 
-def test_motions_of_a_figure_and_the_file_it_came_from(tmp_path):
+def test_motion_archive_with_a_figure_from_its_source_file(tmp_path):
     clip = procedural.make_clip("squat", seconds=1.0)
     write_bvh(clip, tmp_path / "squat.bvh")
     motion = br.load_motion(tmp_path / "squat.bvh")
     motion.save(tmp_path / "squat.npz")
     with pytest.raises(br.BrachiateError, match=r"does not say which figure moves.*figure="):
         run(tmp_path / "squat.npz")
-    told = run(tmp_path / "squat.npz", "--figure", tmp_path / "squat.bvh", "--frames", "10:50").output
-    assert "squat.npz: NPZ, 40 frames" in told
-    assert f"{motion.figure.nv} degrees of freedom" in told
+    output = run(tmp_path / "squat.npz", "--figure", tmp_path / "squat.bvh", "--frames", "10:50").output
+    assert "squat.npz: NPZ, 40 frames" in output
+    assert f"{motion.figure.nv} degrees of freedom" in output
 
 
-@pytest.mark.parametrize(("words", "count"), [(":20", 20), ("100:", 21), ("5:8", 3)])
-def test_some_of_the_frames(tmp_path, words, count):
+@pytest.mark.parametrize(("frames", "count"), [(":20", 20), ("100:", 21), ("5:8", 3)])
+def test_selected_frames(tmp_path, frames, count):
     write_bvh(procedural.make_clip("squat", seconds=1.0, rate=120.0), tmp_path / "squat.bvh")
-    assert f"BVH, {count} frames" in run(tmp_path / "squat.bvh", "--frames", words).output
+    assert f"BVH, {count} frames" in run(tmp_path / "squat.bvh", "--frames", frames).output
     for wrong in ("7", "a:b", ":", "-3:5"):
         with pytest.raises(br.BrachiateError, match=r"expected FIRST:END"):
             run(tmp_path / "squat.bvh", f"--frames={wrong}")
@@ -100,16 +100,16 @@ def test_some_of_the_frames(tmp_path, words, count):
 
 def test_messages_name_the_options(tmp_path, monkeypatch, capsys):
     text = format_bvh(procedural.make_clip("squat", seconds=1.0)).replace("Head", "X1")
-    (tmp_path / "strange.bvh").write_text(text)
-    monkeypatch.setattr("sys.argv", ["brachiate", "info", str(tmp_path / "strange.bvh")])
+    (tmp_path / "renamed.bvh").write_text(text)
+    monkeypatch.setattr("sys.argv", ["brachiate", "info", str(tmp_path / "renamed.bvh")])
     with pytest.raises(SystemExit):
         main()
-    told = capsys.readouterr().err
-    assert "(On the command line: --up, --roles.)" in told
-    assert told.count("\n") == 1
+    output = capsys.readouterr().err
+    assert "(On the command line: --up, --roles.)" in output
+    assert output.count("\n") == 1
 
 
-def test_messages_are_written_as_they_are(tmp_path, monkeypatch, capsys):
+def test_markup_in_messages_is_not_interpreted(tmp_path, monkeypatch, capsys):
     (tmp_path / "users").write_text("root:x:0:0:[bold]:/root\n")
     monkeypatch.setattr("sys.argv", ["brachiate", "info", str(tmp_path / "users")])
     with pytest.raises(SystemExit):

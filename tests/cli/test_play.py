@@ -1,4 +1,4 @@
-"""Scenes on the command line, as a user meets them."""
+"""Commands ``brachiate scenes`` and ``brachiate play``: list, structure changes, files and error messages."""
 
 import sys
 
@@ -19,7 +19,7 @@ def test_scenes_are_listed():
         assert name in result.output
 
 
-def test_a_scene_is_played_and_told(tmp_path):
+def test_structure_changes_and_energies_are_printed_and_files_written(tmp_path):
     files = ["--out", str(tmp_path / "bar"), "--picture", str(tmp_path / "bar.png")]
     result = runner.invoke(app, ["play", "highbar", "--seconds", "1.3", *files], env={"COLUMNS": "160"})
     assert result.exit_code == 0, result.output
@@ -35,14 +35,14 @@ def test_a_scene_is_played_and_told(tmp_path):
     assert abs(run.time[-1] - 1.3) < 1e-9
 
 
-def test_steps_and_integrators_can_be_chosen():
+def test_step_length_and_integrator_are_options():
     result = runner.invoke(app, ["play", "fourbar", "--seconds", "0.1", "--dt", "0.01", "--integrator", "rk4"])
     assert result.exit_code == 0, result.output
     assert "four-bars" in result.output
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         (["play", "high-bar"], "Did you mean 'highbar'?"),
         (["play", "highbar", "--seconds", "-1"], "seconds must be more than 0"),
@@ -52,9 +52,9 @@ def test_steps_and_integrators_can_be_chosen():
         (["play", "bricard", "--seconds", "0.01", "--picture", "x.nothing"], "the picture cannot be written"),
     ],
 )
-def test_mistakes_are_answered_in_words(monkeypatch, capsys, arguments, words):
+def test_errors_name_the_mistake(monkeypatch, capsys, arguments, message):
     monkeypatch.setattr(sys, "argv", ["brachiate", *arguments])
     with pytest.raises(SystemExit) as stopped:
         main()
     assert stopped.value.code == 1
-    assert words in capsys.readouterr().err
+    assert message in capsys.readouterr().err

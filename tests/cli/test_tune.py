@@ -1,4 +1,4 @@
-"""``brachiate tune``: tables, a file that ``brachiate filter`` takes."""
+"""Command ``brachiate tune``: table of results, settings file for ``brachiate filter``, invalid options."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def squat(tmp_path_factory):
     return path
 
 
-def run(*words):
-    return CliRunner(env={"COLUMNS": "140"}).invoke(app, ["tune", *map(str, words)], catch_exceptions=False)
+def run(*options):
+    return CliRunner(env={"COLUMNS": "140"}).invoke(app, ["tune", *map(str, options)], catch_exceptions=False)
 
 
-def test_it_tells_and_writes(squat, tmp_path):
+def test_results_are_printed_and_settings_written(squat, tmp_path):
     result = run(squat, "--trials", "10", "--torque-scale", "none", "--mode", "preview", "--out", tmp_path / "mine.json")
     assert result.exit_code == 0, result.output
-    for words in ("low", "default", "tuned", "root-aligned", "joint_stiffness", " %", "mine.json", "--settings"):
-        assert words in result.output
+    for expected in ("low", "default", "tuned", "root-aligned", "joint_stiffness", " %", "mine.json", "--settings"):
+        assert expected in result.output
     settings = br.load_settings(tmp_path / "mine.json")
     assert ("the defaults are kept" in result.output) == (settings == br.FilterSettings())
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("options", "message"),
     [
         (("--trials", "0"), "trials"),
         (("--torque-scale", "much"), "none for no torque limits"),
@@ -44,12 +44,12 @@ def test_it_tells_and_writes(squat, tmp_path):
         (("wlak",), "walk"),
     ],
 )
-def test_bad_options_are_refused(squat, words, message):
+def test_bad_options_are_refused(squat, options, message):
     with pytest.raises(br.BrachiateError, match=message):
-        run(squat, *words)
+        run(squat, *options)
 
 
-def test_optuna_is_an_extra(squat, monkeypatch):
+def test_missing_optuna_is_reported(squat, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(br.BrachiateError, match="pip install"):
         run(squat)

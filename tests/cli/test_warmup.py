@@ -1,4 +1,4 @@
-"""``brachiate warmup``: nothing is left to compile later."""
+"""Command ``brachiate warmup``: compiles every entry point, so that later runs compile nothing."""
 
 import pytest
 from typer.testing import CliRunner
@@ -10,10 +10,10 @@ from brachiate.scenes import make
 
 
 def signatures() -> dict[str, int]:
-    return {f"{entry.py_func.__module__}.{entry.py_func.__name__}": len(entry.signatures) for entry in compiled._ENTRIES if _ours(entry)}
+    return {f"{entry.py_func.__module__}.{entry.py_func.__name__}": len(entry.signatures) for entry in compiled._ENTRIES if _is_ours(entry)}
 
 
-def _ours(entry) -> bool:
+def _is_ours(entry) -> bool:
     return entry.py_func.__module__.startswith("brachiate.")
 
 

@@ -56,7 +56,7 @@ DIALECTS = {
 LIMB_ROLES = ("hip", "knee", "ankle", "toe", "clavicle", "shoulder", "elbow", "wrist")
 MIDDLE_ROLES = ("pelvis", "spine", "spine2", "neck", "head")
 
-# A person of 1.75 m who stands with arms spread: offsets from the parent, x forward, y left, z up [m].
+# A person of 1.75 m in a T-pose: offsets from the parent, x forward, y left, z up [m].
 _MIDDLE = {"pelvis": (0, 0, 0), "spine": (0, 0, 0.12), "spine2": (0, 0, 0.18), "neck": (0, 0, 0.24), "head": (0.01, 0, 0.10)}
 _LEFT = {
     "hip": (0, 0.085, -0.02), "knee": (0, 0, -0.43), "ankle": (0, 0, -0.43), "toe": (0.13, 0, -0.05), "clavicle": (0, 0.03, 0.20),
@@ -105,7 +105,7 @@ def skeleton_of(dialect: str = "motionbuilder", size: float = 1.0, fingers: bool
 
 
 def stepping(dialect: str = "motionbuilder", frames: int = 60, rate: float = 60.0, size: float = 1.0) -> Clip:
-    """Someone who walks on the spot: knees and elbows bend about one axis each, everything else sways."""
+    """Walking on the spot: knees and elbows flex about one axis each, all other joints sway."""
     skeleton, names = skeleton_of(dialect, size)
     t = np.arange(frames) / rate
     q = np.broadcast_to(rotations.IDENTITY, (frames, len(skeleton), 4)).copy()
@@ -122,6 +122,6 @@ def stepping(dialect: str = "motionbuilder", frames: int = 60, rate: float = 60.
         q[:, place[f"{side}_shoulder"]] = rotations.from_euler("xyz", np.stack((-s * 1.3 + 0 * t, 0.3 * swing, 0.1 * swing), axis=-1))
         q[:, place[f"{side}_elbow"]] = rotations.about_axis(2, -s * (0.3 + 0.2 * swing))
         q[:, place[f"{side}_wrist"]] = rotations.from_euler("xz", np.stack((0.1 * swing, 0.1 * sway), axis=-1))
-    places = np.broadcast_to(skeleton.offsets, (frames, len(skeleton), 3)).copy()
-    places[:, 0] = size * np.array((0, 0, 0.955)) + np.stack((0.02 * np.sin(t), 0.02 * np.cos(t), 0 * t), axis=-1)
-    return Clip(skeleton, t, q, places, "stepping")
+    translations = np.broadcast_to(skeleton.offsets, (frames, len(skeleton), 3)).copy()
+    translations[:, 0] = size * np.array((0, 0, 0.955)) + np.stack((0.02 * np.sin(t), 0.02 * np.cos(t), 0 * t), axis=-1)
+    return Clip(skeleton, t, q, translations, "stepping")

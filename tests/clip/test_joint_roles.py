@@ -1,4 +1,4 @@
-"""Which joint is the knee, in every dialect."""
+"""Joint roles: found from the names of common tools, split names, given roles, invalid input."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def test_split_name(name, side, word):
 
 def test_given_roles():
     skeleton, names = skeleton_of("motionbuilder")
-    strange = Skeleton(tuple(f"bone{k}" for k in range(len(skeleton))), skeleton.parents, skeleton.offsets, skeleton.ends)
-    assert "left_knee" in find_joint_roles(strange).missing()
+    renamed = Skeleton(tuple(f"bone{k}" for k in range(len(skeleton))), skeleton.parents, skeleton.offsets, skeleton.ends)
+    assert "left_knee" in find_joint_roles(renamed).missing()
     roles = {role: f"bone{skeleton.index(name)}" for role, name in names.items() if role != "spine2"}
-    found = find_joint_roles(strange, roles)
+    found = find_joint_roles(renamed, roles)
     assert found.missing() == []
     assert found["left_knee"] == skeleton.index("LeftLeg")
 

@@ -1,4 +1,4 @@
-"""From the pelvis down and up."""
+"""Re-rooting of clips at the pelvis: joints above it are removed, translations of joints, refused skeletons."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from brachiate.motion.motion import Motion
 
 
 def below_a_reference() -> Clip:
-    """Someone who walks on the spot under a joint that is elsewhere and turned, as MotionBuilder writes it."""
+    """Walking on the spot below a displaced and rotated reference joint, as MotionBuilder writes it."""
     clip = stepping()
     s = clip.skeleton
     skeleton = Skeleton(

@@ -1,4 +1,4 @@
-"""T-poses, in fine and coarse clips."""
+"""T-pose frames: dropped before the motion, kept as part of it, at high and low frame rates."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from brachiate.clip.units_and_axes import normalize_clip
 @pytest.mark.parametrize("frames", [10, 30, 240])
 def test_t_pose_frame_is_dropped(frames):
     clip = stepping(frames=frames, rate=frames)
-    q, places = clip.rotations.copy(), clip.translations.copy()
+    q, translations = clip.rotations.copy(), clip.translations.copy()
     q[0] = rotations.IDENTITY
-    clip = replace(clip, rotations=q, translations=places)
+    clip = replace(clip, rotations=q, translations=translations)
     settled = normalize_clip(clip, unit="m", up="z")
     assert len(settled) == frames - 1
     assert settled.times[0] == 0
@@ -29,7 +29,7 @@ def test_t_pose_frame_is_dropped(frames):
 def test_regular_first_frame_is_kept(frames):
     clip = stepping(frames=frames, rate=frames)
     assert len(normalize_clip(clip, unit="m", up="z")) == frames
-    # someone who begins in a T-pose and moves on from it
+    # a motion that starts continuously from a T-pose
     ramp = np.linspace(0, 1, frames)[:, None, None]
     q = rotations.from_rotation_vector(ramp * rotations.to_rotation_vector(clip.rotations))
     assert len(normalize_clip(replace(clip, rotations=q), unit="m", up="z")) == frames

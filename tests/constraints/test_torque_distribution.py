@@ -1,7 +1,7 @@
-"""Who brings the force in closed chains [CKC] 3.1: round trips, least norms, limits, and what no motor can do.
+"""Torque distribution in closed chains [CKC] 3.1: round trips, minimum norm, effort limits, underactuation.
 
-Accelerations come from maximal coordinates (tests/maximal.py). Optima are judged by the conditions of Karush, Kuhn and Tucker: the
-problems are convex, so whatever meets them is the answer.
+Accelerations come from maximal coordinates (tests/maximal). Optima are verified by the Karush-Kuhn-Tucker conditions: the
+problems are convex, so the conditions are sufficient.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 from tests import maximal
-from tests.constraints.closed import GRAVITY, MOTORS_16, closed, example, high_bar, loops_of
+from tests.constraints.closed_chain_equations import GRAVITY, MOTORS_16, eliminate_links, example, high_bar, loops_of
 
 from brachiate import figures
 from brachiate.constraints.coordinates import Coordinates, choose_coordinates
@@ -30,7 +30,7 @@ def largest(x: Array) -> float:
 
 
 class Case:
-    """A random closed chain, its motors with weights, and what a motion takes."""
+    """A random closed chain, its motors with weights, and the torques of the open tree for a motion."""
 
     def __init__(self, seed: int, n: int, rank: int, motors: int) -> None:
         rng = np.random.default_rng(seed)
@@ -42,7 +42,7 @@ class Case:
         self.tau_G = self.coordinates.W.T @ self.tau_O
         self.rng = rng
 
-    def share(self, effort: Array | float | None = None) -> TorqueDistribution:
+    def distribute(self, effort: Array | float | None = None) -> TorqueDistribution:
         return distribute_torques(self.coordinates, self.tau_O, self.motors, effort=effort, weights=self.weights)
 
 
@@ -59,13 +59,13 @@ def metric(c: Coordinates) -> Array:
 # --- round trips --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", ["few", "as many as freedoms", "all"])
+@pytest.mark.parametrize("count", ["few", "mobility", "all"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_torques_of_motors_come_back_from_the_motion_they_make(seed, count):
+def test_distribution_inverts_forward_dynamics(seed, count):
     m, c = example(seed)
     chosen = choose_coordinates(c.J, np.diag(c.A))
     rng = np.random.default_rng(seed)
-    motors = {"few": max(1, chosen.mobility // 2), "as many as freedoms": chosen.mobility, "all": m.model.nv}[count]
+    motors = {"few": max(1, chosen.mobility // 2), "mobility": chosen.mobility, "all": m.model.nv}[count]
     actuated = rng.permutation(m.model.nv)[:motors]
     tau = np.zeros(m.model.nv)
     tau[actuated] = rng.normal(size=motors)
@@ -73,38 +73,38 @@ def test_torques_of_motors_come_back_from_the_motion_they_make(seed, count):
     tau_O = c.inverse_dynamics(a)
     result = distribute_torques(chosen, tau_O, actuated)
     cosines = np.linalg.svd(np.linalg.qr(chosen.measure[:, None] * chosen.W)[0][actuated], compute_uv=False)
-    digits = 1e-10 * largest(tau_O) / max(cosines[: result.rank].min(), 1e-3)  # motors that hardly move what they drive lose some
+    tolerance = 1e-10 * largest(tau_O) / max(cosines[: result.rank].min(), 1e-3)  # nearly ineffective motors amplify round-off
     assert result.realized
     assert largest(chosen.W.T @ (result.torque - tau)) < 1e-10 * max(largest(tau_O), largest(result.torque))
     assert result.unique == (result.rank == motors)
     if result.unique:
-        assert largest(result.torque - tau) < digits
+        assert largest(result.torque - tau) < tolerance
     else:
-        assert np.linalg.norm(result.torque) <= np.linalg.norm(tau) + digits
-    again, _ = maximal.accelerations(*m[:3], result.torque, GRAVITY, m.connections)
-    assert largest(again - a) < 1e-8 * largest(a)
+        assert np.linalg.norm(result.torque) <= np.linalg.norm(tau) + tolerance
+    reproduced, _ = maximal.accelerations(*m[:3], result.torque, GRAVITY, m.connections)
+    assert largest(reproduced - a) < 1e-8 * largest(a)
 
 
-def test_a_stewart_platform_is_driven_by_its_six_legs_in_one_way():
+def test_leg_forces_of_a_stewart_platform_are_unique():
     model = figures.stewart()
     q, v, gravity = model.poses["reference"], np.zeros(model.nv), np.array([0, 0, -9.81])
-    c = closed(model, q, v, loops_of(model), gravity)
+    c = eliminate_links(model, q, v, loops_of(model), gravity)
     legs = [model.coordinate_index[f"length{i}"] for i in range(1, 7)]
     result = distribute_torques(choose_coordinates(c.J, np.diag(c.A)), c.inverse_dynamics(v), legs)
     assert (result.rank, result.unique, result.realized, result.passive.shape) == (6, True, True, (model.nv, 0))
     a, _ = maximal.accelerations(model, q, v, result.torque, gravity, loops_of(model))
-    assert largest(a) < 1e-9  # at these forces it rests
+    assert largest(a) < 1e-9  # static equilibrium under these forces
 
 
-# --- least norm ---------------------------------------------------------------------------------
+# --- minimum norm -------------------------------------------------------------------------------
 
 
 @given(cases)
-def test_of_many_torques_the_least_are_taken(case):
+def test_redundant_torques_have_minimum_weighted_norm(case):
     N_F, N_A = case.coordinates.mobility, len(case.motors)
-    result = case.share()
+    result = case.distribute()
     assume(0 < N_F == result.rank and np.linalg.cond(case.S) < 1e4)
-    # stationary: w τ = S μ, and Sᵀτ = τ_G
+    # KKT: w τ = S μ, and Sᵀτ = τ_G
     KKT = np.block([[np.diag(case.weights), -case.S], [case.S.T, np.zeros((N_F, N_F))]])
     expected = np.linalg.solve(KKT, np.concatenate([np.zeros(N_A), case.tau_G]))[:N_A]
     assert result.realized
@@ -115,27 +115,27 @@ def test_of_many_torques_the_least_are_taken(case):
 
 
 @given(cases)
-def test_what_is_brought_and_what_is_missing_make_the_whole_and_passive_motions_are_named(case):
-    c, result = case.coordinates, case.share()
-    brought = case.S.T @ result.torque[case.motors]
-    assert largest(brought + result.residual - case.tau_G) < 1e-10 * (1 + largest(case.tau_G) + largest(brought))
+def test_torques_and_residual_sum_to_the_generalized_force_and_passive_motions_are_unactuated(case):
+    c, result = case.coordinates, case.distribute()
+    realized = case.S.T @ result.torque[case.motors]
+    assert largest(realized + result.residual - case.tau_G) < 1e-10 * (1 + largest(case.tau_G) + largest(realized))
     assert np.array_equal(result.generalized_force, case.tau_G)
     assert result.passive.shape == (len(c.W), c.mobility - result.rank)
     assert largest(result.passive[case.motors]) < 1e-9 * (1 + largest(result.passive))
     assert np.allclose(result.passive, c.W @ result.passive[c.generalized], atol=1e-9 * (1 + largest(result.passive)))
     assert np.allclose((result.passive.T * c.measure**2) @ result.passive, np.eye(c.mobility - result.rank), atol=1e-9)
-    # no torque of any motor would make the residual less
-    better = case.S @ np.linalg.solve(metric(c), result.residual)
-    assert largest(better) < 1e-8 * (1 + largest(np.linalg.solve(metric(c), case.tau_G)))
+    # the residual is minimal: no torque reduces it
+    gradient = case.S @ np.linalg.solve(metric(c), result.residual)
+    assert largest(gradient) < 1e-8 * (1 + largest(np.linalg.solve(metric(c), case.tau_G)))
     assert result.realized == (largest(result.residual) < 1e-8 * (1 + largest(case.tau_G)))
 
 
 @given(cases)
-def test_the_choice_of_coordinates_does_not_matter(case):
+def test_result_is_independent_of_the_choice_of_coordinates(case):
     """The same rows with another set: torques and passive motions are the same."""
     c = case.coordinates
     assume(0 < c.mobility < len(c.W))
-    i, j = np.unravel_index(int(np.argmax(np.abs(c.H))), c.H.shape)  # the pair that may be exchanged best
+    i, j = np.unravel_index(int(np.argmax(np.abs(c.H))), c.H.shape)  # best-conditioned exchange
     assume(abs(c.H[i, j]) > 1e-2)
     generalized, dependent = c.generalized.copy(), c.dependent.copy()
     generalized[j], dependent[i] = dependent[i], generalized[j]
@@ -150,60 +150,60 @@ def test_the_choice_of_coordinates_does_not_matter(case):
 # --- limits -------------------------------------------------------------------------------------
 
 
-def useful(case: Case, result: TorqueDistribution) -> Array:
-    """How fast the (halved, squared) residual would shrink with each motor's torque, as part of what τ_G would give."""
+def residual_gradient(case: Case, result: TorqueDistribution) -> Array:
+    """Negative gradient of the (halved, squared) residual with each torque, relative to that of τ_G."""
     inverse = np.linalg.inv(metric(case.coordinates))
     return case.S @ inverse @ result.residual / (largest(case.S @ inverse @ case.tau_G) or 1.0)
 
 
-def check_least(case: Case, result: TorqueDistribution, effort: Array) -> None:
-    """Conditions for the least Σ w τ²: w τ = S μ - ν with ν ≥ 0 in the torque's direction, and none but at limits.
+def check_minimum_norm(case: Case, result: TorqueDistribution, effort: Array) -> None:
+    """KKT conditions for minimum Σ w τ²: w τ = S μ - ν with ν ≥ 0 in the torque's direction, and ν = 0 off the limits.
 
-    Motors that would do good beyond their limits are at them, whatever they cost: of these nothing is asked.
+    Motors that would reduce the residual beyond their limits are saturated whatever their weight, and are excluded.
     """
     tau = result.torque[case.motors]
     at_limit = np.abs(tau) >= effort * (1 - 1e-9)
-    asked = np.abs(useful(case, result)) < 1e-7
-    root = np.sqrt(case.weights[asked])
-    pushing = np.diag(np.sign(tau[asked]))[:, at_limit[asked]]
-    columns = np.hstack([case.S[asked], -pushing]) / root[:, None]
-    lower = np.concatenate([np.full(case.S.shape[1], -np.inf), np.zeros(pushing.shape[1])])
+    included = np.abs(residual_gradient(case, result)) < 1e-7
+    root = np.sqrt(case.weights[included])
+    at_limit_columns = np.diag(np.sign(tau[included]))[:, at_limit[included]]
+    columns = np.hstack([case.S[included], -at_limit_columns]) / root[:, None]
+    lower = np.concatenate([np.full(case.S.shape[1], -np.inf), np.zeros(at_limit_columns.shape[1])])
     if columns.size:
-        found = lsq_linear(columns, root * tau[asked], (lower, np.inf), tol=1e-14, max_iter=500).x
-        assert largest(columns @ found - root * tau[asked]) < 1e-9 * (1 + largest(root * tau[asked]))
+        found = lsq_linear(columns, root * tau[included], (lower, np.inf), tol=1e-14, max_iter=500).x
+        assert largest(columns @ found - root * tau[included]) < 1e-9 * (1 + largest(root * tau[included]))
     else:
-        assert largest(tau[asked]) < 1e-9
+        assert largest(tau[included]) < 1e-9
 
 
 @given(cases, st.floats(0.3, 1.2))
-def test_limits_are_kept_and_the_rest_is_shared_anew(case, part):
-    free = case.share()
+def test_limits_hold_and_the_remaining_torque_is_redistributed(case, part):
+    free = case.distribute()
     assume(free.realized and largest(free.torque) > 0)
     effort = np.full(len(case.motors), part * largest(free.torque))
     effort[case.rng.random(len(effort)) < 0.2] = np.inf
-    result = case.share(effort)
+    result = case.distribute(effort)
     assert (np.abs(result.torque[case.motors]) <= effort).all()
     assert result.realized or result.saturated
     assert result.realized == (largest(result.residual) < 1e-8 * (1 + largest(case.tau_G)))
-    check_least(case, result, effort)
+    check_minimum_norm(case, result, effort)
 
 
 @given(cases, st.floats(0.01, 20.0))
-def test_too_weak_motors_do_what_they_can(case, part):
+def test_beyond_the_limits_the_residual_is_minimal(case, part):
     effort = part * case.rng.uniform(0.5, 3.0, len(case.motors))
-    result = case.share(effort)
+    result = case.distribute(effort)
     tau = result.torque[case.motors]
     assert (np.abs(tau) <= effort).all()
-    # conditions for the least residual: no motor that can give more, or less, would do good by it
-    good = useful(case, result)
-    assert (good[tau < effort * (1 - 1e-9)] < 1e-9).all()
-    assert (good[tau > -effort * (1 - 1e-9)] > -1e-9).all()
+    # KKT: no torque that can be increased or decreased reduces the residual
+    gradient = residual_gradient(case, result)
+    assert (gradient[tau < effort * (1 - 1e-9)] < 1e-9).all()
+    assert (gradient[tau > -effort * (1 - 1e-9)] > -1e-9).all()
     assert set(result.saturated) == set(case.motors[np.abs(tau) >= effort * (1 - 1e-9)])
-    check_least(case, result, effort)
+    check_minimum_norm(case, result, effort)
 
 
-def test_of_motors_that_are_too_weak_those_that_are_not_needed_rest():
-    """Velocities 0 and 1 are one (as by a gear), 2 is alone: what is missing at 2 is nobody else's to bring."""
+def test_motors_that_cannot_reduce_the_residual_have_minimum_norm():
+    """Velocities 0 and 1 are geared, 2 is independent: the residual at 2 cannot be reduced by the motors of 0 and 1."""
     c = choose_coordinates([[1.0, -1.0, 0.0]], np.ones(3))
     result = distribute_torques(c, [2.0, 2.0, 5.0], [0, 1, 2], effort=3.0, weights=[1.0, 3.0, 1.0])
     assert np.allclose(result.torque, [3.0, 1.0, 3.0])
@@ -214,12 +214,12 @@ def test_of_motors_that_are_too_weak_those_that_are_not_needed_rest():
     assert (weaker.realized, weaker.saturated) == (True, (0,))
 
 
-def test_limits_of_a_few_motors_agree_with_trying_every_combination_of_them():
-    """Six motors, two freedoms: each motor free, at its upper or at its lower limit; the best of 3⁶ that is allowed."""
+def test_limits_agree_with_enumeration():
+    """Six motors, mobility two: each motor free, at its upper or at its lower limit; the best feasible one of 3⁶ combinations."""
     for seed in range(5):
         case = Case(seed, 6, 4, 6)
-        effort = 0.7 * np.abs(case.share().torque).max() * np.ones(6)
-        result = case.share(effort)
+        effort = 0.7 * np.abs(case.distribute().torque).max() * np.ones(6)
+        result = case.distribute(effort)
         best, least = None, np.inf
         for signs in product((-1, 0, 1), repeat=6):
             s = np.array(signs)
@@ -235,81 +235,81 @@ def test_limits_of_a_few_motors_agree_with_trying_every_combination_of_them():
             assert largest(result.torque - best) < 1e-9 * largest(best)
 
 
-def test_limits_that_do_not_matter_change_nothing():
+def test_inactive_limits_change_nothing():
     case = Case(3, 8, 3, 7)
-    free = case.share()
+    free = case.distribute()
     assert free.realized
     assert free.saturated == ()
     for effort in (np.inf, 1e6, np.full(7, 2 * largest(free.torque))):
-        assert np.array_equal(case.share(effort).torque, free.torque)
+        assert np.array_equal(case.distribute(effort).torque, free.torque)
 
 
-def test_motors_without_strength_bring_nothing():
+def test_zero_effort_leaves_the_whole_residual():
     case = Case(3, 8, 3, 7)
-    result = case.share(0.0)
+    result = case.distribute(0.0)
     assert largest(result.torque) == 0
     assert np.allclose(result.residual, case.tau_G)
     assert not result.realized
     assert result.saturated == tuple(case.motors)
 
 
-# --- what no motor can do -----------------------------------------------------------------------
+# --- underactuation -----------------------------------------------------------------------------
 
 
-def test_the_gymnast_cannot_turn_about_the_bar_by_will():
-    """Sixteen motors, twelve freedoms, and yet: the moment of gravity about the bar is nobody's to bring."""
+def test_rotation_about_the_high_bar_is_passive():
+    """Sixteen motors, mobility twelve, rank eleven: no motor balances the moment of gravity about the bar."""
     m = high_bar()
     gravity = np.array([0.0, 0.0, -9.81])
-    c = closed(*m, gravity)
+    c = eliminate_links(*m, gravity)
     chosen = choose_coordinates(c.J, np.diag(c.A))
     result = distribute_torques(chosen, c.inverse_dynamics(np.zeros(22)), MOTORS_16)
     assert (len(MOTORS_16), chosen.mobility, result.rank) == (16, 12, 11)
     assert not result.realized
     assert not result.unique
-    turning = result.passive[:, 0]
+    passive = result.passive[:, 0]
     assert result.passive.shape == (22, 1)
-    assert largest(turning[MOTORS_16]) < 1e-9 * largest(turning)
-    # at these rates the trunk, and all that is stiff with it, turns about the bar
-    _, velocities = maximal.bodies(m.model, m.q, turning)
+    assert largest(passive[MOTORS_16]) < 1e-9 * largest(passive)
+    # the passive motion is a rigid rotation about the bar
+    _, velocities = maximal.bodies(m.model, m.q, passive)
     poses, _ = maximal.bodies(m.model, m.q, np.zeros(22))
     bar, at = m.connections[0].first_rotation[:, 1], m.connections[0].first_position
     rate = velocities["pelvis"][3:] @ bar
     for name in m.model.links:
         expected = np.concatenate([np.cross(rate * bar, poses[name].position - at), rate * bar])
         assert largest(velocities[name] - expected) < 1e-9 * abs(rate)
-    # and what is missing is the moment of weight about the bar
+    # the residual is the moment of the weight about the bar
     linear = sum(l.mass * (poses[n].position + poses[n].rotation @ l.center - at) for n, l in m.model.links.items())
     moment = -bar @ np.cross(linear, gravity)
-    assert result.residual @ turning[chosen.generalized] == pytest.approx(moment * rate, rel=1e-9)
+    assert result.residual @ passive[chosen.generalized] == pytest.approx(moment * rate, rel=1e-9)
 
 
-def test_by_letting_the_motion_be_what_gravity_makes_it_the_gymnast_needs_no_more():
+def test_accelerations_of_forward_dynamics_are_realizable_on_the_high_bar():
     m = high_bar()
-    c = closed(*m)
+    c = eliminate_links(*m)
     tau = np.zeros(22)
     tau[MOTORS_16] = np.random.default_rng(0).normal(0.0, 20.0, 16)
     a, _ = maximal.accelerations(*m[:3], tau, GRAVITY, m.connections)
     chosen = choose_coordinates(c.J, np.diag(c.A))
     result = distribute_torques(chosen, c.inverse_dynamics(a), MOTORS_16)
     assert result.realized
-    assert np.linalg.norm(result.torque) < np.linalg.norm(tau)  # sixteen motors, eleven motions
-    again, _ = maximal.accelerations(*m[:3], result.torque, GRAVITY, m.connections)
-    assert largest(again - a) < 1e-9 * largest(a)
+    assert np.linalg.norm(result.torque) < np.linalg.norm(tau)  # sixteen motors, rank eleven
+    reproduced, _ = maximal.accelerations(*m[:3], result.torque, GRAVITY, m.connections)
+    assert largest(reproduced - a) < 1e-9 * largest(a)
 
 
 @pytest.mark.parametrize(("rank", "motors"), [(0, 0), (2, 0), (3, 0), (3, 2), (0, 3)])
-def test_no_motors_no_freedoms_or_neither(rank, motors):
+def test_zero_motors_and_zero_mobility(rank, motors):
     case = Case(0, 3, rank, motors)
-    result = case.share()
+    result = case.distribute()
     assert result.rank == min(motors, 3 - rank)
     assert result.realized == (3 - rank <= motors)
     assert result.unique == (motors <= 3 - rank)
     assert result.passive.shape == (3, 3 - rank - result.rank)
-    if rank == 3:  # everything is held: nothing to bring
+    if rank == 3:  # immobile: no torque is needed
         assert largest(result.torque) == 0
 
 
-# --- doors --------------------------------------------------------------------------------------
+# --- invalid arguments --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_bad_input_raises_an_error(arguments, message):
         distribute_torques(**{"coordinates": c, "tau_O": np.ones(3), "actuated": [0, 1], **arguments})
 
 
-def test_results_cannot_be_changed():
-    result = Case(0, 3, 1, 2).share()
+def test_results_are_read_only():
+    result = Case(0, 3, 1, 2).distribute()
     with pytest.raises(ValueError, match="read-only"):
         result.torque[0] = 1.0

@@ -14,7 +14,7 @@ G = 9.81
 
 
 def body(shape: Shape, mass: float = 1.0, name: str = "body") -> br.Model:
-    """A free body of one shape."""
+    """Free body with one shape."""
     b = ModelBuilder(name)
     _, _, inertia = shape.mass_properties(mass / shape.volume())
     b.link(name, joint=Free(), joint_name="root", mass=mass, inertia=inertia, shapes=shape)

@@ -14,7 +14,7 @@ from brachiate.contact.solver.contact_law import UNKNOWN
 from brachiate.contact.solver.solve import new_problem, solve_problem
 from brachiate.validation import Array
 
-#: Which of (f_x, f_y, f_z, n_x, n_y, n_z) a point, a segment and a polygon have.
+#: Components of (f_x, f_y, f_z, n_x, n_y, n_z) that a point, a segment and a polygon transmit.
 KEPT = {1: [0, 1, 2], 2: [0, 1, 2, 4, 5]}
 
 
@@ -51,7 +51,7 @@ def case(
     static_friction: float | Array | None = None,
     torsion_scale: float | Array = 1.0,
 ) -> Case:
-    """From matrices with six rows per contact; rows that a segment or a point does not have are left out."""
+    """Problem from matrices with six rows per contact; components that a segment or a point does not transmit are removed."""
     picked = np.concatenate([6 * p + np.array(row_indices(len(a))) for p, a in enumerate(patches)])
     m = len(patches)
     friction = np.broadcast_to(np.asarray(friction, float), m)
@@ -78,7 +78,7 @@ class Solver:
             problem.corners[p], problem.V[p, : len(a)] = len(a), a
         problem.friction[:m], problem.static_friction[:m], problem.torsion_scale[:m] = c.friction, c.static_friction, c.torsion_scale
         G = problem.G[: n * stride].reshape(n, stride)
-        G[:] = np.nan  # values behind the last row do not matter
+        G[:] = np.nan  # padding must not be read
         G[:, :n] = c.G
         problem.u0[:n] = c.u0
         if fresh:
@@ -132,14 +132,14 @@ def skew(r: Array) -> Array:
 def contact_case(
     bodies: Sequence[Body], contacts: Sequence[ContactPair], friction: float | Array, free: Sequence[int] = range(6), **options: float
 ) -> Case:
-    """The problem of bodies that can move in the given ones of their six directions."""
+    """Contact problem of bodies that can move in the given directions only."""
     n = 6 * len(bodies)
     weights, v = np.zeros((n, n)), np.concatenate([b.velocity for b in bodies])
     for i, b in enumerate(bodies):
         inverse = np.zeros((6, 6))
         inverse[:3, :3], inverse[3:, 3:] = np.eye(3) / b.mass, np.linalg.inv(b.inertia)
-        ways = 6 * i + np.array(free)
-        weights[np.ix_(ways, ways)] = inverse[np.ix_(free, free)]
+        directions = 6 * i + np.array(free)
+        weights[np.ix_(directions, directions)] = inverse[np.ix_(free, free)]
     H = np.zeros((6 * len(contacts), n))
     for p, t in enumerate(contacts):
         for body, sign in ((t.first, -1.0), (t.second, 1.0)):
@@ -160,7 +160,7 @@ def rectangle(x: float, y: float) -> Array:
     return np.array([[-x, -y], [x, -y], [x, y], [-x, y]])
 
 
-def turned(angle: float, axis: int) -> Array:
+def rotation(angle: float, axis: int) -> Array:
     c, s = np.cos(angle), np.sin(angle)
     i, j = [(1, 2), (2, 0), (0, 1)][axis]
     R = np.eye(3)

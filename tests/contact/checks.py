@@ -1,4 +1,4 @@
-"""The contact law, implemented a second time from its definition, to check solutions."""
+"""Contact law, implemented a second time from its definition, to check solutions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def errors(c: Case, w: Array, p: int, u: Array) -> dict[str, float]:
     block[np.ix_(row_indices(len(patch)), row_indices(len(patch)))] = c.G[c.rows[p], c.rows[p]]
     corners = np.stack([np.ones(len(patch)), patch[:, 1], -patch[:, 0]])
     speeds = corners.T @ [vz, wx, wy]
-    _, off_cone = nnls(corners * np.array([[1.0], [5.0], [5.0]]), np.array([fz, 5 * nx, 5 * ny]))  # moments at an arm of 0.2 m
+    scale = np.array([1.0, 5.0, 5.0])  # moments are divided by a lever arm of 0.2 m
+    _, off_cone = nnls(scale[:, None] * corners, scale * (fz, nx, ny))
     found = {"approach": max(0.0, -speeds.min()), "cone": off_cone * block[2, 2]}
     if fz <= 1e-9 * abs(np.array([fx, fy, nz])).max() + 1e-14:
         return {**found, "tension": max(-fz, np.hypot(fx, fy)) * block[2, 2]}
@@ -52,7 +53,7 @@ def errors(c: Case, w: Array, p: int, u: Array) -> dict[str, float]:
     g = 0.5 * (block[0, 0] + block[1, 1])
     found["friction"] = g * max(0.0, np.linalg.norm(friction) - limit)
     speed = np.linalg.norm(slip)
-    if speed > 0.0:  # then friction opposes it with full size; the slower the slip, the less certain its direction
+    if speed > 0.0:  # full friction opposes the slip; the slower the slip, the less certain its direction
         against = -limit * slip / speed
         found["slip"] = min(g * np.linalg.norm(friction - against) * min(1.0, speed / (g * limit)) if limit > 0.0 else 0.0, speed)
     return found

@@ -13,7 +13,7 @@ from brachiate.contact.solver.contact_law import UNKNOWN
 from brachiate.validation import Array
 
 DAMPING = 1.0  # [N m s] of joints
-MARGIN, FAR_END = 0.02, 0.05  # [m] gap up to which a shape is in contact, and up to which a segment has both its ends
+MARGIN, FAR_END = 0.02, 0.05  # [m] largest gap of a shape in contact, and of the far end of a segment
 
 
 def frame_along(normal: Array, along: Array) -> Array:
@@ -25,7 +25,7 @@ def frame_along(normal: Array, along: Array) -> Array:
 
 
 def lowest(shape: Box | Capsule, R: Array, p: Array, normal: Array) -> tuple[Array, float]:
-    """Points of a shape that may touch a plane, and the radius around them."""
+    """Candidate contact points of a shape on a plane, and the radius around them."""
     R, p = R @ shape.rotation, p + R @ shape.position
     if isinstance(shape, Capsule):
         return p + np.outer([-0.5, 0.5], shape.length * R[:, 2]), shape.radius
@@ -69,16 +69,16 @@ class Fall:
             for n, shape in enumerate(link.shapes):
                 if not (shape.collides and isinstance(shape, Box | Capsule)):
                     continue
-                places, radius = lowest(shape, pose.rotation, pose.position, self.normal)
-                gaps = places @ self.normal - radius
+                points, radius = lowest(shape, pose.rotation, pose.position, self.normal)
+                gaps = points @ self.normal - radius
                 if gaps.min() > MARGIN:
                     continue
-                if len(places) == 2 and gaps.max() > FAR_END:
-                    places, gaps = places[[gaps.argmin()]], gaps[[gaps.argmin()]]
-                places = places - np.outer(gaps + radius, self.normal)
-                middle = places.mean(axis=0)
-                axes = frame_along(self.normal, places[-1] - places[0] if len(places) == 2 else np.array([1.0, 0.0, 0.0]))
-                corners = ((places - middle) @ axes)[:, :2]
+                if len(points) == 2 and gaps.max() > FAR_END:
+                    points, gaps = points[[gaps.argmin()]], gaps[[gaps.argmin()]]
+                points = points - np.outer(gaps + radius, self.normal)
+                middle = points.mean(axis=0)
+                axes = frame_along(self.normal, points[-1] - points[0] if len(points) == 2 else np.array([1.0, 0.0, 0.0]))
+                corners = ((points - middle) @ axes)[:, :2]
                 if len(corners) > 2:
                     order = np.argsort(np.arctan2(corners[:, 1], corners[:, 0]))
                     corners, gaps = corners[order], gaps[order]
@@ -100,8 +100,8 @@ class Fall:
             Jp = world.jacobian(f"man/{link}", at=pose.rotation.T @ (point - pose.position))
             J.append(np.concatenate([axes.T @ Jp[:3], axes.T @ Jp[3:]]))
             fit = np.linalg.lstsq(np.column_stack([np.ones(len(corners)), corners]), gaps, rcond=None)[0] / dt
-            deep = min(gaps.min(), 0.0) / dt  # penetration is not corrected
-            push.append([0.0, 0.0, fit[0] - deep, fit[2], -fit[1], 0.0])
+            penetration_rate = min(gaps.min(), 0.0) / dt  # penetration is not corrected
+            push.append([0.0, 0.0, fit[0] - penetration_rate, fit[2], -fit[1], 0.0])
             patches.append(corners)
         H = np.concatenate(J)
         c = case(patches, H @ inverse @ H.T, H @ free + np.concatenate(push), self.friction, self.static_friction)

@@ -55,7 +55,7 @@ class Patch:
 
 
 class CollisionCase:
-    """Shapes on bodies of their own: each floats, or is fixed."""
+    """Shapes, each on its own floating or fixed body."""
 
     def __init__(self, *shapes: br.Shape, fixed: tuple[int, ...] = (), capacity: int | None = None) -> None:
         b = br.ModelBuilder("couple")
@@ -147,7 +147,7 @@ def random_pose(random: np.random.Generator, reach: float) -> tuple[np.ndarray, 
 
 
 def farthest(shape: br.Shape, directions: np.ndarray) -> np.ndarray:
-    """Support distance of a shape from its center along directions (n, 3) in its own axes: (n,)."""
+    """Support function of a shape about its center for directions (n, 3) in its own axes: (n,)."""
     if isinstance(shape, br.Sphere):
         return np.full(len(directions), shape.radius)
     if isinstance(shape, br.Capsule):
@@ -172,9 +172,9 @@ def signed_distance(couple: CollisionCase, one: br.Shape, two: br.Shape, rounds:
     random, width = np.random.default_rng(0), 0.06
     best = -np.inf
     for _ in range(rounds):
-        apart = n @ (x[1] - x[0]) - farthest(one, n @ work.R[0]) - farthest(two, -n @ work.R[1])
-        best = max(best, apart.max())
-        top = n[np.argsort(-apart)[:40]]
+        separations = n @ (x[1] - x[0]) - farthest(one, n @ work.R[0]) - farthest(two, -n @ work.R[1])
+        best = max(best, separations.max())
+        top = n[np.argsort(-separations)[:40]]
         n = np.concatenate([top, np.repeat(top, 50, axis=0) + width * random.normal(size=(2000, 3))])
         n /= np.linalg.norm(n, axis=1)[:, None]
         width *= 0.2

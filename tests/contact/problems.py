@@ -1,4 +1,4 @@
-"""Contact problems of a single rigid body, and of any contacts whose response to forces is known in all six directions."""
+"""Contact problems of a single rigid body, or of contacts with a given Delassus matrix in all six directions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from brachiate.contact.published.trial_and_error import solve_by_trial
 from brachiate.contact.solver.dense_problem import problem_from_dense, unpack_rows
 from brachiate.validation import Array
 
-SOLE = np.array([(-0.1, -0.05), (0.15, -0.05), (0.15, 0.05), (-0.1, 0.05)])  # P is not in its middle
+SOLE = np.array([(-0.1, -0.05), (0.15, -0.05), (0.15, 0.05), (-0.1, 0.05)])  # P is off its center
 LINE = np.array([(-0.2, 0.0), (0.1, 0.0)])
 SPOT = np.array([(0.0, 0.0)])
 
@@ -35,17 +35,17 @@ class Solved(NamedTuple):
 def problem(
     patches: list[Array], G: Array, u0: Array, friction: Array | float = 0.6, static_friction: Array | float | None = None
 ) -> ContactProblem:
-    """A problem with a stride of G larger than the number of rows, so that a confusion of the two shows."""
+    """Contact problem whose G has a stride larger than the number of rows, so that a confusion of the two fails."""
     contact_problem = problem_from_dense(patches, G, u0, friction, static_friction)
     n = len(contact_problem.u0)
-    wide = np.full((n, n + 1), np.nan)
-    wide[:, :n] = contact_problem.G.reshape(n, n)
+    padded = np.full((n, n + 1), np.nan)
+    padded[:, :n] = contact_problem.G.reshape(n, n)
     contact_problem.count[2] = n + 1
-    return contact_problem._replace(G=wide.ravel())
+    return contact_problem._replace(G=padded.ravel())
 
 
 def solve(contact_problem: ContactProblem, *, edges: bool = True, collide: bool = True, motion: Array | None = None) -> Solved:
-    """Solve by trial and error from the fullest states."""
+    """Solve by trial and error from the states with most constraints."""
     trial = new_trial(len(contact_problem.corners))
     if motion is not None:
         trial.motion[:] = motion
@@ -56,11 +56,11 @@ def solve(contact_problem: ContactProblem, *, edges: bool = True, collide: bool 
     )
 
 
-def body_delassus(mass: float, inertia: Array, places: list[Array], turns: list[Array] | None = None) -> tuple[Array, Array]:
+def body_delassus(mass: float, inertia: Array, positions: list[Array], rotations: list[Array] | None = None) -> tuple[Array, Array]:
     """Rows H (6 m, 6) of contacts at positions from the center of a free body, and its G; velocities are (v, ω) at the center."""
-    H = np.zeros((6 * len(places), 6))
-    for i, p in enumerate(places):
-        R = np.eye(3) if turns is None else turns[i]
+    H = np.zeros((6 * len(positions), 6))
+    for i, p in enumerate(positions):
+        R = np.eye(3) if rotations is None else rotations[i]
         cross = np.array([(0, -p[2], p[1]), (p[2], 0, -p[0]), (-p[1], p[0], 0)])
         H[6 * i : 6 * i + 3] = R.T @ np.hstack((np.eye(3), -cross))
         H[6 * i + 3 : 6 * i + 6, 3:] = R.T

@@ -1,4 +1,4 @@
-"""Steps of a scene as seen from their midpoints, where velocities change, and the laws of motion for each, implemented a second time."""
+"""Time steps of a scene at their midpoints, where velocities change, and the laws of motion for each, implemented a second time."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def violation_of_law(key):
 
 
 class Step(NamedTuple):
-    """One step. Velocities are those along the axes of its midpoint."""
+    """One time step. Velocities are in the axes of its midpoint."""
 
-    row: int  # of the recording: the state at its end
+    row: int  # row of the recording: the state at its end
     dt: float
-    q: Array  # in its middle
+    q: Array  # at its midpoint
     before: Array
-    expected: tuple[Array, Array]  # by forces that grow with velocities: before and after, or the mean of both for each
+    expected: tuple[Array, Array]  # velocities for the velocity-dependent forces: before and after the impulse, or the mean for both
     after: Array
     contacts: Contacts
     pushes: tuple[AppliedForce, ...]
-    held: bool  # whether something is connected, and the state was brought back onto that at its end
-    touchable: Array  # pairs of shapes that may touch
-    violation: float  # [m/s] of the law of contact; NaN where things were pushed out of each other, which leaves nothing to look at
+    has_connections: bool  # whether there are connections, and the state was projected onto them at the end
+    may_collide: Array  # pairs of shapes that may collide
+    violation: float  # [m/s] of the contact law; NaN in steps with depenetration
 
 
 class SteppedScene:
@@ -55,9 +55,9 @@ class SteppedScene:
 
     def __init__(self, scene: Scene, seconds: float | None = None) -> None:
         self.scene, self.world, self._seen = scene, scene.world, []
-        scene.simulation.control(self._look)  # before every step: what is known of the one before
+        scene.simulation.control(self._record)  # called before every step: records the previous one
         self.run = scene.run(seconds)
-        self._look(self.world)
+        self._record(self.world)
         self.model = self.run.model
         self.data = Data(self.model, self.run.gravity)
         self.roots = _roots(self.model)
@@ -65,7 +65,7 @@ class SteppedScene:
         self._finder = collision_handle(collision_geometry(self.model))
         self.steps = list(self._steps())
 
-    def _look(self, world: World) -> None:
+    def _record(self, world: World) -> None:
         contact_state = world.contact_settings.contact_state
         assert contact_state is not None
         contact, violation = contact_state.arrays, 0.0
@@ -75,23 +75,25 @@ class SteppedScene:
         self._seen.append((expected, world.applied_forces, bool(world.connections), contact_state.geometry.pair_enabled.copy(), violation))
 
     def _steps(self) -> Iterator[Step]:
-        run, changed = self.run, [happening.time for happening in self.scene.changes]
+        run, changed = self.run, [change.time for change in self.scene.changes]
         for row in range(1, len(run)):
             dt = float(run.time[row] - run.time[row - 1])
             if any(run.time[row - 1] < time <= run.time[row] for time in changed):
-                continue  # two steps, or more, and an impulse in between
-            expected, _, held, touchable, violation = self._seen[row]
-            q, before = self.coasted(run.q[row - 1], run.v[row - 1], dt / 2)
-            # What is pushed out of something is moved after its velocity is known, so the middle is that of the way to it.
-            _, after = self.coasted(run.q[row], run.v[row], -dt / 2)
-            yield Step(row, dt, q, before, expected, after, run.contacts.at(row), self._seen[row - 1][1], held, touchable, violation)
+                continue  # several steps with an impulse in between
+            expected, _, has_connections, may_collide, violation = self._seen[row]
+            q, before = self.at_constant_velocity(run.q[row - 1], run.v[row - 1], dt / 2)
+            # Depenetration moves bodies after the velocity is known, so the midpoint is that of the motion before it.
+            _, after = self.at_constant_velocity(run.q[row], run.v[row], -dt / 2)
+            yield Step(
+                row, dt, q, before, expected, after, run.contacts.at(row), self._seen[row - 1][1], has_connections, may_collide, violation
+            )
 
-    def coasted(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:
-        """Unforced motion: floating roots move on a straight line while their axes rotate."""
-        turning, v = v.copy(), v.copy()
+    def at_constant_velocity(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:
+        """Motion at constant velocity: floating roots move on a straight line while their axes rotate."""
+        angular_only, v = v.copy(), v.copy()
         for root in self.roots.values():
-            turning[root.v][:3] = 0.0
-        end = manifold.integrate(self.data, q, turning, dt)
+            angular_only[root.v][:3] = 0.0
+        end = manifold.integrate(self.data, q, angular_only, dt)
         for root in self.roots.values():
             start, stop = quaternion_matrix(q[root.q][3:]), quaternion_matrix(end[root.q][3:])
             along = start @ v[root.v][:3]
@@ -99,15 +101,15 @@ class SteppedScene:
             v[root.v][:3] = stop.T @ along
         return end, v
 
-    def missing(self, step: Step) -> dict[str, Array]:
+    def root_residual(self, step: Step) -> dict[str, Array]:
         """Root residual by figure: force and moment about its root that its motion requires, minus gravity and all recorded forces on it.
 
         The root of a figure has no motor: the generalized force of its six coordinates is the sum of all external forces.
         """
         tau = np.zeros(self.model.nv)
-        for expected in step.expected:  # for half of the step each
+        for expected in step.expected:  # each for half of the step
             a = (step.after - step.before) / step.dt
-            for root in self.roots.values():  # their velocities are seen from axes that turn
+            for root in self.roots.values():  # velocities are in rotating axes
                 v, w = np.split(expected[root.v], 2)
                 a[root.v][:3] -= _cross(w, v)
             tau += 0.5 * dynamics.inverse_dynamics(self.data, step.q, expected, a)
@@ -145,7 +147,7 @@ class SteppedScene:
         w, v = np.split(work.V[body], 2)
         return np.concatenate([v + _cross(w, point - work.origin[self.model.tree.root[body]]), w])
 
-    def answer(self, step: Step) -> float:
+    def response(self, step: Step) -> float:
         """fᵀ A⁻¹ f [N²/kg] of all contact forces."""
         self.data.q[:] = step.q
         kinematics.update_poses(self.data)
@@ -159,19 +161,19 @@ class SteppedScene:
         damped = dynamics.mass_matrix(self.data, step.q) + step.dt * np.diag(self.model.tree.damping)  # dampers are implicit
         return float(f @ np.linalg.solve(damped, f))
 
-    def max_penetration(self, row: int, touchable: Array) -> float:
+    def max_penetration(self, row: int, may_collide: Array) -> float:
         """Largest penetration at a recorded state [m]."""
         self.data.q[:] = self.run.q[row]
         kinematics.update_poses(self.data)
         shapes, patches, _ = self._finder.structs
-        shapes.pair_enabled[:] = touchable
+        shapes.pair_enabled[:] = may_collide
         n = narrow_phase.find_contacts(self.data, self._finder, 0.0)
         gaps = patches.gap[:n, :1] + patches.V[:n, :, 0] * patches.gap[:n, 1:2] + patches.V[:n, :, 1] * patches.gap[:n, 2:]
         there = np.arange(patches.V.shape[1]) < patches.corners[:n, None]
         return -float(np.where(there, gaps, np.inf).min(initial=0.0))
 
     def friction(self, contact: Contact) -> float:
-        """Friction coefficient of the contact's pair of shapes; lanes of a slope take that of the shape on them."""
+        """Friction coefficient of the contact's pair of shapes; lanes of a slope have that of the shape on them."""
         coefficients = self._friction_coefficients[contact.on, contact.link]
         if len(coefficients) == 1:
             return min(coefficients)
@@ -181,7 +183,7 @@ class SteppedScene:
 
     @cached_property
     def _friction_coefficients(self) -> dict[tuple[str, str], set[float]]:
-        """By links: those of all their shapes."""
+        """Friction coefficients of all shapes, by link."""
         contact_state, found = self.world.contact_settings.contact_state, {}
         assert contact_state is not None
         for links, coefficient in zip(self.world.contact_settings.link_pairs, contact_state.arrays.static_friction, strict=True):
@@ -218,7 +220,7 @@ def _wrench(force: Array, moment: Array, arm: Array) -> Array:
 
 
 def _cross(a: Array, b: Array) -> Array:
-    """A × b; numpy's own takes ten times as long."""
+    """A × b, ten times as fast as np.cross."""
     (a_x, a_y, a_z), (b_x, b_y, b_z) = a.tolist(), b.tolist()
     return np.array([a_y * b_z - a_z * b_y, a_z * b_x - a_x * b_z, a_x * b_y - a_y * b_x])
 
@@ -227,17 +229,17 @@ def _cross(a: Array, b: Array) -> Array:
 
 
 def corners(contact: Contact) -> Array:
-    """Corners of its patch, along contact axes from its point (k, 2)."""
+    """Corners of the patch in contact axes from the contact point (k, 2)."""
     return (contact.area - contact.point) @ contact.axes[:, :2]
 
 
 def center_of_pressure(contact: Contact) -> Array:
-    """Center of pressure, likewise (2,)."""
+    """Center of pressure in contact axes from the contact point (2,)."""
     return (contact.cop - contact.point) @ contact.axes[:, :2]
 
 
 def distance_outside_patch(contact: Contact) -> float:
-    """Distance of its center of pressure from its patch [m]; 0 inside."""
+    """Distance of the center of pressure from the patch [m]; 0 inside."""
     area, c = corners(contact), center_of_pressure(contact)
     if len(area) == 1:
         return float(np.linalg.norm(c - area[0]))
@@ -249,7 +251,7 @@ def distance_outside_patch(contact: Contact) -> float:
 
 
 def friction_ratio(contact: Contact) -> float:
-    """Norm of friction over normal force: that of (f_x, f_y, m / l), as in the contact law."""
+    """Norm of (f_x, f_y, m / l) over the normal force, as in the contact law."""
     f_x, f_y, f_z = contact.wrench[:3]
     moment, length = contact.moment @ contact.normal, torsion_length_by_angles(corners(contact), center_of_pressure(contact), 1.0)
     if length > MIN_TORSION_LENGTH:

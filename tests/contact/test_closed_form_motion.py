@@ -33,7 +33,7 @@ def test_block_slides_down_slope_with_coulomb_friction(degrees, friction):
 
 @pytest.mark.parametrize(("degrees", "topples"), [(25.0, False), (28.0, True)])
 def test_tall_block_topples_when_its_center_of_mass_is_beyond_its_edge(degrees, topples):
-    world = on_slope(Box(size=(0.2, 0.3, 0.4)), 0.2, degrees, 2.0)  # its edge is at 26.57 degrees
+    world = on_slope(Box(size=(0.2, 0.3, 0.4)), 0.2, degrees, 2.0)  # limit: 26.57 degrees
     br.Simulation(world, dt=0.002).run(1.0, progress=False)
     up = world.pose("thing/body").rotation[:, 2] @ tilted(degrees)[:, 2]
     assert (up < 0.9) == topples
@@ -95,10 +95,10 @@ def test_momentum_is_conserved_in_collision_in_the_air():
     before = world.totals()
     br.Simulation(world, dt=0.002).run(0.3, progress=False)
     after = world.totals()
-    assert np.abs(world.v[:3]).max() > 0.1  # they did meet
+    assert np.abs(world.v[:3]).max() > 0.1  # they collided
     np.testing.assert_allclose(after.momentum, before.momentum, atol=1e-12)
-    # Half of the step in which they meet goes with the velocities before, half with those after. Measured: 1.6e-7; it were 2.9e-5 with the
-    # gyroscopic torque of their mean.
+    # The step of the collision has the velocities before it for one half and those after it for the other. Measured: 1.6e-7, or 2.9e-5 with
+    # the gyroscopic torque of the mean velocity.
     np.testing.assert_allclose(after.angular_momentum, before.angular_momentum, atol=1e-6)
     assert after.kinetic < before.kinetic
 
@@ -119,7 +119,7 @@ def test_capsule_falling_on_its_end_comes_to_rest_on_its_side():
 @pytest.mark.parametrize("shape", [Sphere(radius=0.03), Box(size=(0.1, 0.06, 0.03))])
 def test_fast_body_does_not_tunnel_through_thin_board(shape):
     b = ModelBuilder("shelf")
-    b.link("board", shapes=Box(size=(1.0, 1.0, 0.01)))  # it would be passed within one step
+    b.link("board", shapes=Box(size=(1.0, 1.0, 0.01)))  # it would pass the board within one step
     world = br.World(G)
     world.add(b.build(), "shelf", at=(0, 0, 1.0))
     world.add(body(shape), "thing")

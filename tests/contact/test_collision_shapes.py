@@ -33,7 +33,7 @@ def test_shape_poses_in_bodies():
     assert g.R[1] @ (1, 0, 0) == pytest.approx([0, 1, 0])
     assert g.size == pytest.approx(np.array([(0.1, 0, 0), (0.1, 0.2, 0.3), (0.1, 1.0, 0)]))
     assert g.bounding_radius == pytest.approx([0.1, np.sqrt(0.14), 1.1])
-    assert g.pair.tolist() == [[2, 0], [2, 1]]  # what is fixed carries
+    assert g.pair.tolist() == [[2, 0], [2, 1]]  # fixed bodies are first in a pair
 
 
 def test_faces_of_a_hull_are_polygons():
@@ -83,7 +83,7 @@ def chain_of(shapes: list[br.Shape | None], joint=br.Revolute) -> br.Model:
 def test_neighbor_links_do_not_collide():
     ball = br.Sphere(radius=0.1)
     assert pairs(chain_of([ball] * 4)) == {frozenset(p) for p in (("l0", "l2"), ("l0", "l3"), ("l1", "l3"))}
-    # Across a link without a shape the next one is a neighbor.
+    # Links without shapes are skipped: the next ones are neighbors.
     assert pairs(chain_of([ball, None, ball, ball])) == {frozenset(("l0", "l3"))}
 
 
@@ -99,17 +99,17 @@ def test_shapes_overlapping_in_reference_pose_do_not_collide():
         joint = {"joint": br.Revolute("y"), "parent": f"l{k - 1}", "at": (1, 0, 0)} if k else {"joint": br.Free()}
         b.link(f"l{k}", joint_name=f"j{k}", mass=1.0, inertia=(1, 1, 1), center=(0, 0, 0), shapes=ball, **joint)
     assert pairs(b.build()) == {frozenset(("l0", "l2"))}
-    b.pose("reference", {"j1": np.pi - 0.1})  # folded back
+    b.pose("reference", {"j1": np.pi - 0.1})  # folded
     folded = b.build()
     assert pairs(folded) == set()
     w = br.World()
     w.add(folded, name="one")
     w.add(folded, name="two")
-    assert len(pairs(w.model)) == 9  # of one with the other, all
+    assert len(pairs(w.model)) == 9  # all pairs between the two figures
 
 
 def test_links_jointed_to_fixed_link_do_not_collide_with_it():
-    # The ropes of the swing hang on its beam, the seat on both ropes: neighbors, though the loop joins one of them.
+    # The ropes of the swing are jointed to its beam and the seat to both ropes: neighbors, also by the loop joint.
     model = br.figures.swing()
     assert pairs(model) == {frozenset(("beam", "plate")), frozenset(("left_rope", "right_rope"))}
     w = br.World()
@@ -119,7 +119,7 @@ def test_links_jointed_to_fixed_link_do_not_collide_with_it():
     assert names <= pairs(w.model)
 
 
-def test_larger_shape_supports():
+def test_larger_shape_is_first_in_a_pair():
     b = br.ModelBuilder("two")
     for name, radius in (("small", 0.1), ("large", 0.3), ("equal", 0.3)):
         b.link(name, joint=br.Free(), mass=1.0, shapes=br.Sphere(radius=radius))

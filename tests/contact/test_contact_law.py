@@ -1,4 +1,4 @@
-"""The contact law of one contact."""
+"""Contact law of a single contact: torsion length, residual, sticking, sliding, torsion, tipping, invariance of axes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.contact.cases import (
     random_contacts,
     random_patch,
     rectangle,
-    turned,
+    rotation,
 )
 from tests.contact.checks import torsion_length_by_angles, worst
 
@@ -38,7 +38,7 @@ from brachiate.validation import Array
 
 MANY = {"fast": 1000, "check": 200, "off": 40}[MODE]
 HALF = np.array([0.12, 0.05, 0.1])
-BIG = 1e6  # [s] a step so long that the tolerance of speeds is nothing against what gravity does in it
+BIG = 1e6  # [s] so long that the speed tolerance is negligible compared with the velocity change by gravity
 G = 9.81
 
 
@@ -83,11 +83,11 @@ def test_residual_detects_every_violation(solver: Solver) -> None:
     w, _, off = solver.solve(c)
     assert off <= 1e-6
     right, problem = w.copy(), solver.problem
-    for r, what in enumerate(["f_x", "f_y", "f_z", "n_x", "n_y", "n_z"]):
+    for r, part in enumerate(["f_x", "f_y", "f_z", "n_x", "n_y", "n_z"]):
         for change in (-0.01, 0.01):
             problem.w[:6] = right
             problem.w[r] += change * right[2]
-            assert residual(problem) > 1e-4, what
+            assert residual(problem) > 1e-4, part
     problem.w[:6] = right
     assert residual(problem) <= 1e-6
 
@@ -136,8 +136,8 @@ def test_random_single_contacts(solver: Solver) -> None:
         c = random_contacts(rng, 1)
         w, u, off = solver.solve(c)
         assert off <= 1e-6, n
-        error, what = worst(c, w, u)
-        assert error < 1e-5 or solver.problem.counters[METHOD_FROZEN_CENTERS] + solver.problem.counters[METHOD_CONVEX], (n, what, error)
+        error, part = worst(c, w, u)
+        assert error < 1e-5 or solver.problem.counters[METHOD_FROZEN_CENTERS] + solver.problem.counters[METHOD_CONVEX], (n, part, error)
         solver.problem.counters[:] = 0
         assert energy_gain(c, w) <= 1e-12
         states.add(
@@ -146,7 +146,7 @@ def test_random_single_contacts(solver: Solver) -> None:
                 solver.problem.tangential_mode[0],
             )
         )
-    assert len(states) >= 6 or MODE != "fast"  # of nothing, and what bears times whether it slips
+    assert len(states) >= 6 or MODE != "fast"  # separated; point, segment and polygon, each sticking or slipping
 
 
 @pytest.mark.parametrize("angle", [0.1, 0.4, 0.7])
@@ -174,7 +174,7 @@ def test_static_friction_applies_only_to_sticking_contacts(solver: Solver) -> No
     c = on_plane(slope(angle) / BIG * 0.002, friction=np.tan(angle) - 0.05, static_friction=np.tan(angle) + 0.05)
     solver.load(c)
     _, u, _ = solver.solve(c)
-    assert u[0] > 1e-5  # new: it slides
+    assert u[0] > 1e-5  # new contact: slides
     for slip, speed in ((STICKING, 0.0), (SLIPPING, u[0])):
         solver.problem.normal_mode[0], solver.problem.tangential_mode[0] = FACE, slip
         _, u_next, off = solver.solve(c, fresh=False)
@@ -221,7 +221,7 @@ def test_tall_box_tips_when_center_of_pressure_reaches_edge(solver: Solver, tilt
 def test_result_is_independent_of_axes_in_the_plane(angle: float) -> None:
     rng = np.random.default_rng(5)
     for corners in (1, 4, 6):
-        R, area = turned(angle, 2), random_patch(rng, corners)
+        R, area = rotation(angle, 2), random_patch(rng, corners)
         body = Body(2.0, np.diag([0.01, 0.02, 0.03]), velocity=rng.normal(size=6) - [0, 0, 2, 0, 0, 0])
         found = []
         for axes, V in ((np.eye(3), area), (R, area @ R[:2, :2])):

@@ -1,4 +1,4 @@
-"""Patches of shapes on height fields."""
+"""Contact patches of shapes on height fields: planes, ramps, valleys, ridges, peaks, rough terrain."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_flat_field_is_a_plane(kind):
             (b,) = c.detect()
             check_patch(b)
             assert b.normal == pytest.approx(N[:, 2], abs=1e-9)
-            # Of a cylinder's rim eight points are looked at
+            # A cylinder's rim is sampled at eight points
             assert b.min_gap == pytest.approx(gap, abs=1e-9 if kind != "cylinder" else 0.006)
 
 

@@ -1,4 +1,4 @@
-"""Connection impulses with contacts, which share the impulse."""
+"""Connection impulses with contacts: contact impulses of the ground, friction limits, rejected connections."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def slab_and_ball(v: tuple[float, float, float], *, height: float = 0.0) -> br.W
 
 @pytest.mark.parametrize(("v", "after", "impulse"), [
     ((0, 0, -3.0), (0, 0, 0), BALL * 3.0),  # the ground stops both
-    ((0, 0, 3.0), (0, 0, BALL * 3.0 / (BALL + SLAB)), SLAB * BALL * 3.0 / (BALL + SLAB)),  # it does not hold them back
-    ((2.0, 0, 0), (BALL * 2.0 / (BALL + SLAB), 0, 0), SLAB * BALL * 2.0 / (BALL + SLAB)),  # no push, no friction
-    ((2.0, 0, -1.0), ((2.0 - FRICTION * 1.0) * BALL / (BALL + SLAB), 0, 0), None),  # friction takes what the push lets it
-    ((1.0, 0, -3.0), (0, 0, 0), BALL * 10**0.5),  # and no more than there is
+    ((0, 0, 3.0), (0, 0, BALL * 3.0 / (BALL + SLAB)), SLAB * BALL * 3.0 / (BALL + SLAB)),  # no adhesion
+    ((2.0, 0, 0), (BALL * 2.0 / (BALL + SLAB), 0, 0), SLAB * BALL * 2.0 / (BALL + SLAB)),  # no normal impulse, no friction
+    ((2.0, 0, -1.0), ((2.0 - FRICTION * 1.0) * BALL / (BALL + SLAB), 0, 0), None),  # friction at its limit
+    ((1.0, 0, -3.0), (0, 0, 0), BALL * 10**0.5),  # friction stops the motion and does not reverse it
 ])  # fmt: skip
 def test_ground_responds_to_connection_impulse(v, after, impulse):
     world = slab_and_ball(v)
@@ -59,7 +59,7 @@ def test_standing_figure_that_catches_does_not_sink():
     world.add(figures.human28().with_springs(200.0, "stand", damping=5.0), "man")
     world.add(body(Sphere(radius=0.1), 5.0), "ball").place((2.0, 0, 0.5))
     world.enable_contact(friction=0.8)
-    br.Simulation(world, dt=0.002).run(0.1, progress=False)  # until it stands
+    br.Simulation(world, dt=0.002).run(0.1, progress=False)  # until it stands at rest
     world.figure("ball").place(world.position("man/left_hand"))
     v = world.v.copy()
     v[world.model.joints["ball/root"].v] = (0, 0, -6.0, 0, 0, 0)
@@ -71,7 +71,7 @@ def test_standing_figure_that_catches_does_not_sink():
         pose = world.pose(link)
         for corner in sole.area:
             assert world.velocity(link, at=pose.rotation.T @ (corner - pose.position))[2] > -1e-6
-    assert report.momentum_change[2] > 1.0  # the ground has pushed
+    assert report.momentum_change[2] > 1.0  # by a ground impulse
     assert 0 < report.energy_lost < 0.5 * 5.0 * 6.0**2 + 1e-9
 
 
@@ -83,6 +83,6 @@ def test_refused_connection_changes_neither_velocities_nor_pairs():
         world.connect("ball/body", "slab/body", name="second")
     assert np.array_equal(world.v, v)
     assert np.array_equal(world.contact_settings.contact_state.geometry.pair_enabled, on)
-    world.cut("first", impulse=(0, 0, 2.0))  # on the ball; the ground bears the other one
+    world.cut("first", impulse=(0, 0, 2.0))  # on the ball; the slab is supported by the ground
     np.testing.assert_allclose(world.velocity("ball/body")[:3], (0, 0, 2.0 / BALL), atol=1e-6)
     np.testing.assert_allclose(world.velocity("slab/body"), 0.0, atol=1e-6)

@@ -1,4 +1,4 @@
-"""Contact patches: closed forms for every pair of kinds, distances against MuJoCo and by sampling, and invariants."""
+"""Narrow phase: contact patches in closed form for all pairs of shape types, distances against MuJoCo and by sampling, invariants."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_box_on_a_plane():
     R = rotation(about((0, 1, 0), 0.1))
     true = [0.06 + (R @ (x, y, -0.05))[2] for x, y in ((-0.2, -0.1), (0.2, -0.1), (0.2, 0.1), (-0.2, 0.1))]
     assert a.gaps == pytest.approx(true, abs=1e-12)  # exactly affine
-    (a,) = c.detect()  # two of the corners are too far to touch
+    (a,) = c.detect()  # two corners are beyond the margin
     check_patch(a)
     assert a.gaps == pytest.approx(true[1:3], abs=1e-12)
     assert a.corners[:, 0] == pytest.approx(2 * [(R @ (0.2, 0, -0.05))[0]])
@@ -100,7 +100,7 @@ def test_capsule_on_a_plane():
     check_patch(a)
     assert np.sort(a.gaps) == pytest.approx([0.02 - 0.2 * np.sin(0.1), 0.02 + 0.2 * np.sin(0.1)], abs=1e-12)
     c.place(1, (0, 0, 0.08), about((0, 1, 0), np.pi / 2 + 0.13))
-    (a,) = c.detect()  # the far end is too far to touch
+    (a,) = c.detect()  # the far end is beyond the margin
     assert len(a.corners_2d) == 1
     assert a.min_gap == pytest.approx(0.03 - 0.2 * np.sin(0.13))
     assert a.point == pytest.approx([0.2 * np.cos(0.13), 0, 0])
@@ -113,7 +113,7 @@ def test_cylinder_on_a_plane():
     check_patch(a)
     assert len(a.corners_2d) == 8
     assert np.linalg.norm(a.corners_2d, axis=1) == pytest.approx(np.full(8, 0.1))
-    for way in np.linspace(0, 6, 7):  # tilted any way, a corner is at the lowest point of the rim
+    for way in np.linspace(0, 6, 7):  # for any tilt direction, one corner is at the lowest point of the rim
         axis = (np.cos(way), np.sin(way), 0)
         c.place(1, (0, 0, 0.21), about(axis, 0.05))
         (a,) = c.detect()
@@ -132,10 +132,10 @@ def test_hull_on_a_plane():
     c.place(1, (0, 0, 0.01))
     (a,) = c.detect()
     check_patch(a)
-    assert len(a.corners_2d) == 8  # the outermost of twelve
+    assert len(a.corners_2d) == 8  # at most eight of the twelve corners
     assert np.linalg.norm(a.corners[:, :2], axis=1) == pytest.approx(np.full(8, 0.2))
     assert a.gaps == pytest.approx(np.full(8, 0.01))
-    assert np.abs(a.corners_2d.mean(axis=0)).max() < 0.05  # from all around
+    assert np.abs(a.corners_2d.mean(axis=0)).max() < 0.05  # on all sides
     c.place(1, (0, 0, 0.51), (0, 1, 0, 0))  # on its tip
     (a,) = c.detect()
     assert len(a.corners_2d) == 1
@@ -152,7 +152,7 @@ def test_moving_plane():
     assert a.min_gap == pytest.approx(0.05)
 
 
-# --- each other ---------------------------------------------------------------------------------
+# --- pairs of convex shapes ---------------------------------------------------------------------
 
 
 def test_two_capsules():
@@ -164,7 +164,7 @@ def test_two_capsules():
     assert a.normal == pytest.approx([0, 0, 1])
     assert a.point == pytest.approx([0, 0, 0.05], abs=1e-12)
     assert a.min_gap == pytest.approx(0.01)
-    c.place(1, (0.15, 0, 0.09), X_UP)  # side by side: half of the second is over the first
+    c.place(1, (0.15, 0, 0.09), X_UP)  # parallel: half of the second overlaps the first
     (a,) = c.detect()
     check_patch(a)
     assert np.sort(a.corners[:, 0]) == pytest.approx([0.05, 0.2])
@@ -178,7 +178,7 @@ def test_two_capsules():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_shapes_on_a_box_are_as_on_a_plane(kind):
-    # A box is a plane as long as nothing reaches over its edges.
+    # A box is equivalent to a plane if the patch does not reach its edges.
     shape = SHAPES[kind]()
     box, plane = CollisionCase(br.Box(size=(2, 2, 0.5)), shape, fixed=(0,)), on_plane(shape)
     random = np.random.default_rng(5)
@@ -206,7 +206,7 @@ def test_shapes_on_a_box_are_as_on_a_plane(kind):
 
 def test_boxes_on_each_other():
     c = CollisionCase(br.Box(size=(0.4, 0.4, 0.2)), br.Box(size=(0.2, 0.2, 0.2)))
-    c.place(1, (0.15, 0, 0.201))  # a quarter of it hangs over
+    c.place(1, (0.15, 0, 0.201))  # a quarter overhangs
     (a,) = c.detect()
     check_patch(a)
     assert a.normal == pytest.approx([0, 0, 1])
@@ -236,7 +236,7 @@ def test_boxes_edge_to_edge():
         assert a.normal == pytest.approx([0, 0, 1], abs=1e-12)
         assert a.min_gap == pytest.approx(lift)
         assert a.point == pytest.approx([0.03, 0, half])
-    c.place(1, (0.03, 0, 2 * half + 0.005), about((1, 0, 0), np.pi / 4))  # along each other
+    c.place(1, (0.03, 0, 2 * half + 0.005), about((1, 0, 0), np.pi / 4))  # parallel edges
     (a,) = c.detect()
     check_patch(a)
     assert len(a.corners_2d) == 2
@@ -250,10 +250,10 @@ def test_a_foot_over_the_edge_of_a_step():
     c = CollisionCase.of(w.model, w.data)
     (a,) = c.detect()
     assert a.normal == pytest.approx([0, 0, 1])
-    assert a.corners[:, 0].min() == pytest.approx(0.3)  # at the nosing
+    assert a.corners[:, 0].min() == pytest.approx(0.3)  # at the edge of the step
     assert a.corners[:, 0].max() == pytest.approx(0.43)
     assert a.corners[:, 2] == pytest.approx(np.full(4, 0.4))
-    # On the first step, its toes at the riser of the second; q is counted from where it was added.
+    # On the first step, toes at the riser of the second; q is relative to the initial pose.
     c.data.q[:3] = np.array((0.3 - 0.13 + 0.0005, 0, 0.2 + 0.01 - 0.001)) - (0.3, 0, 0.41)
     found = c.detect(0.005)
     assert {tuple(np.round(a.normal, 6) + 0.0) for a in found} == {(0, 0, 1), (-1, 0, 0)}
@@ -264,7 +264,7 @@ def test_a_foot_over_the_edge_of_a_step():
 @every_pair
 def test_distance_equals_mujocos(one, two):
     c, peer, random = CollisionCase(SHAPES[one](), SHAPES[two]()), Peer(SHAPES[one](), SHAPES[two]()), np.random.default_rng(7)
-    apart = 0
+    separated = 0
     for _ in range(TRIALS):
         for k in (0, 1):
             c.place(k, *random_pose(random, 0.12))
@@ -272,14 +272,14 @@ def test_distance_equals_mujocos(one, two):
         check_patch(a)
         true = peer.distance(c.data.q)
         if true > 1e-6:
-            apart += 1
+            separated += 1
             assert a.min_gap == pytest.approx(true, abs=1e-7)
-    assert apart > TRIALS / 4
+    assert separated > TRIALS / 4
 
 
 @every_pair
 def test_penetration_is_nearly_minimal(one, two):
-    # By moving out along the normal by the depth, shapes part: no direction can be better than the best of all that were tried.
+    # Shapes separate when moved along the normal by the depth; the depth is not larger than the least over sampled directions.
     first, second, random = SHAPES[one](), SHAPES[two](), np.random.default_rng(2)
     c = CollisionCase(first, second)
     excess = []
@@ -298,7 +298,7 @@ def test_penetration_is_nearly_minimal(one, two):
 
 @every_pair
 def test_contact_points_are_continuous_at_first_overlap(one, two):
-    # From just touching to a hair inside each other. Lines and faces that lie on each other have no one place.
+    # From a small gap to a small overlap. Parallel lines and faces are excluded: their contact point is not unique.
     c = CollisionCase(SHAPES[one](), SHAPES[two]())
     random = np.random.default_rng(11)
     jumps = []
@@ -309,14 +309,14 @@ def test_contact_points_are_continuous_at_first_overlap(one, two):
         if not found or found[0].min_gap < 1e-3:
             continue
         n, x = found[0].normal, c.data.q[c.model.joints["link1"].q][:3].copy()
-        places = []
+        points = []
         for gap in (2e-6, -2e-6):
             c.data.q[c.model.joints["link1"].q][:3] = x - (found[0].min_gap - gap) * n
             now = c.detect()
             if len(now) == 1 and len(now[0].corners) == 1:
-                places.append(now[0].point)
-        if len(places) == 2:
-            jumps.append(np.linalg.norm(places[1] - places[0]))
+                points.append(now[0].point)
+        if len(points) == 2:
+            jumps.append(np.linalg.norm(points[1] - points[0]))
     assert max(jumps, default=0.0) < 2e-3
 
 
@@ -331,12 +331,12 @@ def test_result_is_independent_of_order_and_pose(one, two):
             d.place(1 - k, place, q)
         (a,), (b,) = c.detect(1.0), d.detect(1.0)
         if a.min_gap < 0:
-            continue  # of several directions about as deep either may be taken
+            continue  # of several directions of about equal depth any may be chosen
         assert a.min_gap == pytest.approx(b.min_gap, abs=1e-9)
         same = 1 if [SHAPES[one]().kind, SHAPES[two]().kind][a.pair[0]] == [SHAPES[two]().kind, SHAPES[one]().kind][b.pair[0]] else -1
         same = same if one != two else -1
         assert a.normal == pytest.approx(same * b.normal, abs=1e-5)
-        # Moved and turned together
+        # Moved and rotated together
         R, x = random.normal(size=4), random.normal(size=3)
         for k in (0, 1):
             q = c.data.q[7 * k : 7 * k + 7].copy()
@@ -387,15 +387,15 @@ def test_disabled_pairs_and_pair_margin():
 @pytest.mark.parametrize("length", [0.4, 0.05])
 def test_contact_axes_do_not_jump(length):
     c = CollisionCase(br.Box(size=(0.6, 0.6, 0.2)), br.Box(size=(0.2, 0.2, 0.2)))
-    before, tremble = None, np.random.default_rng(0)
-    for t in np.linspace(0, 2 * np.pi, 200):  # the second box turns on the first one
+    before, noise = None, np.random.default_rng(0)
+    for t in np.linspace(0, 2 * np.pi, 200):  # the second box rotates on the first one
         c.place(1, (0, 0, 0.2), about((0, 0, 1), t))
         (a,) = c.detect()
         assert a.axes == pytest.approx(np.eye(3))
     rod = CollisionCase(br.Box(size=(2, 2, 0.2)), br.Capsule(radius=0.05, length=length), fixed=(0,))
     for t in np.linspace(0, 2 * np.pi, 200):
-        turned = product(about((0, 0, 1), t), product(about((1, 0, 0), tremble.normal() * 1e-9), X_UP))
-        rod.place(1, (0, 0, 0.15), turned)
+        quaternion = product(about((0, 0, 1), t), product(about((1, 0, 0), noise.normal() * 1e-9), X_UP))
+        rod.place(1, (0, 0, 0.15), quaternion)
         (a,) = rod.detect()
         assert len(a.corners_2d) == 2
         if before is not None:
@@ -404,7 +404,7 @@ def test_contact_axes_do_not_jump(length):
 
 
 def test_box_keeps_its_support_face():
-    # Two faces of the upper box are equally deep: the one that bore the last time goes on to.
+    # Two faces of the upper box are equally deep: the one of the last step is kept.
     c = CollisionCase(br.Box(size=(1, 1, 1)), br.Box(size=(0.2, 0.2, 0.2)))
     assert c.geometry.kind.tolist() == [BOX, BOX]
     for towards, normal in (((0, 0, 1), (0, 0, 1)), ((1, 0, 0), (1, 0, 0))):
@@ -418,7 +418,7 @@ def test_box_keeps_its_support_face():
 
 
 def test_far_from_the_origin():
-    # A kilometer away areas are as they are here, to a picometer.
+    # At a distance of one kilometer patches are equal to a picometer.
     far = np.array([1000.0, -500.0, 100.0])
     c = CollisionCase(br.Box(size=(0.6, 0.6, 0.2)), br.Cylinder(radius=0.1, length=0.2))
     c.place(1, (0.1, 0, 0.2))

@@ -1,4 +1,4 @@
-"""Contact of closed loops, piles at rest, and starts in penetration, against mechanics in closed form."""
+"""Contact with closed loops, piles at rest, and initial penetration, against conservation laws and closed forms."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ FAST = compiled.MODE == "fast"
 ACROSS = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])  # along y
 
 
-# --- impacts on what is closed ----------------------------------------------------------------------
+# --- impacts on closed loops ------------------------------------------------------------------------
 
 
 def largest_gap(world: br.World) -> float:
-    """Of all connections [m or rad]."""
+    """Largest constraint error of all connections [m or rad]."""
     world.constraint_set.evaluate_rows()
     return max(float(np.abs(world.constraint_set.arrays.c[world.constraint_set.row_slice(bond.index)]).max()) for bond in world.constraints)
 
 
 def ring() -> br.World:
-    """Four cubes in the air, in a ring of hinges, and a ball that comes."""
+    """Four floating cubes in a ring of hinges, and an approaching ball."""
     corners = 0.4 * np.array([(0, 0, 0), (1, 0, 0), (1, 0, 1), (0, 0, 1)])
     world = br.World(0.0)
     for k, at in enumerate(corners):
@@ -49,11 +49,11 @@ def test_ring_that_is_hit_stays_closed_and_conserves_momentum():
     after = world.totals()
     assert np.diff(run["kinetic energy"]).min() < -8.0  # it was hit
     assert largest_gap(world) < 1e-13
-    # States that are recorded are brought back onto what holds by the least motion of a posture a step ago, which is not quite one that
-    # keeps momentum, nor energy: measured 1.1e-4 and 9e-5 with every state recorded, 6e-7 and 1e-6 with the last one only, and 0.01 J.
-    for what in ("momentum", "angular_momentum"):
-        was = getattr(before, what)
-        assert np.abs(getattr(after, what) - was).max() < 2e-4 * np.linalg.norm(was), what
+    # Recorded states are projected onto the constraints in the metric of the previous step, which conserves neither momentum nor energy
+    # exactly: measured 1.1e-4 and 9e-5 with every state recorded, 6e-7 and 1e-6 with the last one only, and 0.01 J.
+    for quantity in ("momentum", "angular_momentum"):
+        initial = getattr(before, quantity)
+        assert np.abs(getattr(after, quantity) - initial).max() < 2e-4 * np.linalg.norm(initial), quantity
     assert np.diff(run["kinetic energy"]).max() < 2e-3 * after.kinetic
     world = ring()
     br.Simulation(world, dt=0.002, every=1000).run(0.3, progress=False)
@@ -73,13 +73,13 @@ def test_figure_hanging_by_both_hands_stays_connected_when_hit():
     world.enable_contact(friction=0.5)
     world.v = {"ball/root": (5.0, 0, 0, 0, 0, 0)}
     run = br.Simulation(world, dt=0.002).run(0.3, progress=False)
-    # What the ball loses is what it is pushed by, step by step, and what the man takes.
+    # The momentum lost by the ball is the recorded impulse in each step, and the momentum gained by the figure.
     root = run.model.joints["ball/root"]
     momentum = np.array([3.0 * rotate(q[root.q][3:], v[root.v][:3]) for q, v in zip(run.q, run.v, strict=True)])
     force = run.contacts["ball"].force
     np.testing.assert_allclose(np.diff(momentum, axis=0), 0.002 * (force[1:] + 3.0 * run.gravity), atol=1e-11)
     np.testing.assert_allclose(run.contacts["man"].force, -force, atol=1e-9)
-    assert momentum[-1, 0] < 0.9 * momentum[0, 0]  # it did meet him
+    assert momentum[-1, 0] < 0.9 * momentum[0, 0]  # they collided
     assert np.diff(run["energy"]).max() < 1e-9
     for q in run.q:
         world.data.q[:] = q
@@ -131,19 +131,19 @@ def test_pile_at_rest_does_not_drift(pile):
     world.enable_contact(friction=0.6)
     run = br.Simulation(world, dt=0.002, every=50).run(REST, progress=False)
     assert np.abs(run.q - run.q[0]).max() < PENETRATION_SLACK  # measured: 1.5e-9 m after a minute, of cylinders
-    # The law is held to 1e-6 m/s: that turns what is 0.1 m large by 1e-5 rad/s, once for each of the four places where it may touch.
+    # The contact law holds to 1e-6 m/s: that rotates a body of 0.1 m by 1e-5 rad/s, for each of up to four contacts.
     assert np.abs(run.v).max() < 4e-5
     weight = world.totals().mass * G
-    # Walls may carry some of it, or press things down, as friction lets them: no law says how much.
-    carried = sum(c.force[2] for c in run.contacts.at(-1) if c.on in ("floor/ground", "walls/walls"))
-    assert carried == pytest.approx(weight, rel=1e-6)
+    # Friction at the walls may carry a part of the weight or add to it: statically indeterminate.
+    support_force = sum(c.force[2] for c in run.contacts.at(-1) if c.on in ("floor/ground", "walls/walls"))
+    assert support_force == pytest.approx(weight, rel=1e-6)
 
 
-# --- starting inside of something -------------------------------------------------------------------
+# --- initial penetration ----------------------------------------------------------------------------
 
 
 def sunk(depth: float, *, stiff: bool) -> br.World:
-    """A figure that stands so deep in the ground, as one piece or limp."""
+    """A figure at a depth in the ground, rigid or limp."""
     world = br.World(G)
     world.add(objects.ground(), "floor")
     man = world.add(figures.human28().with_springs(5.0, "stand", damping=1.5), "man")
@@ -163,12 +163,12 @@ def test_figure_in_the_ground_is_lifted_at_the_correction_speed(depth):
     height = run["center of mass"][:, 2] - run["center of mass"][0, 2]
     assert height[-1] == pytest.approx(depth - PENETRATION_SLACK, abs=PENETRATION_SLACK)
     assert np.diff(height).max() < MAX_CORRECTION_SPEED * dt * (1 + 1e-3)
-    # So fast until a fifth of the rest is less, then by a fifth of the rest in every step.
+    # At the correction speed, then by a fifth of the remaining depth per step once that is slower.
     slow = MAX_CORRECTION_SPEED * dt / CORRECTION_SHARE
     steps = (depth - slow) / (MAX_CORRECTION_SPEED * dt) + np.log(slow / PENETRATION_SLACK) / -np.log(1 - CORRECTION_SHARE)
     arrived = int(np.argmax(height > depth - 2 * PENETRATION_SLACK))
     assert arrived == pytest.approx(steps, abs=3)
-    # No speed is gained, not even that of falling for one step.
+    # No velocity is gained, not even one step of free fall.
     assert np.abs(run.v).max() < G * dt
     assert np.abs(run.v[-1]).max() < 1e-6
 
@@ -179,5 +179,5 @@ def test_limp_figure_gains_at_most_the_work_of_lifting():
     run = br.Simulation(world, dt=0.002).run(1.0, progress=False)
     energy = run["energy"] - run["energy"][0]
     assert energy.max() < world.totals("man").mass * G * depth
-    # Until its legs begin to fold, after 0.2 s, nothing moves but by being lifted.
+    # Until its legs begin to fold, after 0.2 s, all motion is that of the correction.
     assert run["kinetic energy"][run.time < 0.15].max() < 0.5 * world.totals("man").mass * (G * 0.002) ** 2

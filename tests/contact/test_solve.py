@@ -1,4 +1,4 @@
-"""The coupled problem of several contacts."""
+"""Contact solver for several coupled contacts: random problems, stacks, warm starts, continuation, convex relaxation, falls."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def follow_path(key, share, most):
 def stack(
     masses: list[float], half: tuple[float, float, float] = (0.2, 0.2, 0.1), velocity: Array = DOWN
 ) -> tuple[list[Body], list[ContactPair]]:
-    """Boxes on each other, the lowest on the ground."""
+    """Stack of boxes on the ground."""
     bodies = [box(half, m, position=np.array([0.0, 0.0, (2 * k + 1) * half[2]]), velocity=velocity) for k, m in enumerate(masses)]
     face = rectangle(half[0], half[1])
     return bodies, [ContactPair(k - 1, k, np.array([0.0, 0.0, 2 * k * half[2]]), np.eye(3), face) for k in range(len(masses))]
@@ -129,11 +129,11 @@ def test_continuation_solves_the_coupled_problem(count: int, share: float) -> No
 
 
 def test_continuation_starts_with_decoupled_contacts() -> None:
-    """Before the first step every contact has the forces that it would have alone."""
+    """At the start every contact has the forces of the problem without coupling."""
     rng, s, one = np.random.default_rng(1), Solver(3), Solver(1)
     for _ in range(FEW // 3):
         c = pile(rng, 3)
-        G = c.G.copy()  # without what couples friction with pushes, which is left out at first as well
+        G = c.G.copy()  # also without the coupling of friction and normal force
         for r in c.rows:
             along = np.isin(np.arange(r.stop - r.start), [0, 1, r.stop - r.start - 1] if r.stop - r.start > 3 else [0, 1])
             G[r, r] *= along[:, None] == along
@@ -162,7 +162,7 @@ def test_frictionless_problem_is_a_quadratic_program(count: int) -> None:
         c = pile(rng, count)._replace(friction=np.zeros(count), static_friction=np.zeros(count))
         _, u, off = s.solve(c)
         assert off <= 1e-6
-        assert np.allclose(u, frictionless(c), rtol=0, atol=5e-4)  # corners may be a centimeter apart
+        assert np.allclose(u, frictionless(c), rtol=0, atol=5e-4)  # corners may be as near as a centimeter to each other
 
 
 @pytest.mark.parametrize("factor", [1e-3, 7.0])
@@ -197,7 +197,7 @@ def test_forces_in_a_stack_of_two() -> None:
     s = Solver(2)
     w, u, _ = s.solve(contact_case(bodies, contacts, 0.5))
     assert w[[2, 8]] / DT == pytest.approx([4.0 * G, 3.0 * G], rel=1e-5)
-    bodies, contacts = stack([1.0, 3.0], velocity=1e6 * DOWN)  # so that the tolerance of speeds is nothing
+    bodies, contacts = stack([1.0, 3.0], velocity=1e6 * DOWN)  # so that the speed tolerance is negligible
     w, u, _ = s.solve(contact_case(bodies, contacts, 0.5))
     assert w[[2, 8]] / DT / 1e6 == pytest.approx([4.0 * G, 3.0 * G], rel=1e-9)
     assert abs(u).max() < 1e-5
@@ -209,8 +209,8 @@ def test_stack_of_twelve_with_the_heaviest_on_top() -> None:
     c = contact_case(*stack(masses), 0.5)
     w, u, off = s.solve(c)
     good(s, c, w, u, off)
-    carried = np.cumsum(masses[::-1])[::-1]
-    assert w[2::6] / DT == pytest.approx(carried * G, rel=1e-3)
+    carried_mass = np.cumsum(masses[::-1])[::-1]
+    assert w[2::6] / DT == pytest.approx(carried_mass * G, rel=1e-3)
     assert all(state_name(a, b) == "C0" for a, b in zip(s.problem.normal_mode, s.problem.tangential_mode, strict=True))
 
 
@@ -231,7 +231,7 @@ def test_box_on_four_points_shares_its_weight() -> None:
     w, u, off = s.solve(c)
     good(s, c, w, u, off)
     assert w[2::3].sum() == pytest.approx(2.0 * G * DT, rel=1e-5)
-    assert w[2::3] == pytest.approx(0.5 * G * DT, rel=1e-3)  # nothing tells them apart, so they share
+    assert w[2::3] == pytest.approx(0.5 * G * DT, rel=1e-3)  # symmetric, so equal
 
 
 def test_two_feet_of_one_body() -> None:
@@ -245,15 +245,15 @@ def test_two_feet_of_one_body() -> None:
         assert {state_name(a, b) for a, b in zip(s.problem.normal_mode, s.problem.tangential_mode, strict=True)} <= states
 
 
-@pytest.mark.parametrize("ways", [[2], [0, 2], [0, 2, 4]])
-def test_bodies_with_reduced_mobility(ways: list[int]) -> None:
+@pytest.mark.parametrize("directions", [[2], [0, 2], [0, 2, 4]])
+def test_bodies_with_reduced_mobility(directions: list[int]) -> None:
     """On rails, or in a plane: immobile rows have no force, and mobile ones satisfy the law."""
     rng, s = np.random.default_rng(11), Solver(2)
     for _ in range(FEW):
-        body = box([0.1, 0.1, 0.1], 2.0, velocity=np.isin(range(6), ways) * (rng.normal(size=6) - [0, 0, 1, 0, 0, 0]))
+        body = box([0.1, 0.1, 0.1], 2.0, velocity=np.isin(range(6), directions) * (rng.normal(size=6) - [0, 0, 1, 0, 0, 0]))
         areas = rectangle(0.05, 0.1), np.array([[-0.02, 0.0], [0.02, 0.0]])
         contacts = [ContactPair(-1, 0, np.array([x, 0.0, -0.1]), np.eye(3), a) for x, a in zip((-0.05, 0.08), areas, strict=True)]
-        c = contact_case([body], contacts, 0.5, free=ways)
+        c = contact_case([body], contacts, 0.5, free=directions)
         w, u, off = s.solve(c)
         assert np.isfinite(w).all()
         good(s, c, w, u, off)
@@ -266,7 +266,7 @@ def test_not_finite_values_are_detected() -> None:
     s.problem.normal_mode[:2], s.problem.w[:12] = 1, 0.0
     s.problem.w[2] = np.nan
     assert residual(s.problem) == np.inf
-    _, _, off = s.solve(c, fresh=False)  # forces to start from are not taken if they are none
+    _, _, off = s.solve(c, fresh=False)  # a warm start that is not finite is ignored
     assert off <= 1e-6
     assert s.solve(c._replace(u0=np.nan * c.u0))[2] == np.inf
 
@@ -289,7 +289,7 @@ def test_warm_start_solves_unchanged_problem() -> None:
 
 @pytest.mark.parametrize(("pairs", "seed"), [(2, 7174), (4, 774), (6, 149)])
 def test_wedged_contacts_are_warm_started_after_one_continuation(pairs: int, seed: int) -> None:
-    """Loose Newton steps diverge from such solutions: a figure creeping down a slope took a thousand times as long in every step."""
+    """Undamped Newton steps diverge from such solutions: every step of a figure creeping down a slope took a thousand times as long."""
     rng, s = np.random.default_rng(seed), Solver(pairs)
     c, friction = random_contacts(rng, pairs), rng.uniform(0.8, 1.6, pairs)
     c = c._replace(friction=friction, static_friction=friction)

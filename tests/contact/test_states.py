@@ -59,7 +59,7 @@ def test_checks_match_constrained_directions() -> None:
 
 @pytest.mark.parametrize("edges", [0, 1])
 def test_every_failure_finally_leads_to_separation(edges: int) -> None:
-    """So trial and error terminates: C7 is the last option of every check, fails none, and no state leads to itself."""
+    """Trial and error terminates: C7 is the last option of every check and fails none, and no state leads to itself."""
     assert (NEXT[edges, C7] < 0).all()
     for state in range(C7):
         for row in NEXT[edges, state]:
@@ -68,8 +68,8 @@ def test_every_failure_finally_leads_to_separation(edges: int) -> None:
             assert len(listed) == 0 or listed[-1] == C7
 
 
-def test_by_edges_only_contacts_that_start_to_slip_grow() -> None:
-    """Face, line, point: by edges a state leads to one as large or smaller, but what stuck on a part slips with the whole at first."""
+def test_with_edges_only_contacts_that_start_to_slip_grow() -> None:
+    """With edges a state leads to one of equal or smaller extent (face, line, point), except that sticking on a part leads to full slip."""
     size = {0: 3, 4: 3, 1: 2, 5: 2, 3: 1, 6: 1, 7: 0}
     for state, smaller in size.items():
         for s in map(int, NEXT[1, state].ravel()):
@@ -79,12 +79,12 @@ def test_by_edges_only_contacts_that_start_to_slip_grow() -> None:
     assert not (NEXT[1] == states.C2).any()
 
 
-def test_by_edges_a_kind_may_be_all_smaller_ones() -> None:
+def test_with_edges_a_patch_may_act_as_any_smaller_one() -> None:
     assert [list(np.flatnonzero(row)) for row in ALLOWED[1]] == [[0, 1, 3, 4, 5, 6, 7], [1, 3, 5, 6, 7], [3, 6, 7]]
 
 
-def test_by_edges_is_the_printed_table_with_smaller_contacts_for_spots() -> None:
-    """2 is sticking one size smaller, 6 slipping one size smaller; a part that sticks goes on to slip like the paper's C2."""
+def test_table_with_edges_is_the_printed_one_with_smaller_contacts_for_spots() -> None:
+    """2 is sticking at the next smaller extent, 6 slipping at it; a sticking part leads to slip as C2 of the paper."""
     sticking, slipping = {0: 1, 4: 1, 1: 3, 5: 3}, {0: 5, 4: 5, 1: 6, 5: 6}
     for state in (0, 1, 4, 5):
         for check in range(1, 5):

@@ -79,7 +79,7 @@ def test_points_of_all_shapes():
         assert (points.position[indices, 2] + points.radius[indices]).max() == pytest.approx(high, rel=0.02)
 
 
-# --- inference ---------------------------------------------------------------------------------------
+# --- inference -----------------------------------------------------------------------------------
 
 
 def test_hysteresis_and_sustained_intervals():

@@ -20,7 +20,7 @@ def made(name: str) -> Model:
 
 
 def swing_and_twist(quaternion, axis):
-    """Angle between an axis and where a rotation takes it, and the turn about it."""
+    """Swing and twist angle of a rotation about an axis."""
     along = quaternion[1:] @ axis
     return 2 * np.arctan2(np.linalg.norm(quaternion[1:] - along * axis), np.hypot(quaternion[0], along)), 2 * np.arctan2(
         along, quaternion[0]
@@ -57,9 +57,9 @@ def test_every_pose_is_within_the_limits(name):
         assert outside_limits(model, q) == [], pose
 
 
-# Bricard's mechanism is where its benchmark has it, and falls along -y: z = 0 is not its ground.
+# Bricard's mechanism has the pose of its benchmark and falls along -y: z = 0 is not its ground.
 @pytest.mark.parametrize("name", [name for name in figures.names if name != "bricard"])
-def test_nothing_starts_below_the_ground(name):
+def test_no_figure_starts_below_the_ground(name):
     assert lowest(Data(made(name))) >= -1e-12
 
 
@@ -91,8 +91,8 @@ def test_acrobot_is_the_textbook_double_pendulum():
     # M = m l² [[1/3 + 1/3 + 1 + cos, 1/3 + cos/2], [., 1/3]] for two uniform rods.
     data = Data(arm2(length=0.8, mass=2.5))
     unit, c = 2.5 * 0.8**2, np.cos(0.7)
-    wanted = unit * np.array([[5 / 3 + c, 1 / 3 + c / 2], [1 / 3 + c / 2, 1 / 3]])
-    assert mass_matrix(data, [0.3, 0.7]) == pytest.approx(wanted)
+    expected = unit * np.array([[5 / 3 + c, 1 / 3 + c / 2], [1 / 3 + c / 2, 1 / 3]])
+    assert mass_matrix(data, [0.3, 0.7]) == pytest.approx(expected)
     assert list(data.model.effort > 0) == [False, True]
 
 
@@ -130,7 +130,7 @@ def test_swing_hangs_closed():
     model = swing()
     assert list(model.links) == ["beam", "left_rope", "plate", "right_rope"]
     (loop,) = model.loops
-    for angle in (0.0, 0.4):  # both ropes alike: the loop stays closed
+    for angle in (0.0, 0.4):  # equal angles of both ropes: the loop stays closed
         data = Data(model)
         data.assign(q=model.configuration({"left_rope": angle, "right_rope": angle}))
         poses = link_poses(data)

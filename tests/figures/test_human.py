@@ -132,7 +132,7 @@ def test_whole_body_inertia_of_an_average_man():
 
 @pytest.mark.parametrize("sex", ["male", "female"])
 def test_the_three_figures_have_the_same_mass_properties(sex):
-    # Fails if dividing the trunk or the neck changes mass, first moment or inertia.
+    # Fails if subdividing the trunk or the neck changes mass, first moment or inertia.
     first, *others = (posed(figure(1.7, 65.0, sex)) for figure in HUMANS)
     for other in others:
         assert mass_center(other) == pytest.approx(mass_center(first), abs=1e-12)
@@ -164,8 +164,8 @@ def test_signs(figure):
     before = {name: link_poses(data)[name].position for name in ("left_foot", "left_hand")}
     data.assign(q=data.model.configuration({"left_knee": 0.5, "left_elbow": 0.5}))
     after = link_poses(data)
-    assert after["left_foot"].position[0] < before["left_foot"][0] - 0.1  # the heel goes backwards
-    assert after["left_hand"].position[0] > before["left_hand"][0] + 0.1  # the hand goes forwards
+    assert after["left_foot"].position[0] < before["left_foot"][0] - 0.1  # the heel moves backward
+    assert after["left_hand"].position[0] > before["left_hand"][0] + 0.1  # the hand moves forward
 
 
 @pytest.mark.parametrize("figure", HUMANS)

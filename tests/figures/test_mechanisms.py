@@ -16,7 +16,7 @@ from brachiate.model.model import Model
 
 TINY = 1e-6  # of differences [rad, m]
 
-# Links (the fixed base among them), velocities, loops, and freedoms.
+# Links (including the fixed base), velocities, loops, mobility.
 COUNTS = {
     "fourbar": (fourbar(), 4, 3, 1, 1),
     "fourbar of five": (fourbar(5), 12, 11, 5, 1),
@@ -35,22 +35,22 @@ POSES = [(name, pose) for name, model in MODELS.items() for pose in model.poses]
 
 
 def ends(data: Data, q, loop: Loop):
-    """Rotation and place of the second frame of a loop in the first."""
+    """Rotation and position of the second frame of a loop in the first."""
     data.assign(q=q)
     poses = link_poses(data)
     frames = []
-    for link, at, turned in (
+    for link, at, rotation in (
         (loop.first, loop.first_position, loop.first_rotation),
         (loop.second, loop.second_position, loop.second_rotation),
     ):
         x, R = (np.zeros(3), np.eye(3)) if link == "world" else (poses[link].position, poses[link].rotation)
-        frames.append((x + R @ at, R @ turned))
+        frames.append((x + R @ at, R @ rotation))
     (x, R), (y, S) = frames
     return R.T @ S, R.T @ (y - x)
 
 
-def misfit(loop: Loop, wanted):
-    """Least distance of a relative pose from what the loop's joint can make, the joint's coordinates there, and its motions there."""
+def closure_error(loop: Loop, target):
+    """Smallest error of a relative pose from the poses of the loop's joint, the joint's coordinates there, and its motion subspace."""
     b = ModelBuilder("joint alone")
     b.link("second", joint=loop.joint, mass=1.0)
     data = Data(b.build())
@@ -59,35 +59,35 @@ def misfit(loop: Loop, wanted):
     for _ in range(20):
         R, x = ends(data, q, alone)
         motions = columns(data, q, alone)
-        step = np.linalg.lstsq(motions, apart(wanted, (R, x)), rcond=1e-9)[0]
+        step = np.linalg.lstsq(motions, pose_difference(target, (R, x)), rcond=1e-9)[0]
         q = manifold.integrate(data, q, step)
         if np.abs(step).max(initial=0.0) < 1e-15:
             break
     R, x = ends(data, q, alone)
-    return np.abs(apart(wanted, (R, x))).max(), q, columns(data, q, alone)
+    return np.abs(pose_difference(target, (R, x))).max(), q, columns(data, q, alone)
 
 
-def apart(wanted, given):
-    """Difference of two poses, place first, axes of the first frame."""
-    E = wanted[0] @ given[0].T
-    return np.r_[wanted[1] - given[1], E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]] / (1, 1, 1, 2, 2, 2)
+def pose_difference(target, given):
+    """Difference of two poses, position first, axes of the first frame."""
+    E = target[0] @ given[0].T
+    return np.r_[target[1] - given[1], E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]] / (1, 1, 1, 2, 2, 2)
 
 
 def columns(data: Data, q, loop: Loop):
-    """Motion of the second frame in the first for each velocity, by differences: (6, nv)."""
+    """Twist of the second frame in the first per velocity, by finite differences: (6, nv)."""
     result = np.zeros((6, data.model.nv))
     for i, v in enumerate(np.eye(data.model.nv)):
         one, other = (ends(data, manifold.integrate(data, q, v, s * TINY), loop) for s in (1, -1))
-        result[:, i] = apart(one, other) / (2 * TINY)
+        result[:, i] = pose_difference(one, other) / (2 * TINY)
     return result
 
 
 def rows(model: Model, q=None):
-    """Jacobian of all loops, by default in the pose ``reference``: what each keeps from moving, per loop orthonormal."""
+    """Constraint Jacobian of all loops, orthonormal per loop; default: in the pose ``reference``."""
     data, q = Data(model), model.poses["reference"] if q is None else q
     found = []
     for loop in model.loops:
-        motions = misfit(loop, ends(data, q, loop))[2]
+        motions = closure_error(loop, ends(data, q, loop))[2]
         basis = np.linalg.svd(motions)[0][:, loop.joint.nv :]
         found.append(basis.T @ columns(data, q, loop))
     return np.concatenate(found)
@@ -108,21 +108,21 @@ def test_counts_and_mobility(name):
 def test_every_pose_is_closed(name, pose):
     model = MODELS[name]
     for loop in model.loops:
-        assert misfit(loop, ends(Data(model), model.poses[pose], loop))[0] < 1e-12, loop.name
+        assert closure_error(loop, ends(Data(model), model.poses[pose], loop))[0] < 1e-12, loop.name
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_an_open_loop_is_detected(name):
-    # Guards against misfit() being always small.
+    # Fails if closure_error() is always small.
     model = MODELS[name]
     q = model.poses["reference"].copy()
     q[0] += 0.01
-    assert max(misfit(loop, ends(Data(model), q, loop))[0] for loop in model.loops) > 1e-5
+    assert max(closure_error(loop, ends(Data(model), q, loop))[0] for loop in model.loops) > 1e-5
 
 
 @pytest.mark.parametrize("name", PLANAR)
 def test_grueblers_count_in_the_plane(name):
-    # Three degrees of freedom per body in the plane, less two per hinge or slide, and one per sliding hinge. Springs are no constraint.
+    # Three degrees of freedom per body in the plane, minus two per hinge or slide and one per sliding hinge. Springs do not constrain.
     model, *_, freedoms = COUNTS[name]
     moving = len(model.joints)
     held = sum(3 - joint.nv for joint in [model.links[j.link].joint for j in model.joints.values()] + [loop.joint for loop in model.loops])
@@ -134,8 +134,8 @@ def test_grueblers_count_in_space():
         assert model.nv - sum(6 - loop.joint.nv for loop in model.loops) == count
 
 
-@pytest.mark.parametrize(("n", "wanted"), [(2, -30.1798008602), (40, -30.0266374172)])
-def test_fourbar_is_the_published_one(n, wanted):
+@pytest.mark.parametrize(("n", "target"), [(2, -30.1798008602), (40, -30.0266374172)])
+def test_fourbar_is_the_published_one(n, target):
     # Equal crank angles and level couplers: inertia and weight along that motion must be those of the equation in the docstring,
     # and its solution from the initial state of the benchmark must reach the published angle.
     model = fourbar(n)
@@ -154,7 +154,7 @@ def test_fourbar_is_the_published_one(n, wanted):
         lambda t, y: (y[1], -9.81 * weight / (n + (n + 1) / 3) * np.cos(y[0])), (0, 10), (np.pi / 2, -1.0), method="DOP853",
         rtol=1e-13, atol=1e-13,
     )  # fmt: skip
-    assert run.y[0, -1] == pytest.approx(wanted, abs=2e-9)
+    assert run.y[0, -1] == pytest.approx(target, abs=2e-9)
 
 
 def test_fourbar_mobility_in_line():
@@ -167,7 +167,7 @@ def test_andrews_starts_with_the_published_accelerations():
     model = andrews()
     data, q = Data(model), model.poses["reference"]
     spring = model.loops[-1]
-    error, at, motions = misfit(spring, ends(data, q, spring))
+    error, at, motions = closure_error(spring, ends(data, q, spring))
     assert error < 1e-15
     assert at[[0, 2]] == pytest.approx(0.0, abs=1e-14)
     assert at[1] == pytest.approx(np.hypot(-0.03635 + 0.02 * np.cos(q[2]) + 0.018 * np.sin(q[2]) - 0.014,
@@ -191,8 +191,8 @@ def test_bricard_is_a_ring_along_a_cube():
     data = Data(model)
     data.assign(q=model.neutral)
     poses = link_poses(data)
-    places = [poses[f"rod{i}"].position for i in range(1, 6)]
-    assert np.array(places) == pytest.approx(np.array([(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1)]))
+    positions = [poses[f"rod{i}"].position for i in range(1, 6)]
+    assert np.array(positions) == pytest.approx(np.array([(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1)]))
     rod = model.links["rod4"]
     assert rod.center == pytest.approx((-0.5, 0, 0))
     assert rod.inertia == pytest.approx(np.diag((0.02, 1.01, 1.01)) / 12)

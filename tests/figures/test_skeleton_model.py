@@ -27,8 +27,8 @@ def test_mass_height_and_joints(dialect):
     for side in ("left", "right"):
         assert kinds[f"{side}_shank"] == kinds[f"{side}_forearm"] == "Revolute"
         assert kinds[f"{side}_thigh"] == kinds[f"{side}_upper_arm"] == kinds[f"{side}_foot"] == "Spherical"
-        assert kinds[f"{side}_toes"] == kinds[f"{side}_clavicle"] == "Fixed"  # they never move
-    # De Leva's segment masses, whatever the joints
+        assert kinds[f"{side}_toes"] == kinds[f"{side}_clavicle"] == "Fixed"  # rigidly attached
+    # de Leva's segment masses, independent of the joints
     assert model.links["left_thigh"].mass == pytest.approx(0.1416 * 65.0, rel=1e-3)
     assert model.links["right_forearm"].mass == pytest.approx(0.0162 * 65.0, rel=1e-3)
     trunk = sum(link.mass for name, link in model.links.items() if name == "pelvis" or name.startswith(("spine", "neck", "head")))
@@ -108,9 +108,9 @@ def test_back_to_the_skeleton():
 def test_bad_arguments_raise():
     clip = stepping()
     skeleton = clip.skeleton
-    strange = Skeleton(tuple(f"b{k}" for k in range(len(skeleton))), skeleton.parents, skeleton.offsets, skeleton.ends)
+    renamed = Skeleton(tuple(f"b{k}" for k in range(len(skeleton))), skeleton.parents, skeleton.offsets, skeleton.ends)
     with pytest.raises(MotionError, match=r"cannot tell which joint is the head, left_hip, .*so no model can be built.*roles="):
-        build_skeleton_model(replace(clip, skeleton=strange))
+        build_skeleton_model(replace(clip, skeleton=renamed))
     offsets = skeleton.offsets.copy()
     offsets[skeleton.index("LeftLeg")] = 0
     with pytest.raises(MotionError, match=r"the bone of 'LeftUpLeg' has zero length, so it cannot be a thigh"):
@@ -119,8 +119,8 @@ def test_bad_arguments_raise():
         build_skeleton_model(clip, mass=-3.0)
 
 
-def crown(motion):
-    """How high the head reaches above the soles in the first frame [m]."""
+def head_height(motion):
+    """Height of the top of the head above the soles in the first frame [m]."""
     data = br.Data(motion.figure)
     data.assign(q=motion.q[0])
     br.kinematics.update_poses(data)
@@ -133,38 +133,38 @@ def crown(motion):
 
 
 def with_offsets(clip, **offsets):
-    """The same clip with some joints elsewhere in their parents."""
+    """The clip with changed offsets of some joints."""
     skeleton = clip.skeleton
-    changed, places = skeleton.offsets.copy(), clip.translations.copy()
+    changed, translations = skeleton.offsets.copy(), clip.translations.copy()
     for name, offset in offsets.items():
         j = skeleton.index(name)
         changed[j] = offset
-        places[:, j] = offset
-    return replace(clip, skeleton=Skeleton(skeleton.names, skeleton.parents, changed, skeleton.ends), translations=places)
+        translations[:, j] = offset
+    return replace(clip, skeleton=Skeleton(skeleton.names, skeleton.parents, changed, skeleton.ends), translations=translations)
 
 
 def test_standing_height_follows_from_leg_length():
     clip = br.procedural.make_clip("squat", height=1.8)
     motion = Motion.from_clip(clip)
-    assert crown(motion) == pytest.approx(1.8, rel=0.01)
+    assert head_height(motion) == pytest.approx(1.8, rel=0.01)
     assert "trunk" not in {assumption.quantity for assumption in motion.assumptions}
     # A neck joint at the sternum does not lower the head: the skull is above its own joint.
     neck, head = (clip.skeleton.offsets[clip.skeleton.index(name)] for name in ("Neck", "Head"))
     lower = with_offsets(clip, Neck=neck - np.array((0, 0, 0.1)), Head=head + np.array((0, 0, 0.1)))
-    assert crown(Motion.from_clip(lower)) == pytest.approx(1.8, rel=0.01)
+    assert head_height(Motion.from_clip(lower)) == pytest.approx(1.8, rel=0.01)
 
 
 def test_zero_length_bones_are_reported():
     # As in the common BVH conversion of the CMU motions: the neck joint coincides with the chest joint
     clip = br.procedural.make_clip("squat", height=1.8)
     motion = Motion.from_clip(with_offsets(clip, Neck=(0.0, 0.0, 0.0)))
-    (told,) = (assumption for assumption in motion.assumptions if assumption.quantity == "trunk")
-    assert told.value == f"short: the body stands {crown(motion):.2f} m tall"
-    assert told.reason == "from its bones, and no bone leads to Neck; masses are those of a body of 1.80 m"
+    (assumption,) = (assumption for assumption in motion.assumptions if assumption.quantity == "trunk")
+    assert assumption.value == f"short: the body stands {head_height(motion):.2f} m tall"
+    assert assumption.reason == "from its bones, and no bone leads to Neck; masses are those of a body of 1.80 m"
 
 
-def test_soles_do_not_rub_when_heels_rise():
-    # About the joint of toes that lie flat; fails if a sole goes as far as that joint: right under it, it stays on the ground and slides
+def test_soles_do_not_slide_when_heels_rise():
+    # The heel rises about the joint of flat toes. Fails if the sole extends to that joint: below it, it stays on the ground and slides
     model = br.procedural.sample_motion("walk", seconds=1.2).figure
     for foot in find_feet(find_landmarks(model)):
         assert foot.toes is not None
@@ -174,11 +174,11 @@ def test_soles_do_not_rub_when_heels_rise():
         assert low > 0.0004
 
 
-@pytest.mark.parametrize("askew", [0.0, 6.0, -12.0])
-def test_raised_toes_can_be_lowered(askew):
-    # Fails if a corner is behind a hinge that is askew: it goes through the ground on the way, and a body could not bring them down.
+@pytest.mark.parametrize("obliqueness", [0.0, 6.0, -12.0])
+def test_raised_toes_can_be_lowered(obliqueness):
+    # Fails if a corner is behind an oblique hinge: it would penetrate the ground while the toes are lowered.
     clip = br.procedural.make_clip("walk", seconds=1.2)
-    changed, about = clip.rotations.copy(), rotations.from_rotation_vector(np.array((0.0, 0.0, np.radians(askew))))
+    changed, about = clip.rotations.copy(), rotations.from_rotation_vector(np.array((0.0, 0.0, np.radians(obliqueness))))
     for side in ("Left", "Right"):
         j = clip.skeleton.index(f"{side}ToeBase")
         changed[:, j] = rotations.from_rotation_vector(rotations.rotate(about, rotations.to_rotation_vector(changed[:, j])))
@@ -188,7 +188,7 @@ def test_raised_toes_can_be_lowered(askew):
         up, center = foot.toes.axes[:, 2], foot.toes.joint_in_toes
         hinge = model.tree.axis[model.tree.element[foot.toes.body]]
         front = foot.toes.corners[-1] - center
-        hinge = hinge * np.sign(np.cross(hinge, front) @ up)  # so that it raises them
+        hinge = hinge * np.sign(np.cross(hinge, front) @ up)  # sign that raises the toes
         points = body_vertices(model, foot.toes.body) - center
         for degrees in (1.0, 5.0, 15.0):
             raised = rotations.to_matrix(rotations.from_rotation_vector(np.radians(degrees) * hinge))

@@ -109,9 +109,9 @@ def test_the_equations_of_motion_hold():
 
 
 def test_deviations_name_the_step_and_its_purpose():
-    said = [str(deviation) for deviation in pushed(LEFT).deviations if deviation.cause.startswith(RECOVERY_STEP)]
-    assert said[0].startswith("left_foot: recovery step of ")
-    assert "to the left, to regain balance" in said[0]
+    texts = [str(deviation) for deviation in pushed(LEFT).deviations if deviation.cause.startswith(RECOVERY_STEP)]
+    assert texts[0].startswith("left_foot: recovery step of ")
+    assert "to the left, to regain balance" in texts[0]
 
 
 def test_feet_return_to_the_reference():

@@ -170,8 +170,8 @@ def test_swing_foot_may_land_just_before_its_time(schedule, k, down):
 
 @pytest.mark.parametrize("slope", [0.0, 0.2])
 def test_friction_pyramid_is_aligned_with_the_desired_force(schedule, slope):
-    # Fails for another orientation of the pyramid, with 0.71 of the friction at its sides. One rotated by d has 1 / (cos d + sin d) of it
-    # along the wish, and d is at most SLIGHT times the root of 2, over the wish along the ground: 0.027.
+    # Fails for another orientation of the pyramid, with 0.71 of the friction at its sides. Rotated by d it has 1 / (cos d + sin d) of it
+    # along the desired force, and d is at most √2 SLIGHT over the tangential desired force: 0.027.
     world = simulation_world(schedule.reference)
     body = WholeBodyController(world, FIGURE, schedule.contact_links, FilterSettings(), DT)
     T, W, K, P = world.model.tree, world.data.work, body.control, body.qp

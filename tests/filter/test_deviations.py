@@ -70,7 +70,7 @@ def test_joint_speeds_are_within_their_limits(squat, part):
     assert done.success
     there = [done.recording.model.joints[f"{done.figure_name}/{side}_knee"].v.start for side in ("left", "right")]
     speed = np.abs(done.recording.v[:, there]).max()
-    # A strong motor brakes in time: the rest is what contacts of the simulation do differently from the QP
+    # A strong motor brakes in time: the remaining excess is the difference between contacts of the simulation and of the QP
     assert 0.97 * most < speed < 1.01 * most
     assert {"left_knee", "right_knee"} <= {deviation.part for deviation in done.deviations if deviation.cause == SPEED_LIMIT}
 

@@ -1,4 +1,4 @@
-"""Online filter: frames arrive one by one, and nothing is known of the next."""
+"""Online filter: causal tracking of frames that arrive one by one, latency, determinism, invalid frames and arguments."""
 
 from __future__ import annotations
 

@@ -63,13 +63,15 @@ def stiff() -> Motion:
 def swinging() -> Motion:
     """The same with arms that bend a little: two hands on a bar close a kinematic chain."""
     clip = br.procedural.make_clip("hang", seconds=LASTS)
-    turned = np.array(clip.rotations)
+    joint_rotations = np.array(clip.rotations)
     for side in ("Left", "Right"):
         for part, angle, axes in (("Arm", 0.05, (0, 1, 2)), ("ForeArm", 0.15, (2,)), ("Hand", 0.05, (0, 1, 2))):
             j = clip.skeleton.index(side + part)
             for n, axis in enumerate(axes):
-                turned[:, j] = rotations.product(turned[:, j], rotations.about_axis(axis, angle * np.sin(3.0 * clip.times + n)))
-    return Motion.from_clip(replace(clip, rotations=turned))
+                joint_rotations[:, j] = rotations.product(
+                    joint_rotations[:, j], rotations.about_axis(axis, angle * np.sin(3.0 * clip.times + n))
+                )
+    return Motion.from_clip(replace(clip, rotations=joint_rotations))
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +86,7 @@ def swung(swing: Reference) -> FilterResult:
 
 @pytest.fixture(scope="module")
 def caught(swinging: Motion) -> FilterResult:
-    """One hand grips while the other does, then both let go."""
+    """The second hand grips while the first does, then both let go."""
     spans = ("left_hand", 0.0, LETS_GO), ("right_hand", LATE, LETS_GO)
     return filter_motion(held_by(swinging, *spans), progress=False)
 
@@ -119,9 +121,9 @@ def test_grip_forces_are_those_of_the_equations(swung):
     wrenches = equations_of_motion(swung).wrenches
     assert CONTACT not in wrenches.source
     for link, values in swung.motion.forces.items():
-        mine = np.array(wrenches.link) == f"man/{link}"
-        assert np.allclose(wrenches.force[mine], values[1:, :3], rtol=0.0, atol=1e-9)
-        assert np.allclose(wrenches.point[mine], values[1:, 3:], rtol=0.0, atol=1e-9)
+        of_link = np.array(wrenches.link) == f"man/{link}"
+        assert np.allclose(wrenches.force[of_link], values[1:, :3], rtol=0.0, atol=1e-9)
+        assert np.allclose(wrenches.point[of_link], values[1:, 3:], rtol=0.0, atol=1e-9)
     total = np.sum([values[:, 2] for values in swung.motion.forces.values()], axis=0)
     assert 0.5 < total.mean() / (G * swung.motion.figure.mass) < 1.5
 

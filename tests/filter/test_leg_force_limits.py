@@ -73,10 +73,10 @@ def test_motor_rows_are_lever_arms(schedule):
             # The middle is a point of the foot if it is in contact, else of the toes
             _, p, J = next((each for each in found if not each[0].endswith("toes")), found[0])
             mine = np.flatnonzero((np.abs(J).max(axis=0) > 1e-12) & (effort > 0.0))
-            turns = J[3:, mine].T
-            velocity = J[:3, mine].T + np.cross(turns, middle - p)
+            axes = J[3:, mine].T
+            velocity = J[:3, mine].T + np.cross(axes, middle - p)
             assert len(mine) == len(rows)
-            theirs = np.column_stack((velocity, turns[:, :2], effort[mine]))
+            theirs = np.column_stack((velocity, axes[:, :2], effort[mine]))
             in_order = [each[np.lexsort(each.round(9).T)] for each in (rows, theirs)]
             assert in_order[0] == pytest.approx(in_order[1], abs=1e-12)
 

@@ -112,7 +112,7 @@ def test_a_periodic_motion_is_continued_exactly(feet, heading, start):
 
 
 def test_a_frame_of_the_history_is_turned_to_the_present_heading(feet):
-    # The first cycles head along x, the present frame along y: what followed then is predicted along y
+    # The first cycles head along x, the present frame along y: the continuation of those frames is predicted along y
     before, now = Gait(), Gait(np.pi / 2, (3.0, 1.0))
     received(feet, before, KNOWN - 1)
     now.write(feet, KNOWN - 1)
@@ -137,7 +137,7 @@ def test_landings_are_known_from_the_prediction(feet):
     assert window.stance_frames[swing * capacity + window.stance_count[swing] - 1, 0] == landing
 
 
-def test_a_prediction_leaves_the_estimator_as_it_was(feet):
+def test_a_prediction_does_not_change_the_estimator(feet):
     est = received(feet, Gait(), KNOWN).est
     before = [array.copy() for array in est]
     predict(feet)
@@ -148,7 +148,7 @@ def test_a_prediction_leaves_the_estimator_as_it_was(feet):
     assert feet.window.frame_count[0] == KNOWN + HORIZON  # each prediction starts at the last received frame
 
 
-def test_a_prediction_is_withdrawn_when_nothing_is_near_any_more(feet):
+def test_a_prediction_is_withdrawn_when_no_frame_is_near(feet):
     gait, window = Gait(), received(feet, Gait(), KNOWN).window
     (swing,) = (leg for leg in (LEFT, RIGHT) if not gait.stance(KNOWN - 1, leg))
     assert predict(feet) >= 0
@@ -161,7 +161,7 @@ def test_a_prediction_is_withdrawn_when_nothing_is_near_any_more(feet):
 def test_a_prediction_ends_with_the_history_and_the_buffer(feet):
     received(feet, Gait(), KNOWN)
     assert predict(feet, 10 * PERIOD) == KNOWN - 1 - PERIOD
-    assert feet.window.frame_count[0] == KNOWN + PERIOD  # what followed the nearest frame, up to the present one
+    assert feet.window.frame_count[0] == KNOWN + PERIOD  # frames from the nearest one up to the present one
 
 
 # --- the nearest frame ----------------------------------------------------------------------------

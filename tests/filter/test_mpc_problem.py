@@ -113,7 +113,7 @@ def test_the_first_interval_has_the_measured_contact_points_less_the_foothold_of
     assert patches[LEFT] == pytest.approx(measured - (0.05, 0.0, 0.0))
 
 
-def test_a_present_stance_has_its_corners_where_they_are_and_a_future_one_where_it_is_scheduled():
+def test_present_stances_have_measured_corners_and_future_ones_scheduled_corners():
     setup = Setup(two_foot_window(WALK), (0.0, 0.34))
     setup.ctl.supporting_corners[:] = 4
     setup.feet.foothold_offset[RIGHT] = 0.04, 0.0, 0.0

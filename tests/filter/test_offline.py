@@ -66,7 +66,7 @@ def watched(request: pytest.FixtureRequest) -> SteppedScene:
     return SteppedScene(Scene(request.param, "", "", world, simulation, 1.0))
 
 
-def sole_places(done: FilterResult) -> list[np.ndarray]:
+def sole_positions(done: FilterResult) -> list[np.ndarray]:
     """Corners of both soles at the end of a motion: (k, 3) each [m]."""
     figure, last = done.motion.figure, done.reference.stances
     poses = BatchKinematics(figure).poses(done.motion.q[-1:])
@@ -86,11 +86,11 @@ def test_newton_and_euler_hold_in_every_step(watched):
     assert len(watched.steps) == 500
     for step in watched.steps:
         load = watched.mass["man"] * G + sum(float(np.linalg.norm(c.force)) for c in step.contacts)
-        assert np.abs(watched.missing(step)["man"]).max() < ROUND_OFF * load, step.row
+        assert np.abs(watched.root_residual(step)["man"]).max() < ROUND_OFF * load, step.row
 
 
 def test_the_root_residual_of_the_steps_is_round_off(squatted, walked):
-    # Fails if recorded torques and forces do not explain the motion; the second assertion shows that the residual would tell.
+    # Fails if recorded torques and forces do not explain the motion; the second assertion checks that the residual is sensitive.
     for done in (squatted, walked):
         weight = G * done.motion.figure.mass
         made = done.equations_of_motion()
@@ -210,7 +210,7 @@ def test_a_slope_rises_towards_its_heading(squat):
     done = filter_motion(squat, terrain=br.Terrain(0.0, 6.0, 90.0), torque_scale=np.inf, progress=False)
     assert done.success, str(done.failure)
     assert done.motion.contacts is not None
-    left, right = (done.motion.contacts.terrain.clearance(places).min() for places in sole_places(done))
+    left, right = (done.motion.contacts.terrain.clearance(positions).min() for positions in sole_positions(done))
     assert max(abs(left), abs(right)) < 2e-3
 
 
@@ -239,18 +239,18 @@ def test_frames_are_those_of_the_reference(squat, squatted):
 def test_forces_of_the_motion_are_those_of_the_simulation(walked):
     total = sum(values[:, :3] for values in walked.motion.forces.values())
     assert total[1:] == pytest.approx(walked.recording["man.reaction"][1:], abs=1e-9)
-    assert total[0] == pytest.approx(total[1])  # nothing is known of the first
+    assert total[0] == pytest.approx(total[1])  # the first frame has no forces
 
 
 def test_contacts_are_those_of_the_simulation(walked):
     labels, times = walked.motion.contacts, walked.motion.times
     for foot in ("left", "right"):
         parts = [part for part in {c.part for c in labels.contacts} if part.startswith(foot)]
-        said = np.any([labels.active(part, times) for part in parts], axis=0)
+        labeled = np.any([labels.active(part, times) for part in parts], axis=0)
         links = [values for link, values in walked.motion.forces.items() if link.startswith(foot)]
-        bore = np.any([np.linalg.norm(values[:, :3], axis=1) > 0.0 for values in links], axis=0)
-        assert said[bore].all()
-        assert (said & ~bore).mean() < 0.05  # gaps of some steps are bridged
+        loaded = np.any([np.linalg.norm(values[:, :3], axis=1) > 0.0 for values in links], axis=0)
+        assert labeled[loaded].all()
+        assert (labeled & ~loaded).mean() < 0.05  # gaps of some steps are bridged
 
 
 def test_the_result_has_the_frames_and_skeleton_of_the_source(squatting, squatted, tmp_path):

@@ -23,31 +23,31 @@ def stand():
 
 
 @pytest.fixture(scope="module")
-def carried(stand):
+def results(stand):
     return {mass: filter_motion(stand, payloads={"right_hand": mass} if mass else None, progress=False) for mass in (0.0, 5.0)}
 
 
-def test_ground_reaction_force_carries_the_payload(carried):
-    up = {mass: sum(values[1:, 2] for values in result.motion.forces.values()).mean() for mass, result in carried.items()}
+def test_ground_reaction_force_carries_the_payload(results):
+    up = {mass: sum(values[1:, 2] for values in result.motion.forces.values()).mean() for mass, result in results.items()}
     # The CoM hardly rises: the rate of its momentum is small compared with 49 N
     assert up[5.0] - up[0.0] == pytest.approx(5.0 * G, rel=0.02)
-    assert carried[5.0].success
+    assert results[5.0].success
 
 
-def test_center_of_pressure_moves_towards_the_payload(carried):
+def test_center_of_pressure_moves_towards_the_payload(results):
     def rightward_cop(result):
         cop = [np.average(f[1:, 4], weights=f[1:, 2]) * f[1:, 2].sum() for f in result.motion.forces.values()]
         return -sum(cop) / sum(f[1:, 2].sum() for f in result.motion.forces.values())
 
-    assert rightward_cop(carried[5.0]) > rightward_cop(carried[0.0]) + 0.005
+    assert rightward_cop(results[5.0]) > rightward_cop(results[0.0]) + 0.005
 
 
-def test_root_residual_is_zero(carried):
-    assert max(equations_of_motion(carried[5.0]).root_residual()) < 1e-9 * G * 75.0
+def test_root_residual_is_zero(results):
+    assert max(equations_of_motion(results[5.0]).root_residual()) < 1e-9 * G * 75.0
 
 
-def test_result_has_the_payload_and_the_source_has_not(stand, carried):
-    result = carried[5.0]
+def test_result_has_the_payload_and_the_source_has_not(stand, results):
+    result = results[5.0]
     assert result.motion.figure.mass == pytest.approx(stand.figure.mass + 5.0)
     assert result.check().summary["root_residual_force_peak_N"] < 0.01  # measured: 0.001; without the payload, 49
     assert result.source.motion.figure is stand.figure

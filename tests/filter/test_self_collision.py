@@ -59,9 +59,9 @@ def test_arms_inside_the_trunk_are_found_and_ignored(world, squat):
 def test_near_contact_between_sampled_frames_is_ignored(world, squat):
     """Feet that approach each other between two sampled frames, without overlap: shapes are accurate to a centimeter."""
     still, hip = squat.q[0], squat.figure.joints["left_hip"].q
-    apart = [along(still, hip, angle) for angle in np.linspace(0.0, -0.3, 200)]
-    touch = next(n for n, q in enumerate(apart) if find_overlapping_links(world, "man", [q]))
-    near = apart[touch - 1]
+    approach = [along(still, hip, angle) for angle in np.linspace(0.0, -0.3, 200)]
+    touch = next(n for n, q in enumerate(approach) if find_overlapping_links(world, "man", [q]))
+    near = approach[touch - 1]
     assert find_overlapping_links(world, "man", [near]) == []
     frames = np.stack([still] * 12 + [near] * 5 + [still] * 12)
     (assumption,) = ignore_self_collisions(world, "man", frames, 0.002)

@@ -1,4 +1,4 @@
-"""Tracked links: pose feedback of links beside the joints brings them nearer to the reference; the equations of motion still hold."""
+"""Tracked links: additional pose feedback of links reduces their deviation from the reference; the equations of motion hold."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def world_with(figure: br.Model, *, floor: bool = True, contact: bool = True, **
     return world
 
 
-# --- non-finite numbers --------------------------------------------------------------------------
+# --- non-finite numbers ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

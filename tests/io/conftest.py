@@ -1,4 +1,4 @@
-"""Model files written on the spot, read by us and, for comparison, by MuJoCo itself."""
+"""Fixtures that write model files and read them with the package."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ def write(tmp_path):
 
 @pytest.fixture
 def mjcf(write):
-    """Read MJCF from the inside of its <mujoco> element; a warning is an error."""
+    """Read MJCF from the content of its <mujoco> element; a warning is an error."""
     return lambda inside, **more: load_model(write(f'<mujoco model="test">{inside}</mujoco>'), **more)
 
 
 @pytest.fixture
 def urdf(write):
-    """Read URDF from the inside of its <robot> element; a warning is an error."""
+    """Read URDF from the content of its <robot> element; a warning is an error."""
     return lambda inside, **more: load_model(write(f'<robot name="test">{inside}</robot>', "model.urdf"), **more)
 
 
 @pytest.fixture
 def sdf(write):
-    """Read SDF from the inside of its <model> element; a warning is an error."""
+    """Read SDF from the content of its <model> element; a warning is an error."""
     return lambda inside, **more: load_model(write(f'<sdf version="1.6"><model name="m">{inside}</model></sdf>', "model.sdf"), **more)
 
 
 @pytest.fixture
 def warned():
-    """Return what is read and the one warning it came with."""
+    """Return the result of reading and its single warning."""
 
     def warned_(read, *args, **more):
         with warnings.catch_warnings(record=True) as caught:

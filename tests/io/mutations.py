@@ -1,25 +1,20 @@
-"""Mutated motion files of every format, reproducible by seed."""
+"""Mutated motion files of every format, reproducible by seed, and the outcome of reading them: read or refused."""
 
 from __future__ import annotations
 
 import io
-import json
 import random
 import re
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
-from tests.io.c3d_files import c3d_file
+from tests.io.sample_files import CLIPS, FORMATS, OTHERS, robot, sample
 
-import brachiate as br
 from brachiate.clip.clip import Clip
-from brachiate.clip.markers import Markers
 from brachiate.clip.units_and_axes import normalize_clip
 from brachiate.errors import BrachiateError, MotionError
 from brachiate.io.amass import parse_amass
@@ -29,47 +24,39 @@ from brachiate.io.bvh import format_bvh, parse_bvh
 from brachiate.io.c3d import parse_c3d
 from brachiate.io.deepmimic import parse_deepmimic
 from brachiate.io.motion_text import decode_text
-from brachiate.io.opensim import Table, format_table, parse_table
-from brachiate.io.trc import format_trc, parse_trc
-from brachiate.motion.archive import load_motion_archive, save_motion_archive
-from brachiate.motion.contact_labels import ContactInterval, ContactLabels, parse_contact_labels
-from brachiate.motion.motion import Motion
-from brachiate.motion.robot_csv import read_csv, write_csv
-from brachiate.motion.terrain import Terrain
+from brachiate.io.opensim import parse_table
+from brachiate.io.trc import parse_trc
+from brachiate.motion.archive import load_motion_archive
+from brachiate.motion.contact_labels import parse_contact_labels
+from brachiate.motion.robot_csv import read_csv
 
-CLIPS = ("BVH", "ASF", "AMC", "DeepMimic")
-FORMATS = (*CLIPS, "OpenSim", "TRC", "contacts", "AMASS", "table", "archive")
-FORMATS = (*FORMATS, "C3D") if find_spec("c3d") else FORMATS  # which an extra reads
 BINARY = ("AMASS", "archive", "C3D")
-FRAMES = 6
 MAX_MESSAGE_LENGTH = 1000  # characters
-MAX_FILE_SIZE = 200_000  # bytes; longer files only take longer
-#: Small skeleton, y up: name, parent, offset [m].
-PERSON = (
-    ("Hips", "", (0.0, 0.0, 0.0)),
-    ("Spine", "Hips", (0.0, 0.2, 0.0)),
-    ("Head", "Spine", (0.0, 0.4, 0.0)),
-    ("LeftUpLeg", "Hips", (0.1, 0.0, 0.0)),
-    ("LeftLeg", "LeftUpLeg", (0.0, -0.43, 0.0)),
-    ("LeftFoot", "LeftLeg", (0.0, -0.42, 0.0)),
-    ("RightUpLeg", "Hips", (-0.1, 0.0, 0.0)),
-    ("RightLeg", "RightUpLeg", (0.0, -0.43, 0.0)),
-    ("RightFoot", "RightLeg", (0.0, -0.42, 0.0)),
-    ("LeftArm", "Spine", (0.2, 0.35, 0.0)),
-    ("LeftForeArm", "LeftArm", (0.28, 0.0, 0.0)),
-    ("RightArm", "Spine", (-0.2, 0.35, 0.0)),
-    ("RightForeArm", "RightArm", (-0.28, 0.0, 0.0)),
-)
-#: Words for numbers that are none, or that are hard to bear.
-ODD = (
+MAX_FILE_SIZE = 200_000  # bytes
+#: Replacements of numbers: not finite, out of range, malformed.
+INVALID_NUMBERS = (
     *("NaN", "nan", "inf", "-inf", "Infinity", "1e999", "-1e999", "1e308", "-1e308", "1e200", "1e12", "1e13", "-1e12", "1e-320", "-0", "0"),
     *("-1", "0x1F", "1_000", "1,5", "1.2.3", "--1", "+", ".", "e", "²", "٣", "½", "", " ", '"', "null", "true", "[]", "{}", "9" * 5000),
     *("1" * 400 + "e5", "99999999999999999999", "2147483648", "-2147483649", "4294967296", "1e9", "1000000000", "\x00", "\x1a", "\ufeff"),
 )
-#: What opens something in one format or another.
-OPENING = ("{\n", "}\n", "JOINT a\n{\n", "JOINT a\n", "End Site\n{\n", "[", "]", '{"a":', "begin\n", "end\n", ":root\n", ":bonedata\n", "(")
-OPENING = (
-    *OPENING,
+#: Tokens that start or end a block in one of the formats.
+BLOCK_STARTS = (
+    "{\n",
+    "}\n",
+    "JOINT a\n{\n",
+    "JOINT a\n",
+    "End Site\n{\n",
+    "[",
+    "]",
+    '{"a":',
+    "begin\n",
+    "end\n",
+    ":root\n",
+    ":bonedata\n",
+    "(",
+)
+BLOCK_STARTS = (
+    *BLOCK_STARTS,
     "1\n",
     "MOTION\n",
     "ROOT a\n{\n",
@@ -84,131 +71,7 @@ OPENING = (
 )
 
 
-def _number(x: float) -> str:
-    return f"{x:.6g}"
-
-
-@cache
-def sample(form: str) -> bytes:
-    """A file as it should be."""
-    if form in OTHERS:
-        return OTHERS[form]()
-    random = np.random.default_rng(FORMATS.index(form))
-    angles = random.uniform(-40, 40, (FRAMES, 3 * len(PERSON)))
-    if form == "DeepMimic":
-        rows = np.zeros((FRAMES, 44))
-        rows[:, [4, 8, 12, 16, 21, 25, 30, 35, 39]] = 1.0
-        rows[:, 0], rows[:, 2], rows[:, [20, 34]], rows[:, [29, 43]] = 0.03, 0.9, -0.4, 0.5
-        return json.dumps({"Loop": "wrap", "Frames": rows.tolist()}, indent=1 if random.random() < 0.5 else None).encode()
-    if form == "BVH":
-        lines = ["HIERARCHY", *_bvh_lines("Hips", PERSON[0][2], ""), "MOTION", f"Frames: {FRAMES}", "Frame Time: 0.01"]
-        return "\n".join((*lines, *("0 90 0 " + " ".join(map(_number, row)) for row in angles), "")).encode()
-    if form == "ASF":
-        return "\n".join(_asf_lines()).encode()
-    lines = [":FULLY-SPECIFIED", ":DEGREES"]
-    for k, row in enumerate(angles):
-        lines += [str(k + 1), "root 0 16 0 " + " ".join(map(_number, row[:3]))]
-        lines += [f"{name} " + " ".join(map(_number, row[3 * j : 3 * j + 3])) for j, (name, on, _) in enumerate(PERSON) if on]
-    return "\n".join(lines).encode()
-
-
-def _table() -> bytes:
-    names = ("pelvis_tilt", "pelvis_ty", "ground_force_vx", "ground_force_vy", "ground_force_vz")
-    return format_table(Table("walk", np.arange(FRAMES) / 60.0, names, np.arange(5.0 * FRAMES).reshape(FRAMES, 5), degrees=True)).encode()
-
-
-def _trc() -> bytes:
-    places = np.arange(6.0 * FRAMES).reshape(FRAMES, 2, 3)
-    return format_trc(Markers(("R.Heel", "Head"), np.arange(FRAMES) / 100.0, places)).encode()
-
-
-def _contacts() -> bytes:
-    labels = (
-        ContactInterval("left_heel", 0.0, 0.5),
-        ContactInterval("right_hand", 0.25, 1.0, "grip"),
-        ContactInterval("left_toe", 0.5, 0.75, "support", 0.3),
-    )
-    return "\n".join(ContactLabels(labels, Terrain(0.01, 2.0, 30.0, 0.7, (0.0, -1.25))).lines()).encode()
-
-
-def _amass() -> bytes:
-    file = io.BytesIO()
-    random = np.random.default_rng(7)
-    poses = np.concatenate((np.tile((np.pi / 2, 0.0, 0.0), (FRAMES, 1)), random.uniform(-0.4, 0.4, (FRAMES, 63))), axis=1)
-    np.savez(file, poses=poses, trans=np.tile((0.0, 0.0, 0.95), (FRAMES, 1)), mocap_framerate=np.array(60.0))
-    return file.getvalue()
-
-
-@cache
-def robot() -> br.Model:
-    """Somebody whose motions are in tables and archives."""
-    b = br.ModelBuilder("robot")
-    b.link("base", joint=br.Free(), mass=10.0, inertia=(1, 1, 1))
-    for side in ("left", "right"):
-        b.link(f"{side}_leg", parent="base", joint=br.Revolute("y"), joint_name=f"{side}_hip", mass=1.0, inertia=(0.1, 0.1, 0.1))
-    return b.build()
-
-
-def _motion() -> Motion:
-    q = np.tile(robot().neutral, (FRAMES, 1))
-    q[:, 7:] = np.random.default_rng(3).uniform(-1, 1, (FRAMES, 2))
-    contacts = ContactLabels((ContactInterval("left_leg", 0.0, 0.1),), Terrain(0.0))
-    return Motion(robot(), np.arange(FRAMES) / 30.0, q, "sway", contacts=contacts, forces={"left_leg": np.ones((FRAMES, 6))})
-
-
-def _in_a_file(write: Callable[[Motion, Path], None], name: str) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        write(_motion(), Path(folder) / name)
-        return (Path(folder) / name).read_bytes()
-
-
-def _c3d() -> bytes:
-    random = np.random.default_rng(5)
-    return c3d_file(random.normal(size=(FRAMES, 2, 3)) * 500.0, random.normal(size=(FRAMES, 2, 3)))
-
-
-OTHERS: dict[str, Callable[[], bytes]] = {
-    "OpenSim": _table,
-    "TRC": _trc,
-    "contacts": _contacts,
-    "AMASS": _amass,
-    "table": lambda: _in_a_file(write_csv, "sway.csv"),
-    "archive": lambda: _in_a_file(save_motion_archive, "sway.npz"),
-    "C3D": _c3d,
-}
-
-
-def _bvh_lines(name: str, place: tuple[float, ...], indent: str) -> list[str]:
-    inner = indent + " "
-    lines = [f"{indent}{'JOINT' if indent else 'ROOT'} {name}", indent + "{", f"{inner}OFFSET " + " ".join(_number(100 * x) for x in place)]
-    lines.append(f"{inner}CHANNELS {3 if indent else 6} {'' if indent else 'Xposition Yposition Zposition '}Zrotation Xrotation Yrotation")
-    below = [(child, at) for child, on, at in PERSON if on == name]
-    for child, at in below:
-        lines += _bvh_lines(child, at, inner)
-    return [*lines, *([] if below else [inner + "End Site", inner + "{", inner + " OFFSET 0 10 0", inner + "}"]), indent + "}"]
-
-
-def _asf_lines() -> list[str]:
-    lines = [":version 1.10", ":units", " mass 1", " length 0.45", " angle deg", ":root", " order TX TY TZ RX RY RZ", " axis XYZ"]
-    lines += [" position 0 0 0", " orientation 0 0 0", ":bonedata"]
-    for k, (name, on, place) in enumerate(PERSON):
-        if on:
-            length = 18 * float(np.linalg.norm(place))
-            lines += [
-                " begin",
-                f"  id {k}",
-                f"  name {name}",
-                "  direction " + " ".join(map(_number, place)),
-                f"  length {_number(length)}",
-            ]
-            lines += ["  axis 0 0 20 XYZ", "  dof rx ry rz", "  limits (-160 20)", "   (-70 70)", "   (-60 inf)", " end"]
-    lines += [":hierarchy", " begin"]
-    for name in dict.fromkeys(on for _, on, _ in PERSON if on):
-        lines.append(f"  {'root' if name == 'Hips' else name} " + " ".join(child for child, on, _ in PERSON if on == name))
-    return [*lines, " end"]
-
-
-# --- ways to be wrong ---------------------------------------------------------------------------
+# --- mutations ----------------------------------------------------------------------------------
 
 
 def _cut(data: bytes, random: Generator) -> bytes:
@@ -217,7 +80,7 @@ def _cut(data: bytes, random: Generator) -> bytes:
 
 
 def _lines(data: bytes, random: Generator) -> bytes:
-    """Lines swapped, deleted, doubled, moved, or there many times."""
+    """Swap, delete, duplicate, move or repeat lines."""
     lines = data.split(b"\n")
     i, j = (int(k) for k in random.integers(0, len(lines), 2))
     match int(random.integers(0, 6)):
@@ -237,20 +100,20 @@ def _lines(data: bytes, random: Generator) -> bytes:
 
 
 def _words(data: bytes, random: Generator) -> bytes:
-    """Numbers replaced by odd ones, or words by each other."""
-    places = [match.span() for match in re.finditer(rb"-?[\d.]+(?:e-?\d+)?" if random.random() < 0.7 else rb"[^\s,]+", data)]
-    if not places:
+    """Replace a number by an invalid one, or swap two words."""
+    spans = [match.span() for match in re.finditer(rb"-?[\d.]+(?:e-?\d+)?" if random.random() < 0.7 else rb"[^\s,]+", data)]
+    if not spans:
         return data
-    (a, b), (c, d) = (places[int(k)] for k in random.integers(0, len(places), 2))
+    (a, b), (c, d) = (spans[int(k)] for k in random.integers(0, len(spans), 2))
     if random.random() < 0.8:
-        return data[:a] + str(random.choice(ODD)).encode() + data[b:]
+        return data[:a] + str(random.choice(INVALID_NUMBERS)).encode() + data[b:]
     if a > c:
         a, b, c, d = c, d, a, b
     return data[:a] + data[c:d] + data[b:c] + data[a:b] + data[d:] if b <= c else data
 
 
 def _bytes(data: bytes, random: Generator) -> bytes:
-    """Bytes replaced, put in between, or taken out."""
+    """Replace, insert or delete bytes."""
     out = bytearray(data)
     for _ in range(int(random.integers(1, 12))):
         if not out:
@@ -275,29 +138,29 @@ def _encoding(data: bytes, random: Generator) -> bytes:
 
 
 def _numbers(data: bytes, random: Generator) -> bytes:
-    """Whole numbers and fractions within bytes that are no text, replaced by odd ones: sizes, counts, places."""
+    """Replace an integer or float in binary data, such as a size, a count or an offset."""
     k = int(random.integers(0, max(len(data) - 8, 1)))
     kind = str(random.choice(("<u1", "<u2", "<i2", "<u4", "<i4", "<f4", "<f8", ">u2")))
-    odd = np.array((0, 1, 2, 127, 255, 256, 32767, 65535, 2**31 - 1, 2**32 - 1, np.nan, np.inf, -1.0, 1e30))
-    value = float(random.choice(odd))
+    values = np.array((0, 1, 2, 127, 255, 256, 32767, 65535, 2**31 - 1, 2**32 - 1, np.nan, np.inf, -1.0, 1e30))
+    value = float(random.choice(values))
     if kind[1] != "f":
         value = int(value) % 256 ** int(kind[2]) if np.isfinite(value) else 0
-    whole = np.array(value).astype(kind.replace("i", "u")).tobytes()
-    return data[:k] + whole + data[k + len(whole) :]
+    packed = np.array(value).astype(kind.replace("i", "u")).tobytes()
+    return data[:k] + packed + data[k + len(packed) :]
 
 
 def _inside(data: bytes, random: Generator) -> bytes:
-    """What is in an archive made wrong, and packed again, so that its checksum is right."""
+    """Mutate an entry of an archive and repack it, so that its checksum is valid."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             content = {entry.filename: archive.read(entry) for entry in archive.infolist()}
-    except Exception:  # it is no archive any more
+    except Exception:  # not an archive any more
         return data
     if not content:
         return data
     name = str(random.choice(list(content)))
-    way = (_numbers, _numbers, _bytes, _words, _cut)[int(random.integers(0, 5))]
-    content[name] = way(content[name], random)
+    mutation = (_numbers, _numbers, _bytes, _words, _cut)[int(random.integers(0, 5))]
+    content[name] = mutation(content[name], random)
     if random.random() < 0.05:
         del content[name]
     file = io.BytesIO()
@@ -308,15 +171,15 @@ def _inside(data: bytes, random: Generator) -> bytes:
 
 
 def _nested(data: bytes, random: Generator) -> bytes:
-    """Something that opens, hundreds of times."""
+    """Insert block starts, up to thousands of times."""
     lines = data.split(b"\n")
-    many = str(random.choice(OPENING)) * int(random.choice((1, 2, 5, 250, 3000)))
-    lines.insert(int(random.integers(0, len(lines) + 1)), many.encode())
+    repeated = str(random.choice(BLOCK_STARTS)) * int(random.choice((1, 2, 5, 250, 3000)))
+    lines.insert(int(random.integers(0, len(lines) + 1)), repeated.encode())
     return b"\n".join(lines)
 
 
 def _spliced(data: bytes, random: Generator) -> bytes:
-    """A piece of a file of any format in the middle."""
+    """Insert a part of a file of another format."""
     other = sample(str(random.choice(CLIPS)))
     a, b = sorted(int(k) for k in random.integers(0, len(other), 2))
     k = int(random.integers(0, len(data) + 1))
@@ -324,26 +187,26 @@ def _spliced(data: bytes, random: Generator) -> bytes:
 
 
 def _ends(data: bytes, random: Generator) -> bytes:
-    """Other ends of lines, other blanks."""
+    """Replace line ends and blanks."""
     return data.replace(b"\n", random.choice(np.array((b"\r\n", b"\r", b"\n\n", b" ", b"\x0b", b"\t\n"), object))).replace(b"  ", b"\t")
 
 
-WAYS: tuple[Callable[[bytes, Generator], bytes], ...] = (_cut, _lines, _words, _words, _bytes, _encoding, _nested, _spliced, _ends)
+MUTATIONS: tuple[Callable[[bytes, Generator], bytes], ...] = (_cut, _lines, _words, _words, _bytes, _encoding, _nested, _spliced, _ends)
 
 
 def mutated(form: str, seed: int) -> bytes:
-    """A file made wrong in one to three ways; the same seed gives the same file."""
+    """File with one to three mutations; the same seed gives the same file."""
     random = np.random.default_rng((FORMATS.index(form), seed))
     data = sample(form)
-    ways = WAYS
+    mutations = MUTATIONS
     if form in BINARY:
-        ways = (*WAYS, *([_numbers] * 6)) if form == "C3D" else (*WAYS, *([_inside] * 12))
+        mutations = (*MUTATIONS, *([_numbers] * 6)) if form == "C3D" else (*MUTATIONS, *([_inside] * 12))
     for _ in range(int(random.integers(1, 4))):
-        data = ways[int(random.integers(0, len(ways)))](data, random)[:MAX_FILE_SIZE]
+        data = mutations[int(random.integers(0, len(mutations)))](data, random)[:MAX_FILE_SIZE]
     return data
 
 
-# --- what comes of it ---------------------------------------------------------------------------
+# --- outcome ------------------------------------------------------------------------------------
 
 
 @cache
@@ -352,7 +215,7 @@ def _good_asf():
 
 
 def parsed(form: str, data: bytes) -> Clip:
-    """The clip of a file's bytes."""
+    """Clip of the bytes of a file."""
     if form == "AMASS":
         return parse_amass(data, "file")
     text = decode_text(data, "file")
@@ -366,9 +229,9 @@ def parsed(form: str, data: bytes) -> Clip:
 
 
 def outcome(form: str, data: bytes) -> str:
-    """``"read"`` or ``"refused"``; anything else that is raised is wrong.
+    """``"read"`` or ``"refused"``; any other exception is an error of the reader.
 
-    What is read must have finite numbers, as it is and settled, and can be written.
+    Clips must have finite numbers, before and after normalization, and can be written.
     """
     with np.errstate(divide="raise", over="raise", invalid="raise"):
         if form in OTHERS and form != "AMASS":
@@ -387,7 +250,7 @@ def outcome(form: str, data: bytes) -> str:
         try:
             _check(parse_bvh(format_bvh(clip), "again"))
         except MotionError as error:
-            _refused(error)  # such as numbers just below the limit, which are beyond it in another unit
+            _refused(error)  # for example numbers just below the limit, which exceed it in another unit
     return "read"
 
 
@@ -397,57 +260,57 @@ def _outcome_of_others(form: str, data: bytes) -> str:
             return _outcome_of_motion(form, data)
         if form == "C3D":
             capture = parse_c3d(data, "file")
-            assert capture.markers is None or not np.isinf(capture.markers.positions).any(), "a number that is not finite"
+            assert capture.markers is None or not np.isinf(capture.markers.positions).any(), "not finite"
             return "read"
         text = decode_text(data, "file")
         if form == "OpenSim":
             table = parse_table(text, "file")
-            assert np.isfinite(table.values).all(), "a number that is not finite"
+            assert np.isfinite(table.values).all(), "not finite"
         elif form == "TRC":
             markers = parse_trc(text, "file")
-            assert not np.isinf(markers.positions).any(), "a number that is not finite"
+            assert not np.isinf(markers.positions).any(), "not finite"
         else:
             labels = parse_contact_labels(text.splitlines(), "file")
-            assert all(np.isfinite((c.start, c.end)).all() for c in labels.contacts), "a number that is not finite"
+            assert all(np.isfinite((c.start, c.end)).all() for c in labels.contacts), "not finite"
     except BrachiateError as error:
         return _refused(error)
     return "read"
 
 
 def _outcome_of_motion(form: str, data: bytes) -> str:
-    """Motions of a figure are read from files, not from bytes."""
+    """Outcome for motions of a figure, which are read from files, not from bytes."""
     with tempfile.NamedTemporaryFile(suffix=".npz" if form == "archive" else ".csv") as file:
         file.write(data)
         file.flush()
         motion = load_motion_archive(file.name, robot()) if form == "archive" else read_csv(file.name, robot())
-    assert np.isfinite(motion.q).all(), "a number that is not finite"
+    assert np.isfinite(motion.q).all(), "not finite"
     return "read"
 
 
 def _refused(error: BrachiateError) -> str:
     if len(str(error)) > MAX_MESSAGE_LENGTH:
-        raise ValueError("a message of more than a screen")
+        raise ValueError("the message is too long")
     return "refused"
 
 
 def _check(clip: Clip) -> None:
-    for what in (clip.times, clip.rotations, clip.translations, clip.positions, clip.orientations, clip.tips, clip.skeleton.rest):
-        assert np.isfinite(what).all(), "a number that is not finite"
-    assert np.abs(np.linalg.norm(clip.rotations, axis=-1) - 1.0).max() < 1e-6, "a quaternion that is no rotation"
+    for array in (clip.times, clip.rotations, clip.translations, clip.positions, clip.orientations, clip.tips, clip.skeleton.rest):
+        assert np.isfinite(array).all(), "not finite"
+    assert np.abs(np.linalg.norm(clip.rotations, axis=-1) - 1.0).max() < 1e-6, "quaternion not normalized"
 
 
 def damaged(source: str, head: int) -> Iterator[str]:
-    """A text with letters lost, doubled and replaced, cut short, or with the first lines in another order: 1500 times."""
+    """1500 damaged copies of a text: characters deleted, repeated and replaced, truncated, or first lines shuffled."""
     alphabet = "0123456789.-e\t\n =nNaifABC\0\x1c\u00e9"
     for seed in range(1500):
-        dice = random.Random(seed)
+        rng = random.Random(seed)
         text = list(source)
-        for _ in range(dice.randrange(1, 6)):
-            k = dice.randrange(len(text))
-            text[k : k + dice.choice((0, 1, 1, 5))] = dice.choice(alphabet) * dice.choice((0, 1, 1, 3))
-        lines = "".join(text)[: dice.choice((None, dice.randrange(len(text))))].splitlines(keepends=True)
+        for _ in range(rng.randrange(1, 6)):
+            k = rng.randrange(len(text))
+            text[k : k + rng.choice((0, 1, 1, 5))] = rng.choice(alphabet) * rng.choice((0, 1, 1, 3))
+        lines = "".join(text)[: rng.choice((None, rng.randrange(len(text))))].splitlines(keepends=True)
         if seed % 3 == 0:
             first = lines[:head]
-            dice.shuffle(first)
+            rng.shuffle(first)
             lines[:head] = first
         yield "".join(lines)

@@ -1,4 +1,4 @@
-"""AMASS: rotations of SMPL's joints, from which a person must come who stands, and looks where they look."""
+"""AMASS files: pose and heading of SMPL joints, given skeletons, malformed and malicious archives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from tests.io.mutations import WAYS
+from tests.io.mutations import MUTATIONS
 
 import brachiate as br
 from brachiate import rotations
@@ -23,14 +23,14 @@ from brachiate.io.clips import detect_format, read_clip
 from brachiate.io.smpl import BODY, LAYOUTS, make_skeleton, standard_bones
 from brachiate.motion.archive import save_motion_archive
 
-PELVIS = 0.547  # height of the standard person's pelvis over stature
-LEVEL = 0.028  # [m] by which an average body's pelvis is above where the file says it is
-#: A standing root: what is y at rest is z in the world.
+PELVIS = 0.547  # pelvis height over stature of the standard person
+LEVEL = 0.028  # [m] height of the pelvis joint of an average body above the file's translation
+#: Root rotation of a standing pose: y at rest is z in the world.
 UPRIGHT = (np.pi / 2, 0.0, 0.0)
 
 
 def standing(joints: int = 52, frames: int = 20, height: float = 1.8, **more) -> dict:
-    """Somebody who stands with arms spread, and looks along -y as the files have it."""
+    """Content of a file: T-pose facing -y."""
     poses = np.zeros((frames, 3 * joints))
     poses[:, :3] = UPRIGHT
     trans = np.tile((0.5, 0.22, PELVIS * height - LEVEL), (frames, 1))
@@ -47,33 +47,33 @@ def parse(content: dict, **more):
     return parse_amass(packed(content), "walk.npz", **more)
 
 
-def places(clip, frame: int = 0) -> dict:
+def joint_positions(clip, frame: int = 0) -> dict:
     return dict(zip(clip.skeleton.names, clip.positions[frame], strict=True))
 
 
 def test_standing_pose():
     clip = parse(standing())
-    at = places(clip)
+    at = joint_positions(clip)
     assert at["pelvis"][2] == pytest.approx(PELVIS * 1.8, abs=1e-9)
     assert clip.tips[..., 2].min() == pytest.approx(0.0, abs=0.01)
     assert at["head"][2] > at["pelvis"][2] > at["left_knee"][2] > at["left_ankle"][2] > 0
-    assert at["left_foot"][1] < at["left_ankle"][1] - 0.05  # looks along -y ...
+    assert at["left_foot"][1] < at["left_ankle"][1] - 0.05  # facing -y ...
     assert at["left_hip"][0] > at["right_hip"][0] + 0.1  # ... and its left is x
     assert (clip.rate, len(clip), clip.name) == (pytest.approx(120.0), 20, "walk")
-    told = {assumption.quantity: assumption for assumption in clip.assumptions}
-    assert told["size"].value == "a person of 1.80 m"
-    assert told["size"].argument == "height"
-    assert told["skeleton"].argument == "skeleton"
-    assert told["up axis"].value == "z"
+    assumptions = {assumption.quantity: assumption for assumption in clip.assumptions}
+    assert assumptions["size"].value == "a person of 1.80 m"
+    assert assumptions["size"].argument == "height"
+    assert assumptions["skeleton"].argument == "skeleton"
+    assert assumptions["up axis"].value == "z"
 
 
 def test_rotation_about_the_vertical_axis():
-    # Fails if the root were turned in the axes of the body instead of those of the world.
+    # Fails if the root rotation is in body axes instead of world axes.
     content = standing()
     spin = rotations.product(rotations.about_axis(2, np.array(np.pi / 2)), rotations.from_rotation_vector(np.array(UPRIGHT)))
     content["poses"][:, :3] = rotations.to_rotation_vector(spin)
-    was, at = places(parse(standing())), places(parse(content))
-    assert at["head"][2] == pytest.approx(was["head"][2])
+    before, at = joint_positions(parse(standing())), joint_positions(parse(content))
+    assert at["head"][2] == pytest.approx(before["head"][2])
     ahead = at["left_foot"] - at["left_ankle"]
     assert ahead[0] > 0.05  # from -y by a quarter to x
     assert abs(ahead[1]) < 0.02
@@ -81,16 +81,16 @@ def test_rotation_about_the_vertical_axis():
 
 def test_joint_rotations_are_in_body_axes():
     content = standing()
-    content["poses"][:, 3 * 4] = np.pi / 2  # left knee about x, which points to the left: the shank goes backwards
-    content["poses"][:, 3 * 16 + 2] = -np.pi / 2  # left shoulder about z, which points ahead: the arm goes down
-    at = places(parse(content, height=1.8))
-    assert at["left_ankle"][1] > at["left_knee"][1] + 0.3  # it looks along -y
+    content["poses"][:, 3 * 4] = np.pi / 2  # left knee about x, which points left: the shank moves backward
+    content["poses"][:, 3 * 16 + 2] = -np.pi / 2  # left shoulder about z, which points forward: the arm moves down
+    at = joint_positions(parse(content, height=1.8))
+    assert at["left_ankle"][1] > at["left_knee"][1] + 0.3  # facing -y
     assert at["left_ankle"][2] == pytest.approx(at["left_knee"][2], abs=1e-6)
     assert at["left_wrist"][2] < at["left_shoulder"][2] - 0.4
 
 
 def test_rotations_match_the_file():
-    # The law of such files: the orientation of a joint is the product of all above it, along the axes of the body at rest.
+    # The orientation of a joint is the product of all rotations above it, in the axes of the rest pose.
     random = np.random.default_rng(1)
     content = standing(22, 3)
     content["poses"] = random.normal(size=(3, 66))
@@ -98,9 +98,9 @@ def test_rotations_match_the_file():
     names = list(BODY)
     R = {}
     for j, name in enumerate(names):
-        mine = rotations.to_matrix(rotations.from_rotation_vector(content["poses"][:, 3 * j : 3 * j + 3]))
-        R[name] = R[BODY[name]] @ mine if BODY[name] else mine
-    P = np.eye(3)[[2, 0, 1]]  # our axes at rest from the file's
+        local = rotations.to_matrix(rotations.from_rotation_vector(content["poses"][:, 3 * j : 3 * j + 3]))
+        R[name] = R[BODY[name]] @ local if BODY[name] else local
+    P = np.eye(3)[[2, 0, 1]]  # axes of the file's rest pose to ours
     for name in names:
         found = rotations.to_matrix(clip.orientations[:, clip.skeleton.index(name)])
         assert found @ P == pytest.approx(R[name], abs=1e-12)
@@ -136,11 +136,11 @@ def test_y_up_is_inferred():
     content["poses"][:, :3] = 0.0
     content["trans"][:] = (0.0, PELVIS * 1.8 + 0.22, 0.0)
     clip = parse(content)
-    at = places(clip)
+    at = joint_positions(clip)
     assert clip.origin is not None
     assert clip.origin.up == "y"
     assert at["head"][2] > at["pelvis"][2] > at["left_ankle"][2] > 0
-    assert at["left_foot"][0] > at["left_ankle"][0] + 0.05  # then it looks along x
+    assert at["left_foot"][0] > at["left_ankle"][0] + 0.05  # facing x
 
 
 def test_selected_frames():
@@ -163,16 +163,16 @@ def test_given_height():
     "gender", [np.array("female"), np.array(b"female"), np.array(["female"]), np.array("b'female'"), np.array("female", object)]
 )
 def test_gender_formats(gender):
-    # One that only running code could read is passed over, as nothing depends on it.
-    told = [g.value for g in parse(standing(22, gender=gender)).assumptions if g.quantity == "gender"]
-    assert told == ([] if gender.dtype.kind == "O" else ["female"])
+    # A pickled one, which only executing code could read, is ignored.
+    assumptions = [g.value for g in parse(standing(22, gender=gender)).assumptions if g.quantity == "gender"]
+    assert assumptions == ([] if gender.dtype.kind == "O" else ["female"])
 
 
-# --- skeletons that are given -------------------------------------------------------------------
+# --- given skeletons ----------------------------------------------------------------------------
 
 
 def rest_of(joints: int) -> np.ndarray:
-    """Places of joints at rest, along the file's axes."""
+    """Rest positions of joints, in the file's axes."""
     body = standard_bones().scaled(1.7)
     return np.array((0.01, -0.3, 0.04)) + [body.rest.get(name, np.zeros(3))[[1, 2, 0]] for name in LAYOUTS[joints]]
 
@@ -240,7 +240,7 @@ def test_invalid_skeletons_are_refused(tmp_path):
             parse(standing(), skeleton=other)
 
 
-# --- by any door --------------------------------------------------------------------------------
+# --- interface ----------------------------------------------------------------------------------
 
 
 def test_load_motion_detects_amass_by_array_names(tmp_path):
@@ -310,7 +310,7 @@ def test_required_information():
         parse({"pose_body": np.zeros((2, 63)), "trans": np.zeros((2, 3))})
 
 
-# --- hostile archives ---------------------------------------------------------------------------
+# --- malicious archives -------------------------------------------------------------------------
 
 
 def archive_of(**entries: bytes) -> bytes:
@@ -327,7 +327,7 @@ def header(text: str) -> bytes:
 
 
 class Bomb:
-    """Something that tells if it is unpickled."""
+    """Object that records if it is unpickled."""
 
     went_off = False
 
@@ -361,7 +361,7 @@ def test_no_code_is_executed():
     ],
 )
 def test_false_array_headers(body):
-    # Memory is not given on the word of a header: a shape of terabytes is refused at once.
+    # A header that announces terabytes is refused before memory is allocated.
     began = time.process_time()
     with pytest.raises(MotionFileError, match=r"is not an AMASS motion, or it is damaged"):
         parse_amass(archive_of(poses=body, trans=body), "x")
@@ -388,14 +388,14 @@ def test_only_needed_arrays_are_unpacked():
 
 
 def outcome(data: bytes) -> str:
-    """``"read"`` or ``"refused"``; anything else that is raised is wrong."""
+    """``"read"`` or ``"refused"``; any other exception is an error of the reader."""
     with np.errstate(divide="raise", over="raise", invalid="raise"):
         try:
             clip = parse_amass(data, "file")
         except MotionError as error:
             return "refused" if len(str(error)) < 1000 else "a message of more than a screen"
-        for what in (clip.times, clip.positions, clip.orientations, clip.tips):
-            assert np.isfinite(what).all()
+        for array in (clip.times, clip.positions, clip.orientations, clip.tips):
+            assert np.isfinite(array).all()
         assert np.abs(np.linalg.norm(clip.rotations, axis=-1) - 1.0).max() < 1e-6
     return "read"
 
@@ -407,7 +407,7 @@ def test_mutated_bytes():
         random = np.random.default_rng(seed)
         data = good
         for _ in range(int(random.integers(1, 4))):
-            data = WAYS[int(random.integers(0, len(WAYS)))](data, random)[:200_000]
+            data = MUTATIONS[int(random.integers(0, len(MUTATIONS)))](data, random)[:200_000]
         outcome(data)
 
 
@@ -431,4 +431,4 @@ def test_mutated_arrays():
                 case 4:
                     content[name] = np.asfortranarray(content[name])
         found[outcome(packed(content))] += 1
-    assert min(found.values()) > 10  # both come about
+    assert min(found.values()) > 10  # both occur

@@ -1,4 +1,4 @@
-"""ASF and AMC: by rotation matrices of another library, against a BVH file of the same motion, and every way of being wrong."""
+"""ASF and AMC files: against SciPy rotations and a BVH file of the same motion; frames, skeleton search, malformed files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from brachiate.io.bvh import read_bvh
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "asf_amc"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"a recorded motion in two formats is not there: {DATA}")
-#: Bones: name, what it hangs on, direction (made of length 1), length, axis, order, dof.
+#: Bones: name, parent, direction (normalized), length, axis, order, dof.
 ARM = (
     ("collar", "root", (1, 1, 0), 2.0, (0, 0, 0), "XYZ", ""),
     ("upper", "collar", (1, 0, 0), 3.0, (10, 20, 30), "XYZ", "rx ry rz"),
@@ -29,7 +29,7 @@ ARM = (
     ("hand", "lower", (0, 1, -1), 1.0, (5, -90, 70), "XYZ", "ry"),
     ("thumb", "lower", (0, 0, 1), 0.5, (0, 0, 90), "XYZ", ""),
 )
-#: A person whose names are those of CMU's skeletons, in inches over 0.45 as those are, with y up.
+#: A person with the names and the unit (inches over 0.45) of CMU's skeletons, y up.
 SIDE = (
     ("hipjoint", "root", (1.0, -0.5, 0), 1.8, ""), ("femur", "hipjoint", (0.1, -1, 0), 7.6, "rx ry rz"),
     ("tibia", "femur", (0.1, -1, 0), 7.4, "rx"), ("foot", "tibia", (0, -0.3, 1), 2.2, "rx rz"), ("toes", "foot", (0, 0, 1), 1.1, "rx"),
@@ -48,13 +48,13 @@ PERSON = (
 
 
 def origin(clip: Clip) -> Origin:
-    """How its file had it."""
+    """Conventions of the clip's file."""
     assert clip.origin is not None
     return clip.origin
 
 
 def asf(bones=ARM, *, angle="deg", root="order TX TY TZ RX RY RZ\naxis XYZ\nposition 0 0 0\norientation 0 0 0"):
-    """The text of a skeleton."""
+    """Text of a skeleton."""
     lines = ["# made for a test", ":version 1.10", ":name figure", ":units", " mass 1", " length 0.45", f" angle {angle}"]
     lines += [":documentation", " begin with words, such as end or dof", ":root", *root.splitlines(), ":bonedata"]
     for k, (name, _, direction, length, axis, order, dof) in enumerate(bones, 1):
@@ -71,7 +71,7 @@ def asf(bones=ARM, *, angle="deg", root="order TX TY TZ RX RY RZ\naxis XYZ\nposi
 
 
 def amc(rows, bones=ARM, root=6, header=":FULLY-SPECIFIED\n:DEGREES", first=1):
-    """The text of a motion with rows of numbers: those of the root, then those of the bones that turn."""
+    """Text of a motion: rows of the root's numbers, then those of the bones with degrees of freedom."""
     lines = [header]
     for k, row in enumerate(rows):
         row = [f"{x:.12g}" for x in row]
@@ -89,13 +89,13 @@ def numbers(frames=4, bones=ARM, seed=0, root=6):
     return np.random.default_rng(seed).uniform(-150, 150, (frames, root + sum(len(b[-1].split()) for b in bones)))
 
 
-def by_matrices(rows, bones, degrees=True, place=(0, 0, 0)):
-    """Where bones begin and end, in the words of Acclaim: L = C M C⁻¹, and axes stay while angles follow each other."""
+def by_matrices(rows, bones, degrees=True, position=(0, 0, 0)):
+    """Start and end of bones by the definition of Acclaim: L = C M C⁻¹, extrinsic rotations about fixed axes."""
     found = {}
     scale = 1 if degrees else 180 / np.pi
     for f, row in enumerate(rows):
         R = {"root": Rotation.from_euler("xyz", scale * row[3:6], degrees=True).as_matrix()}
-        tip = {"root": row[:3] + place}
+        tip = {"root": row[:3] + position}
         at = 6
         for name, on, direction, length, axis, order, dof in bones:
             C = Rotation.from_euler(order.lower(), scale * np.array(axis), degrees=True).as_matrix()
@@ -119,7 +119,7 @@ def check(clip, rows, bones, **more):
                 assert clip.tips[f, k] == pytest.approx(end, abs=1e-7)
 
 
-# --- angles and places --------------------------------------------------------------------------
+# --- rotations and positions --------------------------------------------------------------------
 
 
 def test_bone_positions_match_matrices():
@@ -199,17 +199,17 @@ def test_rate_is_assumed_stated_or_given():
     clip = parse_amc(amc(numbers()), "x", skeleton)
     assert clip.rate == pytest.approx(120)
     assert [(g.value, g.argument) for g in clip.assumptions] == [("120 frames/s", "rate")]
-    said = amc(numbers(), header=":FULLY-SPECIFIED\n:SAMPLES-PER-SECOND 60\n:DEGREES")
-    assert parse_amc(said, "x", skeleton).rate == pytest.approx(60)
-    clip = parse_amc(said, "x", skeleton, rate=100)
+    text = amc(numbers(), header=":FULLY-SPECIFIED\n:SAMPLES-PER-SECOND 60\n:DEGREES")
+    assert parse_amc(text, "x", skeleton).rate == pytest.approx(60)
+    clip = parse_amc(text, "x", skeleton, rate=100)
     assert clip.rate == pytest.approx(100)
     assert not clip.assumptions
     for rate in (0, -1, float("nan"), float("inf")):
         with pytest.raises(MotionError, match=r"rate=.* is not a number of frames per second"):
-            parse_amc(said, "x", skeleton, rate=rate)
+            parse_amc(text, "x", skeleton, rate=rate)
     for wrong in ("0", "", "1 2", "-5"):
         with pytest.raises(MotionFileError, match=r"x line 2: ':SAMPLES-PER-SECOND' needs a number .* Or say it: rate=120"):
-            parse_amc(said.replace("SECOND 60", f"SECOND {wrong}"), "x", skeleton)
+            parse_amc(text.replace("SECOND 60", f"SECOND {wrong}"), "x", skeleton)
 
 
 def test_selected_frames():
@@ -252,7 +252,7 @@ def test_bones_without_motion_stay_at_rest():
     assert "bones without motion: hand" in str(clip.assumptions[-1])
 
 
-# --- which skeleton -----------------------------------------------------------------------------
+# --- search of the skeleton file ----------------------------------------------------------------
 
 
 def test_skeleton_file_beside_the_motion(tmp_path):
@@ -270,7 +270,7 @@ def test_skeleton_file_beside_the_motion(tmp_path):
     (tmp_path / "08.asf").write_text("never read")
     with pytest.raises(MotionFileError, match=r"none of 08\.asf, other\.ASF beside it has its name\. Give it"):
         read_amc(motion)
-    for name in ("07.asf", "07_run.asf", "07_run_02.asf"):  # the longer the name they share, the better
+    for name in ("07.asf", "07_run.asf", "07_run_02.asf"):  # the longest common prefix of the names wins
         (tmp_path / name).write_text(asf())
         clip = read_amc(motion)
         assert clip.assumptions[0].value == name
@@ -290,13 +290,16 @@ def test_motion_of_another_skeleton_is_refused():
         parse_amc(amc(numbers()).replace("upper", "uper"), "x", parse_asf(asf(), "s"))
 
 
-# --- what is refused ----------------------------------------------------------------------------
+# --- malformed files ----------------------------------------------------------------------------
 
 GOOD = asf().splitlines()
 LINE = {words: k + 1 for k, words in reversed(list(enumerate(map(str.strip, GOOD))))}
 UPPER = LINE["name upper"]
-WRONG_ASF = {
-    "no ASF": ({1: "anything"}, r"s line 1: 'anything' was not expected here: an ASF file begins with a section such as ':version'"),
+MALFORMED_ASF = {
+    "not an ASF file": (
+        {1: "anything"},
+        r"s line 1: 'anything' was not expected here: an ASF file begins with a section such as ':version'",
+    ),
     "no hierarchy": ({LINE[":hierarchy"]: ":other"}, "s has no section ':hierarchy': the file was cut short, or is not an ASF file"),
     "no bones": ({LINE[":bonedata"]: ":other"}, "s has no section ':bonedata'"),
     "no root": ({LINE[":root"]: ":other"}, "s has no section ':root'"),
@@ -331,7 +334,7 @@ WRONG_ASF = {
     "ring": ({LINE["root collar"]: "hand collar"}, "bone 'collar' is not connected"),
     "root below": ({LINE["root collar"]: "root collar\ncollar root"}, "bone 'root' has the parent 'collar' here, and 'none' before"),
 }
-WRONG_AMC = {
+MALFORMED_AMC = {
     "nothing": ("# words", "x: no frames. A motion has at least one; 0 are in the file"),
     "no frame": (
         ":DEGREES\nroot 0 0 0 0 0 0",
@@ -352,17 +355,17 @@ WRONG_AMC = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG_ASF)
+@pytest.mark.parametrize("case", MALFORMED_ASF)
 def test_skeleton_errors_name_the_line(case):
-    change, message = WRONG_ASF[case]
+    change, message = MALFORMED_ASF[case]
     with pytest.raises(MotionFileError, match=message) as caught:
         parse_asf("\n".join(change.get(k, line) for k, line in enumerate(GOOD, 1)), "s")
     assert len(str(caught.value)) < 400
 
 
-@pytest.mark.parametrize("case", WRONG_AMC)
+@pytest.mark.parametrize("case", MALFORMED_AMC)
 def test_motion_errors_name_the_line(case):
-    text, message = WRONG_AMC[case]
+    text, message = MALFORMED_AMC[case]
     with pytest.raises(MotionFileError, match=message) as caught:
         parse_amc(text, "x", parse_asf(asf(), "s"))
     assert len(str(caught.value)) < 400
@@ -377,7 +380,7 @@ def test_size_limits():
         parse_asf(asf(bones), "s")
 
 
-# --- settled ------------------------------------------------------------------------------------
+# --- units and axes -----------------------------------------------------------------------------
 
 
 def test_unit_up_axis_and_roles_are_inferred():
@@ -394,8 +397,8 @@ def test_unit_up_axis_and_roles_are_inferred():
     }  # fmt: skip
 
 
-def corresponding():
-    """Names of joints in CMU's ASF and in BVH files made of them."""
+def joint_correspondence():
+    """Corresponding joint names in CMU's ASF files and their BVH conversion."""
     sides = {"femur": "UpLeg", "tibia": "Leg", "foot": "Foot", "toes": "ToeBase", "clavicle": "Shoulder", "humerus": "Arm"}
     sides |= {"radius": "ForeArm", "wrist": "Hand", "hand": "FingerBase"}
     yield from {"root": "Hips", "lowerback": "LowerBack", "upperback": "Spine", "thorax": "Spine1"}.items()
@@ -405,8 +408,8 @@ def corresponding():
         yield from ((f"{side[0].lower()}{bone}", f"{side[0]}{joint}") for bone, joint in (("fingers", "Fingers"), ("thumb", "Thumb")))
 
 
-def without(skeleton: AsfSkeleton, *bones: str) -> AsfSkeleton:
-    """The same with bones of no length."""
+def without_lengths(skeleton: AsfSkeleton, *bones: str) -> AsfSkeleton:
+    """The skeleton with zero length of some bones."""
     s = skeleton.skeleton
     offsets = s.offsets.copy()
     offsets[[j for j, p in enumerate(s.parents) if p >= 0 and s.names[p] in bones]] = 0.0
@@ -421,12 +424,12 @@ def test_asf_and_bvh_of_one_motion_agree():
     assert ours.times == pytest.approx(bvh.times)
     assert origin(ours).unit == origin(bvh).unit
     skeleton = parse_asf((DATA / "01.asf").read_text(), "s")
-    # Who made the BVH file left out the length of three bones, so all that hangs on them is off by it. Without it in both, all agrees.
-    same = normalize_clip(parse_amc((DATA / "01_01.amc").read_text(), "x", without(skeleton, "thorax", "lwrist", "rwrist")))
-    for bone, joint in corresponding():
+    # The BVH conversion has zero length for three bones, which displaces their descendants. With zero length in both, all positions agree.
+    same = normalize_clip(parse_amc((DATA / "01_01.amc").read_text(), "x", without_lengths(skeleton, "thorax", "lwrist", "rwrist")))
+    for bone, joint in joint_correspondence():
         i, j = ours.skeleton.index(bone), bvh.skeleton.index(joint)
-        apart = np.degrees(rotations.angle(rotations.product(rotations.inverse(ours.orientations[:, i]), bvh.orientations[:, j])))
-        assert apart.max() < 1e-3
+        angles = np.degrees(rotations.angle(rotations.product(rotations.inverse(ours.orientations[:, i]), bvh.orientations[:, j])))
+        assert angles.max() < 1e-3
         assert np.linalg.norm(same.positions[:, i] - bvh.positions[:, j], axis=1).max() < 2e-5  # [m]
         above = [ours.skeleton.names[k] for k in ours.skeleton.chain(i)[:-1]]
         if "thorax" not in above:

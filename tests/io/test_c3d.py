@@ -1,4 +1,4 @@
-"""C3D: files written here byte by byte; plates of every type against statics and against another reader; damaged files."""
+"""C3D files: markers, channels, force plates of every type against statics and ezc3d; inconsistent and damaged files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ except ImportError:
     c3d = None
 needs_library = pytest.mark.skipif(c3d is None, reason="the package c3d is not installed: pip install 'brachiate[c3d]'")
 
-#: Of a plate of 600 by 400 mm, so that its x axis is the world's -y, its y axis is the world's -x and its z axis is down.
+#: Corners of a plate of 600 by 400 mm whose x axis is the world's -y, its y axis the world's -x, and its z axis down.
 CORNERS = np.array([(100, 50, 0), (100, 650, 0), (500, 650, 0), (500, 50, 0)], float)
 MIDDLE = CORNERS.mean(axis=0) / 1000
 DOWN = np.array([(0, -1, 0), (-1, 0, 0), (0, 0, -1)], float).T  # its axes, in columns
@@ -39,7 +39,7 @@ def of_units(kind):
 
 
 def plate_file(kind, *, seed: int = 0, origin=(3.0, -2.0, -40.0), **more: Any):
-    """A file with a plate that is pushed, and its channels (rows, n)."""
+    """File with a loaded plate, and its channels (rows, n)."""
     random_ = np.random.default_rng(seed)
     channels = 8 if kind == 3 else 6
     samples = random_.normal(size=(6, 4, channels)) * 30
@@ -83,8 +83,8 @@ def test_units_and_axes():
         return found.markers.positions[0, 0], found.assumptions
 
     x, y, z = given[0, 0]
-    place, assumptions = first(file(given, units=("m",), X_SCREEN=["+X"], Y_SCREEN=["+Y"]))
-    assert place == pytest.approx([z, x, y])
+    point, assumptions = first(file(given, units=("m",), X_SCREEN=["+X"], Y_SCREEN=["+Y"]))
+    assert point == pytest.approx([z, x, y])
     assert assumptions == ()
     assert first(file(given, units=("cm",), Y_SCREEN=["+Z"]))[0] == pytest.approx(given[0, 0] / 100)
     assert first(file(given, units=("",)), unit="m", up="y")[0] == pytest.approx([z, x, y])
@@ -106,41 +106,41 @@ def test_missing_and_duplicate_names():
 @needs_library
 def test_channels_are_scaled():
     samples = np.arange(6 * 4 * 2, dtype=float).reshape(6, 4, 2)
-    told = {"GEN_SCALE": [2.0], "SCALE": [1.0, 10.0], "OFFSET": np.array([0, 3])}
-    found = parse_c3d(file(points(), samples, analog=told), "a.c3d")
+    assumptions = {"GEN_SCALE": [2.0], "SCALE": [1.0, 10.0], "OFFSET": np.array([0, 3])}
+    found = parse_c3d(file(points(), samples, analog=assumptions), "a.c3d")
     assert found.analog is not None
     assert found.analog.times == pytest.approx(np.arange(24) / 400)
     assert found.analog["c0"] == pytest.approx(2 * samples[..., 0].ravel())
     assert found.analog["c1"] == pytest.approx(20 * (samples[..., 1].ravel() - 3))
 
 
-# --- plates -------------------------------------------------------------------------------------
+# --- force plates -------------------------------------------------------------------------------
 
 
-def statics(plate, place):
-    """The moment of what a plate says about a place."""
-    return plate.moment + np.cross(plate.point - place, plate.force)
+def statics(plate, point):
+    """Moment of a plate's force and torque about a point."""
+    return plate.moment + np.cross(plate.point - point, plate.force)
 
 
 @needs_library
 def test_weight_on_a_plate():
     """700 N at the world's (0.25, 0.45): the plate, 40 mm below its surface, measures the reaction in its own axes."""
-    place, force = np.array([0.25, 0.45, 0.0]), np.array([20.0, -30.0, 700.0])
+    point, force = np.array([0.25, 0.45, 0.0]), np.array([20.0, -30.0, 700.0])
     below = MIDDLE + np.array([0, 0, -0.04])
-    torque = np.cross(place - below, force) + np.array([0, 0, 5.0])
+    torque = np.cross(point - below, force) + np.array([0, 0, 5.0])
     raw = np.concatenate((DOWN.T @ force, 1000 * DOWN.T @ torque))
     data = file(points(), np.broadcast_to(raw, (6, 4, 6)), plates=platform(2, 6, (0, 0, -40)), analog=of_units(2))
     (plate,) = parse_c3d(data, "a.c3d").plates
     assert plate.force == pytest.approx(np.broadcast_to(force, (24, 3)), rel=1e-6)
-    assert plate.point == pytest.approx(np.broadcast_to(place, (24, 3)), abs=1e-6)
+    assert plate.point == pytest.approx(np.broadcast_to(point, (24, 3)), abs=1e-6)
     assert plate.moment == pytest.approx(np.broadcast_to((0, 0, 5.0), (24, 3)), abs=1e-4)
-    turned = parse_c3d(data, "a.c3d", up="y").plates[0]
-    assert turned.force[0] == pytest.approx(force[[2, 0, 1]], rel=1e-6)
+    y_up = parse_c3d(data, "a.c3d", up="y").plates[0]
+    assert y_up.force[0] == pytest.approx(force[[2, 0, 1]], rel=1e-6)
 
 
 @needs_library
 def test_unloaded_plate():
-    raw = np.array([1.0, 2.0, -3.0, 400.0, 500.0, 600.0])  # too little to say where
+    raw = np.array([1.0, 2.0, -3.0, 400.0, 500.0, 600.0])  # too small for a center of pressure
     data = file(points(), np.broadcast_to(raw, (6, 4, 6)), plates=platform(2, 6, (0, 0, 0)), analog=of_units(2))
     (plate,) = parse_c3d(data, "a.c3d").plates
     assert plate.point[0] == pytest.approx(MIDDLE)
@@ -156,7 +156,7 @@ def test_moment_of_plates_of_every_type(kind):
     data, raw = plate_file(kind, origin=origin, **more)
     found = parse_c3d(data, "a.c3d")
     (plate,) = found.plates
-    assert len(found.assumptions) == 1  # only which axis is up
+    assert len(found.assumptions) == 1  # only the up axis
     if kind == 1:
         assert plate.force == pytest.approx(raw[:, :3] @ DOWN.T)
         assert plate.point == pytest.approx(MIDDLE + np.column_stack((raw[:, 3:5] / 1000, np.zeros(24))) @ DOWN.T)
@@ -197,18 +197,18 @@ def test_plates_agree_with_ezc3d(tmp_path, kind):
 
 @needs_library
 def test_assumptions_about_plates():
-    def told(data):
+    def assumptions(data):
         return [str(assumption) for assumption in parse_c3d(data, "a.c3d", up="z").assumptions]
 
-    assert told(plate_file(2)[0]) == []
-    (said,) = told(plate_file(2, ZERO=[1, 5])[0])
-    assert "asks to take off that of frames 1-5" in said
-    (said,) = told(file(points(), np.ones((6, 4, 6)), plates=platform(7, 6, (0, 0, 0)), analog=of_units(2)))
-    assert "plates of type 7 are not read" in said
-    (said,) = told(file(points(), np.ones((6, 4, 6)), plates=platform(2, 6, (0, 0, 0)), analog={"UNITS": ["V"] * 6}))
-    assert "their unit is 'v'" in said
-    (said,) = told(file(points(), np.full((6, 4, 6), 50.0), plates=platform(2, 6, (0, 0, 0)), analog=of_units(2)))
-    assert "pulls the body down" in said
+    assert assumptions(plate_file(2)[0]) == []
+    (assumption,) = assumptions(plate_file(2, ZERO=[1, 5])[0])
+    assert "asks to take off that of frames 1-5" in assumption
+    (assumption,) = assumptions(file(points(), np.ones((6, 4, 6)), plates=platform(7, 6, (0, 0, 0)), analog=of_units(2)))
+    assert "plates of type 7 are not read" in assumption
+    (assumption,) = assumptions(file(points(), np.ones((6, 4, 6)), plates=platform(2, 6, (0, 0, 0)), analog={"UNITS": ["V"] * 6}))
+    assert "their unit is 'v'" in assumption
+    (assumption,) = assumptions(file(points(), np.full((6, 4, 6), 50.0), plates=platform(2, 6, (0, 0, 0)), analog=of_units(2)))
+    assert "pulls the body down" in assumption
 
 
 @needs_library
@@ -234,7 +234,7 @@ def test_plate_corners_must_be_a_rectangle():
         parse_c3d(plate_file(2, CORNERS=np.zeros((3, 4, 1)))[0], "a.c3d")
 
 
-# --- what is refused ----------------------------------------------------------------------------
+# --- malformed files ----------------------------------------------------------------------------
 
 
 def test_missing_library(monkeypatch):
@@ -284,13 +284,13 @@ def test_damaged_files_never_crash():
     source, _ = plate_file(2)
     refused = 0
     for seed in range(1000):
-        dice = random.Random(seed)
+        rng = random.Random(seed)
         data = bytearray(source)
-        for _ in range(dice.randrange(1, 6)):
-            at = dice.randrange(dice.choice((30, 1600, 1600, len(data))))
-            data[at] = dice.choice((0, 1, 127, 128, 255, dice.randrange(256)))
+        for _ in range(rng.randrange(1, 6)):
+            at = rng.randrange(rng.choice((30, 1600, 1600, len(data))))
+            data[at] = rng.choice((0, 1, 127, 128, 255, rng.randrange(256)))
         if seed % 6 == 0:
-            del data[dice.randrange(len(data)) :]
+            del data[rng.randrange(len(data)) :]
         try:
             found = parse_c3d(bytes(data), "a.c3d")
         except BrachiateError:

@@ -1,4 +1,4 @@
-"""Motion files: the format is what the file says it is."""
+"""Clip files of any format: detection by content, encodings, selected frames, given values, invalid input."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def test_format_does_not_depend_on_the_name(walk, tmp_path):
     other = tmp_path / "walk.txt"
     other.write_bytes(walk.read_bytes())
     assert detect_format(other) == "BVH"
-    clip, was = read_clip(other), stepping()
-    place = [was.skeleton.index(name) for name in clip.skeleton.names]  # files nest joints, so their order may be another
-    assert clip.positions == pytest.approx(was.positions[:, place], abs=1e-7)
+    clip, source = read_clip(other), stepping()
+    order = [source.skeleton.index(name) for name in clip.skeleton.names]  # the order of joints may differ, as files nest them
+    assert clip.positions == pytest.approx(source.positions[:, order], abs=1e-7)
     assert {assumption.quantity for assumption in clip.assumptions} >= {"frame rate", "up axis", "unit"}
 
 

@@ -1,4 +1,4 @@
-"""DeepMimic's clips: which number turns which joint which way, times, and every way of being wrong."""
+"""DeepMimic files: columns and signs of joint rotations, frame durations, loops, malformed files."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from brachiate.clip.units_and_axes import normalize_clip
 from brachiate.errors import MotionFileError
 from brachiate.io.deepmimic import parse_deepmimic, read_deepmimic
 
-#: Where the numbers of each joint begin in a row, and how many there are.
+#: First column and number of columns of each joint in a row.
 COLUMNS = {
     "root": (4, 4), "chest": (8, 4), "neck": (12, 4), "right_hip": (16, 4), "right_knee": (20, 1), "right_ankle": (21, 4),
     "right_shoulder": (25, 4), "right_elbow": (29, 1), "left_hip": (30, 4), "left_knee": (34, 1), "left_ankle": (35, 4),
     "left_shoulder": (39, 4), "left_elbow": (43, 1),
 }  # fmt: skip
-AXES = np.array([(1, 0, 0), (0, 0, -1), (0, 1, 0)]).T  # ours, forward, left and up, as columns along the file's
+AXES = np.array([(1, 0, 0), (0, 0, -1), (0, 1, 0)]).T  # our axes (forward, left, up) as columns in the file's axes
 
 
 def origin(clip: Clip) -> Origin:
-    """How its file had it."""
+    """Conventions of the clip's file."""
     assert clip.origin is not None
     return clip.origin
 
 
-def row(dt: Any = 0.05, place: Any = (0.0, 0.9, 0.0), **joints: Any):
-    """Numbers of a frame; joints turn by rotations, or angles [rad]."""
-    numbers = [dt, *place] + 40 * [0.0]
+def row(dt: Any = 0.05, position: Any = (0.0, 0.9, 0.0), **joints: Any):
+    """Numbers of a frame, with joint rotations or angles [rad]."""
+    numbers = [dt, *position] + 40 * [0.0]
     for name, (at, count) in COLUMNS.items():
         if count == 4:
             q = joints.get(name, Rotation.identity()).as_quat()
@@ -51,7 +51,7 @@ def at(clip, name, frame=0):
     return clip.positions[frame, clip.skeleton.index(name)]
 
 
-# --- what numbers mean --------------------------------------------------------------------------
+# --- columns ------------------------------------------------------------------------------------
 
 
 def test_rest_pose_is_upright_and_faces_x():
@@ -67,7 +67,7 @@ def test_rest_pose_is_upright_and_faces_x():
     assert set(tips) == {"head", "left_ankle", "right_ankle", "left_wrist", "right_wrist"}
     assert tips["head"][2] == pytest.approx(0.9 + 0.236151 + 0.223894 + 0.2775)
     assert tips["left_ankle"] - at(clip, "left_ankle") == pytest.approx([0.1335, 0, -0.05])
-    assert -0.03 < tips["left_ankle"][2] < 0.03  # 0.9 m is about where it stands
+    assert -0.03 < tips["left_ankle"][2] < 0.03  # 0.9 m is about the root height in stance
 
 
 def test_knee_and_elbow_flexion():
@@ -91,12 +91,12 @@ def test_columns_of_ball_joints(name):
 
 
 def test_root_translation():
-    clip = parse_deepmimic(text(row(place=(1.0, 2.0, 3.0)), row(place=(1.5, 2.0, 2.5))), "x")
+    clip = parse_deepmimic(text(row(position=(1.0, 2.0, 3.0)), row(position=(1.5, 2.0, 2.5))), "x")
     assert clip.translations[:, 0] == pytest.approx(np.array([(1, -3, 2), (1.5, -2.5, 2)]))
 
 
 def test_root_yaw():
-    clip = parse_deepmimic(text(row(root=Rotation.from_rotvec((0, 0.5, 0)))), "x")  # about y, which is up there
+    clip = parse_deepmimic(text(row(root=Rotation.from_rotvec((0, 0.5, 0)))), "x")  # about y, the up axis of the file
     ahead = rotations.rotate(clip.orientations[0, clip.skeleton.index("left_ankle")], np.array((1.0, 0, 0)))
     assert ahead == pytest.approx([np.cos(0.5), np.sin(0.5), 0])
 
@@ -120,12 +120,12 @@ def test_frame_durations():
 
 
 def test_loop_assumption():
-    def told(clip):
+    def loop_assumption(clip):
         return next((assumption.value, assumption.reason) for assumption in clip.assumptions if assumption.quantity == "loop")
 
-    assert told(parse_deepmimic(text(row()), "x")) == ("wrap", "stated in the file")
-    assert told(parse_deepmimic(text(row(), Loop="none"), "x")) == ("none", "stated in the file")
-    assert told(parse_deepmimic(json.dumps({"Frames": [row()]}), "x")) == ("none", "the file does not state it")
+    assert loop_assumption(parse_deepmimic(text(row()), "x")) == ("wrap", "stated in the file")
+    assert loop_assumption(parse_deepmimic(text(row(), Loop="none"), "x")) == ("none", "stated in the file")
+    assert loop_assumption(parse_deepmimic(json.dumps({"Frames": [row()]}), "x")) == ("none", "the file does not state it")
 
 
 def test_other_keys_are_ignored():
@@ -142,7 +142,7 @@ def test_quaternions_are_normalized():
     assert "quaternions" not in {assumption.quantity for assumption in parse_deepmimic(text(row(chest=turn)), "x").assumptions}
 
 
-# --- what is refused ----------------------------------------------------------------------------
+# --- malformed files ----------------------------------------------------------------------------
 
 
 def changed(k, value):
@@ -153,7 +153,7 @@ def changed(k, value):
 
 ZERO = row()
 ZERO[8:12] = [0.0] * 4
-WRONG = {
+MALFORMED = {
     "no JSON": ("hello", "x line 1: not valid JSON, or cut short: Expecting value"),
     "cut short": (text(row(), row()).replace("], [", "],\n[")[:-200], "x line 2: not valid JSON, or cut short: "),
     "a list": ("[1, 2]", "x: a JSON object with 'Loop' and 'Frames' was expected"),
@@ -185,9 +185,9 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.parametrize("case", MALFORMED)
 def test_errors_name_the_frame(case):
-    content, message = WRONG[case]
+    content, message = MALFORMED[case]
     with pytest.raises(MotionFileError, match=message) as caught:
         parse_deepmimic(content, "x")
     assert len(str(caught.value)) < 400

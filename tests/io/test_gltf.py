@@ -1,4 +1,4 @@
-"""glTF: read back by a second reader, written here from the specification, that plays the animation and bends the skin."""
+"""glTF files: read back by an independent reader of the specification that evaluates animation and skinning."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ SIZE = np.array([0.1, 0.2, 0.3])
 WIDTHS = {"SCALAR": 1, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 
 
-def made(skeleton, times, q, places, name="clip"):
-    """A clip; lists will do."""
-    return Clip(skeleton, times, q, places, name)
+def made(skeleton, times, q, positions, name="clip"):
+    """Clip from lists or arrays."""
+    return Clip(skeleton, times, q, positions, name)
 
 
 class Scene:
-    """A glTF file, checked as it is read."""
+    """glTF file, validated while it is read."""
 
     def __init__(self, path):
         if path.suffix == ".glb":
@@ -69,7 +69,7 @@ class Scene:
         return rows
 
     def local(self, node, values):
-        """The matrix of a node; ``values`` are the animated ones by path."""
+        """Local matrix of a node; ``values``: animated properties by path."""
         found = self.nodes[node]
         matrix = np.eye(4)
         x, y, z, w = values.get("rotation", found.get("rotation", (0, 0, 0, 1)))
@@ -80,7 +80,7 @@ class Scene:
         return matrix
 
     def play(self, time):
-        """Matrices of all nodes in the world at a time."""
+        """World matrices of all nodes at a time."""
         (animation,) = self.tree["animations"]
         values = {k: {} for k in range(len(self.nodes))}
         for channel in animation["channels"]:
@@ -106,7 +106,7 @@ class Scene:
         return np.array([of(k) for k in range(len(self.nodes))])
 
     def skin(self, world):
-        """Vertices of the mesh in the world."""
+        """Skinned vertices of the mesh in the world."""
         (skin,), (mesh,) = self.tree["skins"], self.tree["meshes"]
         (primitive,) = mesh["primitives"]
         part = {name: self.numbers(k) for name, k in primitive["attributes"].items()}
@@ -117,14 +117,14 @@ class Scene:
         return np.einsum("vij,vj->vi", mixed, points)[:, :3]
 
     def surface(self):
-        """Points, normals, joints and triangles of the mesh as it lies in the file."""
+        """Vertices, normals, joints and triangles of the mesh in the file."""
         primitive = self.tree["meshes"][0]["primitives"][0]
         part = {name: self.numbers(k) for name, k in primitive["attributes"].items()}
         return part["POSITION"], part["NORMAL"], part["JOINTS_0"], self.numbers(primitive["indices"]).reshape(-1, 3)
 
 
 def upright(v):
-    """Our vectors along glTF's axes: left is x, up is y, forward is z."""
+    """Our vectors in glTF's axes: left is x, up is y, forward is z."""
     return np.stack((v[..., 1], v[..., 2], v[..., 0]), axis=-1)
 
 
@@ -137,12 +137,12 @@ def random_clip(seed=0, n=9, f=25, moving=True):
     q = [rotations.from_rotation_vector(random.normal(size=(n, 3)))]
     for step in steps[1:]:
         q.append(rotations.product(q[-1], step))
-    q = np.array(q) * random.choice((-1, 1), size=(f, n, 1))  # signs are nobody's business
-    places = np.broadcast_to(offsets, (f, n, 3)).copy()
-    places[:, 0] = np.cumsum(random.normal(size=(f, 3)) * 0.02, axis=0) + np.array([0, 0, 1])
+    q = np.array(q) * random.choice((-1, 1), size=(f, n, 1))  # signs of quaternions are arbitrary
+    positions = np.broadcast_to(offsets, (f, n, 3)).copy()
+    positions[:, 0] = np.cumsum(random.normal(size=(f, 3)) * 0.02, axis=0) + np.array([0, 0, 1])
     if moving:
-        places[:, n // 2] += random.normal(size=(f, 3)) * 0.01
-    return made(skeleton, 3.0 + np.arange(f) / 60, q, places, "random")
+        positions[:, n // 2] += random.normal(size=(f, 3)) * 0.01
+    return made(skeleton, 3.0 + np.arange(f) / 60, q, positions, "random")
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ def written(tmp_path):
     return written_
 
 
-# --- what is played -----------------------------------------------------------------------------
+# --- animation ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("suffix", [".glb", ".gltf"])
@@ -171,7 +171,7 @@ def test_joint_positions_match_the_clip(written, seed, suffix):
             assert np.einsum("jab,b->ja", world[:, :3, :3], axis) == pytest.approx(upright(R[..., i]), abs=1e-5)
 
 
-def test_interpolation_takes_the_short_way(written):
+def test_interpolation_takes_the_shortest_rotation(written):
     clip = random_clip(4, moving=False)
     scene = written(clip)
     rotations = [c for c in scene.tree["animations"][0]["channels"] if c["target"]["path"] == "rotation"]
@@ -204,10 +204,10 @@ def test_skin_follows_the_joints(written):
             j = clip.skeleton.index(name)
             vertices, _ = shape.surface(6)
             expected = upright(clip.positions[k, j] + rotations.rotate(clip.orientations[k, j], vertices))
-            mine = bent[joints[:, 0] == j]
-            away = np.linalg.norm(mine[:, None] - expected, axis=-1)
-            assert away.min(axis=1).max() < 1e-5  # every vertex is one of the shape's
-            assert away.min(axis=0).max() < 1e-5  # and every one of the shape's is there
+            vertices = bent[joints[:, 0] == j]
+            away = np.linalg.norm(vertices[:, None] - expected, axis=-1)
+            assert away.min(axis=1).max() < 1e-5  # every vertex is a vertex of the shape
+            assert away.min(axis=0).max() < 1e-5  # and vice versa
 
 
 def test_bind_pose_is_the_rest_pose(written):
@@ -258,7 +258,7 @@ def test_capsules_along_bones():
         ("a", "b", "c", "d"), (-1, 0, 1, 1), np.array([(0, 0, 0), (0, 0, 1.0), (0, 0, 0), (0.01, 0, 0)]), (End(3, np.array([0, 0.2, 0])),)
     )
     found = bones(skeleton)
-    assert [name for name, _ in found] == ["a", "b", "d"]  # none to c, which is where b is
+    assert [name for name, _ in found] == ["a", "b", "d"]  # none to c, which coincides with b
     shapes = [shape for _, shape in found if isinstance(shape, br.Capsule)]
     assert [shape.length for shape in shapes] == pytest.approx([1.0, 0.01, 0.2])
     assert [shape.radius for shape in shapes] == pytest.approx([0.06, 0.005, 0.03])
@@ -274,7 +274,7 @@ def test_single_joint(written):
     assert scene.tree["scenes"][0]["name"] == "ball"
 
 
-# --- what is refused ----------------------------------------------------------------------------
+# --- invalid clips ------------------------------------------------------------------------------
 
 
 def test_invalid_clips_are_refused(tmp_path):
@@ -308,4 +308,4 @@ def test_recording_is_upright(written, name):
         world = scene.play(clip.times[k] - clip.times[0])
         assert world[: len(clip.skeleton), :3, 3] == pytest.approx(upright(clip.positions[k]), abs=1e-5)
     bent = scene.skin(scene.play(0.0))
-    assert 1.3 < np.ptp(bent[:, 1]) < 2.0  # as tall as a person, along y
+    assert 1.3 < np.ptp(bent[:, 1]) < 2.0  # height of a person along y

@@ -1,4 +1,4 @@
-"""Files that are broken, hostile or impossible: each is refused with its name and the reason, and nothing else happens."""
+"""Malformed, malicious and physically impossible model files: refused with file name and reason, without side effects."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_refused_with_the_reason(write, case, tmp_path, monkeypatch, capfd):
     assert isinstance(caught.value, BrachiateError)
     assert case.startswith("device") or str(path) in str(caught.value)
     assert not (tmp_path / "MUJOCO_LOG.TXT").exists(), "MuJoCo wrote its log"
-    assert capfd.readouterr() == ("", ""), "MuJoCo talked past us"
+    assert capfd.readouterr() == ("", ""), "MuJoCo printed to the terminal"
 
 
 def test_paths(tmp_path, write):
@@ -126,7 +126,7 @@ def test_paths(tmp_path, write):
 def test_huge_file_is_not_read(tmp_path):
     path = tmp_path / "huge.xml"
     with path.open("wb") as file:
-        file.truncate(xml_checks.MAX_XML_SIZE + 1)  # takes no room on the disk
+        file.truncate(xml_checks.MAX_XML_SIZE + 1)  # sparse file
     with pytest.raises(ModelFileError, match=r"huge\.xml: 64 MB is more than a model file may have \(64 MB\)"):
         load_model(path)
 

@@ -1,4 +1,4 @@
-"""MJCF files: joints, frames, inertias, shapes, loops, couplings and actuators as MuJoCo has them."""
+"""MJCF files: joints, frames, inertias, shapes, loops, couplings and actuators, against MuJoCo."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def peer(inside):
 
 
 def assert_same_motion(model, m, d, seed=3):
-    """Poses, mass matrix and bias are MuJoCo's, without free joints; our q is its qpos."""
+    """Compare poses, mass matrix and bias with MuJoCo's, for models without free joints; our q is its qpos."""
     rng = np.random.default_rng(seed)
     q = rng.uniform(-1, 1, m.nq)
     for j in np.flatnonzero(m.jnt_type == mujoco.mjtJoint.mjJNT_BALL):
@@ -67,7 +67,7 @@ def test_several_joints_on_one_body(mjcf):
 
 
 def test_reference_angles(mjcf):
-    """Our q is MuJoCo's qpos though the file is drawn at ref, also for joints before the one that has it."""
+    """Our q is MuJoCo's qpos although the file is drawn at ref, also for preceding joints of the body."""
     text = MANY_JOINTS.format(r1='ref="0.4"', r2='ref="-50"', r3='ref="70"')
     model = mjcf(text)
     m, d = peer(text)
@@ -146,7 +146,7 @@ def test_shapes(mjcf):
     np.testing.assert_allclose(b.size, (0.2, 0.4, 0.6))
     np.testing.assert_allclose(b.rotation @ (1, 0, 0), (0, 1, 0), atol=1e-15)
     np.testing.assert_allclose(e.radii, (0.1, 0.2, 0.3))
-    # MuJoCo turns meshes into their principal axes; in the link they are where the file put them.
+    # MuJoCo rotates meshes to principal axes; their pose in the link is that of the file.
     vertices, _ = mesh.surface()
     for corner in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)):
         assert np.linalg.norm(vertices - corner, axis=1).min() < 1e-6
@@ -268,7 +268,7 @@ def test_floating_base_is_added_or_removed(mjcf):
         mjcf('<worldbody><body name="a"><geom size="1"/></body><body name="b"><geom size="1"/></body></worldbody>', floating_base=True)
 
 
-def test_floating_figure_comes_without_the_floor(mjcf, warned):
+def test_floating_figure_excludes_the_floor(mjcf, warned):
     scene = f"""<worldbody><geom name="floor" type="plane" size="1 1 1"/><site name="mark"/>
     <body name="a" pos="0 0 1">{{}}{BALL_GEOM}<body name="b"><joint name="j"/>{BALL_GEOM}</body></body>{{}}</worldbody>"""
     free = '<freejoint name="f"/>'
@@ -289,14 +289,14 @@ def test_floating_figure_comes_without_the_floor(mjcf, warned):
 @pytest.mark.parametrize("name", ["humanoid", "humanoid_CMU", "fish"])
 def test_floating_figures_of_dm_control(name):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it looks for a screen
+        warnings.simplefilter("ignore")  # it searches for a display
         suite = pytest.importorskip("dm_control.suite", reason="dm_control is not installed")
         model = load_model(Path(suite.__file__).parent / f"{name}.xml")
     roots = [link for link in model.links.values() if link.parent is None]
     assert [type(link.joint) for link in roots] == [Free]
 
 
-def test_left_out_parts_are_listed_or_refused(mjcf, warned):
+def test_unsupported_parts_are_listed_or_refused(mjcf, warned):
     text = f"""<option gravity="0 0 -1.6" density="1.2"><flag contact="disable"/></option>
     <asset><hfield name="h" nrow="2" ncol="2" size="1 1 1 1"/></asset>
     <worldbody><geom name="hills" type="hfield" hfield="h"/>

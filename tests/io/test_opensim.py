@@ -1,4 +1,4 @@
-"""Tables of OpenSim: every form of header, exact round trips, force plates, and files that are wrong."""
+"""OpenSim tables: header variants, exact round trips, force plates, malformed files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def table(text):
 
 
 def made(name, times, columns, values, degrees=False):
-    """A table; lists will do."""
+    """Table from lists or arrays."""
     return Table(name, times, columns, values, degrees)
 
 
@@ -31,7 +31,7 @@ def plates_table(columns, rows=2):
     return made("grf", np.arange(rows), columns, values)
 
 
-# --- what is read -------------------------------------------------------------------------------
+# --- reading ------------------------------------------------------------------------------------
 
 
 def test_simple_table():
@@ -46,10 +46,15 @@ def test_simple_table():
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "degrees", "told"),
+    ("text", "name", "degrees", "assumptions"),
     [
         ("a b c\nnRows=1\nnColumns=3\ninDegrees=no\nend header\ntime a b\n0 1 2\n", "a b c", False, 0),  # blanks between labels
-        ("x\t\t\nnRows=1\t\t\nnColumns=3\t\t\ninDegrees=no\t\t\nendheader\t\t\ntime\ta\tb\n0\t1\t2\n", "x", False, 0),  # of a spreadsheet
+        (
+            "x\t\t\nnRows=1\t\t\nnColumns=3\t\t\ninDegrees=no\t\t\nendheader\t\t\ntime\ta\tb\n0\t1\t2\n",
+            "x",
+            False,
+            0,
+        ),  # written by a spreadsheet
         (
             "inDegrees=yes\nDataType=double\nversion=3\nOpenSimVersion=4.1\nendheader\ntime\ta\tb\n0\t1\t2\n",
             "walk",
@@ -61,11 +66,11 @@ def test_simple_table():
         ("x\nendheader\n\ntime a b\n\n  0.0   1.0\t2.0 \n\n", "x", False, 1),
     ],
 )
-def test_header_formats(text, name, degrees, told):
+def test_header_formats(text, name, degrees, assumptions):
     t = table(text)
-    assert (t.name, t.columns, t.degrees, len(t.assumptions)) == (name, ("a", "b"), degrees, told)
+    assert (t.name, t.columns, t.degrees, len(t.assumptions)) == (name, ("a", "b"), degrees, assumptions)
     assert t.values.tolist() == [[1.0, 2.0]]
-    if told:
+    if assumptions:
         assert t.assumptions[0].argument == "degrees"
 
 
@@ -89,7 +94,7 @@ def test_radians():
     r = t.radians()
     assert not r.degrees
     assert r["hip"] == pytest.approx(np.radians([90, 45, 0]))
-    assert r["pelvis_tilt"] == pytest.approx(np.radians([180, -90, 1e-3]))  # which begins like a translation
+    assert r["pelvis_tilt"] == pytest.approx(np.radians([180, -90, 1e-3]))  # begins like the name of a translation
     assert (r["pelvis_tx"] == t["pelvis_tx"]).all()
     assert r.radians() is r
     assert (t.radians(["hip"])["hip"] == t["hip"]).all()
@@ -136,7 +141,7 @@ def test_plates_are_identified_by_name(force, torque, name):
     assert plate.moment[0].tolist() == [3, 4, 5]
     assert plate.point[0].tolist() == [6, 7, 8]
     ours = plate.z_up()
-    assert ours.force[0].tolist() == [2, 0, 1]  # what was along y is up
+    assert ours.force[0].tolist() == [2, 0, 1]  # y of the file is up
     assert ours.point[0].tolist() == [8, 6, 7]
 
 
@@ -161,7 +166,7 @@ def test_incomplete_plates():
         force_plates(plates_table(["Force_vx", "force_vx"]))
 
 
-# --- what is refused ----------------------------------------------------------------------------
+# --- malformed files ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -240,7 +245,7 @@ def test_damaged_files_never_crash():
         else:
             assert np.isfinite(t.values).all()
             assert t.values.shape == (len(t.times), len(t.columns))
-    assert 500 < refused < 1450  # else the damage was not worth trying
+    assert 500 < refused < 1450  # both outcomes occur
 
 
 # --- recordings ---------------------------------------------------------------------------------
@@ -265,7 +270,7 @@ def test_plates_support_the_body_weight():
     t = read_table(DATA / "subject01_walk1_grf.mot")
     one, two = (plate.z_up() for plate in force_plates(t))
     both = one.force + two.force
-    assert 700 < both[:, 2].mean() < 730  # [N]: of 72.6 kg, over whole steps about the weight
+    assert 700 < both[:, 2].mean() < 730  # [N] of 72.6 kg: the mean over whole steps is about the weight
     assert np.abs(both[:, :2].mean(axis=0)).max() < 10
     angles = read_table(DATA / "subject01_walk1_ik.mot").radians()
     assert np.abs(angles["knee_angle_r"]).max() < 1.4

@@ -1,4 +1,4 @@
-"""SDF files: poses in the model, joints where their child has them, later joints close loops."""
+"""SDF files: poses in the model frame, joints at their child links, additional joints as loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markers and TRC files: units, axes, gaps and how they are filled, round trips, and files that are wrong."""
+"""Markers and TRC files: units, axes, gaps and their interpolation, round trips, malformed files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def markers(text=HEAD + NAMES + ROWS, **more):
 
 
 def made(names, times, positions):
-    """Markers; lists will do."""
+    """Markers from lists or arrays."""
     return Markers(names, times, positions)
 
 
@@ -134,7 +134,7 @@ def test_file_variants():
     blanks = (HEAD + NAMES + whole).replace("\t\t\t", "\t").replace("\t", "  ")
     assert (markers(blanks).positions == markers(HEAD + NAMES + whole).positions).all()
     assert markers((HEAD + NAMES + ROWS).replace("Heel\t\t\tHead\t\t\t", "Heel\tHead")).names == ("R.Heel", "Head")
-    trimmed = HEAD + NAMES + ROWS.replace("30\t\t\t\n", "30\n")  # as editors do
+    trimmed = HEAD + NAMES + ROWS.replace("30\t\t\t\n", "30\n")  # as text editors write it
     assert np.isnan(markers(trimmed)["Head"][2]).all()
     assert np.isnan(markers((HEAD + NAMES + ROWS).replace("\t\t\t\t40", "\tnan\tNaN\tnan\t40"))["R.Heel"][1]).all()
     assert len(markers((HEAD + NAMES + ROWS).replace("\n", "\r\n"))) == 3
@@ -158,7 +158,7 @@ def test_rounded_times_are_evenly_spaced():
     back = markers("\n".join(lines) + "\n")
     assert back.times == pytest.approx(times, abs=1e-12)
     assert "60 frames/s" in back.assumptions[-1].value
-    slow = "\n".join(lines).replace("60\t60", "50\t50", 1) + "\n"  # a rate that contradicts them is not believed
+    slow = "\n".join(lines).replace("60\t60", "50\t50", 1) + "\n"  # a contradicting rate is ignored
     assert markers(slow).times == pytest.approx(np.round(times, 3), abs=1e-12)
 
 
@@ -173,7 +173,7 @@ def test_round_trips(tmp_path, unit, up):
     assert back.positions[back.visible] == pytest.approx(found.positions[back.visible], rel=1e-8)
 
 
-# --- what is refused ----------------------------------------------------------------------------
+# --- malformed files ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_errors_name_the_line(old, new, message):
 
 
 def test_truncated_last_line():
-    text = (HEAD + NAMES + ROWS).rstrip()  # might be a marker that was not seen, or might not
+    text = (HEAD + NAMES + ROWS).rstrip()  # ambiguous: an invisible marker, or a truncated line
     with pytest.raises(MotionFileError, match=r"line 9: the last line breaks off. .* frames=slice\(0, 2\)"):
         markers(text)
     assert len(markers(text, frames=slice(0, 2))) == 2
@@ -232,7 +232,7 @@ def test_damaged_files_never_crash():
             refused += 1
         else:
             assert found.positions.shape == (len(found.times), len(found.names), 3)
-    assert 500 < refused < 1450  # else the damage was not worth trying
+    assert 500 < refused < 1450  # both outcomes occur
 
 
 @needs_data

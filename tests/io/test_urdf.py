@@ -1,4 +1,4 @@
-"""URDF files: links stay links, what has no inertia has no mass, and meshes are found in their packages."""
+"""URDF files: links and joints, massless links, mimic joints, meshes in packages, invalid inertias."""
 
 from __future__ import annotations
 
@@ -148,8 +148,8 @@ def test_inertia_does_not_depend_on_meshes(urdf, write, warned, address, message
     shapes = (f'<mesh filename="{address}"/>', '<box size="1 1 1"/>')
     shape = "".join(f"<collision><geometry>{s}</geometry></collision>" for s in shapes)
     text = link("base", "") + link("a", INERTIAL + shape) + joint("j", "base", "a", "continuous")
-    model, said = warned(urdf, text)
-    assert message in said
+    model, warning = warned(urdf, text)
+    assert message in warning
     assert len(model.links["a"].shapes) == 1
     assert model.mass == 2
     with pytest.raises(ModelFileError, match="strict=True"):
@@ -157,8 +157,8 @@ def test_inertia_does_not_depend_on_meshes(urdf, write, warned, address, message
 
 
 def test_empty_limits_mean_unlimited(urdf, warned):
-    model, said = warned(urdf, link("base") + link("a") + joint("j", "base", "a", inside='<limit effort="1" velocity="1"/>'))
-    assert "limits with lower = upper (left out): j" in said
+    model, warning = warned(urdf, link("base") + link("a") + joint("j", "base", "a", inside='<limit effort="1" velocity="1"/>'))
+    assert "limits with lower = upper (left out): j" in warning
     assert model.limits[1][0] == np.inf
 
 
@@ -174,9 +174,9 @@ def test_impossible_inertias_are_refused_or_repaired(urdf, warned):
     ):
         with pytest.raises(ModelFileError, match=rf"model\.urdf: Link 'a'.*{why}.* fix_inertia=True"):
             urdf(with_inertia(*numbers))
-        model, said = warned(urdf, with_inertia(*numbers), fix_inertia=True)
-        assert "(physically impossible; replaced by the nearest possible ones): a" in said
+        model, warning = warned(urdf, with_inertia(*numbers), fix_inertia=True)
+        assert "(physically impossible; replaced by the nearest possible ones): a" in warning
         moments = np.linalg.eigvalsh(model.links["a"].inertia)
         assert moments[0] + moments[1] >= moments[2] * (1 - 1e-9)
-    # What the writing program left of zero is zero: a point mass.
+    # Round-off of the exporter is taken for zero: a point mass.
     assert not urdf(with_inertia(1, "-1e-20", 0, "1e-19")).links["a"].inertia.any()

@@ -1,4 +1,4 @@
-"""Motions that mechanics has solved: pendulums, the heavy top, the flip of a spinning body."""
+"""Classical motions with analytic solutions: pendulums, heavy top, intermediate-axis flip, damped, frictional and elastic joints."""
 
 import math
 
@@ -34,7 +34,7 @@ def test_spherical_pendulum_circles_at_its_analytic_rate():
     data.q[:] = [math.cos(a / 2), 0, -math.sin(a / 2), 0]  # swung towards +x
     c, s = math.cos(a), math.sin(a)
     world_from_body = np.array([[c, 0, -s], [0, 1, 0], [s, 0, c]])
-    # spin about the string is free for a point mass; without it the string does not twist
+    # rotation about the string is free for a point mass; zero here
     vertical = np.array([0, 0, rate])
     string = world_from_body @ [0, 0, 1]
     data.v[:] = world_from_body.T @ (vertical - string * (string @ vertical))
@@ -49,7 +49,7 @@ def test_heavy_top_precesses_at_the_analytic_rate():
     mass, length, A, C, tilt, spin = 1.0, 0.3, 0.12, 0.02, 0.5, 400.0
     data = body(br.Spherical(), mass, (0, 0, length), (A - mass * length**2, A - mass * length**2, C))
     a2, a1, a0 = (C - A) * math.cos(tilt), C * spin, -mass * 9.81 * length
-    precession = (-a1 + math.sqrt(a1 * a1 - 4 * a2 * a0)) / (2 * a2)  # the slow one
+    precession = (-a1 + math.sqrt(a1 * a1 - 4 * a2 * a0)) / (2 * a2)  # the slow solution
     data.q[:] = [math.cos(tilt / 2), 0, math.sin(tilt / 2), 0]
     data.v[:] = [-precession * math.sin(tilt), 0, precession * math.cos(tilt) + spin]
     seconds = 0.5
@@ -57,12 +57,12 @@ def test_heavy_top_precesses_at_the_analytic_rate():
     w, x, y, z = data.q
     axis = np.array([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)])
     assert abs(math.acos(axis[2]) - tilt) < 1e-9
-    turned = math.atan2(axis[1], axis[0])
-    assert abs((turned - precession * seconds + math.pi) % (2 * math.pi) - math.pi) < 1e-9
+    azimuth = math.atan2(axis[1], axis[0])
+    assert abs((azimuth - precession * seconds + math.pi) % (2 * math.pi) - math.pi) < 1e-9
 
 
-def test_a_body_spun_about_its_middle_axis_flips():
-    # Dzhanibekov: the middle axis is unstable, and angular momentum and energy stay while the body turns over.
+def test_rotation_about_the_intermediate_axis_is_unstable():
+    # Dzhanibekov effect: the body flips while angular momentum and energy are conserved.
     data = body(br.Free(), 1.0, (0, 0, 0), (1.0, 2.0, 2.9), gravity=(0, 0, 0))
     data.v[3:] = [1e-3, 5.0, 0.0]
     before = dynamics.totals(data)
@@ -76,7 +76,7 @@ def test_a_body_spun_about_its_middle_axis_flips():
     assert abs(after.kinetic - before.kinetic) < 1e-11 * before.kinetic
 
 
-def test_flip_period_is_jacobis():
+def test_flip_period_equals_that_of_jacobis_elliptic_functions():
     # Half the period of the middle component of Euler's equations, from Jacobi's elliptic functions [LL] §37.
     I1, I2, I3 = 1.0, 2.0, 2.9
     w = np.array([1e-3, 5.0, 0.0])
@@ -92,20 +92,20 @@ def test_flip_period_is_jacobis():
     period = 4 * ellipk(k2) / rate
     data_v = data.v.copy()
     Integrator(data, "rk8").advance(period / 20000, 20000, 20000)
-    # near the separatrix errors grow by e^(rate·period): some 1e7, so round-off leaves nine digits
+    # near the separatrix errors grow by e^(rate·period), about 1e7: round-off becomes 1e-9
     assert np.abs(data.v[3:] - data_v[3:]).max() < 1e-7
 
 
-def test_damped_joint_settles_under_any_step():
-    # Implicit damping: time constant 1e-6 s, step 1e-2 s; an explicit treatment would explode at once.
+def test_stiff_damping_is_stable_at_any_step():
+    # Implicit damping: time constant 1e-6 s, step 1e-2 s. Fails (diverges) if damping is explicit.
     data = body(br.Prismatic("x", damping=1e6), 1.0, (0, 0, 0), (0, 0, 0))
     data.v[0] = 1.0
     Integrator(data, "euler").advance(0.01, 1)
     assert 0 <= data.v[0] <= 1.0 / (1 + 1e4)
 
 
-def test_dry_friction_stops_and_holds():
-    # 2 N of friction against 1 N of push: the block stops and creeps at most as fast as the smoothed law lets it.
+def test_dry_friction_stops_a_block_and_holds_it():
+    # 2 N of friction against a push of 1 N: the block stops; the regularized law lets it creep slowly.
     data = body(br.Prismatic("x", friction=2.0), 1.0, (0, 0, 0), (0, 0, 0))
     data.v[0], data.tau[0] = 0.5, 1.0
     Integrator(data, "euler").advance(0.001, 2000)

@@ -1,7 +1,7 @@
-"""The factor of the mass matrix that is never written out against the one that is, on random trees.
+"""Implicit (articulated-body) factorization of the mass matrix against the explicit one, on random trees.
 
-Both solve A x = y; the condition of A on random trees is up to some 1e5, so that 1e-16 · 1e5 and a factor of a hundred is what they may
-differ by. Ball joints and floating roots take a path of their own, with rotors and without, and single turns too.
+Both solve A x = y; the condition number of A is up to about 1e5, so the solutions may differ by 1e-16 · 1e5 times a factor of a hundred.
+Spherical, free and revolute joints, with and without rotors, have code paths of their own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _solve(key, implicit, y):
 
 @pytest.mark.parametrize("passive", [False, True])
 @pytest.mark.parametrize("seed", range(12))
-def test_it_solves_what_the_written_factor_solves(seed, passive):
+def test_solution_equals_that_of_the_explicit_factor(seed, passive):
     rng = np.random.default_rng(seed)
     model = random_model(rng, 2 + seed, passive=passive, massless=False)
     data = br.Data(model)
@@ -59,8 +59,8 @@ def test_implicit_damping_is_on_the_diagonal(seed):
     assert np.abs(x - expected).max() < 1e-9 * np.abs(expected).max()
 
 
-def test_a_joint_that_moves_no_inertia_is_named():
-    # A needle about its own axis, held at an angle: the ball's third rotation moves nothing but round-off.
+def test_a_joint_without_inertia_is_named_in_the_error():
+    # A thin rod about its own axis, at an angle: the inertia of one rotation of the spherical joint is round-off.
     builder = br.ModelBuilder("needle")
     builder.link("upper", joint=br.Revolute("y"), mass=1.0, center=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
     builder.link("needle", parent="upper", joint=br.Spherical(), at=(0, 0, -1), mass=1.0, center=(0, 0, -0.5), inertia=(0.1, 0.1, 1e-300))

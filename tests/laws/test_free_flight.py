@@ -1,4 +1,4 @@
-"""What free flight keeps: momentum, angular momentum, energy; and every integrator at its order."""
+"""Free flight: conservation of momentum, angular momentum and energy, order of every integrator, dense output, determinism."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def advance(data: br.Data, method: str, dt: float, seconds: float, tolerance: fl
 
 
 @pytest.mark.parametrize(("method", "tolerance"), [("rk8", 1e-9), ("dormand-prince", 1e-13), ("bulirsch-stoer", 1e-13)])
-def test_ten_seconds_keep_momentum_to_1e_11(method, tolerance):
+def test_momentum_is_conserved_to_1e_11_over_ten_seconds(method, tolerance):
     # Round-off grows like the number of steps times 1e-16 times the conditioning of the mass matrix (about 1e3 here);
     # a wrong sign in any velocity-product term breaks angular momentum in the first step.
     data = thrown()
@@ -49,19 +49,19 @@ def energy_errors(method: str, steps: list[float]) -> np.ndarray:
 @pytest.mark.parametrize(
     ("method", "steps"), [("euler", [4e-4, 2e-4, 1e-4]), ("rk4", [0.01, 0.005, 0.0025]), ("rk8", [0.08, 0.05, 0.04, 0.025])]
 )
-def test_energy_drifts_at_the_order_of_the_method(method, steps):
+def test_energy_drift_has_the_order_of_the_method(method, steps):
     errors = energy_errors(method, steps)
     slope = np.polyfit(np.log(steps), np.log(errors), 1)[0]
     order = METHODS[method].order
-    # The energy of a method of order p drifts as h^p, or faster where the leading term cancels over a turn: up to h^(p+1),
-    # and half an order more at steps as long as these. Half an order less would mean a broken table.
+    # The energy of a method of order p drifts as h^p, or h^(p+1) where the leading term cancels over a rotation,
+    # and half an order more at steps as long as these. Fails if a coefficient of the Butcher table is wrong.
     most = order + 0.1 if order == 1 else order + 1.5
     assert order - 0.1 < slope < most + 0.1, f"{method}: slope {slope:.2f}, errors {errors}"
 
 
 @pytest.mark.parametrize("method", ["dormand-prince", "bulirsch-stoer"])
-def test_tolerance_is_what_comes_out(method):
-    # The global error follows the tolerance: four decades of tolerance give at least three decades of error.
+def test_global_error_follows_the_tolerance(method):
+    # Four decades of tolerance give at least three decades of error.
     def end(tolerance):
         data = thrown()
         advance(data, method, 0.05, 0.5, tolerance)
@@ -75,7 +75,7 @@ def test_tolerance_is_what_comes_out(method):
     assert fine < 1e-3 * coarse
 
 
-def test_quaternions_stay_on_the_manifold():
+def test_quaternions_stay_normalized():
     for method in METHODS:
         data = thrown()
         Integrator(data, method).advance(0.002, 100)
@@ -85,8 +85,8 @@ def test_quaternions_stay_on_the_manifold():
                 assert abs(np.linalg.norm(q[-4:]) - 1) < 1e-14, (method, name)
 
 
-def test_dense_output_is_as_good_as_the_steps():
-    # The interpolant is of fourth order, the steps of fifth: at a tolerance of 1e-10 it is good to some (1e-10)^(4/5) = 1e-8.
+def test_dense_output_has_the_accuracy_of_its_order():
+    # The interpolant is of fourth order, the steps of fifth: at a tolerance of 1e-10 its error is about (1e-10)^(4/5) = 1e-8.
     fine, dense = thrown(), thrown()
     Q, V = Integrator(fine, "rk8").advance(0.001, 200)
     Q2, V2 = Integrator(dense, "dormand-prince", 1e-10).advance(0.001, 200)
@@ -99,7 +99,7 @@ def data_size(data: br.Data) -> int:
     return data.model.nq
 
 
-def test_runs_are_the_same_bit_for_bit():
+def test_runs_are_deterministic():
     ends = []
     for _ in range(2):
         data = thrown()

@@ -1,6 +1,6 @@
-"""What the dynamics of every tree must obey, whatever its joints: symmetry, inverses, finite differences, virtual work.
+"""Identities of tree dynamics for all joint types: symmetry, inverses, finite differences, virtual work.
 
-Tolerances: sums over n bodies of numbers of one size lose a few n ε; accelerations lose ε |τ|/λ more, λ being the least
+Tolerances: sums over n bodies have a round-off of a few n ε; accelerations have ε |τ|/λ more, λ being the smallest
 eigenvalue of the mass matrix.
 """
 
@@ -37,7 +37,7 @@ def largest(x: Array) -> float:
 
 
 def same(a: Array, b: Array, size: float = 0.0, tolerance: float = TIGHT) -> bool:
-    """Whether two arrays differ by little of their largest entry (or of the size of what they were made from)."""
+    """Whether the difference of two arrays is small relative to their largest entry (or to the size of their terms)."""
     return largest(np.asarray(a) - b) <= tolerance * max(largest(b), size, 1e-12)
 
 
@@ -63,7 +63,7 @@ def test_inverse_dynamics_is_mass_times_acceleration_plus_bias(given):
 
 @law
 @given(models(passive=True))
-def test_forward_dynamics_undoes_inverse_dynamics(given):
+def test_forward_dynamics_inverts_inverse_dynamics(given):
     data, (q, v, a) = data_of(given), given.state
     tau = dynamics.inverse_dynamics(data, q, v, a).copy()
     least = np.linalg.eigvalsh(dynamics.mass_matrix(data, q))[0]
@@ -75,13 +75,13 @@ def test_forward_dynamics_undoes_inverse_dynamics(given):
 @given(models(passive=True))
 def test_bias_is_zero_at_rest_without_gravity(given):
     data = data_of(given, gravity=(0, 0, 0))
-    # springs are slack at their rest, which is neutral by default
+    # spring torques are zero at the rest position, neutral by default
     assert largest(dynamics.bias(data, given.model.neutral, np.zeros(given.model.nv))) == 0.0
 
 
 @law
 @given(models(), st.floats(0.1, 10))
-def test_length_of_quaternions_means_nothing(given, length):
+def test_dynamics_are_independent_of_the_length_of_quaternions(given, length):
     data, (q, v, a) = data_of(given), given.state
     tau = dynamics.inverse_dynamics(data, q, v, a).copy()
     longer = q.copy()
@@ -94,8 +94,8 @@ def test_length_of_quaternions_means_nothing(given, length):
 
 @law
 @given(models())
-def test_torques_at_rest_carry_the_weight_of_every_link(given):
-    # Fails if a fixed link's mass is lost or misplaced in its body, or gravity has a wrong sign: links here, bodies there.
+def test_static_torques_balance_the_weight_of_every_link(given):
+    # Expected: a sum over links; the package has bodies. Fails if a fixed link's mass is lost or misplaced, or gravity has a wrong sign.
     model, q = given.model, given.state.q
     data = data_of(given)
     torques = dynamics.inverse_dynamics(data, q, np.zeros(model.nv), np.zeros(model.nv)).copy()
@@ -129,7 +129,7 @@ def test_centroidal_matrix_times_v_is_momentum(given):
 
 @law
 @given(models(), st.integers(0, 2**32 - 1))
-def test_totals_of_parts_add_up(given, seed):
+def test_totals_of_parts_sum_to_those_of_the_whole(given, seed):
     data = data_of(given)
     members = np.random.default_rng(seed).integers(0, 2, len(given.model.tree.parent))
     all_, some, others = dynamics.totals(data), dynamics.totals(data, members), dynamics.totals(data, 1 - members)
@@ -142,7 +142,7 @@ def test_totals_of_parts_add_up(given, seed):
 @law
 @given(models(), st.integers(0, 2**32 - 1))
 def test_centroidal_matrix_of_some_bodies_times_v_is_their_momentum(given, seed):
-    # Fails if a body's column brings the momentum of bodies that are not members, or a member is not moved by its ancestors.
+    # Fails if a column includes the momentum of bodies that are not members, or members are not moved by their ancestors.
     data = data_of(given)
     members = np.random.default_rng(seed).integers(0, 2, len(given.model.tree.parent))
     total = dynamics.totals(data, members)
@@ -150,7 +150,7 @@ def test_centroidal_matrix_of_some_bodies_times_v_is_their_momentum(given, seed)
     assert same(matrix @ given.state.v, np.concatenate([total.momentum, total.angular_momentum]), size=largest(matrix))
 
 
-def test_momentum_of_a_freely_falling_tree_changes_by_its_weight_only():
+def test_rate_of_momentum_of_a_falling_tree_is_its_weight():
     for seed in range(20):
         model, state, _ = given = _free_tree(seed)
         data = data_of(given)
@@ -162,7 +162,7 @@ def test_momentum_of_a_freely_falling_tree_changes_by_its_weight_only():
 
 
 def _free_tree(seed: int) -> Seeded:
-    """A tree on one free root, without rotors: their inertia is felt by the joint alone, not by the world."""
+    """A tree on a free root without rotors, whose inertia does not enter the momentum."""
     rng = np.random.default_rng(seed)
     b = ModelBuilder("falling")
     b.link("root", joint=Free(), rotation=random_rotation(rng), **random_body(rng))
@@ -181,23 +181,23 @@ def _momentum(data: Data, q: Array, v: Array) -> Array:
 
 
 def _later(model: Model, state: State, t: float) -> tuple[Array, Array]:
-    """The state a short time later, right to second order in t: enough for a derivative at 0."""
+    """State after a short time, accurate to second order in t, which suffices for a derivative at 0."""
     return moved(model, state.q, t * state.v + 0.5 * t * t * state.a), state.v + t * state.a
 
 
 # Four-point differences at angles of θ = 1e-3: the truncation θ⁴/30 = 3e-14 is below the round-off ε/θ = 2e-13, both relative
-# to the size of f times the rate at which things turn.
+# to the size of f times the angular rate.
 THETA = 1e-3
 
 
 def difference(f: Callable[[float], Array], rate: float) -> Array:
-    """Derivative at zero of a function of time, where things change at up to so many radians a second."""
+    """Derivative at zero of a function of time whose argument changes at up to ``rate`` [rad/s]."""
     h = THETA / rate
     return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h)
 
 
 def _rate(data: Data, state: State) -> float:
-    """How fast anything turns or changes, at most [1/s]."""
+    """Largest rate of change of the state [1/s]."""
     data.assign(q=state.q, v=state.v, a=state.a)
     update_motion(data)
     turning = np.linalg.norm(data.work.V[:, :3], axis=1).max(initial=0.0)
@@ -207,7 +207,7 @@ def _rate(data: Data, state: State) -> float:
 
 @law
 @given(models(most=30, passive=True, massless=False), st.integers(0, 2**32 - 1))
-def test_energy_changes_by_the_power_of_torques_dampers_and_friction(given, seed):
+def test_rate_of_energy_is_the_power_of_torques_dampers_and_friction(given, seed):
     model, state, _ = given
     data = data_of(given)
     tau = np.random.default_rng(seed).normal(size=model.nv)
@@ -228,8 +228,8 @@ def test_energy_changes_by_the_power_of_torques_dampers_and_friction(given, seed
     assert same(difference(energy, rate), np.array(power), size=size)
 
 
-def test_energy_of_a_ball_whose_spring_is_stiffer_about_one_axis_is_conserved():
-    # Fails if the torque of the spring is not the slope of its energy, which it is for equal stiffness only by luck.
+def test_energy_with_an_anisotropic_spherical_spring_is_conserved():
+    # Fails if the torque of the spring is not the gradient of its energy; for isotropic stiffness simpler formulas pass as well.
     for seed in range(20):
         rng = np.random.default_rng(seed)
         b = ModelBuilder("sprung")
@@ -264,7 +264,7 @@ def _size(data: Data) -> float:
 
 @law
 @given(models(most=40))
-def test_jacobian_is_the_slope_of_the_pose(given):
+def test_jacobian_is_the_derivative_of_the_pose(given):
     model, (q, v, _), rng = given
     data = data_of(given)
     rate = _rate(data, given.state)
@@ -284,8 +284,8 @@ def test_jacobian_is_the_slope_of_the_pose(given):
 
 @law
 @given(models(most=40))
-def test_acceleration_is_the_slope_of_velocity(given):
-    # J̇ v with a = 0, and J a + J̇ v with all of it.
+def test_acceleration_is_the_derivative_of_velocity(given):
+    # J̇ v at a = 0, and J a + J̇ v.
     model, state, rng = given
     data = data_of(given)
     name = f"link{rng.integers(len(model.links))}"
@@ -305,7 +305,7 @@ def test_acceleration_is_the_slope_of_velocity(given):
 
 @law
 @given(models(most=40))
-def test_velocity_of_the_centre_is_the_slope_of_the_centre(given):
+def test_velocity_of_the_com_is_the_derivative_of_its_position(given):
     model, (q, v, _), _ = given
     data = data_of(given)
     rate = _rate(data, given.state)
@@ -325,8 +325,8 @@ def test_velocity_of_the_centre_is_the_slope_of_the_centre(given):
 
 @law
 @given(models(), st.integers(0, 2**32 - 1))
-def test_pushes_do_virtual_work(given, seed):
-    # A push f at a point lowers the torques that are needed by Jᵀ f, along world axes and along link axes.
+def test_external_forces_enter_by_virtual_work(given, seed):
+    # A force f at a point reduces the required torques by Jᵀ f, in world axes and in link axes.
     model, (q, v, a), _ = given
     rng = np.random.default_rng(seed)
     data = data_of(given)
@@ -344,13 +344,13 @@ def test_pushes_do_virtual_work(given, seed):
     work.push_count[0] = 4
     after = dynamics.inverse_dynamics(data, q, v, a).copy()
     assert same(before - after, expected, size=largest(before))
-    # The same pushes reach forward dynamics, by either method.
+    # The same forces enter forward dynamics, by either method.
     least = np.linalg.eigvalsh(dynamics.mass_matrix(data, q))[0]
     found = dynamics.forward_dynamics(data, q, v, after)
     assert largest(found - a) <= TIGHT * largest(a) + 10 * EPS * (np.linalg.norm(after) + np.linalg.norm(before)) / least
 
 
-def test_fixed_links_go_where_their_parents_go():
+def test_fixed_links_move_with_their_parents():
     # Fails if the constant pose of a link in its body is composed in the wrong order.
     for seed in range(10):
         given = seeded(seed, 12, kinds=("fixed", "revolute", "spherical"))
@@ -363,7 +363,7 @@ def test_fixed_links_go_where_their_parents_go():
                 assert same(found[name].rotation, above.rotation @ link.rotation)
 
 
-def test_pose_gives_the_quaternion_of_its_rotation():
+def test_quaternion_of_a_pose_is_that_of_its_rotation():
     given = seeded(3, 20)
     for found in link_poses(data_of(given)).values():
         w, x, y, z = found.quaternion
@@ -371,13 +371,13 @@ def test_pose_gives_the_quaternion_of_its_rotation():
         assert same(Rotation.from_quat([x, y, z, w]).as_matrix(), found.rotation)
 
 
-# --- two ways to one result ---------------------------------------------------------------------
+# --- equivalent algorithms ----------------------------------------------------------------------
 
 
 @law
 @given(models())
-def test_factor_of_the_mass_matrix_solves_as_it_should(given):
-    # Fails if the packed rows, their padding or the vector operations over it mix up two entries.
+def test_factor_of_the_mass_matrix_solves_a_x_equals_y(given):
+    # Fails if packed rows, their padding or vectorized operations mix up entries.
     data, (q, _, a) = data_of(given), given.state
     A = dynamics.mass_matrix(data, q)
     x = A @ a
@@ -387,7 +387,7 @@ def test_factor_of_the_mass_matrix_solves_as_it_should(given):
 
 @law
 @given(models())
-def test_bodies_one_by_one_and_the_mass_matrix_give_the_same_accelerations(given):
+def test_articulated_body_and_mass_matrix_methods_agree(given):
     data, (q, v, _) = data_of(given), given.state
     b = dynamics.bias(data, q, v).copy()
     by_matrix = dynamics.solve_mass(data, q, -b)
@@ -396,8 +396,8 @@ def test_bodies_one_by_one_and_the_mass_matrix_give_the_same_accelerations(given
     assert largest(by_bodies - by_matrix) <= TIGHT * largest(by_matrix) + 10 * EPS * np.linalg.norm(b) / least
 
 
-def test_models_far_from_the_world_origin_lose_no_digits():
-    # A free root a million meters away falls and turns as one at home: fails if spatial vectors are about the world's origin.
+def test_accuracy_is_independent_of_the_distance_from_the_origin():
+    # A free root a million meters away moves as at the origin. Fails if spatial vectors are about the world's origin.
     for seed in range(10):
         given = _free_tree(seed)
         data, (q, v, a) = data_of(given), given.state

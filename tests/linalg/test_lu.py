@@ -28,5 +28,5 @@ def test_solution_and_sign_of_determinant(size, seed):
     padded = np.concatenate((A.ravel(), np.zeros(4)))
     sign = solved(padded, size, size, np.zeros(size, np.int64), x)
     assert sign == np.sign(np.linalg.det(A))
-    # Round-off grows with the condition of A
+    # Round-off grows with the condition number of A
     assert A.T @ x == pytest.approx(b, abs=1e-12 * np.linalg.cond(A))

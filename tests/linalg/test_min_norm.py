@@ -1,4 +1,4 @@
-"""Rank-deficient systems, against NumPy's least squares by singular values."""
+"""Minimum-norm solution of rank-deficient systems, against NumPy's least squares."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from brachiate.linalg.min_norm import min_norm_solve
 
 @pytest.mark.parametrize(("size", "rank"), [(1, 1), (1, 0), (6, 6), (6, 3), (20, 11), (40, 39)])
 @pytest.mark.parametrize("solvable", [True, False])
-def test_solution_equals_that_by_singular_values(size: int, rank: int, solvable: bool) -> None:
+def test_solution_equals_that_of_lstsq(size: int, rank: int, solvable: bool) -> None:
     rng = np.random.default_rng(100 * size + rank)
     A = rng.normal(size=(size, rank)) @ rng.normal(size=(rank, size))
     b = A @ rng.normal(size=size) if solvable else rng.normal(size=size)
@@ -23,7 +23,7 @@ def test_solution_equals_that_by_singular_values(size: int, rank: int, solvable:
 
 
 def test_rank_is_independent_of_units() -> None:
-    """Full rank is full rank for grams as for tons."""
+    """The rank of a matrix does not depend on its scale."""
     rng = np.random.default_rng(3)
     A = 1e-9 * rng.normal(size=(5, 5))
     x = np.arange(5.0)

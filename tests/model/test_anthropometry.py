@@ -1,4 +1,4 @@
-"""de Leva's table: it must agree with itself, and with what is known of whole bodies."""
+"""Anthropometric table of de Leva: consistency, published mass fractions, whole-body values, scaling, invalid arguments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from brachiate.model.anthropometry import (
     segment,
 )
 
-# Mass fractions [%], male and female, from a list made apart from the table's: a slip in either shows.
+# Mass fractions [%], male and female, typed in independently of the table of the package.
 PUBLISHED = {
     "head": (6.94, 6.68), "trunk": (43.46, 42.57), "upper_arm": (2.71, 2.55), "forearm": (1.62, 1.38), "hand": (0.61, 0.56),
     "thigh": (14.16, 14.78), "shank": (4.33, 4.81), "foot": (1.37, 1.29),
@@ -28,7 +28,7 @@ PUBLISHED = {
 
 
 @pytest.mark.parametrize("sex", SEXES)
-def test_masses_are_the_published_ones_and_make_a_whole(sex):
+def test_mass_fractions_are_the_published_ones_and_sum_to_one(sex):
     for name, pair in PUBLISHED.items():
         assert row_of(TABLE[name], sex).mass == pair[SEXES.index(sex)]
     assert mass_total(sex) == pytest.approx(100.0, abs=0.02)
@@ -36,7 +36,7 @@ def test_masses_are_the_published_ones_and_make_a_whole(sex):
 
 
 @pytest.mark.parametrize("sex", SEXES)
-def test_three_parts_of_the_trunk_make_the_trunk(sex):
+def test_three_parts_of_the_trunk_sum_to_the_trunk(sex):
     whole = segment("trunk", STATURE[sex], BODY_MASS[sex], sex)
     parts = [segment(name, STATURE[sex], BODY_MASS[sex], sex) for name in TRUNK_PARTS]
     tops = np.cumsum([0.0] + [part.length for part in parts[:-1]])
@@ -45,14 +45,14 @@ def test_three_parts_of_the_trunk_make_the_trunk(sex):
     heights = np.array([part.center[2] - top for part, top in zip(parts, tops, strict=True)])
     masses = np.array([part.mass for part in parts])
     center = masses @ heights / masses.sum()
-    assert center == pytest.approx(whole.center[2], abs=0.004)  # the columns were rounded and adjusted apart
+    assert center == pytest.approx(whole.center[2], abs=0.004)  # the published columns were rounded and adjusted independently
     about_x = sum(part.inertia[0] for part in parts) + masses @ (heights - center) ** 2
     assert about_x == pytest.approx(whole.inertia[0], rel=0.10)
 
 
 @pytest.mark.parametrize("sex", SEXES)
 @pytest.mark.parametrize("name", TABLE)
-def test_every_segment_could_be_a_solid(name, sex):
+def test_inertia_of_every_segment_is_physical(name, sex):
     s = segment(name, sex=sex)
     small, middle, large = np.sort(s.inertia)
     assert small > 0
@@ -66,7 +66,7 @@ def test_mean_body_has_the_mean_lengths():
     assert distance("wrist_to_fingertip", 1.741) == pytest.approx(0.1879)
 
 
-def test_thigh_by_hand():
+def test_thigh_computed_by_hand():
     # 14.16 % of 73 kg; centre at 40.95 % of 0.4222 m; radius of gyration 32.9 % and 14.9 % of it.
     s = segment("thigh", 1.741, 73.0, "male")
     assert s.mass == pytest.approx(10.3368)
@@ -74,7 +74,7 @@ def test_thigh_by_hand():
     assert s.inertia == pytest.approx((0.19944, 0.19944, 0.04091), abs=2e-5)
 
 
-def test_the_foot_lies_forward():
+def test_the_foot_points_forward():
     s = segment("foot")
     assert s.center[0] > 0
     assert s.center[1] == s.center[2] == 0
@@ -87,7 +87,7 @@ def test_scaling():
     assert large.inertia / small.inertia == pytest.approx(2 * 1.2**2)
 
 
-def test_doors():
+def test_invalid_arguments_raise_errors():
     with pytest.raises(ArgumentError, match=r"height: 175 m is outside 0.5 to 2.5 m.*Give the height in m"):
         segment("thigh", height=175)
     with pytest.raises(ArgumentError, match=r"mass: 2 kg is outside 5 to 300 kg"):

@@ -1,4 +1,4 @@
-"""From words to a frozen model: order, names, masses, fixed links, postures, models within models."""
+"""Model builder: order and names of links, read-only models, masses, fixed links, configurations, included models."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def figure() -> ModelBuilder:
 # --- order and names ----------------------------------------------------------------------------
 
 
-def test_parents_come_before_children_and_the_rest_stays_in_order():
+def test_links_are_sorted_stably_with_parents_before_children():
     b = ModelBuilder("shuffled")
     for name, parent in (("e", "c"), ("c", "a"), ("b", "a"), ("a", None), ("d", None)):
         b.link(name, parent=parent, joint=Revolute(), **BODY)
     assert list(b.build().links) == ["a", "c", "e", "b", "d"]
 
 
-def test_numbers_of_q_and_v_follow_the_links():
+def test_q_and_v_have_the_order_of_the_links():
     model = figure().build()
     assert (model.nq, model.nv) == (12, 10)
     assert {name: (j.link, j.q, j.v) for name, j in model.joints.items()} == {
@@ -63,7 +63,7 @@ def test_numbers_of_q_and_v_follow_the_links():
     assert repr(model) == "<Model 'figure': 4 links, 3 joints, 10 dof, 3.001 kg>"
 
 
-def test_limits_and_effort_are_by_velocity():
+def test_limits_and_effort_have_the_order_of_v():
     model = figure().build()
     lower, upper = model.limits
     assert (lower[9], upper[9], model.effort[9]) == (-1, 2, 30)
@@ -71,13 +71,13 @@ def test_limits_and_effort_are_by_velocity():
     assert np.isinf(model.effort[:9]).all()
 
 
-def test_a_joint_is_named_after_its_link_unless_told():
+def test_default_joint_name_is_that_of_the_link():
     b = ModelBuilder("one")
     b.link("rod", joint=Revolute(), **BODY)
     assert list(b.build().joints) == ["rod"]
 
 
-def test_building_twice_gives_two_models_and_the_builder_goes_on():
+def test_a_builder_can_be_continued_after_building():
     b = figure()
     first = b.build()
     b.link("ring", parent="nail", mass=0.1)
@@ -86,7 +86,7 @@ def test_building_twice_gives_two_models_and_the_builder_goes_on():
     assert len(second.links) == 5
 
 
-def test_an_empty_model_and_one_that_cannot_move():
+def test_empty_and_immobile_models():
     empty = ModelBuilder("empty").build()
     assert (empty.nq, empty.nv, empty.mass) == (0, 0, 0)
     b = ModelBuilder("rock")
@@ -96,14 +96,14 @@ def test_an_empty_model_and_one_that_cannot_move():
         assert dynamics.mass_matrix(data, []).shape == (0, 0)
         assert dynamics.forward_dynamics(data, [], [], []).shape == (0,)
         assert dynamics.inverse_dynamics(data, [], [], []).shape == (0,)
-        assert dynamics.totals(data).mass == 0  # of what can move
+        assert dynamics.totals(data).mass == 0  # of moving bodies
 
 
-# --- frozen -------------------------------------------------------------------------------------
+# --- read-only models ---------------------------------------------------------------------------
 
 
 def test_arrays_of_a_model_are_read_only():
-    # Fails if one number of a model can be changed behind the back of those who share it.
+    # Fails if an array of a shared model can be changed.
     b = figure()
     b.pose("wave", {"wrist": 1.0})
     model = b.build()
@@ -150,8 +150,8 @@ def test_mass_from_shapes_and_density():
     assert np.allclose(links["oak"].inertia, 700 / 6 * np.eye(3), rtol=1e-14)
 
 
-def test_two_shapes_weigh_as_the_solid_they_make():
-    # Two half boxes are one box: Steiner's terms between them included.
+def test_mass_of_two_shapes_is_that_of_their_union():
+    # Two half boxes are one box, by the parallel axis theorem.
     b = ModelBuilder("halves")
     b.link("halves", shapes=[Box(size=(1, 2, 3), position=(x, 0, 0)) for x in (-0.5, 0.5)])
     b.link("whole", shapes=Box(size=(2, 2, 3)))
@@ -168,8 +168,8 @@ def test_given_mass_scales_the_inertia_of_the_shapes():
     assert np.allclose(link.inertia, 2.0 * 0.4 * 0.25 * np.eye(3), rtol=1e-14)
 
 
-def test_given_inertia_and_centre_with_mass_from_the_shapes():
-    # "Without mass, mass, centre and inertia come from the shapes": those that are given stay, the mass comes.
+def test_given_inertia_and_center_with_mass_from_the_shapes():
+    # Given values are kept, and the missing mass is computed from the shapes.
     b = ModelBuilder("mixed")
     b.link("it", inertia=(1, 1, 1), center=(0, 0, 0.1), shapes=Sphere(radius=0.5))
     link = b.build().links["it"]
@@ -183,8 +183,8 @@ def test_a_plane_adds_no_mass():
     assert b.build().links["floor"].mass == 0
 
 
-def test_fixed_links_weigh_in_the_body_that_carries_them():
-    # The same solid described as one link, and as three links fixed to each other, at angles.
+def test_mass_of_fixed_links_is_added_to_their_body():
+    # The same solid as one link, and as three links fixed to each other at angles.
     rng = np.random.default_rng(0)
     for _ in range(10):
         pieces = [(random_rotation(rng), rng.normal(size=3), random_body(rng)) for _ in range(2)]
@@ -206,7 +206,7 @@ def test_fixed_links_weigh_in_the_body_that_carries_them():
         assert np.allclose(found[0], [mass, *center, *inertia[np.triu_indices(3)]], rtol=1e-13, atol=1e-13)
 
 
-def test_a_massless_link_may_carry_others_or_have_a_rotor():
+def test_a_massless_link_may_have_children_or_a_rotor():
     b = ModelBuilder("gimbal")
     b.link("ring", joint=Revolute("x"))
     b.link("mass", parent="ring", joint=Revolute("y"), **BODY)
@@ -226,17 +226,17 @@ def test_configuration_by_joint_and_by_coordinate():
     q = model.configuration({"a": (1, 2, 3), "c": 0.5, "e.slide": 0.7})
     assert q.tolist() == [1, 2, 3, 0.5, 1, 0, 0, 0, 0, 0.7]
     q = model.configuration({"cd": (0.1, 0, 0, 2, 0), "a.angle": 9}, base=q)
-    assert q.tolist() == [1, 2, 9, 0.1, 0, 0, 1, 0, 0, 0.7]  # the quaternion at length one
+    assert q.tolist() == [1, 2, 9, 0.1, 0, 0, 1, 0, 0, 0.7]  # the quaternion is normalized
 
 
-def test_configuration_leaves_its_base_alone():
+def test_configuration_does_not_change_its_base():
     model = figure().build()
     base = model.neutral.copy()
     model.configuration({"wrist": 1.0}, base=base)
     assert base.tolist() == model.neutral.tolist()
 
 
-def test_poses_are_kept_by_name():
+def test_named_poses():
     b = figure()
     b.pose("wave", {"wrist": 1.0, "shoulder": (0, 2, 0, 0)})
     pose = b.build().poses["wave"]
@@ -244,10 +244,10 @@ def test_poses_are_kept_by_name():
     assert pose[7:11].tolist() == [0, 1, 0, 0]
 
 
-# --- models within models -----------------------------------------------------------------------
+# --- included models ----------------------------------------------------------------------------
 
 
-def test_include_moves_everything_and_puts_the_prefix_before_every_name():
+def test_include_moves_the_model_and_prefixes_its_names():
     rng = np.random.default_rng(5)
     part = random_model(rng, 12)
     R, p = random_rotation(rng), rng.normal(size=3)
@@ -280,7 +280,7 @@ def part_with_everything() -> Model:
     return b.build()
 
 
-def test_include_brings_loops_couplings_actuators_and_poses():
+def test_include_adds_loops_couplings_actuators_and_poses():
     b = ModelBuilder("whole")
     b.include("man", part_with_everything())
     model = b.build()
@@ -292,8 +292,8 @@ def test_include_brings_loops_couplings_actuators_and_poses():
     assert list(model.poses) == ["man/wave"]
 
 
-def test_include_moves_the_ends_of_loops_that_are_in_the_world():
-    # A model that is moved as a whole keeps its shape: the point of the world it is held to must move along.
+def test_include_moves_world_frames_of_loops():
+    # Fails if the frame of a loop in the world does not move with the model.
     b = ModelBuilder("whole")
     b.include("man", part_with_everything(), at=(10, 0, 0), rotation=(0, 0, 0, 1))
     (loop,) = b.build().loops

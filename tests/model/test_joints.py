@@ -1,4 +1,4 @@
-"""Joints: how many numbers each has, what they are called, and what they do to a link."""
+"""Joints: sizes and coordinate names, kinematics, parameters."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from brachiate.errors import ArgumentError
 from brachiate.kinematics import Pose, link_poses
 from brachiate.model.joints import BALL, FLOAT, JOINT_TYPES, SLIDE, TURN
 
-TIGHT = 1e-14  # a few operations on numbers of size one
+TIGHT = 1e-14  # round-off of a few operations on numbers of size one
 
 
-def moved_by(joint: Joint, q: list[float]) -> Pose:
-    """Where a link goes whose joint has these coordinates."""
+def link_pose(joint: Joint, q: list[float]) -> Pose:
+    """Pose of a link whose joint has these coordinates."""
     b = ModelBuilder("one")
     b.link("it", joint=joint, mass=1.0, inertia=(1, 1, 1))
     data = Data(b.build())
@@ -37,7 +37,7 @@ def moved_by(joint: Joint, q: list[float]) -> Pose:
     return link_poses(data)["it"]
 
 
-def turned(vector) -> np.ndarray:
+def rotation_from_vector(vector) -> np.ndarray:
     return Rotation.from_rotvec(vector).as_matrix()
 
 
@@ -70,14 +70,14 @@ def test_sizes_and_names(joint, kinds, nq, nv, names):
     assert joint.rest.shape == (nq,)
 
 
-def test_every_type_has_its_name_in_the_table():
+def test_every_joint_type_is_listed():
     assert list(JOINT_TYPES) == ["fixed", "revolute", "prismatic", "universal", "cylindrical", "planar", "spherical", "free"]
     for name, cls in JOINT_TYPES.items():
         assert cls.type == name
         assert name in repr(cls())
 
 
-# --- what they do -------------------------------------------------------------------------------
+# --- kinematics ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -85,67 +85,69 @@ def test_every_type_has_its_name_in_the_table():
     [("x", (1, 0, 0)), ("y", (0, 1, 0)), ("z", (0, 0, 1)), ("-x", (-1, 0, 0)), ("-z", (0, 0, -1)), ((3, 0, 4), (0.6, 0, 0.8))],
 )
 def test_axes_by_letter_or_by_three_numbers(axis, vector):
-    assert same(moved_by(Revolute(axis), [0.7]), turned(0.7 * np.array(vector)), (0, 0, 0))
-    assert same(moved_by(Prismatic(axis), [0.7]), np.eye(3), 0.7 * np.array(vector))
+    assert same(link_pose(Revolute(axis), [0.7]), rotation_from_vector(0.7 * np.array(vector)), (0, 0, 0))
+    assert same(link_pose(Prismatic(axis), [0.7]), np.eye(3), 0.7 * np.array(vector))
 
 
-def test_neutral_leaves_every_link_where_it_is():
+def test_neutral_coordinates_are_the_identity():
     for joint in (Revolute(anchor=(1, 2, 3)), Universal(), Planar(), Spherical(anchor=(1, 2, 3)), Free(), Cylindrical()):
-        assert same(moved_by(joint, joint.neutral), np.eye(3), (0, 0, 0))
+        assert same(link_pose(joint, joint.neutral), np.eye(3), (0, 0, 0))
 
 
-def test_an_anchor_stays_where_it_is():
-    # Fails if the anchor is taken in the turned frame, or subtracted on the wrong side.
+def test_the_anchor_is_a_fixed_point():
+    # Fails if the anchor is expressed in the rotated frame, or subtracted on the wrong side.
     anchor = np.array([0.3, -0.2, 0.5])
     quaternion = np.array([0.5, -0.5, 0.5, 0.5])
     for joint, q in ((Revolute((1, 2, 3), anchor=anchor), [1.1]), (Spherical(anchor=anchor), quaternion)):
-        pose = moved_by(joint, q)
+        pose = link_pose(joint, q)
         assert not np.allclose(pose.position, 0)
         assert np.allclose(pose.position + pose.rotation @ anchor, anchor, rtol=0, atol=TIGHT)
 
 
-def test_universal_turns_the_second_axis_by_the_first():
-    assert same(moved_by(Universal("x", "y"), [0.4, 0.9]), turned((0.4, 0, 0)) @ turned((0, 0.9, 0)), (0, 0, 0))
+def test_first_rotation_of_a_universal_joint_moves_its_second_axis():
+    assert same(
+        link_pose(Universal("x", "y"), [0.4, 0.9]), rotation_from_vector((0.4, 0, 0)) @ rotation_from_vector((0, 0.9, 0)), (0, 0, 0)
+    )
 
 
-def test_cylindrical_turns_about_and_slides_along_one_axis():
-    assert same(moved_by(Cylindrical("y"), [0.4, 2.0]), turned((0, 0.4, 0)), (0, 2.0, 0))
+def test_cylindrical_joint_rotates_and_slides_along_one_axis():
+    assert same(link_pose(Cylindrical("y"), [0.4, 2.0]), rotation_from_vector((0, 0.4, 0)), (0, 2.0, 0))
 
 
 def test_planar_moves_in_its_plane():
-    assert same(moved_by(Planar("z"), [1.0, 2.0, 0.3]), turned((0, 0, 0.3)), (1, 2, 0))
+    assert same(link_pose(Planar("z"), [1.0, 2.0, 0.3]), rotation_from_vector((0, 0, 0.3)), (1, 2, 0))
     for normal in ("x", "y", (0.1, 0.95, 0.2), (1, 1, 1)):
         axes = [e.axis for e in Planar(normal).elements]
         assert np.allclose(np.linalg.det(np.array(axes)), 1, rtol=0, atol=TIGHT)  # right-handed and orthogonal
         assert np.allclose(np.array(axes) @ np.array(axes).T, np.eye(3), rtol=0, atol=TIGHT)
 
 
-def test_spherical_takes_w_x_y_z():
+def test_spherical_quaternion_is_w_x_y_z():
     half = np.sqrt(0.5)
-    assert same(moved_by(Spherical(), [half, 0, 0, half]), turned((0, 0, np.pi / 2)), (0, 0, 0))
+    assert same(link_pose(Spherical(), [half, 0, 0, half]), rotation_from_vector((0, 0, np.pi / 2)), (0, 0, 0))
 
 
 def test_free_is_a_position_and_a_quaternion():
     half = np.sqrt(0.5)
-    assert same(moved_by(Free(), [1, 2, 3, half, half, 0, 0]), turned((np.pi / 2, 0, 0)), (1, 2, 3))
+    assert same(link_pose(Free(), [1, 2, 3, half, half, 0, 0]), rotation_from_vector((np.pi / 2, 0, 0)), (1, 2, 3))
 
 
-def test_compound_goes_part_by_part_each_about_its_own_anchor():
+def test_compound_composes_its_parts_each_about_its_anchor():
     joint = Compound({"lift": Prismatic("z"), "hip": Revolute("x", anchor=(0, 1, 0)), "knee": Revolute("y", anchor=(0, 0, 2))})
-    pose = moved_by(joint, [0.5, 0.3, 0.8])
+    pose = link_pose(joint, [0.5, 0.3, 0.8])
 
     def about(rotation, anchor):
         return rotation, anchor - rotation @ anchor
 
-    A, a = about(turned((0.3, 0, 0)), np.array([0, 1, 0]))
-    B, b = about(turned((0, 0.8, 0)), np.array([0, 0, 2]))
+    A, a = about(rotation_from_vector((0.3, 0, 0)), np.array([0, 1, 0]))
+    B, b = about(rotation_from_vector((0, 0.8, 0)), np.array([0, 0, 2]))
     assert same(pose, A @ B, np.array([0, 0, 0.5]) + a + A @ b)
 
 
 # --- parameters ---------------------------------------------------------------------------------
 
 
-def test_parameters_are_one_for_all_or_one_for_each():
+def test_parameters_are_scalars_or_one_per_coordinate():
     joint = Universal(damping=2.0, armature=(0.1, 0.2), limits=(-1, 1), effort=(5, 6), speed=(7, 8))
     assert joint.damping.tolist() == [2, 2]
     assert joint.armature.tolist() == [0.1, 0.2]
@@ -156,7 +158,7 @@ def test_parameters_are_one_for_all_or_one_for_each():
     assert (joint.lower.tolist(), joint.upper.tolist()) == ([-1, -2], [1, 3])
 
 
-def test_without_parameters_nothing_acts_and_nothing_is_limited():
+def test_default_joints_have_no_passive_forces_and_no_limits():
     joint = Planar()
     assert not any(getattr(joint, what).any() for what in ("damping", "stiffness", "friction", "armature"))
     assert np.isinf(joint.effort).all()
@@ -167,7 +169,7 @@ def test_without_parameters_nothing_acts_and_nothing_is_limited():
 
 
 @pytest.mark.parametrize(("speed", "words"), [(0.0, "with 0 it never moves"), (-1.0, "speed of a revolute joint"), (np.nan, "speed")])
-def test_motors_without_speed_raise_errors(speed, words):
+def test_invalid_speed_limits_raise_errors(speed, words):
     with pytest.raises(ArgumentError, match=words):
         Revolute(speed=speed)
 

@@ -1,4 +1,4 @@
-"""Models made from others."""
+"""Models derived from others: scaled effort limits."""
 
 from __future__ import annotations
 

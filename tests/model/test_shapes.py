@@ -1,4 +1,4 @@
-"""Shapes: volume, centre and inertia against their own surfaces, and surfaces that are closed and face outward."""
+"""Shapes: volume, center and inertia against their triangulated surfaces and random sampling; closed, outward surfaces."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ SOLIDS = {
     "box": Box(size=(0.3, 0.5, 0.9)),
     "hull": Hull(vertices=np.random.default_rng(3).normal(size=(30, 3))),
 }
-EXACT = {"box", "hull"}  # made of flat pieces: no fineness makes them better
+EXACT = {"box", "hull"}  # polyhedra: exact at any fineness
 solids = pytest.mark.parametrize("name", SOLIDS)
 
 
 def meshed(shape: Shape, fineness: int) -> Mesh:
-    """The solid inside a shape's surface, as a mesh, in the link's coordinates."""
+    """Mesh of a shape's surface, in link coordinates."""
     vertices, triangles = shape.surface(fineness)
     return Mesh(vertices=vertices, triangles=triangles)
 
 
-def numbers(shape: Shape) -> np.ndarray:
-    """Mass, first moment and inertia of a shape of density 1, in the link's coordinates."""
+def mass_properties(shape: Shape) -> np.ndarray:
+    """Mass, first moment and inertia of a shape of density 1, in link coordinates."""
     mass, center, inertia = shape.mass_properties(1.0)
     return np.concatenate([[mass], mass * center, inertia.ravel()])
 
 
 @solids
 def test_volume_and_inertia_are_those_of_the_surface(name):
-    # Fails if a formula is wrong by any factor: a surface of n pieces around approaches its solid as 1/n².
+    # Fails if a formula is wrong by any factor: the error of a surface with n segments decreases as 1/n².
     shape = SOLIDS[name]
-    exact = numbers(shape)
-    errors = [np.abs(numbers(meshed(shape, n)) - exact).max() / np.abs(exact).max() for n in (16, 32, 64)]
+    exact = mass_properties(shape)
+    errors = [np.abs(mass_properties(meshed(shape, n)) - exact).max() / np.abs(exact).max() for n in (16, 32, 64)]
     if name in EXACT:
         assert max(errors) < 1e-13
         return
@@ -52,14 +52,14 @@ def test_volume_and_inertia_are_those_of_the_surface(name):
 
 
 @solids
-def test_inertia_is_that_of_points_drawn_at_random(name):
-    # Independent of surface(): points of a cube that are inside. Inside is asked of the mesh's planes or of the formula.
+def test_inertia_is_that_of_random_points(name):
+    # Independent of surface(): Monte Carlo integration over the points of a cube that are inside.
     shape, rng = SOLIDS[name], np.random.default_rng(0)
     half = np.abs(shape.surface(24)[0]).max(axis=0)
     points = rng.uniform(-1, 1, (400_000, 3)) * half
     kept = points[inside(shape, points)]
     share = len(kept) / len(points)
-    # Five standard deviations: of a share of n points, and of means over them of numbers no larger than half and 2 half².
+    # Five standard deviations: of the fraction of n points, and of means of numbers up to half and 2 half².
     assert share * np.prod(2 * half) == pytest.approx(shape.volume(), rel=5 * np.sqrt((1 - share) / share / len(points)) + 1e-12)
     deviation = 1 / np.sqrt(len(kept))
     center = kept.mean(axis=0)
@@ -90,11 +90,11 @@ def inside(shape: Shape, points: np.ndarray) -> np.ndarray:
 @solids
 @pytest.mark.parametrize("fineness", [3, 12])
 def test_surface_is_closed_and_faces_outward(name, fineness):
-    # A hole shows as an edge without its opposite, an inward triangle as an edge used twice in one direction.
+    # At a hole an edge has no opposite; at an inward triangle an edge occurs twice in one direction.
     vertices, triangles = SOLIDS[name].surface(fineness)
-    _, place = np.unique(np.round(vertices, 9), axis=0, return_inverse=True)  # poles and seams are several vertices in one place
+    _, place = np.unique(np.round(vertices, 9), axis=0, return_inverse=True)  # poles and seams have several coincident vertices
     corners = place[triangles]
-    corners = corners[[len(set(t)) == 3 for t in corners.tolist()]]  # at a pole triangles shrink to a line
+    corners = corners[[len(set(t)) == 3 for t in corners.tolist()]]  # triangles at a pole are degenerate
     edges = Counter((t[i], t[(i + 1) % 3]) for t in corners.tolist() for i in range(3))
     assert max(edges.values()) == 1
     assert all((b, a) in edges for a, b in edges)
@@ -102,7 +102,7 @@ def test_surface_is_closed_and_faces_outward(name, fineness):
 
 
 @solids
-def test_surface_moves_with_its_place_and_so_does_the_inertia(name):
+def test_surface_and_inertia_move_with_the_pose(name):
     rng = np.random.default_rng(1)
     R, p = frame_along(rng.normal(size=3)), rng.normal(size=3)
     shape = SOLIDS[name]
@@ -119,8 +119,8 @@ def test_surface_moves_with_its_place_and_so_does_the_inertia(name):
     assert np.allclose(inertia, mass * R @ shape.inertia() @ R.T, rtol=0, atol=1e-12 * mass)
 
 
-def test_radii_and_sizes_are_where_they_say():
-    # Twice a radius, a full edge: fails if one of the two conventions is halved.
+def test_radii_are_half_and_sizes_are_full_extents():
+    # Fails if one of the two conventions is off by a factor of two.
     def extent(shape: Shape) -> list[float]:
         return np.ptp(shape.surface(40)[0], axis=0).round(9).tolist()
 
@@ -156,7 +156,7 @@ def test_hull_keeps_only_the_corners_and_faces_outward():
     assert np.allclose(hull.inertia(), np.eye(3) / 6, rtol=0, atol=1e-14)
 
 
-def test_mesh_turned_inside_out_has_no_inertia():
+def test_mesh_with_inward_triangles_has_no_inertia():
     box = Box(size=(1, 1, 1))
     vertices, triangles = box.surface()
     inside_out = Mesh(vertices=vertices, triangles=triangles[:, ::-1])
@@ -165,25 +165,25 @@ def test_mesh_turned_inside_out_has_no_inertia():
         inside_out.inertia()
 
 
-def test_mesh_away_from_its_origin_has_inertia_about_its_centre():
+def test_inertia_of_an_offset_mesh_is_about_its_center():
     vertices, triangles = Box(size=(1, 2, 3)).surface()
     mesh = Mesh(vertices=vertices + np.array((5, 6, 7)), triangles=triangles)
     assert np.allclose(mesh.centroid(), (5, 6, 7), rtol=0, atol=1e-13)
-    # the second moment about the origin is 1e2 times that about the centre, and loses as much
+    # the second moment about the origin is 1e2 times that about the center: two digits are lost
     assert np.allclose(mesh.inertia(), Box(size=(1, 2, 3)).inertia(), rtol=0, atol=1e-12)
 
 
-def test_plane_weighs_nothing():
+def test_plane_has_no_mass():
     mass, _, inertia = Plane().mass_properties(1000.0)
     assert mass == 0
     assert not inertia.any()
     vertices, triangles = Plane(size=2.0).surface()
     a, b, c = vertices[triangles[0]]
-    assert np.cross(b - a, c - a)[2] > 0  # what is below z = 0 is inside, so its face looks up
+    assert np.cross(b - a, c - a)[2] > 0  # z < 0 is inside, so its normal points up
     assert np.ptp(vertices, axis=0).tolist() == [2, 2, 0]
 
 
-def test_shapes_do_not_keep_the_callers_arrays():
+def test_arrays_of_the_caller_are_copied():
     radii = np.array([1.0, 2.0, 3.0])
     position = np.zeros(3)
     shape = Ellipsoid(radii=radii, position=position)
@@ -192,7 +192,7 @@ def test_shapes_do_not_keep_the_callers_arrays():
     assert shape.position[0] == 0
 
 
-def test_shapes_are_frozen():
+def test_shapes_are_read_only():
     with pytest.raises(AttributeError):
         SOLIDS["sphere"].radius = 2.0
 
@@ -206,7 +206,7 @@ def test_a_height_field_is_a_surface_without_mass():
     a, b, c = (vertices[triangles[:, k]] for k in range(3))
     normals = np.cross(b - a, c - a)
     assert (normals[:, 2] > 0).all()
-    assert normals[:, 2].sum() / 2 == pytest.approx(1.0)  # seen from above it covers 1 m x 1 m
+    assert normals[:, 2].sum() / 2 == pytest.approx(1.0)  # its projection is 1 m x 1 m
     for bad, message in (
         ([[1, 2], [3, np.nan]], "got nan among them"),
         ([[1, 2, 3]], r"got shape \(1, 3\)"),

@@ -20,7 +20,7 @@ def motion():
 
 
 def walking(figure: br.Model, cycles: float = 1.0) -> Motion:
-    """Walk at 1 m/s along a circle: after a cycle of one second the root has another position and heading."""
+    """Walk at 1 m/s along a circle: after a cycle of one second the root has a different position and heading."""
     t = np.arange(int(120 * cycles) + 1) / 120
     q = np.tile(figure.neutral, (len(t), 1))
     root = edit.root_coordinates(figure)

@@ -61,18 +61,18 @@ def test_robot_as_bvh(tmp_path):
 
 
 def test_skeleton_of_the_source_clip(tmp_path):
-    was = stepping()
-    motion = Motion.from_clip(was)
+    source = stepping()
+    motion = Motion.from_clip(source)
     write_motion(motion, tmp_path / "step.bvh")
     clip = read_clip(tmp_path / "step.bvh")
-    place = [was.skeleton.index(name) for name in clip.skeleton.names]
-    assert clip.positions == pytest.approx(was.positions[:, place], abs=1e-6)
+    order = [source.skeleton.index(name) for name in clip.skeleton.names]
+    assert clip.positions == pytest.approx(source.positions[:, order], abs=1e-6)
     assert "LeftHandIndex1" in clip.skeleton.names  # fingers are not links
     # Also at another rate, and after an edit that drops the skeleton.
     write_motion(motion, tmp_path / "slow.bvh", rate=20.0)
     slow = read_clip(tmp_path / "slow.bvh")
     assert slow.rate == pytest.approx(20.0)
-    assert slow.positions == pytest.approx(was.positions[:58:3, place], abs=1e-6)
+    assert slow.positions == pytest.approx(source.positions[:58:3, order], abs=1e-6)
     write_motion(replace(motion, clip=None, links={}), tmp_path / "links.bvh")
     assert "left_thigh" in read_bvh(tmp_path / "links.bvh").skeleton.names
 

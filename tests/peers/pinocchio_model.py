@@ -1,4 +1,4 @@
-"""A model of ours in Pinocchio, for comparison."""
+"""Conversion of models to Pinocchio, for comparison."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from brachiate.validation import Array
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed (pip install brachiate[peers])")
 
-GRAVITY = np.array([0.7, -1.3, -9.0])  # not along an axis, so that no component can be forgotten
+GRAVITY = np.array([0.7, -1.3, -9.0])  # oblique, so that a missing component shows
 
 
 class Peer:
-    """The same model in Pinocchio, and where it keeps our numbers.
+    """The same model in Pinocchio, and the indices of our coordinates there.
 
-    A joint of several elements becomes as many joints with massless bodies between. Pinocchio wants the joints of a subtree
-    one after another (else its mass matrix is silently wrong), so links are added depth first, in an order not ours.
+    A joint of several elements becomes several joints with massless bodies between. Pinocchio requires the joints of a subtree to be
+    consecutive (else its mass matrix is silently wrong), so links are added depth first, which is not our order.
     """
 
     def __init__(self, model: Model) -> None:
@@ -40,7 +40,7 @@ class Peer:
         self.data = self.model.createData()
 
     def _add(self, model: Model, link: Link, joint: int, place: pin.SE3) -> tuple[int, pin.SE3]:
-        """Add a link; return the joint that carries it and where the link is in that joint's frame."""
+        """Add a link; return its joint and the pose of the link in that joint's frame."""
         place = place * pin.SE3(link.rotation, link.position)
         if link.joint.nv:
             joined = model.joints[link.joint_name]

@@ -1,4 +1,4 @@
-"""The benchmark of the filter's speed: it finds what it times, and asks its peer the same question."""
+"""Benchmark of the filter: timed functions are found by name, and the peer solves the same problems."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def reference():
     return make_reference(retarget(procedural.sample_motion("walk", speed=1.0, step_length=0.6, seconds=0.6), figures.human28()).motion)
 
 
-def test_parts_of_a_step_are_timed_and_left_as_they_were(benchmark, reference):
-    place, method = benchmark.found_part("control")
+def test_parts_of_a_step_are_timed_and_restored(benchmark, reference):
+    place, method = benchmark.find_part("control")
     before = getattr(place, method)
-    with benchmark.stopwatches() as spans:
+    with benchmark.time_parts() as call_times:
         filter_motion(reference, mode=TRACKING_MODES[0], progress=False)
     assert getattr(place, method) is before
-    steps = benchmark.Steps(spans)
+    steps = benchmark.StepTimes(call_times)
     assert len(steps.parts["whole"]) == len(reference) - 1
     for part in ("state", "qp", "simulate"):
         assert (steps.calls[part] == 1).all(), part
@@ -53,31 +53,31 @@ def test_parts_of_a_step_are_timed_and_left_as_they_were(benchmark, reference):
     assert not steps.calls["predict"].any()
 
 
-def test_steps_on_line_have_goals(benchmark, reference):
-    with benchmark.stopwatches() as spans:
+def test_online_steps_have_targets(benchmark, reference):
+    with benchmark.time_parts() as call_times:
         filter_motion(reference, mode="online", progress=False)
-    steps = benchmark.Steps(spans)
+    steps = benchmark.StepTimes(call_times)
     assert (steps.calls["input"] == 1).all()
     assert (steps.calls["predict"] == steps.calls["plan"]).all()
     assert np.allclose(steps.of("step") + steps.parts["plan"] + steps.parts["predict"], steps.parts["whole"])
     planned = steps.calls["plan"] > 0
     assert (steps.of("plan") > steps.of("predict")).all()
     assert len(steps.of("plan")) == planned.sum()
-    lines = benchmark.own_rows("online", steps, reference.dt)
-    assert {line["peer"] for line in lines} == {"goal", "-"}
-    assert {line["name"] for line in lines} == set(benchmark.SHOWN.values())
+    lines = benchmark.mode_rows("online", steps, reference.dt)
+    assert {line["peer"] for line in lines} == {"target", "-"}
+    assert {line["task"] for line in lines} == set(benchmark.LABELS.values())
     assert "one step behind" in lines[0]["note"]
 
 
-def test_what_is_gone_is_told_by_name(benchmark, monkeypatch):
+def test_missing_functions_are_named(benchmark, monkeypatch):
     monkeypatch.setitem(benchmark.PARTS, "plan", "brachiate.filter.offline:DynamicsFilter.foresee")
-    with pytest.raises(SystemExit, match=r"DynamicsFilter\.foresee is not there any more.*PARTS"):
-        benchmark.found_part("plan")
+    with pytest.raises(SystemExit, match=r"DynamicsFilter\.foresee does not exist.*PARTS"):
+        benchmark.find_part("plan")
 
 
-def test_the_peer_gets_the_same_body_and_states(benchmark, reference, tmp_path):
-    states = benchmark.States(reference)
-    with states.noted(*benchmark.found_part("control")):
+def test_the_peer_has_the_same_body_and_states(benchmark, reference, tmp_path):
+    states = benchmark.WalkStates(reference)
+    with states.record(*benchmark.find_part("control")):
         filter_motion(reference, mode=TRACKING_MODES[0], progress=False)
     states.write(tmp_path)
     model = pin.buildModelFromXML((tmp_path / "robot.urdf").read_text(), pin.JointModelFreeFlyer())
@@ -95,10 +95,10 @@ def test_the_peer_gets_the_same_body_and_states(benchmark, reference, tmp_path):
         v[:6], v[v_at] = np.split(arrays["rate"][i], [6])
         a[:6], a[v_at] = np.split(arrays["acceleration"][i], [6])
         load = pin.rnea(model, data, q, v, a)
-        # A mass, a length or a turn that is wrong shows in the load of every joint above it
-        assert np.abs(np.concatenate((load[:6], load[v_at])) - arrays["load"][i]).max() < 1e-9 * states.load
+        # A wrong mass, length or rotation changes the load of every joint above it
+        assert np.abs(np.concatenate((load[:6], load[v_at])) - arrays["inverse_dynamics"][i]).max() < 1e-9 * states.max_torque
         pin.framesForwardKinematics(model, data, q)
         for n, frame in enumerate(frames):
-            if arrays["pattern"][i, n] == 1:  # flat
+            if arrays["contact"][i, n] == 1:  # flat
                 assert abs(data.oMf[frame].translation[2]) < 1e-3
     assert {name: these.any() for name, these in states.supports.items()} == {"single support": True, "double support": True}

@@ -246,22 +246,22 @@ def replayed(made, share=1.0):
     v[:, :3] = rotations.rotate(run.q[:, 3:7], v[:, :3])  # MuJoCo: world axes
     d.qpos[:], d.qvel[:] = run.q[0], v[0]
     watched = [m.body(name).id for name in ("pelvis", "left_foot", "right_foot", "left_toes", "right_toes")]
-    q, off, fed, away = np.zeros(m.nq), np.zeros(m.nv), [], []
+    q, error, feedback, away = np.zeros(m.nq), np.zeros(m.nv), [], []
     for k in range(len(run) - 1):
         for t in np.arange(0.0, h - 1e-9, STEP):
             q[:] = run.q[k]
             mujoco.mj_integratePos(m, q, v[k] + 0.5 * t / h * (v[k + 1] - v[k]), t)
-            mujoco.mj_differentiatePos(m, off, 1.0, d.qpos, q)
-            wanted = v[k] + t / h * (v[k + 1] - v[k])
-            d.qfrc_applied[:] = share * run.torque[k + 1] + kp * off + kd * wanted
-            fed.append((kp * off + kd * (wanted - d.qvel)) / effort)
+            mujoco.mj_differentiatePos(m, error, 1.0, d.qpos, q)
+            v_reference = v[k] + t / h * (v[k + 1] - v[k])
+            d.qfrc_applied[:] = share * run.torque[k + 1] + kp * error + kd * v_reference
+            feedback.append((kp * error + kd * (v_reference - d.qvel)) / effort)
             mujoco.mj_step(m, d)
         there.qpos[:] = run.q[k + 1]
         mujoco.mj_kinematics(m, there)
         mujoco.mj_kinematics(m, d)
         away.append(np.linalg.norm(d.xpos[watched] - there.xpos[watched], axis=1))
     pelvis, feet = np.max(away, axis=0)[0], np.max(away, axis=0)[1:].max()
-    feedback = float(np.sqrt(np.square(np.array(fed)[:, 6:]).mean()))
+    feedback = float(np.sqrt(np.square(np.array(feedback)[:, 6:]).mean()))
     print(f"{made.motion.name}: pelvis {100 * pelvis:.2f} cm, feet {100 * feet:.2f} cm, feedback {100 * feedback:.2f} % of the range (rms)")
     return pelvis, feet, feedback
 
@@ -275,8 +275,8 @@ def test_a_squat_is_reproduced_in_mujoco(squat):
 def test_a_walk_is_reproduced_in_mujoco():
     # Without feedback of the pelvis round-off grows: errors of the feet are 3.9 to 4.8 cm after 2 s. The median of three runs that differ
     # by nanometers counts.
-    off = np.array([replayed(filtered("walk", 2.0, torque_scale=1.0, nudge=nudge)) for nudge in (0.0, 1e-7, 2e-7)])
-    pelvis, feet, feedback = np.median(off, axis=0)
+    error = np.array([replayed(filtered("walk", 2.0, torque_scale=1.0, nudge=nudge)) for nudge in (0.0, 1e-7, 2e-7)])
+    pelvis, feet, feedback = np.median(error, axis=0)
     assert max(pelvis, feet) < GOAL
     assert feedback < 0.03
 

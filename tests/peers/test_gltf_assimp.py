@@ -1,4 +1,4 @@
-"""glTF files as Assimp reads them: joints are where the clip has them, at every frame, and the skin is bound to them."""
+"""glTF files read by Assimp: joint positions of every frame are those of the clip, and the skin is bound to them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import pytest
 import brachiate as br
 from brachiate import rotations
 
-# Pinocchio brings it along.
+# installed with Pinocchio
 PREFIX = next((Path(folder) / "cmeel.prefix" for folder in sys.path if (Path(folder) / "cmeel.prefix/bin/assimp").is_file()), None)
 pytestmark = pytest.mark.skipif(PREFIX is None, reason="Assimp is not installed; the package pin brings it along")
 CLOSE = 5e-6  # [m]: the dump has six digits
 
 
 def dumped(path: Path) -> ElementTree.Element:
-    """What Assimp reads from a file, all of it."""
+    """Complete dump of a file by Assimp."""
     assert PREFIX is not None
     out = path.with_suffix(".assxml")
     env = os.environ | {"LD_LIBRARY_PATH": str(PREFIX / "lib")}
@@ -40,15 +40,15 @@ def keys(channel, kind):
 
 
 def joints(node, above, channels, frame, found):
-    """Matrices of all nodes in the world at a frame, by name."""
+    """World matrices of all nodes at a frame, by name."""
     name = node.get("name")
     local = numbers(node.find("Matrix4")).reshape(4, 4)
     if name in channels:
-        _, places = keys(channels[name], "Position")
+        _, positions = keys(channels[name], "Position")
         _, spins = keys(channels[name], "Rotation")
         local = np.eye(4)
-        local[:3, 3] = places[min(frame, len(places) - 1)]
-        # Its quaternions have the real part first in memory, and its dump writes x y z w.
+        local[:3, 3] = positions[min(frame, len(positions) - 1)]
+        # Its quaternions have w first in memory, and its dump writes x y z w.
         local[:3, :3] = rotations.to_matrix(np.roll(spins[min(frame, len(spins) - 1)], 1))
     found[name] = above @ local
     for child in node.findall("NodeList/Node"):
@@ -58,7 +58,7 @@ def joints(node, above, channels, frame, found):
 
 @pytest.mark.parametrize("suffix", [".glb", ".gltf"])
 @pytest.mark.parametrize("move", ["walk", "hang"])
-def test_joints_are_where_the_clip_has_them(tmp_path, move, suffix):
+def test_joint_positions_are_those_of_the_clip(tmp_path, move, suffix):
     motion = br.procedural.sample_motion(move, seconds=1.0, rate=30.0)
     clip = motion.clip
     assert clip is not None

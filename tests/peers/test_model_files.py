@@ -1,6 +1,6 @@
-"""Models read from files move as MuJoCo (MJCF) and Pinocchio (URDF) say they do.
+"""Models from files against MuJoCo (MJCF) and Pinocchio (URDF, SDF).
 
-Fails if a joint, an inertia, a frame or a passive force is read wrongly, or a coordinate lands in another place: the mass
+Fails if a joint, inertia, frame or passive force is read wrongly, or a coordinate has another index: the mass
 matrix, bias, poses, inverse and forward dynamics at random states agree to 1e-9 of their largest entry.
 """
 
@@ -42,14 +42,14 @@ def random_state(model, rng):
     return q, rng.normal(size=model.nv), rng.normal(size=model.nv), 10 * rng.normal(size=model.nv)
 
 
-def off(got, expected):
+def relative_error(got, expected):
     """Return the largest difference, relative to the largest entry."""
     return float(np.abs(got - expected).max() / max(np.abs(expected).max(), 1e-12))
 
 
 def check(name, state, **pairs):
-    """Compare ours with the peer's, all at once, so that a failure shows which are wrong."""
-    errors = {what: off(ours, theirs) for what, (ours, theirs) in pairs.items()}
+    """Compare all quantities with the peer's at once, so that a failure lists the wrong ones."""
+    errors = {what: relative_error(ours, theirs) for what, (ours, theirs) in pairs.items()}
     print(name, state, {what: f"{error:.1e}" for what, error in errors.items()})
     assert {what: error for what, error in errors.items() if not error < CLOSE} == {}
 
@@ -59,13 +59,13 @@ def check(name, state, **pairs):
 
 def suite_file(name):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it looks for a screen
+        warnings.simplefilter("ignore")  # it searches for a display
         suite = pytest.importorskip("dm_control.suite", reason="dm_control is not installed")
     return Path(suite.__file__).parent / f"{name}.xml"
 
 
 def world_axes(m, q, v):
-    """B and the rate of change of B times v, where MuJoCo's velocity is B v: its free joints go along world axes."""
+    """B and Ḃ v, where MuJoCo's velocity is B v: its free joints have linear velocities in world axes."""
     B, Bdot_v = np.eye(m.nv), np.zeros(m.nv)
     for j in np.flatnonzero(m.jnt_type == mujoco.mjtJoint.mjJNT_FREE):
         k, R = m.jnt_dofadr[j], np.zeros(9)
@@ -76,8 +76,8 @@ def world_axes(m, q, v):
     return B, Bdot_v
 
 
-def only_what_we_have(m):
-    """Take out of MuJoCo's model what ours names in its warning, and what is not smooth."""
+def remove_unsupported(m):
+    """Remove from MuJoCo's model the parts that our warning names as unsupported, and non-smooth forces."""
     m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_ACTUATION
     m.tendon_stiffness[:] = m.tendon_damping[:] = m.tendon_armature[:] = 0
     m.opt.gravity[:] = (0, 0, -9.81)
@@ -119,23 +119,23 @@ def kinematics_of(data, q):
 
 
 @pytest.mark.parametrize("name", ["humanoid", "humanoid_CMU", "dog", "quadruped"])
-def test_mjcf_moves_as_in_mujoco(name):
+def test_mjcf_agrees_with_mujoco(name):
     path = suite_file(name)
     m = mujoco.MjModel.from_xml_path(str(path))
-    only_what_we_have(m)
+    remove_unsupported(m)
     model = read(path)
     compare_with_mujoco(model, m, name)
     np.testing.assert_array_equal(model.poses["reference"], m.qpos0)
     limited = (m.jnt_limited == 1) & (m.jnt_type == mujoco.mjtJoint.mjJNT_HINGE)
     dofs = m.jnt_dofadr[limited]
     np.testing.assert_array_equal(np.array(model.limits)[:, dofs].T, m.jnt_range[limited])
-    floating = name.startswith("humanoid")  # one floating body: shapes and sites of the world are left out
+    floating = name.startswith("humanoid")  # single floating body: shapes and sites of the world are omitted
     geoms, sites = (m.geom_bodyid > 0, m.site_bodyid > 0) if floating else (m.geom_bodyid >= 0, m.site_bodyid >= 0)
     assert sum(len(link.shapes) for link in model.links.values()) == np.sum(geoms & (m.geom_type != mujoco.mjtGeom.mjGEOM_HFIELD))
     assert len(model.sites) == sites.sum()
 
 
-def test_mjcf_whose_includes_are_not_on_the_disk(tmp_path):
+def test_mjcf_with_includes_from_assets(tmp_path):
     suite_file("humanoid")
     module = importlib.import_module("dm_control.suite.humanoid")
     text, assets = module.get_model_and_assets()
@@ -144,7 +144,7 @@ def test_mjcf_whose_includes_are_not_on_the_disk(tmp_path):
     there = {name: content if isinstance(content, bytes) else content.encode() for name, content in assets.items()}
     model = read(alone, assets=there)
     m = mujoco.MjModel.from_xml_path(str(suite_file("humanoid")))
-    only_what_we_have(m)
+    remove_unsupported(m)
     compare_with_mujoco(model, m, "humanoid from assets")
     with pytest.raises(ModelFileError, match=r"humanoid\.xml: MuJoCo cannot read it: .*skybox"):
         read(alone)
@@ -163,7 +163,7 @@ ROBOTS = {
 
 
 def robots_folder():
-    """Where pip puts example-robot-data: files alone, there is nothing to import."""
+    """Folder of example-robot-data, which has files only and nothing to import."""
     folder = Path(sysconfig.get_path("purelib")) / "cmeel.prefix/share/example-robot-data/robots"
     if not folder.is_dir():
         pytest.skip("example-robot-data is not installed")
@@ -171,7 +171,7 @@ def robots_folder():
 
 
 class Match:
-    """Which of our numbers are which of Pinocchio's: by joint name, quaternions with w last there."""
+    """Indices of our coordinates in Pinocchio's, by joint name; quaternions have w last there."""
 
     def __init__(self, model, peer):
         self.q, self.v = np.zeros(peer.nq, int), np.zeros(peer.nv, int)
@@ -186,7 +186,7 @@ class Match:
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_urdf_moves_as_in_pinocchio(name):
+def test_urdf_agrees_with_pinocchio(name):
     pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
     path = robots_folder() / ROBOTS[name]
     model = read(path, floating_base=True)
@@ -227,7 +227,7 @@ def compare_with_pinocchio(pin, model, peer, links, name):
 
 
 @pytest.mark.parametrize("name", ["g1", "talos", "icub", "solo", "human"])
-def test_urdf_limits_are_pinocchios(name):
+def test_urdf_limits_agree_with_pinocchio(name):
     pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
     path = robots_folder() / ROBOTS[name]
     model = read(path)
@@ -241,11 +241,11 @@ def test_urdf_limits_are_pinocchios(name):
     assert model.mass == pytest.approx(sum(i.mass for i in peer.inertias[1:]))
 
 
-# --- SDF: Pinocchio's wheels do not read it, so the peer is put together here ------------------
+# --- SDF: not read by Pinocchio's wheels, so its model is built here ---------------------------
 
 
 def sdf_in_pinocchio(pin, path):
-    """Build the tree of an SDF file from Pinocchio's own parts: hinges and fixed joints, the first joint to a link carries it."""
+    """Pinocchio model of an SDF file with revolute and fixed joints; the first joint of a link is its tree joint."""
 
     def pose(element):
         numbers = np.array([float(x) for x in (element.findtext("pose") or "0 0 0 0 0 0").split()])
@@ -287,8 +287,8 @@ def sdf_in_pinocchio(pin, path):
     return peer, list(links)
 
 
-def test_sdf_moves_as_in_pinocchio():
-    """Cassie, whose files are SDF; the older ones beside this one have gearbox joints, which are refused."""
+def test_sdf_agrees_with_pinocchio():
+    """Cassie; older files of it have gearbox joints, which are refused."""
     pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
     path = robots_folder() / "cassie_description/robots/cassie_v2.sdf"
     model = read(path)

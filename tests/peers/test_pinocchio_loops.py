@@ -1,17 +1,17 @@
 """Accelerations and forces of closed chains against Pinocchio's constraintDynamics: point and frame constraints.
 
-Nothing but the description of the model is shared. Pinocchio factors the whole of rows and mass matrix, sparse, with mu = 0: right for
-rows that are independent; mechanisms are drawn so that they are, with singular values down to 1e-4 of the largest. Those enter squared,
-so 1e-16 may grow to 1e-8 of the accelerations at worst, on either side; it is 1e-10 that is seen.
+Only the model description is shared. Pinocchio factorizes the KKT matrix of rows and mass matrix with mu = 0, which is valid for
+independent rows; mechanisms are drawn so that they are, with singular values down to 1e-4 of the largest. These enter squared,
+so 1e-16 may grow to 1e-8 of the accelerations at worst, on either side; measured: 1e-10.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.constraint_checks import largest, make_constraint_set
 from tests.maximal import Connection
 from tests.random_mechanisms import Mechanism, random_mechanism
-from tests.structures import largest, make_constraint_set
 
 from brachiate import Model
 from brachiate.constraints.constraint_set import ConstraintSet
@@ -31,7 +31,7 @@ def mechanism(seed: int, kinds: tuple[str, ...]) -> Mechanism:
 
 
 def constraint(peer: Peer, c: Connection) -> pin.RigidConstraintModel:
-    """A connection as Pinocchio has it: between frames of two of its joints, the world being joint 0."""
+    """Connection as a constraint of Pinocchio between frames of two of its joints; joint 0 is the world."""
     point = c.joint.elements[0].anchor if c.joint.elements else np.zeros(3)
     ends = []
     for link, position, rotation in ((c.first, c.first_position, c.first_rotation), (c.second, c.second_position, c.second_rotation)):
@@ -66,7 +66,7 @@ def ours(m: Mechanism, tau: Array) -> tuple[Array, ConstraintSet, list[int]]:
 
 
 def first_pose(m: Mechanism, constraint_set: ConstraintSet, c: Connection) -> Array:
-    """Axes of a connection's first frame."""
+    """Rotation of a connection's first frame."""
     return _rotation(m.model, constraint_set, c.first) @ c.first_rotation
 
 
@@ -78,7 +78,7 @@ def _rotation(model: Model, constraint_set: ConstraintSet, link: str) -> Array:
 
 @pytest.mark.parametrize("kinds", [("spherical",), ("fixed",), ("spherical", "fixed")], ids="+".join)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_accelerations_same_as_pinocchio(seed, kinds):
+def test_accelerations_agree_with_pinocchio(seed, kinds):
     m = mechanism(seed, kinds)
     tau = np.random.default_rng(seed).normal(size=m.model.nv)
     expected, _ = theirs(m, tau)
@@ -87,7 +87,7 @@ def test_accelerations_same_as_pinocchio(seed, kinds):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_forces_same_as_pinocchio(seed):
+def test_forces_agree_with_pinocchio(seed):
     m = mechanism(seed, ("spherical", "fixed"))
     tau = np.random.default_rng(seed).normal(size=m.model.nv)
     _, expected = theirs(m, tau)
@@ -96,6 +96,6 @@ def test_forces_same_as_pinocchio(seed):
     for index, c, six in zip(indices, m.connections, expected, strict=True):
         wrench, _ = constraint_set.wrench(index)
         R = first_pose(m, constraint_set, c)
-        assert largest(-R.T @ wrench[3:] - six[:3]) < TOLERANCE * size  # theirs is on the first link, ours on the second
+        assert largest(-R.T @ wrench[3:] - six[:3]) < TOLERANCE * size  # Pinocchio's acts on the first link, ours on the second
         if not c.joint.elements:
             assert largest(-R.T @ wrench[:3] - six[3:]) < TOLERANCE * size

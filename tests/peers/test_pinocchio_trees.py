@@ -1,7 +1,7 @@
-"""Every quantity of random trees against Pinocchio.
+"""Kinematics, dynamics, momentum and energy of random trees against Pinocchio.
 
-Any of these fails if a joint turns or slides the wrong way, an offset, anchor or inertia is lost or put in the wrong frame, or
-a velocity is named in the wrong order or axes: nothing but the description of the model is shared.
+Fails if a joint rotates or slides in the wrong direction, an offset, anchor or inertia is lost or in the wrong frame, or
+velocities have the wrong order or axes: only the model description is shared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.peers.pinocchio_model import GRAVITY, Peer  # noqa: E402
 
 
 class Case:
-    """A model and a state on both sides."""
+    """A model and a state, in the package and in Pinocchio."""
 
     def __init__(self, given: Seeded) -> None:
         self.model, self.state, self.rng = given
@@ -30,7 +30,7 @@ class Case:
         self.q, self.v, self.a = self.peer.q(self.state.q), self.peer.v(self.state.v), self.peer.v(self.state.a)
 
     def start(self) -> None:
-        """Put the state into our data and compute what follows from it directly."""
+        """Set the state of our data and compute its kinematics."""
         self.data.assign(**self.state._asdict())
         update_motion(self.data)
 
@@ -43,7 +43,7 @@ class Case:
         return float(np.linalg.norm(self.state.v))
 
     def ours(self, theirs: Array) -> Array:
-        """Put the last axis of one of their results in our order."""
+        """Reorder the last axis of a result of Pinocchio to our coordinates."""
         return np.asarray(theirs)[..., self.peer.v_at]
 
     def ours_of_six_rows(self, theirs: Array) -> Array:
@@ -92,7 +92,7 @@ def velocities(case: Case) -> tuple[Array, Array]:
 
 def jacobian_rates_times_v(case: Case) -> tuple[Array, Array]:
     ours, theirs = _accelerations(case, np.zeros(case.model.nv), np.zeros(case.model.nv))
-    # Where nothing turns there is nothing to compare but round-off; its size is that of velocity squared.
+    # Without rotation both are round-off of the size of velocity squared.
     return np.append(ours, case.speed**2), np.append(theirs, case.speed**2)
 
 
@@ -132,7 +132,7 @@ def center_of_mass(case: Case) -> tuple[Array, Array]:
 
 def kinetic_energy(case: Case) -> tuple[Array, Array]:
     case.start()
-    # Pinocchio 4.1 adds the energy of some rotors and not of others, so they are left out there and added here.
+    # Pinocchio 4.1 includes the energy of some rotors only, so it is computed without them and added here.
     rotors = 0.5 * case.peer.model.armature @ case.v**2
     case.peer.model.armature = np.zeros(case.model.nv)
     return np.array(dynamics.totals(case.data).kinetic), np.array(pin.computeKineticEnergy(*case.theirs, case.q, case.v) + rotors)
@@ -140,7 +140,7 @@ def kinetic_energy(case: Case) -> tuple[Array, Array]:
 
 def potential_energy(case: Case) -> tuple[Array, Array]:
     case.start()
-    # Both are measured from the world's origin; their sum may cancel, so it is compared to what could have been cancelled.
+    # Both are relative to the world's origin; terms may cancel, so the tolerance is relative to their sizes.
     size = abs(np.linalg.norm(GRAVITY)) * sum(
         body[0] * np.linalg.norm(case.data.work.inertia[i, 1:4] / max(body[0], 1e-300)) for i, body in enumerate(case.model.tree.inertia)
     )
@@ -152,7 +152,7 @@ QUANTITIES = (
     poses, mass_matrix, bias, inverse_dynamics, jacobians, velocities, jacobian_rates_times_v, accelerations, centroidal_matrix, momentum,
     center_of_mass, kinetic_energy, potential_energy,
 )  # fmt: skip
-TOLERANCE = 1e-10  # of the largest entry: sums of some 1e4 terms, each exact to 1e-16, with some 1e2 to spare
+TOLERANCE = 1e-10  # of the largest entry: sums of about 1e4 terms with 1e-16 each, times 1e2
 
 
 def difference(ours: Array, theirs: Array) -> float:
@@ -163,13 +163,13 @@ def difference(ours: Array, theirs: Array) -> float:
 @pytest.mark.parametrize("quantity", QUANTITIES, ids=lambda f: f.__name__)
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(models())
-def test_same_as_pinocchio(quantity, given):
+def test_agrees_with_pinocchio(quantity, given):
     case = Case(given)
     assert difference(*quantity(case)) < TOLERANCE
 
 
 def forward_dynamics(case: Case) -> tuple[Array, Array, float]:
-    """Our accelerations, theirs, and what round-off in the torques may grow to on the way: ε |τ| / λ, λ the least eigenvalue."""
+    """Our accelerations, Pinocchio's, and the round-off of torques ε |τ| / λ, λ the smallest eigenvalue of the mass matrix."""
     tau = dynamics.inverse_dynamics(case.data, *case.state).copy()
     least = float(np.linalg.eigvalsh(dynamics.mass_matrix(case.data, case.state.q))[0])
     ours = dynamics.forward_dynamics(case.data, case.state.q, case.state.v, tau).copy()
@@ -179,7 +179,7 @@ def forward_dynamics(case: Case) -> tuple[Array, Array, float]:
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(models())
-def test_forward_dynamics_same_as_pinocchio(given):
+def test_forward_dynamics_agrees_with_pinocchio(given):
     ours, theirs, round_off = forward_dynamics(Case(given))
     assert np.abs(ours - theirs).max() < TOLERANCE * np.abs(theirs).max() + 100 * round_off
 
@@ -187,9 +187,9 @@ def test_forward_dynamics_same_as_pinocchio(given):
 @pytest.mark.parametrize("kinds", [("spherical",), ("spherical", "revolute"), ("free",), ("revolute",)], ids="+".join)
 @settings(max_examples=8, deadline=None, derandomize=True)
 @given(given=models())
-def test_accelerations_of_long_chains_take_the_torques_they_came_from(kinds, given):
-    # Each kind has a way of its own through the articulated bodies. Pinocchio's inverse dynamics is the judge here, not its
-    # forward dynamics, which on chains of 60 balls is wrong by more than the accelerations themselves.
+def test_pinocchios_inverse_dynamics_inverts_forward_dynamics_of_long_chains(kinds, given):
+    # Each joint type has its own code path in the articulated-body algorithm. Compared with Pinocchio's inverse dynamics, not its
+    # forward dynamics, whose error on chains of 60 spherical joints exceeds the accelerations themselves.
     case = Case(seeded(int(given.rng.integers(2**32)), len(given.model.links), kinds=kinds, massless=False))
     tau = case.rng.normal(size=case.model.nv)
     a = dynamics.forward_dynamics(case.data, case.state.q, case.state.v, tau).copy()

@@ -78,7 +78,7 @@ def test_kinematics_resemble_natural_walking():
 def test_turn_ends_in_the_new_heading(angle):
     clip = turn(angle=angle, turn_duration=2.0, speed=1.2, step_length=0.6, seconds=6.0, rate=120)
     root = clip.translations[:, 0]
-    # One cycle lasts a second: the root goes as far as it should, and where it should.
+    # One cycle lasts a second: distance and direction of the root's motion.
     before, after = root[120] - root[0], root[-1] - root[-121]
     assert np.abs(before[:2] - (1.2, 0.0)).max() < 1e-6
     assert np.abs(after[:2] - 1.2 * np.array((np.cos(angle), np.sin(angle)))).max() < 1e-6

@@ -11,8 +11,8 @@ from brachiate.errors import ArgumentError
 from brachiate.rotations import rotate
 
 G = 9.81
-INSIDE = 1e-4  # [m] what contact lets things be inside each other before it pushes them out
-#: Scenes in which nothing brings energy in, and for how long they are run [s].
+INSIDE = 1e-4  # [m] penetration tolerance of the depenetration
+#: Scenes without energy input, and their duration [s].
 PASSIVE = {"fall": 3.0, "stairs-tumble": 4.0, "dominoes": 3.0, "box-slope": 1.6, "rocking-block": 4.0, "stack": 1.0, "spinning-top": 4.2}
 
 
@@ -40,7 +40,7 @@ def test_a_fallen_figure_rests_on_the_ground(name):
     weight = scene.world.totals("man").mass * G
     last = run.time > run.time[-1] - 0.2
     assert run["kinetic energy"][last].max() < 1e-2  # [J], of 700 and more
-    force = run.contacts["man"].force[last].mean(axis=0)  # momentum hardly changes any more: this is the weight
+    force = run.contacts["man"].force[last].mean(axis=0)  # nearly at rest: the ground reaction force is the weight
     np.testing.assert_allclose(force, (0, 0, weight), atol=1e-3 * weight)
     assert run["center of mass"][-1, 2] < run["center of mass"][0, 2] - 0.5
 
@@ -125,11 +125,11 @@ def rocking(run):
 
 def test_rocking_block_follows_housner():
     # G. W. Housner 1963: T = 4/p acosh(1/(1 - θ/α)), p² = 3g/(4R), of slender blocks; angular momentum about the new edge is conserved.
-    _, run = ran("rocking-block", dt=0.0005)  # impacts within a step dissipate slightly more with longer steps
+    _, run = ran("rocking-block", dt=0.0005)  # dissipation of impacts increases slightly with the step
     angle, upright = rocking(run)
     alpha, R = np.arctan2(0.1, 0.4), np.hypot(0.1, 0.4)
     p = np.sqrt(3 * G / (4 * R))
-    kept = (1 - 1.5 * np.sin(alpha) ** 2) ** 2  # of the energy, in every landing
+    kept = (1 - 1.5 * np.sin(alpha) ** 2) ** 2  # of the energy in every impact
     amplitude = np.radians(8.0)
     assert upright[0] == pytest.approx(np.arccosh(1 / (1 - amplitude / alpha)) / p, rel=0.02)
     for start, end in pairwise(upright[:5]):
@@ -149,7 +149,7 @@ def test_stack_stays_at_rest():
         assert moved.max() < 2e-4
     last = run.contacts.at(len(run) - 1)
     assert len(last) == 12
-    for k in range(1, 13):  # what the boxes above and below do together bears each box
+    for k in range(1, 13):  # the forces from above and below balance the weight of each box
         assert last.reaction(f"box{k}").force[2] == pytest.approx(masses[k - 1] * G, rel=1e-3)
 
 
@@ -162,8 +162,8 @@ def test_top_precession():
     rate = (around[-1] - around[0]) / run.time[-1]
     assert rate == pytest.approx(fast, rel=0.04)
     # The error is of second order in the rotation of one step, 0.06 rad.
-    assert rate == pytest.approx(scenes.tops.precession(scene.world, 120.0, 18.0), rel=3e-3)
-    assert np.ptp(np.arccos(axis[:, 2])) < np.radians(0.5)  # steady
+    assert rate == pytest.approx(scenes.spinning_top.precession(scene.world, 120.0, 18.0), rel=3e-3)
+    assert np.ptp(np.arccos(axis[:, 2])) < np.radians(0.5)  # steady precession
     assert np.ptp(run["top/root"][:, :3], axis=0).max() < 1e-5  # friction holds its tip
 
 

@@ -1,4 +1,4 @@
-"""Filter scenes: the examples of the dynamics filter's paper show what they should."""
+"""Filter scenes: the examples of the dynamics filter's paper, walks on slopes and stairs, pushes."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def test_walk_up_stairs(tmp_path):
 
 def test_joined_walks_make_a_turn(tmp_path):
     walk = procedural.sample_motion("walk")
-    turned = with_a_turn(walk, 30.0, 2.0, 0.4)
-    assert turned.duration == pytest.approx(walk.duration, abs=0.02)
-    assert np.array_equal(turned.q[:200], walk.q[:200])
-    angles = np.degrees(heading_angle(turned.q[-60:, 3:7]) - heading_angle(walk.q[-60:, 3:7]))
+    with_turn = with_a_turn(walk, 30.0, 2.0, 0.4)
+    assert with_turn.duration == pytest.approx(walk.duration, abs=0.02)
+    assert np.array_equal(with_turn.q[:200], walk.q[:200])
+    angles = np.degrees(heading_angle(with_turn.q[-60:, 3:7]) - heading_angle(walk.q[-60:, 3:7]))
     assert angles == pytest.approx(30.0, abs=1e-6)
     scene, run = played("filter-turn", tmp_path)
     assert scene.tracker.tracker.failure is None

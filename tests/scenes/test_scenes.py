@@ -7,8 +7,8 @@ from scipy.integrate import solve_ivp
 import brachiate as br
 from brachiate import scenes
 from brachiate.errors import ArgumentError, UnknownName
-from brachiate.scenes.circus import between_hands
 from brachiate.scenes.machines import rest_to_rest
+from brachiate.scenes.trapeze import between_hands
 
 PEOPLE = ["highbar", "swing", "monkey-swing", "trapeze", "chain-of-people"]
 
@@ -46,7 +46,7 @@ def test_limits_only_dissipate_energy(name):
     assert np.diff(run["energy"]).max() < 1e-5 * run["kinetic energy"].max()
     assert run["energy"][-1] < run["energy"][0]
     knees = [joint for joint in run.model.joints if joint.endswith("knee")]
-    assert all(run[knee].min() > np.radians(-5 - 3) for knee in knees)  # hyperextension by the motion of one step at most
+    assert all(run[knee].min() > np.radians(-5 - 3) for knee in knees)  # beyond a limit by the motion of one step at most
 
 
 # Joint variables (of the tree and of the connections), degrees of freedom and loops at the start of every scene.
@@ -116,15 +116,15 @@ def test_monkey_swing_releases():
 
 def test_trapeze_catch():
     scene = scenes.make("trapeze")
-    apart = {}
-    scene.simulation.control(lambda w: apart.update({w.time: float(np.linalg.norm(between_hands(w)[0]))}))
+    hand_distance = {}
+    scene.simulation.control(lambda w: hand_distance.update({w.time: float(np.linalg.norm(between_hands(w)[0]))}))
     scene.run()
     catches = [h for h in scene.changes if "hands" in h.report.event]
     assert [c.report.event for c in catches] == ["'left hands' connected", "'right hands' connected"]
     caught = catches[0].time
     assert 1.6 < caught < 1.9
     # When the hands are nearest; from then on they stay connected.
-    before, after = ([d for t, d in apart.items() if (t < caught) == early] for early in (True, False))
+    before, after = ([d for t, d in hand_distance.items() if (t < caught) == early] for early in (True, False))
     assert min(before) < 0.05
     assert np.ptp(after) < 1e-10
     assert max(after) < min(before)
@@ -230,7 +230,7 @@ def test_rest_to_rest_polynomial():
     assert np.allclose([c.deriv(k)(t) for k in (1, 2) for t in (0, 2)], 0)
 
 
-# --- doors ----------------------------------------------------------------------------------------
+# --- invalid arguments ----------------------------------------------------------------------------
 
 
 def test_unknown_scenes_and_parameters_raise():
@@ -257,12 +257,12 @@ def test_picture_shows_times_side_by_side(tmp_path):
     plt = pytest.importorskip("matplotlib.pyplot")
     scene = scenes.make("bricard")
     run = scene.run(0.4)
-    scene.picture(run, tmp_path / "few.png")  # two of its six moments are in the run
+    scene.picture(run, tmp_path / "few.png")  # two of its six times are within the run
     scene.picture(run, tmp_path / "more.png", times=[0, 0.1, 0.2, 0.3])
     few, more = (plt.imread(tmp_path / f"{name}.png")[..., :3] for name in ("few", "more"))
     assert (few.shape[1], more.shape[1]) == (2 * 480, 4 * 360)  # of 1440 pixels in a full row, at least three
     for image, across in ((few, 480), (more, 360)):
-        for left in range(0, image.shape[1], across):  # something in every panel, with paper around it
+        for left in range(0, image.shape[1], across):  # every panel has content and a margin
             panel = image[:, left : left + across]
             painted = np.abs(panel - panel[0, 0]).max(axis=2) > 0.1
             assert 0.02 < painted.mean() < 0.7

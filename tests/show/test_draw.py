@@ -63,7 +63,7 @@ def test_triangle_covers_the_pixels_whose_centers_are_inside():
     center = canvas.low + (np.stack(np.meshgrid(np.arange(20), np.arange(20)), axis=-1) + 0.5) / canvas.scale
     for _ in range(50):
         corners = np.zeros((1, 3, 3))
-        corners[0, :, 1:] = rng.uniform(-3, 13, (3, 2))  # some reach over the edge
+        corners[0, :, 1:] = rng.uniform(-3, 13, (3, 2))  # some extend beyond the canvas
         image = np.zeros((20, 20, 3), np.float32)
         canvas.paint(image, corners, np.ones((1, 3, 3)))
         (a, b, c) = corners[0, :, 1:]

@@ -46,8 +46,8 @@ def test_arrow_length_is_proportional_to_the_force(tmp_path):
         assert np.median(columns) == pytest.approx(found.shape[1] / 2, abs=3)  # in the middle of the box
         heights.append(np.ptp(rows) / found.shape[1])
     # The picture has the width of the box, 0.4 m, and margins of 2 % of the larger side.
-    wide = [0.4 + 2 * 0.02 * max(0.4, length) for length in (0.3, 0.6)]
-    assert heights == pytest.approx([0.3 / wide[0], 0.6 / wide[1]], rel=0.03)
+    widths = [0.4 + 2 * 0.02 * max(0.4, length) for length in (0.3, 0.6)]
+    assert heights == pytest.approx([0.3 / widths[0], 0.6 / widths[1]], rel=0.03)
 
 
 def test_forces_can_be_left_out(tmp_path):

@@ -43,7 +43,7 @@ def test_connection_force_is_the_weight_until_the_cut():
 
 
 def eventful(every: int) -> tuple[br.Simulation, br.Connection, br.World]:
-    """A swinging block, a push that comes and goes, a lock that is released."""
+    """A swinging block, a temporary push, a lock that is released."""
     world, hook = hanging()
     world.add(pendulum().parts["p"][0], "p", at=(2, 0, 0))
     world["p/hinge"] = 0.7

@@ -145,11 +145,11 @@ def test_twist_is_not_limited_near_the_opposite_posture(swing, stopped):
     assert np.allclose(world.v, v, atol=1e-12) != stopped
 
 
-# --- limits of joints that close loops --------------------------------------------------------------
+# --- limits of joints that close loops ------------------------------------------------------------
 
 
 def twins(joint: br.Joint) -> tuple[br.World, br.World, br.Connection]:
-    """One rod on a joint of the tree, and the same rod, free, held to the world by that joint: they must move alike."""
+    """A rod on a tree joint, and the same rod, free, connected to the world by that joint: both must move equally."""
     tree = pendulum(joint)
     builder = br.ModelBuilder("rod")
     builder.link("rod", joint=br.Free(), joint_name="root", **ROD)
@@ -203,7 +203,7 @@ def test_cutting_a_connection_removes_its_limits():
     assert abs(again.value) < 0.1 + 1e-6
 
 
-# --- compliant connections -----------------------------------------------------------------------------------
+# --- compliant connections ------------------------------------------------------------------------
 
 
 def test_a_compliant_connection_sags_by_weight_over_stiffness():

@@ -115,9 +115,9 @@ def test_contacts_are_plotted_into_a_file(tmp_path):
 
 def same(one: br.Recording, other: br.Recording) -> None:
     for row in range(len(one)):
-        mine, theirs = one.contacts.at(row), other.contacts.at(row)
-        assert list(map(str, mine)) == list(map(str, theirs))
-        for a, b in zip(mine, theirs, strict=True):
+        ours, theirs = one.contacts.at(row), other.contacts.at(row)
+        assert list(map(str, ours)) == list(map(str, theirs))
+        for a, b in zip(ours, theirs, strict=True):
             assert all(np.array_equal(getattr(a, what), getattr(b, what)) for what in ("area", "active_corners", "wrench", "twist", "axes"))
 
 

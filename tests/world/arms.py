@@ -16,7 +16,7 @@ def block(name: str = "block", **options) -> br.Model:
 
 
 def arm(acting: float = 1.0) -> br.Model:
-    """Three links on a free base: a ball, a hinge and a carriage; springs and dampers are multiplied by ``acting``."""
+    """Three links on a free base: spherical, revolute and prismatic joint; springs and dampers are multiplied by ``acting``."""
     builder = br.ModelBuilder("arm")
     builder.link("base", joint=br.Free(), joint_name="root", **BOX)
     part = {"mass": 1.0, "center": (0, 0.05, 0.3), "inertia": (0.05, 0.06, 0.02)}

@@ -1,4 +1,4 @@
-"""Zero-moment point: equals the center of pressure if nothing but a level floor acts."""
+"""Zero-moment point: equals the center of pressure if a level floor is the only support."""
 
 from __future__ import annotations
 

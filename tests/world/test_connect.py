@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests import maximal
-from tests.structures import largest, met, motion
+from tests.constraint_checks import expected_connection, largest, link_states
 from tests.world.arms import arms, arms_with_weld, block, run
 
 import brachiate as br
@@ -14,10 +14,13 @@ from brachiate.errors import ArgumentError, AssemblyError
 
 def test_a_weld_fixes_links_at_their_present_pose():
     world = arms()
-    was = motion(world)
+    before_states = link_states(world)
     weld = world.connect("a/lower", "b/tip")
-    now = motion(world)
-    assert all((was[name][0] == now[name][0]).all() and (was[name][1] == now[name][1]).all() for name in was)  # nothing moves
+    after_states = link_states(world)
+    assert all(
+        (before_states[name][0] == after_states[name][0]).all() and (before_states[name][1] == after_states[name][1]).all()
+        for name in before_states
+    )  # poses are unchanged
     assert weld.report.mobility == (26, 20)
     assert weld.report.variables == (26, 26)
     assert weld.report.rows == 6
@@ -40,22 +43,22 @@ def _relative(world: br.World, one: str, other: str) -> np.ndarray:
 
 
 def test_variables_and_mobility_on_the_high_bar():
-    """[SVC] fig. 13 and 14: 22 joint variables, then 23 and 24; 22 freedoms, then 17 and 12."""
+    """[SVC] fig. 13 and 14: 22 joint variables, then 23 and 24; mobility 22, then 17 and 12."""
     world = br.World()
     man = world.add(br.figures.human16(height=1.75, mass=70), name="man")
     world.add(br.figures.bar(height=2.6), name="bar")
     man.set_pose("hang")
-    left = world.connect("man/left_grip", "bar/rod", br.Revolute("y"))
+    remaining = world.connect("man/left_grip", "bar/rod", br.Revolute("y"))
     right = world.connect("man/right_grip", "bar/rod", br.Revolute("y"))
-    assert (left.report.variables, left.report.mobility) == ((22, 23), (22, 17))
+    assert (remaining.report.variables, remaining.report.mobility) == ((22, 23), (22, 17))
     assert (right.report.variables, right.report.mobility) == ((23, 24), (17, 12))
     assert right.report.redundant == ()
     assert list(world.connections) == ["man/left_grip", "man/right_grip"]
     # At rest: the forces of both hands balance weight minus rate of momentum.
     acceleration = world.forward_dynamics()
-    pull = sum(acceleration.connection_wrenches[name].force for name in world.connections)
+    hand_force = sum(acceleration.connection_wrenches[name].force for name in world.connections)
     momentum = world.centroidal_momentum_matrix() @ np.asarray(acceleration)
-    assert largest(pull + np.array([0, 0, -70 * 9.81]) - momentum[:3]) < 1e-9
+    assert largest(hand_force + np.array([0, 0, -70 * 9.81]) - momentum[:3]) < 1e-9
     report = world.cut(right)
     assert (report.variables, report.mobility) == ((24, 23), (12, 17))
     assert world.cut("man/left_grip").mobility == (17, 22)
@@ -102,7 +105,7 @@ def test_reports_do_not_print_round_off():
     assert " N·m·s, " in str(world.lock("a/elbow")[0].report)
 
 
-def test_a_world_can_be_copied_as_it_was():
+def test_a_copy_has_the_connections_of_the_world():
     world = arms()
     weld = world.connect("a/tip", "b/tip", br.Spherical(), name="weld")
     before, force = world.save(), weld.force
@@ -162,7 +165,7 @@ def test_connection_force_balances_the_weight():
     upper = world.connect("a/block", "world")
     assert upper.force == pytest.approx((0, 0, 4 * 9.81), abs=1e-10)
     assert lower.force == pytest.approx((0, 0, 2 * 9.81), abs=1e-10)
-    assert upper.moment == pytest.approx((0, 2 * 9.81 * -0.3, 0), abs=1e-10)  # about the connection, by the weight beside it
+    assert upper.moment == pytest.approx((0, 2 * 9.81 * -0.3, 0), abs=1e-10)  # moment of the weight about the connection
     assert lower.moment == pytest.approx((0, 0, 0), abs=1e-10)
     assert upper.wrench.at == pytest.approx((0, 0, 3))
     push = world.apply_force("b/block", (5, 0, 0))
@@ -175,18 +178,18 @@ def test_many_connections_enlarge_the_arrays():
     for n in range(20):
         world.add(block(), f"b{n}", at=(n, 0, 0))
     world.v = np.random.default_rng(0).normal(size=world.model.nv)
-    wanted, made = [], []
+    expected, handles = [], []
     for n in range(19):
         joint = (br.Revolute("z"), br.Spherical(), br.Universal(), br.Fixed())[n % 4]
-        wanted.append(met(world, f"b{n + 1}/block", f"b{n}/block", joint, (-0.5, 0, 0)))
-        made.append(world.connect(f"b{n + 1}/block", f"b{n}/block", joint, at=(-0.5, 0, 0)))
+        expected.append(expected_connection(world, f"b{n + 1}/block", f"b{n}/block", joint, (-0.5, 0, 0)))
+        handles.append(world.connect(f"b{n + 1}/block", f"b{n}/block", joint, at=(-0.5, 0, 0)))
     for n in (3, 17, 0, 9, 18):  # in any order
-        assert not any(c.alive for c in made if c not in world.connections.values())
-        world.cut(made[n])
-    left = [c for n, c in enumerate(wanted) if n not in (3, 17, 0, 9, 18)]
-    a, _ = maximal.accelerations(world.model, world.q, world.v, world.torque, np.zeros(3), left)
+        assert not any(c.alive for c in handles if c not in world.connections.values())
+        world.cut(handles[n])
+    remaining = [c for n, c in enumerate(expected) if n not in (3, 17, 0, 9, 18)]
+    a, _ = maximal.accelerations(world.model, world.q, world.v, world.torque, np.zeros(3), remaining)
     assert largest(world.forward_dynamics() - a) < 1e-9 * largest(a)
-    assert [c.alive for c in made] == [n not in (3, 17, 0, 9, 18) for n in range(19)]
+    assert [c.alive for c in handles] == [n not in (3, 17, 0, 9, 18) for n in range(19)]
 
 
 @pytest.mark.parametrize(("link", "to", "joint"), [("a/lower", "a/upper", br.Revolute("y")), ("a/upper", "a/base", br.Spherical())])
@@ -229,7 +232,7 @@ def test_assembly_moves_only_allowed_joints():
 
 def test_assembly_keeps_other_constraints_closed():
     world = arms()
-    hinge = met(world, "a/cart", "world", br.Revolute("y"))
+    hinge = expected_connection(world, "a/cart", "world", br.Revolute("y"))
     world.connect("a/cart", "world", br.Revolute("y"))
     world.lock("a/elbow")
     elbow = world.angle("a/elbow")
@@ -240,7 +243,7 @@ def test_assembly_keeps_other_constraints_closed():
 
 
 def test_assembly_finds_the_least_motion():
-    """A sliding block brought to a place ahead goes straight there."""
+    """A sliding block moves straight to a target ahead."""
     world = arms()
     start, target = world.position("a/base"), np.array([0.5, 0.2, 0.4])
     world.connect("a/base", "world", br.Spherical(), to_at=target, allow="a/root")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.structures import apart, largest, motion
+from tests.constraint_checks import largest, link_states, state_difference
 from tests.world.arms import BOX, arms, block, run
 
 import brachiate as br
@@ -43,7 +43,7 @@ def as_tree(joint: br.Joint, rates: np.ndarray) -> br.World:
 
 
 def as_connection(joint: br.Joint, tree: br.World) -> tuple[br.World, object]:
-    """The same, its body free and held by a connection where it is."""
+    """The same, with a free body and a connection at its present pose."""
     builder = br.ModelBuilder("held")
     builder.link("beam", **BEAM)
     builder.link("block", joint=br.Free(), joint_name="root", center=(0.1, 0.1, -0.2), **BOX)
@@ -71,7 +71,7 @@ def test_a_connection_moves_as_the_same_joint_in_the_tree(kind):
     for _ in range(4):
         run(tree, 0.1, 0.001)
         run(held, 0.1, 0.001)
-        assert apart(motion(tree), motion(held)) < 1e-9
+        assert state_difference(link_states(tree), link_states(held)) < 1e-9
         q, value = np.atleast_1d(tree["it/joint"]), np.atleast_1d(connection.value)
         assert largest(np.abs(q) - np.abs(value)) < 1e-9  # quaternions up to their sign
         assert largest(tree.v[1:] - connection.rate) < 1e-9
@@ -89,7 +89,7 @@ def test_friction_in_a_connection_is_that_of_the_tree(kind):
     assert largest(accelerations[0] - accelerations[1]) < 1e-10 * largest(accelerations[0])
 
 
-@pytest.mark.parametrize("damping", [0.0, 1e-9], ids=["nothing acts in it", "something acts in it"])
+@pytest.mark.parametrize("damping", [0.0, 1e-9], ids=["without passive forces", "with damping"])
 def test_the_value_of_a_connection_counts_full_turns(damping):
     world = br.World(gravity=0)
     world.add(block(inertia=(0.1, 0.1, 0.1)), "wheel")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.structures import largest
+from tests.constraint_checks import largest
 from tests.world.arms import arms, run
 
 import brachiate as br

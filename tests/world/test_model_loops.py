@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.structures import largest
+from tests.constraint_checks import largest
 from tests.world.arms import BOX, arms, run
 
 import brachiate as br

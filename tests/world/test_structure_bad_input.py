@@ -39,9 +39,9 @@ def world() -> br.World:
     world.v = rng.normal(size=world.model.nv)
     world.torque = rng.normal(size=world.model.nv)
     world.connect("one/tip", "two/arm", name="weld")
-    gone = world.connect("one/cart", "bar/rod", br.Revolute("x"), name="gone")
-    world.cut(gone)
-    world.gone = gone  # type: ignore[attr-defined]
+    cut_hinge = world.connect("one/cart", "bar/rod", br.Revolute("x"), name="gone")
+    world.cut(cut_hinge)
+    world.cut_hinge = cut_hinge  # type: ignore[attr-defined]
     world.lock("two/cart.y")
     world.prescribe("two/wrist", [world.angle("two/wrist"), 0.5])
     return world
@@ -192,7 +192,7 @@ CALLS: dict[str, Call] = {
         "allow: expected names of joints such as 'man/*', got 5",
     ),
     # --- cut
-    "cut twice": (lambda w: w.cut(w.gone), ArgumentError, "'gone' is cut already"),
+    "cut twice": (lambda w: w.cut(w.cut_hinge), ArgumentError, "'gone' is cut already"),
     "cut another world's": (another_worlds, ArgumentError, "cut expects a connection or coupling of this world"),
     "cut a root": (
         lambda w: w.cut("one/root"),
@@ -205,7 +205,11 @@ CALLS: dict[str, Call] = {
         "'one/wirst' is not a connection, coupling or joint of this world. Did you mean 'one/wrist'?",
     ),
     "cut a coordinate": (lambda w: w.cut("one/cart.x"), UnknownName, "'one/cart.x' is not a connection, coupling or joint"),
-    "cut what is gone, by name": (lambda w: w.cut("gone"), UnknownName, "'gone' is not a connection, coupling or joint of this world"),
+    "cut twice, by name": (
+        lambda w: w.cut("gone"),
+        UnknownName,
+        "'gone' is not a connection, coupling or joint of this world",
+    ),
     "cut a number": (
         lambda w: w.cut(3),
         ArgumentError,
@@ -300,10 +304,10 @@ CALLS: dict[str, Call] = {
     "release nothing": (lambda w: w.release(None), BrachiateError, "None"),
     "release several": (lambda w: w.release(["two/wrist"]), BrachiateError, "two/wrist"),
     # --- handles
-    "force of a cut connection": (lambda w: w.gone.force, ArgumentError, "'gone' is no longer active: it was cut"),
-    "value of a cut connection": (lambda w: w.gone.value, ArgumentError, "'gone' is no longer active"),
-    "torque of a cut connection": (lambda w: w.gone.torque, ArgumentError, "'gone' is no longer active"),
-    "motor torque of a cut connection": (lambda w: setattr(w.gone, "torque", 1.0), ArgumentError, "'gone' is no longer active"),
+    "force of a cut connection": (lambda w: w.cut_hinge.force, ArgumentError, "'gone' is no longer active: it was cut"),
+    "value of a cut connection": (lambda w: w.cut_hinge.value, ArgumentError, "'gone' is no longer active"),
+    "torque of a cut connection": (lambda w: w.cut_hinge.torque, ArgumentError, "'gone' is no longer active"),
+    "motor torque of a cut connection": (lambda w: setattr(w.cut_hinge, "torque", 1.0), ArgumentError, "'gone' is no longer active"),
     "motor torque of the wrong size": (
         lambda w: setattr(w.connections["weld"], "torque", [1.0]),
         ArgumentError,

@@ -73,12 +73,12 @@ def test_separate_figures_do_not_interact(world):
 
 def test_dynamics_do_not_depend_on_the_base_pose(world):
     # Gravity is rotated as well: accelerations in child axes are the same.
-    plain, turned = br.World(gravity=(0, 0, -9.81)), br.World(gravity=(9.81, 0, 0))
+    plain, rotated = br.World(gravity=(0, 0, -9.81)), br.World(gravity=(9.81, 0, 0))
     plain.add(small(), "man")
-    turned.add(small(), "man", at=(1e3, -20, 5), rotation=(np.sqrt(0.5), 0, -np.sqrt(0.5), 0))
-    for w in (plain, turned):
+    rotated.add(small(), "man", at=(1e3, -20, 5), rotation=(np.sqrt(0.5), 0, -np.sqrt(0.5), 0))
+    for w in (plain, rotated):
         w.q, w.v = world.q[:12], world.v[:10]
-    assert np.abs(plain.forward_dynamics() - turned.forward_dynamics()).max() < 1e-11
+    assert np.abs(plain.forward_dynamics() - rotated.forward_dynamics()).max() < 1e-11
 
 
 def test_save_restore_copy(world):

@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from tests.structures import largest
+from tests.constraint_checks import largest
 from tests.world.arms import arms, block, run
 
 import brachiate as br

@@ -13,15 +13,16 @@ from brachiate.anatomy.landmarks import BodyPoint, Landmarks, body_vertices
 from brachiate.assumptions import Assumption
 from brachiate.clip.joint_roles import SIDES
 from brachiate.errors import MotionError
+from brachiate.foot_locking.foot_trajectories import PoseTrajectory
 from brachiate.intervals import true_intervals
 from brachiate.kinematics_batch import BatchKinematics, BodyPoints, Poses
 from brachiate.model.joints import Free
 from brachiate.motion.motion import Motion
-from brachiate.retargeting import foot_locking
+from brachiate.retargeting import source_contacts
 from brachiate.retargeting.extreme_vertices import extreme_vertices
-from brachiate.retargeting.foot_locking import FootPath
 from brachiate.retargeting.hand_contacts import find_grips_and_steps
-from brachiate.retargeting.trajectory_ik import IkTargets
+from brachiate.retargeting.locked_feet import FootMotion, LockedFoot, lock_feet
+from brachiate.retargeting.trajectory_ik import IkTargets, contact_weights
 from brachiate.validation import Array
 
 #: Limbs whose directions are kept: first point, second point, weight.
@@ -39,6 +40,8 @@ HAND_WEIGHT, HAND_RELEASE_WEIGHT = 60.0, 0.05  # [1/m] of a palm in contact, and
 FOOT_PENETRATION_WEIGHT, HAND_PENETRATION_WEIGHT = 120.0, 15.0  # [1/m] of penetration of feet and hands
 MAX_GROUND_SHARE = 0.15  # of leg length: soles that are always higher than this do not stand on the ground
 MAX_LEG_EXTENSION = 0.998  # of leg length: largest extension of a stance leg, unless it is larger in the pose
+MIN_STAIR_HEIGHT = 0.06  # [m] above the ground: higher footholds are on a stair
+GRIP_RELEASE_TIME = 0.2  # [s] over which the pelvis correction of a grip decays
 PELVIS_SMOOTHING = 0.06  # [s] smoothing of the pelvis correction
 
 
@@ -80,7 +83,7 @@ class RetargetTargets:
 
     def _estimate_ground(self) -> float:
         """Ground height of the source from its soles, 0 if they are too high to be on the ground."""
-        found = foot_locking.estimate_ground_height(self.source, self.poses, self.times)
+        found = source_contacts.estimate_ground_height(self.source, self.poses, self.times)
         if found > MAX_GROUND_SHARE * self.leg_length:
             why = f"soles are never lower than {found:.2f} m: the figure may hang or be in flight"
             self.assumptions.append(Assumption("ground height of the source", "0 m", why, "ground_height"))
@@ -102,7 +105,7 @@ class RetargetTargets:
 
     def _contacts(self, flags: Mapping[str, Array] | None) -> dict[str, Array]:
         if flags is None:
-            found = foot_locking.detect_contacts(self.source, self.poses, self.times, self.leg_length, self.ground_height)
+            found = source_contacts.detect_contacts(self.source, self.poses, self.times, self.leg_length, self.ground_height)
             shares = ", ".join(f"{role} {label.mean():.0%}" for role, label in found.items() if label.any())
             self.assumptions.append(Assumption("ground contacts", shares or "none", "detected by height and speed", "contacts"))
             others = find_grips_and_steps(self.motion, np.any(list(found.values()), axis=0))
@@ -112,7 +115,7 @@ class RetargetTargets:
                 self.assumptions.append(Assumption("other contacts", shares, why, "contacts"))
             found |= {role: found.get(role, False) | label for role, label in others.items()}
         else:
-            found, left_out = foot_locking.contact_flags(flags, self.frame_count)
+            found, left_out = source_contacts.contact_flags(flags, self.frame_count)
             self.assumptions += left_out
         none = np.zeros(self.frame_count, bool)
         return {f"{side}_{part}": found.get(f"{side}_{part}", none) for side in SIDES for part in ("heel", "toe", "hand", "grip")}
@@ -167,7 +170,7 @@ class RetargetTargets:
         R = axes @ target.soles[side].axes.T
         return {"hip": hip, "knee": knee, "ankle": ankle, "R": R, "x": ankle - R @ target.points[f"{side}_ankle"].position}
 
-    def _lock_feet(self) -> dict[str, FootPath]:
+    def _lock_feet(self) -> dict[str, LockedFoot]:
         """Locked trajectories of both feet; the pelvis is raised so that its legs reach them."""
         posed = {side: self.pose_of_leg(side) for side in SIDES}
         levels = {side: self.ground_level(side) for side in SIDES}
@@ -181,15 +184,17 @@ class RetargetTargets:
                 count += on
         rise = self._interpolate(lift / np.maximum(count, 1), count > 0)
         self.pelvis = self.pelvis + rise[:, None] * (0.0, 0.0, 1.0)
-        feet = {}
+        motions = {}
         for side, pose in posed.items():
-            heel, toe = (self.contacts[f"{side}_{end}"] for end in ("heel", "toe"))
-            x = pose["x"] + rise[:, None] * (0.0, 0.0, 1.0)
-            feet[side] = foot_locking.lock_foot(pose["R"], x, self.target.soles[side], heel, toe, levels[side], self.times)
+            path = PoseTrajectory(pose["R"], pose["x"] + rise[:, None] * (0.0, 0.0, 1.0))
+            motions[side] = FootMotion(path, self.contacts[f"{side}_heel"], self.contacts[f"{side}_toe"], levels[side])
+        hands = np.any([self.contacts[f"{side}_{part}"] for side in SIDES for part in ("hand", "grip")], axis=0)
+        feet = lock_feet(self.target, motions, hands, self.times)
+        self.contacts |= {f"{side}_{end}": getattr(foot, end) for side, foot in feet.items() for end in ("heel", "toe")}
         self.pelvis = self.pelvis + self._reach_correction(feet)
         return feet
 
-    def _reach_correction(self, feet: Mapping[str, FootPath]) -> Array:
+    def _reach_correction(self, feet: Mapping[str, LockedFoot]) -> Array:
         """Pelvis shift such that legs reach stance feet without being straighter than in the pose: (f, 3) [m]."""
         shift = np.zeros((self.frame_count, 3))
         for _ in range(20):
@@ -200,7 +205,7 @@ class RetargetTargets:
                 distance = np.linalg.norm(span, axis=1)
                 max_length = MAX_LEG_EXTENSION * (self.limb_length(side, "thigh") + self.limb_length(side, "shank"))
                 max_length = np.maximum(max_length, np.linalg.norm(posed["ankle"] - posed["hip"], axis=1))
-                excess = np.where(foot.heel | foot.toe, np.maximum(distance - max_length, 0.0), 0.0)
+                excess = np.where(foot.in_stance, np.maximum(distance - max_length, 0.0), 0.0)
                 shift += (excess / distance)[:, None] * span
         if self.frame_count < 3 or not shift.any():
             return shift
@@ -223,7 +228,7 @@ class RetargetTargets:
         for a, b in true_intervals(on["heel"] | on["toe"]):
             heights = [self.poses.point(body, getattr(sole, end))[a:b][on[end][a:b], 2] for end in on]
             height = float(np.median(np.concatenate(heights))) - self.ground_height
-            if abs(height) > foot_locking.MIN_STAIR_HEIGHT:
+            if abs(height) > MIN_STAIR_HEIGHT:
                 level[a:b] = self.scale * height
                 self.assumptions.append(Assumption("stair", f"{height:+.2f} m", f"{side} foot at {self.times[a]:.2f} s"))
         return level
@@ -337,12 +342,12 @@ class RetargetTargets:
         for side, foot in self.feet.items():
             body, sole = self.target.bodies[f"{side}_foot"], self.target.soles[side]
             if body == self.target.points[f"{side}_knee"].body:  # a foot without an ankle is inclined with the shank
-                weight = 0.5 * foot_locking.contact_weights(foot.heel | foot.toe, self.times, STANCE_WEIGHT, SWING_WEIGHT)
+                weight = 0.5 * contact_weights(foot.in_stance, self.times, STANCE_WEIGHT, SWING_WEIGHT)
                 level = np.stack((weight, weight, np.minimum(weight, SWING_WEIGHT)), axis=1)
                 rows += [_Target(BodyPoint(body, end), None, foot.x + foot.R @ end, level) for end in (sole.heel, sole.toe)]
                 continue
             for corner, label in zip(sole.corners, (foot.heel, foot.heel, foot.toe, foot.toe), strict=True):
-                weight = foot_locking.contact_weights(label, self.times, STANCE_WEIGHT, SWING_WEIGHT)
+                weight = contact_weights(label, self.times, STANCE_WEIGHT, SWING_WEIGHT)
                 rows.append(_Target(BodyPoint(body, corner), None, foot.x + foot.R @ corner, self._weights(0.5 * weight)))
         return rows
 
@@ -375,7 +380,7 @@ class RetargetTargets:
             return shift
         available = count > 0
         mean = np.stack([self._interpolate(x / np.maximum(count, 1), available) for x in shift.T], axis=1)
-        fade = np.clip(1.0 - self._time_to_contact(available) / foot_locking.RELEASE_TIME, 0.0, 1.0)
+        fade = np.clip(1.0 - self._time_to_contact(available) / GRIP_RELEASE_TIME, 0.0, 1.0)
         return (fade * fade * (3.0 - 2.0 * fade))[:, None] * mean
 
     def _hand_targets(self) -> list[_Target]:
@@ -390,7 +395,7 @@ class RetargetTargets:
             path = self.scale * (self.poses.point(*self.source.points[role]) - (0.0, 0.0, self.ground_height))
             vertices = body_vertices(self.target.model, self.target.points[role].body) - self.target.points[role].position
             thickness = float(np.linalg.norm(vertices, axis=1).min()) if len(vertices) else 0.0
-            weight = foot_locking.contact_weights(on, self.times, HAND_WEIGHT, HAND_RELEASE_WEIGHT)
+            weight = contact_weights(on, self.times, HAND_WEIGHT, HAND_RELEASE_WEIGHT)
             for a, b in true_intervals(on):
                 place = np.nanmean(grips[side][a:b], axis=0) if grip[a:b].any() else np.array((*path[a:b, :2].mean(axis=0), thickness))
                 middle = 0.5 * (self.times[a] + self.times[b - 1])
@@ -434,9 +439,7 @@ class RetargetTargets:
         root = next(link for link in model.links.values() if isinstance(link.joint, Free))
         place, body = model.joints[root.joint_name].q, model.placements[root.name].body
         if model.tree.parent[body] >= 0:
-            raise MotionError(
-                f"The free joint {root.joint_name!r} of {model.name!r} is not at its root, so the figure has no floating base."
-            )
+            raise MotionError(f"The free joint {root.joint_name!r} of {model.name!r} is not at its root: the figure has no floating base.")
         at = self.target.points["pelvis"].position
         R = self.part_orientations["pelvis"] @ self.target_rest.R[pelvis, 0].T @ self.target_rest.R[body, 0]
         away = self.target_rest.R[pelvis, 0].T @ (self.target_rest.x[body, 0] - self.target_rest.x[pelvis, 0]) - at

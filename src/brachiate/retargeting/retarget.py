@@ -211,10 +211,9 @@ def _contact_errors(targets: RetargetTargets, poses: Poses) -> tuple[float, floa
     for side in SIDES:
         body, sole = targets.target.bodies[f"{side}_foot"], targets.target.soles[side]
         heights = (poses.x[body][:, None] + sole.hull @ poses.R[body].transpose(0, 2, 1))[..., 2].min(axis=1)
-        on = targets.feet[side].heel | targets.feet[side].toe
-        level = targets.ground_level(side) if on.any() else np.zeros(targets.frame_count)
+        on, ground = targets.feet[side].in_stance, targets.feet[side].ground
         lowest = min(lowest, float(heights.min()))
-        above = max(above, float(np.abs(heights - level)[on].max(initial=0.0)))
+        above = max(above, float(np.abs(heights - ground)[on].max(initial=0.0)))
         for end, label in (("heel", targets.feet[side].heel), ("toe", targets.feet[side].toe)):
             both = label[1:] & label[:-1]
             path = poses.point(body, getattr(sole, end))[:, :2]

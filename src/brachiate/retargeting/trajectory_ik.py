@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import maximum_filter1d
 
+from brachiate.intervals import true_intervals
 from brachiate.kinematics_batch import BatchKinematics, BodyPoints
 from brachiate.model.joints import FLOAT
 from brachiate.model.model import Model
@@ -375,3 +376,15 @@ def _widen(marks: Array, times: Array) -> Array:
         out[k:] = np.maximum(out[k:], share * marks[:-k])
         out[:-k] = np.maximum(out[:-k], share * marks[k:])
     return out
+
+
+def contact_weights(on: Array, times: Array, contact: float, otherwise: float, over: float = 0.08) -> Array:
+    """Target weights that blend smoothly (logarithmically) between contact and non-contact: (f,)."""
+    if not on.any():
+        return np.full(len(times), otherwise)
+    time_from_contact = np.full(len(times), np.inf)
+    for a, b in true_intervals(on):
+        time_from_contact = np.minimum(time_from_contact, np.maximum(np.maximum(times[a] - times, times - times[b - 1]), 0.0))
+    s = np.clip(time_from_contact / over, 0.0, 1.0)
+    s = s * s * (3 - 2 * s)
+    return np.exp(np.log(contact) * (1 - s) + np.log(otherwise) * s)

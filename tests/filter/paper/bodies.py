@@ -40,7 +40,7 @@ class HeldDirections(NamedTuple):
     force: Array  # (m,)
 
 
-def held(paper_filter: PaperFilter) -> HeldDirections:
+def held_directions(paper_filter: PaperFilter) -> HeldDirections:
     s, problem, trial = paper_filter.arrays, paper_filter.problem, paper_filter.trial
     n, m, width = len(s.a), int(trial.count[1]), int(s.count[WIDTH])
     H = s.H.reshape(-1, width)[:, :n]
@@ -63,7 +63,7 @@ class Printed(NamedTuple):
 
 def printed(paper_filter: PaperFilter) -> Printed:
     """Solution for the final contact states of the last step by pseudoinverses of the whole of W [DF] eq. 34-45."""
-    s, gain, h = paper_filter.arrays, paper_filter.arrays.gain, held(paper_filter)
+    s, gain, h = paper_filter.arrays, paper_filter.arrays.gain, held_directions(paper_filter)
     n, m = len(s.a), len(h.demand)
     A = s.A.reshape(n, -1)[:, :n]
     motors = np.flatnonzero(s.actuated)

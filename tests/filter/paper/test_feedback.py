@@ -21,7 +21,7 @@ def perturbed(world: br.World, seed: int, far: float) -> tuple[np.ndarray, np.nd
 
 
 def test_without_errors_the_desired_acceleration_is_that_of_the_reference() -> None:
-    """Feedback at P adds nothing then."""
+    """The feedback at P is zero then."""
     world = flying()
     paper_filter = PaperFilter(world, "man")
     a = np.random.default_rng(0).normal(size=world.model.nv)

@@ -150,7 +150,7 @@ def test_arrays_grow_with_the_number_of_contacts(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_falling_figure_has_many_contacts() -> None:
-    """Equations hold in every step, and normal forces push. Contacts may be left sinking: this is reported, not corrected."""
+    """Equations hold in every step, and normal forces push. Contacts may sink: this is reported, not corrected."""
     world = standing()
     world.figure("man").place((0, 0, 0.25), (np.cos(np.pi / 4), 0, np.sin(np.pi / 4), 0))
     paper_filter = PaperFilter(world, "man")

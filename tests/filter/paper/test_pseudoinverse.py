@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.filter.paper.bodies import flying, held, printed, standing
+from tests.filter.paper.bodies import flying, held_directions, printed, standing
 
 import brachiate as br
 from brachiate.filter.paper import PaperFilter, PaperSettings, PaperStep
@@ -40,12 +40,12 @@ def test_the_condensed_problem_is_the_printed_one(seed: int, size: float, dampin
     step = random_steps(paper_filter, seed, size)
     whole = printed(paper_filter)
     assert_close(step.a, whole.a)
-    assert_close(held(paper_filter).force, whole.force)
+    assert_close(held_directions(paper_filter).force, whole.force)
     assert_close(step.torque, whole.torque)
 
 
 def test_many_contact_states_occur() -> None:
-    """The test above is not about paper_filter state only."""
+    """The test above covers more than one contact state."""
     met: set[str] = set()
     for seed in range(25):
         for size in (0.3, 3.0, 30.0):
@@ -79,7 +79,7 @@ def test_equations_of_motion_and_contact_constraints_hold(size: float) -> None:
     for seed in range(5):
         step = random_steps(paper_filter, seed, size, steps=1)
         assert step.residual <= 1e-9
-        h = held(paper_filter)
+        h = held_directions(paper_filter)
         largest = max(np.abs(step.a).max(), 1.0)
         assert np.abs(h.rows @ step.a - h.demand).max(initial=0.0) <= 1e-8 * largest
     q, v, zero = world.q.copy(), world.v.copy(), np.zeros(world.model.nv)
@@ -108,7 +108,7 @@ def test_damping_trades_errors_for_the_size_of_the_solution() -> None:
         step = random_steps(paper_filter, 3, 0.02, steps=1)
         assert set(step.states.values()) == {"C0"}
         errors.append(np.linalg.norm(step.a - paper_filter.arrays.desired))
-        sizes.append(np.linalg.norm((*step.a, *held(paper_filter).force, *step.torque)))
+        sizes.append(np.linalg.norm((*step.a, *held_directions(paper_filter).force, *step.torque)))
     assert errors == sorted(errors)
     assert sizes == sorted(sizes, reverse=True)
     assert errors[0] < 0.5 * errors[2]

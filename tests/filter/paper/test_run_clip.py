@@ -100,7 +100,7 @@ def test_settings_belong_to_their_mode(squat: Reference) -> None:
     with pytest.raises(UnknownName, match="tail"):
         filter_motion(squat, mode="paper", pushes=[br.Push("tail", (1.0, 0.0, 0.0), start=0.1)], progress=False)
     stiff = filter_motion(squat, mode="paper", settings=PaperSettings(stiffness=900.0, damping=60.0, step=0.01), progress=False)
-    assert len(stiff.motion) == len(squat)  # one step per frame, whatever the settings say
+    assert len(stiff.motion) == len(squat)  # one step per frame, independent of the settings
 
 
 @pytest.mark.skipif(MODE == "off", reason="many steps")

@@ -12,12 +12,12 @@ from brachiate.anatomy.contact_points import ContactPoints
 from brachiate.anatomy.feet import Foot, to_link_frame
 from brachiate.assumptions import Assumption
 from brachiate.filter.reference.fixed_contacts import FixedContact
-from brachiate.filter.reference.foot_track import Foothold
-from brachiate.filter.reference.foot_trajectories import FootTrajectory
 from brachiate.filter.reference.reference import PreprocessDisplacement, Stance
 from brachiate.filter.reference.resampling import GroundFrame, TimeGrid
 from brachiate.filter.reference.seat_contacts import refit_seat_contact
 from brachiate.filter.reference.stair_footholds import toe_pose
+from brachiate.foot_locking.foot_track import Foothold
+from brachiate.foot_locking.foot_trajectories import FootTrajectory
 from brachiate.intervals import true_intervals
 from brachiate.kinematics_batch import BatchKinematics, Poses
 from brachiate.model.model import Model

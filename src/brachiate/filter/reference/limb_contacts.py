@@ -11,11 +11,11 @@ from brachiate.anatomy.landmarks import BodyPoint
 from brachiate.assumptions import Assumption
 from brachiate.contact_estimation.parts import HAND_WORDS
 from brachiate.contact_estimation.pivot import fit_pivot
-from brachiate.filter.reference.contact_tracks import ContactTracks
 from brachiate.filter.reference.fixed_contacts import FIXED_CONTACT_MIN_DURATION, FixedContact
-from brachiate.filter.reference.foot_track import rest_weights
 from brachiate.filter.reference.posture_ik import PointTarget
 from brachiate.filter.reference.seat_contacts import find_seat_contacts, group_overlapping, is_seat_part
+from brachiate.foot_locking.contact_tracks import ContactTracks
+from brachiate.foot_locking.foot_track import rest_weights
 from brachiate.model.model import Model
 from brachiate.motion.contact_labels import ContactInterval, ContactLabels
 

@@ -11,11 +11,10 @@ from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 from brachiate.anatomy.feet import Foot
 from brachiate.anatomy.landmarks import BodyPoint, Landmarks
 from brachiate.clip.joint_roles import SIDES
-from brachiate.filter.reference.foot_trajectories import FootTrajectory, PoseTrajectory
+from brachiate.foot_locking.foot_trajectories import FootTrajectory, PoseTrajectory
 from brachiate.kinematics_batch import BatchKinematics, BodyPoints, Poses
 from brachiate.model.joints import TURN
-from brachiate.retargeting.foot_locking import contact_weights
-from brachiate.retargeting.trajectory_ik import IkTargets, TrajectoryIk
+from brachiate.retargeting.trajectory_ik import IkTargets, TrajectoryIk, contact_weights
 from brachiate.validation import Array
 
 # [1/m] of corners in contact, of other corners of a stance foot, and of a swing foot

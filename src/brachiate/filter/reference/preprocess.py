@@ -25,18 +25,18 @@ from brachiate.contact_estimation.given_contacts import resolve_contacts, resolv
 from brachiate.deprecation import renamed_arguments
 from brachiate.errors import ArgumentError, MotionError
 from brachiate.filter.reference.assemble import StanceAssembler, preprocess_displacement, split_fixed_contacts
-from brachiate.filter.reference.contact_tracks import ContactTracks
 from brachiate.filter.reference.diagnostics import diagnose
 from brachiate.filter.reference.fixed_contacts import FixedContact
-from brachiate.filter.reference.foot_track import Foothold, FootTrack
-from brachiate.filter.reference.foot_trajectories import FootTrajectory, StairClearance, make_foot_trajectory
 from brachiate.filter.reference.limb_contacts import find_fixed_contacts
 from brachiate.filter.reference.posture_ik import solve_posture
 from brachiate.filter.reference.reference import Reference, SourceMotion, Stance
 from brachiate.filter.reference.resampling import GroundFrame, TimeGrid, smooth_configurations
 from brachiate.filter.reference.source_contacts import infer_labels
 from brachiate.filter.reference.stair_footholds import body_displacement, place_footholds
-from brachiate.filter.reference.stance_detection import StanceLimits, StancePhases, detect_stances
+from brachiate.foot_locking.contact_tracks import ContactTracks
+from brachiate.foot_locking.foot_track import Foothold, FootTrack
+from brachiate.foot_locking.foot_trajectories import FootTrajectory, PoseTrajectory, StairClearance, make_foot_trajectory
+from brachiate.foot_locking.stance_detection import StanceLimits, StancePhases, detect_stances
 from brachiate.kinematics_batch import BatchKinematics, Poses, unwrap_quaternions
 from brachiate.motion.contact_labels import ContactLabels
 from brachiate.motion.motion import Motion
@@ -208,7 +208,8 @@ def _detect_stances(
     # A foot that comes down as the motion is slowed down has not landed in the labels
     rest_since = grid.last - grid.slowdown if grid.slowdown else np.inf
     limits = StanceLimits(style.dead_band, style.max_stance_speed, inferred, rest_since)
-    tracks = [FootTrack(foot, scene.detection.poses, scene.knots) for foot in feet]
+    poses = scene.detection.poses
+    tracks = [FootTrack(foot, poses.R[foot.body], poses.x[foot.body], scene.knots) for foot in feet]
     return detect_stances(tracks, labels, scene.detection, np.gradient(com[:, 2], scene.knots), limits)
 
 
@@ -229,9 +230,10 @@ def _make_foot_trajectories(
     stairs, trajectories = scene.frame.terrain.stairs, []
     over = None if stairs is None else StairClearance(stairs, STAIR_CLEARANCE * figure_height(scene.kinematics.model))
     for foot, in_stance, lying, each in zip(feet, phases.in_stance, phases.lying, footholds, strict=True):
-        track = FootTrack(foot, scene.poses, scene.knots)
+        track = FootTrack(foot, scene.poses.R[foot.body], scene.poses.x[foot.body], scene.knots)
+        toes = None if foot.toes is None else PoseTrajectory(scene.poses.R[foot.toes.body], scene.poses.x[foot.toes.body])
         track.estimate_rest_pitch(in_stance, style.dead_band)
-        trajectories.append(make_foot_trajectory(track, each, scene.poses, np.where(lying, 0.0, style.swing_clearance), over))
+        trajectories.append(make_foot_trajectory(track, each, toes, np.where(lying, 0.0, style.swing_clearance), over))
     return trajectories
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from brachiate.anatomy.contact_points import ContactPoints
 from brachiate.anatomy.landmarks import BodyPoint
 from brachiate.contact_estimation.parts import SEAT_WORDS
-from brachiate.filter.reference.contact_tracks import ContactTracks
 from brachiate.filter.reference.fixed_contacts import FIXED_CONTACT_MIN_DURATION, ContactSphere, FixedContact, SeatContact
-from brachiate.filter.reference.foot_track import rest_weights
 from brachiate.filter.reference.posture_ik import PointTarget
+from brachiate.foot_locking.contact_tracks import ContactTracks
+from brachiate.foot_locking.foot_track import rest_weights
 from brachiate.intervals import drop_short_intervals, fill_short_gaps, true_intervals
 from brachiate.kinematics_batch import Poses
 from brachiate.model.model import Model

@@ -12,7 +12,7 @@ from brachiate import rotations
 from brachiate.anatomy.feet import Foot
 from brachiate.errors import ArgumentError
 from brachiate.figures.objects import ground_with_stairs
-from brachiate.filter.reference.foot_track import Foothold
+from brachiate.foot_locking.foot_track import Foothold
 from brachiate.model.model import Model
 from brachiate.motion.terrain import Stairs, Terrain
 from brachiate.validation import Array
