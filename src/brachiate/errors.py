@@ -39,6 +39,12 @@ class ArgumentError(BrachiateError, ValueError):
     """Argument of the wrong shape or type, or not finite."""
 
 
+class WriteError(ArgumentError):
+    """File or folder that cannot be written: no permission, no space, no such folder."""
+
+    cause: OSError | None = None  #: of the operating system
+
+
 class StateError(BrachiateError, ArithmeticError):
     """Invalid state: values that are not finite, or a singular mass matrix."""
 

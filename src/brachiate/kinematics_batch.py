@@ -18,12 +18,12 @@ from brachiate.validation import Array
 
 
 class Poses(NamedTuple):
-    """Body poses in f frames, and the axes of the degrees of freedom."""
+    """Body poses in f frames, and the axes of the degrees of freedom if they were asked for."""
 
     R: Array  # (nb, f, 3, 3) orientation in the world
     x: Array  # (nb, f, 3) [m]
-    axis: Array  # (nv, f, 3) direction of each degree of freedom
-    anchor: Array  # (nv, f, 3) [m] a point on its axis
+    axis: Array  # (nv, f, 3) direction of each degree of freedom; empty without axes
+    anchor: Array  # (nv, f, 3) [m] a point on its axis; empty without axes
 
     def point(self, body: int, at: Array) -> Array:
         """Position of a point of a body: (f, 3) [m]."""
@@ -60,12 +60,12 @@ class BatchKinematics:
                 self.moves_body[b] = self.moves_body[parent]
             self.moves_body[b, tree.dof[b] : tree.dof[b + 1]] = True
 
-    def poses(self, q: Array) -> Poses:
-        """Body poses at configurations (f, nq)."""
+    def poses(self, q: Array, *, axes: bool = False) -> Poses:
+        """Body poses at configurations (f, nq); ``axes``: with the axes of the degrees of freedom, for Jacobians."""
         tree, f = self.model.tree, len(q)
         nb, nv = len(tree.parent), self.model.nv
         R, x = np.empty((nb, f, 3, 3)), np.empty((nb, f, 3))
-        axis, anchor = np.zeros((nv, f, 3)), np.zeros((nv, f, 3))
+        axis, anchor = (np.zeros((nv if axes else 0, f, 3)) for _ in range(2))
         for b, parent in enumerate(tree.parent):
             if parent < 0:
                 turned = np.broadcast_to(tree.R_parent_joint[b], (f, 3, 3))
@@ -79,29 +79,32 @@ class BatchKinematics:
         return Poses(R, x, axis, anchor)
 
     def _move(self, e: int, q: Array, R: Array, x: Array, axis: Array, anchor: Array) -> tuple[Array, Array]:
-        """Apply one elementary joint motion to frames, and store its axes."""
-        tree = self.model.tree
+        """Apply one elementary joint motion to frames, and store its axes, if they are wanted."""
+        tree, stored = self.model.tree, len(axis) > 0
         kind, at, k = tree.kind[e], tree.q_at[e], tree.v_at[e]
         if kind == SLIDE:
-            axis[k] = R @ tree.axis[e]
-            return R, x + q[:, at, None] * axis[k]
+            direction = R @ tree.axis[e]
+            if stored:
+                axis[k] = direction
+            return R, x + q[:, at, None] * direction
         if kind == FLOAT:
-            axis[k : k + 3] = np.moveaxis(R, -1, 0)
+            if stored:
+                axis[k : k + 3] = np.moveaxis(R, -1, 0)
             x = x + np.einsum("fij,fj->fi", R, q[:, at : at + 3])
             at, k = at + 3, k + 3
         center = x + R @ tree.anchor[e]
         if kind == TURN:
-            axis[k] = R @ tree.axis[e]  # invariant under the rotation about it
+            if stored:
+                axis[k], anchor[k] = R @ tree.axis[e], center  # the axis is invariant under the rotation about it
             R = R @ _axis_angle_matrix(tree.axis[e], q[:, at])
-            anchor[k] = center
         else:
             R = R @ _quaternion_matrix(q[:, at : at + 4])
-            axis[k : k + 3] = np.moveaxis(R, -1, 0)
-            anchor[k : k + 3] = center
+            if stored:
+                axis[k : k + 3], anchor[k : k + 3] = np.moveaxis(R, -1, 0), center
         return R, center - R @ tree.anchor[e]
 
     def point_jacobians(self, poses: Poses, points: BodyPoints, dofs: Array) -> tuple[Array, Array]:
-        """Positions (f, n, 3) of points, and their Jacobians with respect to some degrees of freedom (f, n, 3, k)."""
+        """Positions (f, n, 3) of points, and their Jacobians with respect to some degrees of freedom (f, n, 3, k); needs axes."""
         at = poses.x[points.body] + np.einsum("nfij,nj->nfi", poses.R[points.body], points.position)
         J = np.zeros((len(dofs), *at.shape))
         for column, k in enumerate(dofs):

@@ -1,6 +1,8 @@
 """Command line: demo, lists of figures, drawings, units in tables and help, error messages."""
 
 import json
+import os
+import subprocess
 import sys
 
 import pytest
@@ -8,6 +10,7 @@ from typer.testing import CliRunner
 
 import brachiate as br
 from brachiate.cli import app, main
+from brachiate.cli.encoding import encode_as_words
 
 runner = CliRunner()
 
@@ -74,3 +77,23 @@ def test_help_of_options_has_units():
     # Fails if square brackets are taken for markup and removed
     assert "Duration [s]." in runner.invoke(app, ["play", "--help"], env={"COLUMNS": "200"}).output
     assert "link:mass [kg]" in runner.invoke(app, ["filter", "--help"], env={"COLUMNS": "200"}).output
+
+
+@pytest.mark.parametrize("words", [["figures"], ["info", "no such file.bvh"], ["filter", "--help"], ["model", "human16"]])
+def test_terminals_without_unicode_get_ascii(words):
+    """Fails if a character that the encoding of the terminal does not have ends the command in a traceback."""
+    code = "import sys; from brachiate.cli import main; sys.argv[0] = 'brachiate'; main()"
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0"}
+    done = subprocess.run([sys.executable, "-c", code, *words], env=environment, capture_output=True, check=False, timeout=120)
+    output = (done.stdout + done.stderr).decode("ascii")
+    assert "Traceback" not in output
+    assert len(output) > 20
+
+
+def test_units_are_written_in_ascii_words():
+    assert "N·m/s² at 5° ± ½ → é ≥ 漢".encode("ascii", _registered()) == b"N*m/s^2 at 5 deg +- 1/2 -> e >= ?"
+
+
+def _registered():
+    encode_as_words()
+    return "brachiate-ascii"

@@ -53,7 +53,7 @@ def test_assumptions_and_written_files_are_printed(walk, tmp_path):
 
 
 def test_options_override_the_inferred_unit_and_axis(walk, tmp_path):
-    run(walk, tmp_path / "big.bvh", "--unit", "0.02", "--up", "y", "--no-rest-frame")
+    run(walk, tmp_path / "big.bvh", "--unit", "0.015", "--up", "y", "--no-rest-frame")
     clip = read_clip(tmp_path / "big.bvh", unit="m")
     assert clip.skeleton.offsets == pytest.approx(100 * stepping().skeleton.offsets[_order(clip)], abs=1e-3)
 

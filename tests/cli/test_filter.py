@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import brachiate as br
 from brachiate import procedural
 from brachiate.cli import app
+from brachiate.cli.options import MotionInput
 from brachiate.io.bvh import write_bvh
 
 
@@ -134,6 +136,16 @@ def test_names_that_are_none_are_refused():
         run("wlak")
     with pytest.raises(br.BrachiateError, match="figure of its own"):
         run("squat", "--figure", "human28")
+    with pytest.raises(br.BrachiateError, match="'squat' is a sample motion: --unit is for files"):
+        run("squat", "--unit", "cm")
+
+
+def test_frames_of_a_sample_motion_are_selected():
+    """Fails if --frames is ignored for sample motions."""
+    options = MotionInput(frames="10:50")
+    assert len(options.load_or_sample("squat", Console())) == 40
+    with pytest.raises(br.BrachiateError, match=r"squat has \d+ frames, numbered 0 to \d+: none of them is in frames=slice\(90000, None"):
+        MotionInput(frames="90000:").load_or_sample("squat", Console())
 
 
 def test_a_folder_that_cannot_be_is_refused(squat, tmp_path):

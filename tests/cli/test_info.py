@@ -98,6 +98,12 @@ def test_selected_frames(tmp_path, frames, count):
             run(tmp_path / "squat.bvh", f"--frames={wrong}")
 
 
+def test_frames_beyond_the_end_say_how_many_there_are(tmp_path):
+    write_bvh(procedural.make_clip("squat", seconds=1.0, rate=120.0), tmp_path / "squat.bvh")
+    with pytest.raises(br.BrachiateError, match=r"squat\.bvh has 121 frames, numbered 0 to 120: none of them is in .*500:600"):
+        run(tmp_path / "squat.bvh", "--frames", "500:600")
+
+
 def test_messages_name_the_options(tmp_path, monkeypatch, capsys):
     text = format_bvh(procedural.make_clip("squat", seconds=1.0)).replace("Head", "X1")
     (tmp_path / "renamed.bvh").write_text(text)

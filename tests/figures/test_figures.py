@@ -197,15 +197,15 @@ def test_bad_arguments_raise():
         inchworm(2)
     with pytest.raises(ArgumentError, match=r"The ropes \(3 m\) reach the ground under a beam at 2.3 m. Shorten rope="):
         swing(rope=3.0)
-    with pytest.raises(ArgumentError, match=r"height of the bar must be more than 0, got -1"):
+    with pytest.raises(ArgumentError, match=r"height of the bar must be more than 0 and at most 10000, got -1"):
         bar(height=-1)
     with pytest.raises(ArgumentError, match=r"size of the box: every edge must be longer than 0 m"):
         box((1, 0, 1))
     with pytest.raises(ArgumentError, match=r"degrees of the slope must be at least 0 and at most 89.9, got 90"):
         slope(90)
-    with pytest.raises(ArgumentError, match=r"count of the steps must be at least 1, got 0"):
+    with pytest.raises(ArgumentError, match=r"count of the steps must be at least 1 and at most 100, got 0"):
         stairs(0)
-    with pytest.raises(ArgumentError, match=r"rise of the steps must be more than 0, got 0"):
+    with pytest.raises(ArgumentError, match=r"rise of the steps must be more than 0 and at most 10000, got 0"):
         stairs(rise=0.0)
     with pytest.raises(ArgumentError, match=r"heights of a height field: expected at least 2 rows of .*, got shape \(3,\)"):
         terrain([1, 2, 3])

@@ -193,3 +193,27 @@ def test_raised_toes_can_be_lowered(obliqueness):
         for degrees in (1.0, 5.0, 15.0):
             raised = rotations.to_matrix(rotations.from_rotation_vector(np.radians(degrees) * hinge))
             assert (points @ raised.T @ up).min() > (points @ up).min()
+
+
+def renamed(clip, **names):
+    skeleton = clip.skeleton
+    changed = tuple(names.get(name, name) for name in skeleton.names)
+    return replace(clip, skeleton=Skeleton(changed, skeleton.parents, skeleton.offsets, skeleton.ends))
+
+
+def test_forefoot_is_the_toe_joint():
+    """Fails if toes of this name have no role: a moving link without mass was refused."""
+    clip = br.procedural.make_clip("walk", seconds=1.2)
+    usual = Motion.from_clip(clip).figure
+    model = Motion.from_clip(renamed(clip, LeftToeBase="LeftForeFoot", RightToeBase="RightForeFoot")).figure
+    assert model.links["left_toes"].mass == pytest.approx(usual.links["left_toes"].mass)
+
+
+def test_moving_joints_without_a_segment_are_left_out():
+    """Fails if a joint with a name that nothing is known about makes a link without mass, which cannot move."""
+    clip = br.procedural.make_clip("walk", seconds=1.2)
+    motion = Motion.from_clip(renamed(clip, LeftToeBase="LeftGizmo"))
+    (assumption,) = (a for a in motion.assumptions if a.quantity == "joints left out")
+    assert assumption.value == "LeftGizmo"
+    assert "left_toes" not in motion.figure.links
+    assert motion.figure.mass == pytest.approx(Motion.from_clip(clip).figure.mass)

@@ -221,7 +221,7 @@ def test_selected_frames():
         assert np.diff(clip.times) == pytest.approx((which.step or 1) / 120)
         assert clip.times[0] == 0
         assert [assumption.quantity for assumption in clip.assumptions] == ["frame rate"]
-    with pytest.raises(MotionFileError, match=r"x: no frames\. A motion has at least one; 9 are in the file"):
+    with pytest.raises(MotionFileError, match=r"x has 9 frames, numbered 0 to 8: none of them is in the selected range 20:"):
         parse_amc(amc(rows), "x", skeleton, frames=slice(20, None))
     with pytest.raises(MotionError, match="must have a step of 1 or more"):
         parse_amc(amc(rows), "x", skeleton, frames=slice(None, None, -1))
@@ -335,7 +335,7 @@ MALFORMED_ASF = {
     "root below": ({LINE["root collar"]: "root collar\ncollar root"}, "bone 'root' has the parent 'collar' here, and 'none' before"),
 }
 MALFORMED_AMC = {
-    "nothing": ("# words", "x: no frames. A motion has at least one; 0 are in the file"),
+    "nothing": ("# words", "x has no frames. At least one is needed"),
     "no frame": (
         ":DEGREES\nroot 0 0 0 0 0 0",
         "x line 2: 'root 0 0 0 0 0 0' is not valid here; expected a word with a colon, or the number of a",

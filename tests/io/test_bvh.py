@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from tests.io.bvh_files import ORDERS, bvh, origin, two_joints
+from tests.io.bvh_files import ORDERS, PERSON, bvh, origin, two_joints
 
 from brachiate import rotations
 from brachiate.errors import MotionError, MotionFileError
@@ -113,7 +113,7 @@ def test_selected_frames():
         clip = parse_bvh(text, "x", which)
         assert clip.translations[:, 0, 0] == pytest.approx(list(range(10))[which])
         assert np.diff(clip.times) == pytest.approx(0.1 * (which.step or 1))
-    with pytest.raises(MotionFileError, match="x has no frames"):
+    with pytest.raises(MotionFileError, match=r"x has \d+ frames, numbered 0 to \d+: none of them is in the selected range"):
         parse_bvh(text, "x", slice(20, 30))
     for step in (-1, 0):
         with pytest.raises(MotionError, match="must have a step of 1 or more"):
@@ -225,7 +225,7 @@ MALFORMED = {
     "time zero": ({LINE["Frame Time: 0.01"]: "Frame Time: 0"}, "1 frames of 0 s are not possible"),
     "time NaN": ({LINE["Frame Time: 0.01"]: "Frame Time: nan"}, "1 frames of nan s are not possible"),
     "frames missing": ({len(GOOD): ""}, r"1 frames are announced, the file has 0"),
-    "zero frames": ({len(GOOD): "", LINE["Frames: 1"]: "Frames: 0"}, "x has no frames. A motion has at least one"),
+    "zero frames": ({len(GOOD): "", LINE["Frames: 1"]: "Frames: 0"}, "x has no frames. At least one is needed"),
     "word": ({len(GOOD): "0 0 0 0 0 zero 0 0 0"}, f"x line {len(GOOD)}: 'zero' is not a number"),
     "NaN": ({len(GOOD): "0 0 0 0 0 NaN 0 0 0"}, f"x line {len(GOOD)}: 'NaN' is not finite. Every number must be"),
     "infinite": ({len(GOOD): "0 0 0 0 0 0 -inf 0 0"}, f"x line {len(GOOD)}: '-inf' is not finite"),
@@ -261,3 +261,14 @@ def test_size_limits():
     for word, message in (("JOINT b\n{\n}\n", "more than 2000 joints"), ("End Site\n{\n}\n", "more than 2000 End Sites")):
         with pytest.raises(MotionFileError, match=message):
             parse_bvh("HIERARCHY\nROOT a\n{\n" + word * 2001, "x")
+
+
+def test_decimal_commas_are_named():
+    text = bvh(PERSON[:1], {"Hips": "XYZzxy"}, np.zeros((2, 6)))
+    hint = r"It has a decimal comma: write numbers with a decimal point"
+    with pytest.raises(MotionFileError, match=r"x line 14: '0,5' is not a number\. " + hint):
+        parse_bvh(text.replace("\n0 0 0 0 0 0\n", "\n0 0 0,5 0 0 0\n", 1), "x")
+    with pytest.raises(MotionFileError, match="'Frame Time:' and seconds were expected, not 'Frame Time: 0,01'. " + hint):
+        parse_bvh(text.replace("Frame Time: 0.01", "Frame Time: 0,01"), "x")
+    with pytest.raises(MotionFileError, match="OFFSET needs three finite numbers, .*" + hint):
+        parse_bvh(text.replace("OFFSET 0 0 0", "OFFSET 0,5 0 0", 1), "x")

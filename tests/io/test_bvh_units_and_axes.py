@@ -13,7 +13,8 @@ from tests.io.bvh_files import PERSON, bvh, origin, person, two_joints
 
 from brachiate.clip.units_and_axes import MAX_STATURE, MIN_STATURE, UNITS, normalize_clip
 from brachiate.errors import MotionError, MotionFileError
-from brachiate.io.bvh import parse_bvh
+from brachiate.io.bvh import format_bvh, parse_bvh
+from brachiate.procedural import make_clip
 
 
 @pytest.mark.parametrize("unit", ["m", "cm", "cmu", "mm", "in", "ft"])
@@ -97,6 +98,30 @@ def test_t_pose_is_dropped():
     (assumption,) = [g for g in clip.assumptions if g.argument == "rest_frame"]
     assert assumption.value == "dropped"
     assert "a T-pose" in assumption.reason
+
+
+def with_rest_frame(name, rate, start=()):
+    """BVH text of a sample motion with frames added at its start: shares of the first posture, 0 for the T-pose of the skeleton."""
+    head, frame_time, rows = re.split(r"(Frame Time: .*\n)", format_bvh(make_clip(name, rate=rate)))
+    rows = np.array([row.split() for row in rows.splitlines()], float)
+    more = np.array([np.concatenate((rows[0, :3], share * rows[0, 3:])) for share in start])
+    rows = np.concatenate((more.reshape(len(start), rows.shape[1]), rows))
+    head = re.sub(r"Frames: \d+", f"Frames: {len(rows)}", head)
+    return head + frame_time + "\n".join(" ".join(f"{x:.9g}" for x in row) for row in rows) + "\n"
+
+
+@pytest.mark.parametrize("rate", [15, 24, 30, 60, 120, 240])
+@pytest.mark.parametrize("name", ["walk", "jump", "kick"])
+def test_a_t_pose_is_dropped_at_every_frame_rate(name, rate):
+    # The change to the next frame is the same angle at every rate, while those of the motion grow with the time between frames.
+    raw = parse_bvh(with_rest_frame(name, rate, [0.0]), "x")
+    assert len(normalize_clip(raw)) == len(raw) - 1
+    assert len(normalize_clip(parse_bvh(with_rest_frame(name, rate), "x"))) == len(raw) - 1
+    # From the rest pose to the first posture within 0.4 s: the first frame is part of the motion
+    start = np.linspace(0.0, 1.0, int(0.4 * rate), endpoint=False)
+    for shares in (start, start**2 * (3 - 2 * start), 1 - (1 - start) ** 2):
+        raw = parse_bvh(with_rest_frame(name, rate, shares), "x")
+        assert len(normalize_clip(raw)) == len(raw)
 
 
 def test_frames_of_the_motion_are_kept():

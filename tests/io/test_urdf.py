@@ -115,7 +115,7 @@ def test_mimic_is_a_coupling(urdf, warned):
         ("package://elsewhere/meshes/x.stl", "ws/robot/meshes/x.stl"),
         ("meshes/x.stl", "ws/robot/urdf/meshes/x.stl"),
         ("../x.stl", "ws/robot/x.stl"),
-        ("file://{root}/far/x.stl", "far/x.stl"),
+        ("file://{root}/ws/robot/far/x.stl", "ws/robot/far/x.stl"),
     ],
 )
 def test_meshes_are_located(write, tmp_path, address, file):

@@ -108,7 +108,7 @@ class _LandmarkSearch:
     def __init__(self, model: Model, roles: Mapping[str, str]) -> None:
         self.model, self.roles = model, roles
         self.standing_q = np.array(model.poses.get("stand", model.poses.get("reference", model.neutral)))
-        self.poses = BatchKinematics(model).poses(self.standing_q[None])
+        self.poses = BatchKinematics(model).poses(self.standing_q[None], axes=True)
         self.chains = {name: self._chain(name) for name in model.links}
         self.roles_by_name = {name: _roles_of_link(link) for name, link in model.links.items()}
         self.body = {name: placement.body for name, placement in model.placements.items()}

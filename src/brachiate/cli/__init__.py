@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 import brachiate
+from brachiate.cli.encoding import encode_as_words
 from brachiate.cli.options import MOTION_HELP, TERRAIN_HELP, MotionInput, reads_motion, torque_scale_of
 from brachiate.errors import BrachiateError
 
@@ -291,6 +292,7 @@ def _with_new_options(words: list[str], errors: Console) -> list[str]:
 
 def main() -> None:
     """Run the command line; an error of ours is one message, not a traceback."""
+    encode_as_words()
     errors = Console(stderr=True, emoji=False)
     sys.argv[1:] = _with_new_options(sys.argv[1:], errors)
     try:

@@ -21,6 +21,7 @@ from brachiate.filter.results.result import FilterResult
 from brachiate.filter.settings import load_settings
 from brachiate.filter.tracking.disturbances import Push, load_pushes, parse_push
 from brachiate.motion.motion import Motion
+from brachiate.show.plots import MISSING, is_available
 
 FELL = 3  # exit code
 FILES = {
@@ -76,6 +77,8 @@ def run(name: str, motion_input: MotionInput, arguments: FilterArguments, out: P
         "tracked_links": parse_tracked_links(arguments.tracked_links),
         "settings": None if arguments.settings is None else load_settings(arguments.settings),
     }
+    if out is not None and not is_available():
+        console.print(f"{escape(MISSING)} Everything else is written.", highlight=False, soft_wrap=True)
     motion = motion_input.load_or_sample(name, console)
     result = filter_motion(motion, pushes=arguments.all_pushes(motion), progress=True, **options)
     print_result(result, arguments.mode, console)

@@ -69,8 +69,13 @@ class MotionInput:
         if name in br.procedural.SAMPLE_MOTIONS and not Path(name).exists():
             if self.figure is not None:
                 raise ArgumentError(f"{name!r} is a sample motion with a figure of its own: --figure is for files without a skeleton.")
+            for option in self.reading():
+                if option != "frames":
+                    raise ArgumentError(f"{name!r} is a sample motion: --{option.replace('_', '-')} is for files. Leave it out.")
             size = {} if self.height is None else {"height": self.height}
-            return Motion.from_clip(br.procedural.make_clip(name, **size), **{**self.body(), "height": None})
+            motion = Motion.from_clip(br.procedural.make_clip(name, **size), **{**self.body(), "height": None})
+            frames = _slice(self.frames)
+            return motion if frames is None else motion.frames(frames)
         path = br.procedural.deepmimic_clips().get(name, Path(name))
         if not path.exists() and "." not in name and "/" not in name:
             raise UnknownName("file or sample motion", name, br.procedural.SAMPLE_MOTIONS, "this folder or package")

@@ -12,8 +12,7 @@ from rich.markup import escape
 
 from brachiate import procedural
 from brachiate.cli.tables import table_of
-from brachiate.errors import ArgumentError
-from brachiate.io.bvh import format_bvh
+from brachiate.io.bvh import write_bvh
 from brachiate.procedural.deepmimic import HINT
 
 ANGLES = ("angle", "swing")  # in degrees here, in radians in Python
@@ -56,10 +55,7 @@ def write_sample(name: str, out: Path | None, console: Console, **options: Any) 
     clip = procedural.make_clip(name, **given)
     path = out if out is not None else Path(f"{name}.bvh")
     path = path if path.suffix.lower() == ".bvh" else path.with_name(f"{path.name}.bvh")
-    try:
-        path.write_text(format_bvh(clip), encoding="utf-8")
-    except OSError as problem:
-        raise ArgumentError(f"{path}: the motion cannot be written ({problem.strerror}). Choose another file with --out.") from None
+    write_bvh(clip, path)
     console.print(f"  {escape(str(path))}  [dim]{len(clip)} frames, {clip.rate:g} frames/s, {clip.duration:.2f} s[/]", highlight=False)
     for assumption in clip.assumptions:
         console.print(f"  {escape(str(assumption))}", style="dim", highlight=False)

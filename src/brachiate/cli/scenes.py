@@ -14,7 +14,6 @@ from rich.markup import escape
 
 from brachiate import scenes
 from brachiate.cli.tables import table_of
-from brachiate.errors import ArgumentError
 from brachiate.scenes import Scene
 from brachiate.simulate.recording import Recording
 
@@ -77,8 +76,5 @@ def _table(scene: Scene, run: Recording) -> Any:
 
 def _save(run: Recording, out: Path) -> Path:
     out = out if out.suffix == ".npz" else out.with_name(f"{out.name}.npz")
-    try:
-        run.save(out)
-    except OSError as problem:
-        raise ArgumentError(f"{out}: the recording cannot be written ({problem.strerror}). Choose another file with --out.") from None
+    run.save(out)
     return out

@@ -12,13 +12,15 @@ import numpy as np
 from brachiate import rotations, validation
 from brachiate.assumptions import Assumption
 from brachiate.clip.skeleton import Skeleton
-from brachiate.errors import MotionError
+from brachiate.errors import ArgumentError, MotionError
 from brachiate.validation import Array
 
 
 def freeze_frames(owner: Any, shapes: Mapping[str, tuple[int, ...]]) -> None:
     """Replace the arrays of a frozen dataclass by read-only copies of the given shapes; its ``times`` must increase."""
-    times = validation.numbers(owner.times, (len(owner.times),), "times")
+    times = validation.reals(owner.times, "times", "increasing numbers [s]")
+    if times.ndim != 1 or not np.isfinite(times).all():
+        raise ArgumentError(f"times: expected finite, increasing numbers [s], got {validation.short_repr(owner.times)}.")
     if len(times) < 1:
         raise MotionError(f"A {type(owner).__name__.lower()} has at least one frame.")
     steps = np.diff(times)
@@ -26,6 +28,23 @@ def freeze_frames(owner: Any, shapes: Mapping[str, tuple[int, ...]]) -> None:
         raise MotionError(f"Times must increase from frame to frame; frame {int(np.argmin(steps)) + 1} does not.")
     for name, shape in {"times": times.shape, **shapes}.items():
         object.__setattr__(owner, name, validation.frozen(validation.numbers(getattr(owner, name), shape, name).copy()))
+
+
+def check_slice(which: slice) -> int:
+    """Return the step of a selection of frames, or raise an error if it is not a slice of whole numbers with a step of 1 or more."""
+    if not isinstance(which, slice) or not all(x is None or isinstance(x, int | np.integer) for x in (which.start, which.stop, which.step)):
+        raise ArgumentError(f"frames: expected a slice of whole numbers, such as slice(0, 100), got {validation.short_repr(which)}.")
+    step = 1 if which.step is None else int(which.step)
+    if step < 1:
+        raise MotionError(f"frames={which} must have a step of 1 or more.")
+    return step
+
+
+def check_selection(which: slice, count: int, name: str) -> None:
+    """Raise an error if a selection of frames is not a slice, or selects none of the ``count`` frames of a motion."""
+    check_slice(which)
+    if not range(count)[which]:
+        raise MotionError(f"{name} has {count} frames, numbered 0 to {count - 1}: none of them is in frames={which}. Select others.")
 
 
 @dataclass(frozen=True)
@@ -68,7 +87,9 @@ class Clip:
     origin: Origin | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        f, n = len(self.times), len(self.skeleton)
+        if not isinstance(self.skeleton, Skeleton):
+            raise ArgumentError(f"skeleton: expected a Skeleton, got {validation.short_repr(self.skeleton)}.")
+        f, n = np.size(self.times), len(self.skeleton)
         freeze_frames(self, {"rotations": (f, n, 4), "translations": (f, n, 3)})
 
     def __len__(self) -> int:
@@ -114,4 +135,5 @@ class Clip:
 
     def frames(self, which: slice) -> Clip:
         """Return the clip with some of its frames, at their times."""
+        check_selection(which, len(self), self.name)
         return replace(self, times=self.times[which], rotations=self.rotations[which], translations=self.translations[which])

@@ -31,7 +31,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "hip": ("upleg", "upperleg", "thigh", "femur", "hip"),
     "knee": ("leg", "lowerleg", "lowleg", "shin", "calf", "tibia", "knee", "shank"),
     "ankle": ("ankle", "foot"),
-    "toe": ("toe", "toes", "toebase", "ball", "toesbase"),
+    "toe": ("toe", "toes", "toebase", "ball", "toesbase", "forefoot", "toeroot", "metatarsal"),
     "clavicle": ("clavicle", "collar", "collarbone"),
     "shoulder": ("arm", "upperarm", "uparm", "humerus", "shoulder"),
     "elbow": ("forearm", "lowerarm", "lowarm", "radius", "elbow"),
@@ -127,7 +127,7 @@ def find_joint_roles(skeleton: Skeleton, given: Mapping[str, str] | None = None)
             joints[role] = j
     if "pelvis" not in joints:
         joints["pelvis"] = 0
-    for role, name in (given or {}).items():
+    for role, name in validation.mapping({} if given is None else given, "roles", "names of joints by role").items():
         validation.one_of(role, ROLES, "role")
         joints[role] = skeleton.index(name)
     _check(skeleton, joints)

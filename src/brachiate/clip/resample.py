@@ -16,7 +16,7 @@ MAX_FRAMES = 10_000_000
 
 def resample_clip(clip: Clip, rate: float) -> Clip:
     """Return a clip at another frame rate [Hz], from its first frame on."""
-    rate = validation.number(rate, "rate", above=0.0)
+    rate = validation.number(rate, "rate", minimum=1e-3, maximum=1e5)
     if len(clip) < 2:
         raise MotionError("A clip of one frame cannot be resampled.")
     count = int(clip.duration * rate + 1e-6) + 1

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from brachiate import rotations
+from brachiate import rotations, validation
 from brachiate.assumptions import Assumption
 from brachiate.clip.clip import Clip, Origin
 from brachiate.clip.joint_roles import SIDES, JointRoles, find_joint_roles
 from brachiate.clip.skeleton import End, Skeleton
-from brachiate.errors import MotionError, MotionFileError
+from brachiate.errors import ArgumentError, MotionError, MotionFileError
 from brachiate.validation import Array
 
 #: Units of length in files [m].
@@ -27,10 +27,10 @@ UNITS: Mapping[str, float] = {
 MAX_STATURE, MIN_STATURE = 2.3, 1.1  # [m] of recorded persons: the ranges of different units do not overlap
 LEG_LENGTH_SHARE = 0.49  # height of the hips above the ankles, as a share of the stature, mean of adults
 UPRIGHT_COSINE = 0.7  # of the mean angle to vertical
-MEDIAN_CHANGE_RATIO, MAX_CHANGE_RATIO = (
-    8.0,
-    2.5,
-)  # of the first change between frames to the median and largest later ones, above which the first frame is a T-pose
+# The first frame is a T-pose if the change to the next one is this many times the median or the largest change of the motion in
+# CHANGE_INTERVAL, and the largest one between frames in the NEXT_INTERVAL after it, which excludes motions that start from the rest pose.
+MEDIAN_CHANGE_RATIO, MAX_CHANGE_RATIO, NEXT_CHANGE_RATIO = 8.0, 2.5, 2.0
+CHANGE_INTERVAL, NEXT_INTERVAL = 1.0 / 120.0, 0.1  # [s]
 #: Axes of a file for x forward, y left and z up; the figure faces the axis after the up axis.
 AXES: Mapping[str, tuple[int, int, int]] = {"x": (1, 2, 0), "y": (2, 0, 1), "z": (0, 1, 2)}
 
@@ -135,9 +135,12 @@ def _unit(clip: Clip, joints: JointRoles | None, up: str, given: str | float | N
             raise MotionError(f"unit={given!r} is not one of {', '.join(UNITS)}. Give one of these, or the length of a unit in meters.")
         return UNITS[given]
     if given is not None:
-        if not 0.0 < float(given) < 1000.0:
-            raise MotionError(f"unit={given!r} is not the length of a unit in meters: a number from 0 to 1000 was expected.")
-        return float(given)
+        try:
+            return validation.number(given, "unit", minimum=1e-6, maximum=1e3)
+        except ArgumentError:
+            raise MotionError(
+                f"unit={validation.short_repr(given)} is not the length of a unit in meters: a number from 1e-6 to 1000 was expected."
+            ) from None
     tall = skeleton_stature(clip.skeleton, joints, "xyz".index(up))
     fitting = {name: length for name, length in UNITS.items() if MIN_STATURE < length * tall < MAX_STATURE}
     if len(fitting) != 1:
@@ -174,8 +177,10 @@ def _first_frame_is_t_pose(clip: Clip, given: bool | None, assumptions: list[Ass
         return False
     still = np.median(rotations.angle(clip.rotations[0])) < 1e-3
     change = rotations.angle(rotations.product(rotations.inverse(clip.rotations[:-1]), clip.rotations[1:])).max(axis=1)
-    usual = min(MEDIAN_CHANGE_RATIO * float(np.median(change[1:])), MAX_CHANGE_RATIO * float(change[1:].max()))
-    if still and change[0] > max(usual, 1e-5):
+    later = change[1:] * (clip.rate * CHANGE_INTERVAL)  # so that the result does not depend on the frame rate
+    usual = min(MEDIAN_CHANGE_RATIO * float(np.median(later)), MAX_CHANGE_RATIO * float(later.max()))
+    following = float(change[1 : 2 + int(NEXT_INTERVAL * clip.rate)].max())
+    if still and change[0] > max(usual, NEXT_CHANGE_RATIO * following, 1e-5):
         why = f"its rotations are nearly zero, and the next frame is {np.degrees(change[0]):.0f} degrees away: a T-pose"
         assumptions.append(Assumption("first frame", "dropped", why, "rest_frame"))
         return True

@@ -31,7 +31,7 @@ def contact_confidence(
     """
     t, n = dynamics.times[span], labels.terrain.normal
     position, point_velocity = dynamics.point_position[span], dynamics.point_velocity[span]
-    mode, confidence = np.zeros(position.shape[:2], np.int64), np.zeros(position.shape[:2])
+    mode, confidence = np.zeros(position.shape[:2], np.int8), np.zeros(position.shape[:2])
     part_of = {part: k for k, part in enumerate(dynamics.contact_points.parts)}
     supports: list[tuple[ContactInterval, Array, Array, Array]] = []
     lowest: dict[str, Array] = {}

@@ -16,12 +16,14 @@ from brachiate.deprecation import renamed_arguments
 from brachiate.errors import MotionError
 from brachiate.evaluation.metrics import compute_metrics
 from brachiate.evaluation.report import CheckReport
+from brachiate.motion.arguments import check_motion
 from brachiate.motion.contact_labels import ContactLabels
 from brachiate.motion.edit import resample
 from brachiate.motion.motion import Motion
 from brachiate.motion.spline import UNIFORM_SPACING_TOLERANCE, MotionSpline
 from brachiate.motion.terrain import Terrain
 
+CUTOFFS = (0.1, 1e4)  # [Hz] valid range
 CUTOFF = 10.0  # [Hz] low-pass filter of captured motion: human motion is hardly faster, marker noise is
 
 
@@ -48,7 +50,7 @@ def check(
         supports: Whether to infer supports other than the ground (steps, seats, bars). Default: only if the terrain is not given.
         cutoff: Cutoff frequency of the low-pass filter [Hz]; None: no filter; ``"auto"``: 10 Hz for captured motion, else none.
     """
-    if len(motion) < 3:
+    if len(check_motion(motion)) < 3:
         raise MotionError(f"{motion.name} has {len(motion)} frames: at least three are needed for accelerations.")
     cutoff, assumptions = _resolve_cutoff(motion, cutoff)
     contacts, terrain = resolve_contacts(motion, terrain, contacts)
@@ -72,8 +74,10 @@ def check(
 
 def _resolve_cutoff(motion: Motion, cutoff: float | str | None) -> tuple[float | None, list[Assumption]]:
     """Cutoff frequency [Hz], and the assumption made for ``"auto"``."""
+    if cutoff is None:
+        return None, []
     if not isinstance(cutoff, str):
-        return cutoff, []
+        return validation.number(cutoff, "cutoff", minimum=CUTOFFS[0], maximum=CUTOFFS[1]), []
     validation.one_of(cutoff, ("auto",), "cutoff")
     if motion.captured:
         why = "captured motion has noise, which differentiation amplifies"

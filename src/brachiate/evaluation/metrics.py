@@ -25,6 +25,7 @@ MIN_SUPPORTED_WEIGHT = 0.5  # of the weight: required force above which a body w
 FORCE_ROUNDOFF = 1e-6  # of the weight
 MAX_LEVEL_DIFFERENCE = 0.1  # [m] contacts closer in height are on one level
 MIN_FLIGHT_DURATION = 0.08  # [s]
+CHUNK = 1024  # frames whose contact areas are evaluated together: their scratch memory does not grow with the motion
 COP_DIRECTIONS = 16  # number of directions in which the contact area is bounded
 
 
@@ -47,10 +48,7 @@ class FrameMetrics(NamedTuple):
 
 def compute_metrics(dynamics: MotionDynamics, labels: ContactLabels) -> tuple[FrameMetrics, tuple[str, ...]]:
     """All metrics, and the names of the joint limits."""
-    area = (dynamics.confidence >= MIN_RELATIVE_CONFIDENCE * dynamics.confidence.max(axis=1, keepdims=True)) & (
-        dynamics.contact_mode != NO_CONTACT
-    )
-    skate, depth, floats = _part_metrics(dynamics, labels, area)
+    skate, depth, floats = _part_metrics(dynamics, labels)
     ratio, cop_outside = _cone_and_cop(dynamics, labels)
     violation, names = limit_violations(dynamics.model, dynamics.states.q)
     flight_acceleration, flight_moment = _flight_metrics(dynamics)
@@ -71,29 +69,32 @@ def compute_metrics(dynamics: MotionDynamics, labels: ContactLabels) -> tuple[Fr
     ), names
 
 
-def _part_metrics(dynamics: MotionDynamics, labels: ContactLabels, area: Array) -> tuple[Array, Array, Array]:
+def _part_metrics(dynamics: MotionDynamics, labels: ContactLabels) -> tuple[Array, Array, Array]:
     """Skate, penetration and float of every part."""
     terrain, f, parts = labels.terrain, len(dynamics), dynamics.contact_points.parts
     skate, depth, floats = (np.full((f, len(parts)), np.nan) for _ in range(3))
-    n = terrain.normal
-    tangential = dynamics.point_velocity - (dynamics.point_velocity @ n)[..., None] * n
-    speed = np.linalg.norm(tangential, axis=2)
-    load = np.linalg.norm(dynamics.contact_force, axis=2)
-    unsupported = ~(load > 0.0).any(axis=1) & (dynamics.required_wrench[:, :3] @ n > MIN_SUPPORTED_WEIGHT * dynamics.weight)
-    feet = parts_matching(dynamics, FOOT_WORDS) or tuple(range(len(parts)))
+    n, any_load = terrain.normal, np.zeros(f, bool)
+    min_confidence = MIN_RELATIVE_CONFIDENCE * dynamics.confidence.max(axis=1, keepdims=True)
     for p, part in enumerate(parts):
         height, _, _ = part_motion(dynamics, terrain, p)
         depth[:, p] = np.maximum(-height, 0.0)
-        mine = dynamics.contact_points.part == p
-        loaded = load[:, mine].sum(axis=1) > MIN_PART_LOAD * dynamics.weight
+        mine = np.flatnonzero(dynamics.contact_points.part == p)
+        load = np.linalg.norm(dynamics.contact_force[:, mine], axis=2)
+        any_load |= (load > 0.0).any(axis=1)
+        loaded = load.sum(axis=1) > MIN_PART_LOAD * dynamics.weight
         for label in labels.of(part):
-            rows = loaded & (dynamics.times >= label.start - 1e-9) & (dynamics.times <= label.end + 1e-9)
+            span = slice(*np.searchsorted(dynamics.times, (label.start - 1e-9, label.end + 1e-9)))
             if label.kind == "support":
                 level = (label.height - (terrain.height or 0.0)) * n[2] if label.height is not None else 0.0
+                rows = span.start + np.flatnonzero(loaded[span])
                 floats[rows, p] = np.maximum(height[rows] - level, 0.0)
-        loaded_points = area[:, mine] & loaded[:, None] & (dynamics.contact_mode[:, mine] == SUPPORT)  # a grip rotates about the bar
-        count = loaded_points.sum(axis=1)
-        skate[count > 0, p] = (speed[:, mine] * loaded_points).sum(axis=1)[count > 0] / count[count > 0]
+        # Of the points in contact, those that bear the part; a grip rotates about the bar
+        area = (dynamics.confidence[:, mine] >= min_confidence) & (dynamics.contact_mode[:, mine] == SUPPORT) & loaded[:, None]
+        count, velocity = area.sum(axis=1), dynamics.point_velocity[:, mine]
+        speed = np.linalg.norm(velocity - (velocity @ n)[..., None] * n, axis=2)
+        skate[count > 0, p] = (speed * area).sum(axis=1)[count > 0] / count[count > 0]
+    unsupported = ~any_load & (dynamics.required_wrench[:, :3] @ n > MIN_SUPPORTED_WEIGHT * dynamics.weight)
+    feet = parts_matching(dynamics, FOOT_WORDS) or tuple(range(len(parts)))
     if unsupported.any() and len(feet):
         # No contact though the body must be supported: the lowest foot floats.
         heights = np.stack([part_motion(dynamics, terrain, p)[0] for p in feet], axis=1)
@@ -105,46 +106,56 @@ def _part_metrics(dynamics: MotionDynamics, labels: ContactLabels, area: Array) 
 
 def _cone_and_cop(dynamics: MotionDynamics, labels: ContactLabels) -> tuple[Array, Array]:
     """Friction ratio of the required force, and distance of its CoP from the contact area, while all supports are on one level."""
-    f, n = len(dynamics), labels.terrain.normal
-    ratio, outside = np.full(f, np.nan), np.full(f, np.nan)
-    support, gripping = dynamics.contact_mode == SUPPORT, (dynamics.contact_mode == GRIP).any(axis=1)
-    used = np.flatnonzero(support.any(axis=0))
-    if not len(used):
-        return ratio, outside
-    support, position = support[:, used], dynamics.point_position[:, used]
-    height = position @ n
+    used = np.flatnonzero((dynamics.contact_mode == SUPPORT).any(axis=0))
+    ratio, outside = np.full(len(dynamics), np.nan), np.full(len(dynamics), np.nan)
+    for k in range(0, len(dynamics) if len(used) else 0, CHUNK):
+        frames = slice(k, k + CHUNK)
+        rows, ratios = _friction_ratios(dynamics, labels, frames, used)
+        ratio[rows] = ratios
+        loaded = rows[dynamics.required_wrench[rows, :3] @ labels.terrain.normal > MIN_LOAD * dynamics.weight]
+        outside[loaded] = _cop_distances(dynamics, labels.terrain.normal, loaded, used)
+    return ratio, outside
+
+
+def _friction_ratios(dynamics: MotionDynamics, labels: ContactLabels, frames: slice, used: Array) -> tuple[Array, Array]:
+    """Those of some frames in which all supports, of the points ``used``, are on one level, and friction ratios of the required force."""
+    n, mode = labels.terrain.normal, dynamics.contact_mode[frames]
+    support, height = mode[:, used] == SUPPORT, dynamics.point_position[frames][:, used] @ n
     low = np.where(support, height, np.inf).min(axis=1)
     high = np.where(support, height, -np.inf).max(axis=1)
-    rows = np.flatnonzero(support.any(axis=1) & ~gripping & (high - low < MAX_LEVEL_DIFFERENCE))
-    force, moment = dynamics.required_wrench[rows, :3], dynamics.required_wrench[rows, 3:]
+    on_one_level = support.any(axis=1) & ~(mode == GRIP).any(axis=1) & (high - low < MAX_LEVEL_DIFFERENCE)
+    rows = frames.start + np.flatnonzero(on_one_level)
+    force = dynamics.required_wrench[rows, :3]
     normal_force = force @ n
     tangential = np.linalg.norm(force - normal_force[:, None] * n, axis=1)
     slipping = tangential - labels.terrain.friction * np.maximum(normal_force, 0.0) > FORCE_ROUNDOFF * dynamics.weight
     pulling = normal_force < -FORCE_ROUNDOFF * dynamics.weight
-    ratio[rows] = np.where(
-        pulling, np.inf, np.where(slipping | (normal_force > MIN_LOAD * dynamics.weight), tangential / np.maximum(normal_force, 1e-9), 0.0)
-    )
-    loaded_rows = normal_force > MIN_LOAD * dynamics.weight
-    rows, force, moment, normal_force = rows[loaded_rows], force[loaded_rows], moment[loaded_rows], normal_force[loaded_rows]
+    ratio = np.where(slipping | (normal_force > MIN_LOAD * dynamics.weight), tangential / np.maximum(normal_force, 1e-9), 0.0)
+    return rows, np.where(pulling, np.inf, ratio)
+
+
+def _cop_distances(dynamics: MotionDynamics, n: Array, rows: Array, used: Array) -> Array:
+    """Distance of the required CoP from the contact area of the points ``used`` (n,) [m], in some frames; 0 inside."""
+    support, position = dynamics.contact_mode[rows][:, used] == SUPPORT, dynamics.point_position[rows][:, used]
+    force, moment = dynamics.required_wrench[rows, :3], dynamics.required_wrench[rows, 3:]
     # The point r of the plane at which n × (moment − r × force) vanishes
-    level = np.where(support[rows], height[rows], 0.0).sum(axis=1) / support[rows].sum(axis=1) - dynamics.com[rows] @ n
-    cop = dynamics.com[rows] + (np.cross(n, moment) + level[:, None] * force) / normal_force[:, None]
+    level = np.where(support, position @ n, 0.0).sum(axis=1) / support.sum(axis=1) - dynamics.com[rows] @ n
+    cop = dynamics.com[rows] + (np.cross(n, moment) + level[:, None] * force) / (force @ n)[:, None]
     e1 = np.cross(n, (0.0, 1.0, 0.0))
     e1 /= np.linalg.norm(e1)
     axes = np.stack((e1, np.cross(n, e1)), axis=1)
     angles = np.arange(COP_DIRECTIONS) * 2.0 * np.pi / COP_DIRECTIONS
     directions = axes @ np.stack((np.cos(angles), np.sin(angles)))
-    extent = np.where(support[rows][..., None], position[rows] @ directions, -np.inf).max(axis=1)
-    outside[rows] = np.maximum((cop @ directions - extent).max(axis=1), 0.0)
-    return ratio, outside
+    extent = np.where(support[..., None], position @ directions, -np.inf).max(axis=1)
+    return np.maximum((cop @ directions - extent).max(axis=1), 0.0)
 
 
 def torque_share(dynamics: MotionDynamics) -> Array:
     """Torque of every coordinate over its limit; NaN without a limit: (f, nv)."""
     effort = dynamics.model.effort
-    limited = np.isfinite(effort) & (effort > 0)
     share = np.full(dynamics.tau.shape, np.nan)
-    share[:, limited] = np.abs(dynamics.tau[:, limited]) / effort[limited]
+    for k in np.flatnonzero(np.isfinite(effort) & (effort > 0)):
+        share[:, k] = np.abs(dynamics.tau[:, k]) / effort[k]
     return share
 
 
@@ -185,5 +196,7 @@ def _flight_metrics(dynamics: MotionDynamics) -> tuple[Array, Array]:
 def _jerk(dynamics: MotionDynamics) -> Array:
     if len(dynamics) < 3:
         return np.zeros(len(dynamics))
-    rate = np.gradient(dynamics.body_acceleration, dynamics.times, axis=0)
-    return np.sqrt(np.mean(np.sum(rate**2, axis=2), axis=1))
+    squares, bodies = np.zeros(len(dynamics)), dynamics.body_acceleration.shape[1]
+    for b in range(bodies):
+        squares += np.sum(np.gradient(dynamics.body_acceleration[:, b], dynamics.times, axis=0) ** 2, axis=1)
+    return np.sqrt(squares / bodies)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.ndimage import convolve1d
 
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics
 from brachiate.contact_estimation.parts import FOOT_WORDS, part_motion, parts_matching
@@ -35,7 +36,7 @@ def published_metrics(dynamics: MotionDynamics, labels: ContactLabels) -> dict[s
     displacement = np.stack([np.linalg.norm(np.diff(x, axis=0), axis=1) for x in position], axis=1)
     low = (height[1:] < SKID_HEIGHT) & (height[:-1] < SKID_HEIGHT)
     speed = displacement * RATE
-    average = np.apply_along_axis(lambda x: np.convolve(x, np.ones(SKID_FRAMES) / SKID_FRAMES, "same"), 0, speed) if len(speed) else speed
+    average = convolve1d(speed, np.full(SKID_FRAMES, 1.0 / SKID_FRAMES), axis=0, mode="constant") if len(speed) else speed
     skidding = (low & (speed > SKID_SPEED) & (average > SKID_SPEED)).any(axis=1)
     touching = (height[1:] < TOLERANCE) & (height[:-1] < TOLERANCE)
     lowest = terrain.clearance(dynamics.point_position).min(axis=1)

@@ -20,7 +20,7 @@ from brachiate.evaluation.bounds import BOUNDS, NEARLY_PHYSICAL, NOT_PHYSICAL, P
 from brachiate.evaluation.metric_names import label_of
 from brachiate.evaluation.metrics import FrameMetrics
 from brachiate.evaluation.published_metrics import published_metrics
-from brachiate.io.file_access import write_text
+from brachiate.io.atomic import write_text
 from brachiate.motion.contact_labels import ContactLabels
 from brachiate.motion.motion import Motion
 from brachiate.show.plots import StateStrips, plot_panels
@@ -345,7 +345,7 @@ class CheckReport:
         """Write everything as JSON: the summary, and metrics of every frame under ``by_frame``."""
         head = json.dumps(self.as_dict(), indent=1, allow_nan=False, default=float)
         rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(values, allow_nan=False)}" for name, values in self.by_frame().items())
-        write_text(Path(path), f'{head[:-2]},\n "by_frame": {{\n{rows}\n }}\n}}\n', "the report")
+        write_text(path, f'{head[:-2]},\n "by_frame": {{\n{rows}\n }}\n}}\n', "the report")
 
     def plot(self, path: str | PathLike[str] | None = None) -> Any:
         """Plot forces, root residual, contacts, foot skate and torque over time; write the picture, or return the figure."""
@@ -370,7 +370,8 @@ class CheckReport:
         """0 without contact, 1 support, 2 grip: (f,)."""
         values = np.zeros(len(self.times), np.int64)
         for label in self.contacts.of(part):
-            values[(self.times >= label.start - 1e-9) & (self.times <= label.end + 1e-9)] = 1 if label.kind == "support" else 2
+            span = slice(*np.searchsorted(self.times, (label.start - 1e-9, label.end + 1e-9)))
+            values[span] = 1 if label.kind == "support" else 2
         return values
 
     track = renamed_attribute("track", "dynamics")

@@ -8,6 +8,7 @@ import numpy as np
 
 from brachiate import validation
 from brachiate.errors import ArgumentError
+from brachiate.figures import ranges
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Free, Joint, Revolute, Spherical
 from brachiate.model.model import Model
@@ -34,8 +35,8 @@ def arm2(length: float = 1.0, mass: float = 1.0) -> Model:
         length: Length of each rod [m].
         mass: Mass of each rod [kg].
     """
-    length = validation.number(length, "length of the rods", above=0.0)
-    mass = validation.number(mass, "mass of the rods", above=0.0)
+    length = ranges.length(length, "length of the rods")
+    mass = ranges.mass(mass, "mass of the rods")
     b = ModelBuilder("arm2")
     b.link(
         "mount",
@@ -68,9 +69,9 @@ def chain(n: int, length: float = 1.0, mass: float = 1.0, joint: str = "hinge") 
         joint: ``"hinge"``: all about y; ``"alternating"``: about y and x alternately; ``"ball"``: spherical.
     """
     n = _count(n, "n", least=1)
-    length = validation.number(length, "length of the chain", above=0.0)
+    length = ranges.length(length, "length of the chain")
     each = length / n
-    mass = validation.number(mass, "mass of the chain", above=0.0)
+    mass = ranges.mass(mass, "mass of the chain")
     validation.one_of(joint, CHAIN_JOINTS, "joint of the chain")
     b = ModelBuilder(f"chain{n}")
     for i in range(n):
@@ -101,8 +102,8 @@ def inchworm(n: int = 9, length: float = 0.005, mass: float = 0.001) -> Model:
         mass: Mass of a segment [kg].
     """
     n = _count(n, "n", least=3)
-    length = validation.number(length, "length of a segment", above=0.0)
-    mass = validation.number(mass, "mass of a segment", above=0.0)
+    length = ranges.length(length, "length of a segment")
+    mass = ranges.mass(mass, "mass of a segment")
     radius = 0.32 * length
     sole = 0.12 * length
     effort = 40.0 * n * mass * 9.81 * length  # many times its own weight, as for real worms

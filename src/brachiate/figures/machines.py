@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from brachiate import validation
 from brachiate.errors import ArgumentError
+from brachiate.figures import ranges
 from brachiate.figures.chains import AMBER, BLUE, GRAY
 from brachiate.figures.objects import PAINT, STEEL, WOOD
 from brachiate.model.builder import ModelBuilder
@@ -38,11 +39,11 @@ def fivebar(base: float = 0.16, crank: float = 0.20, rod: float = 0.30, reach: f
         reach: Distance of the tip in front of the cranks, in the pose ``reference`` [m].
         mass: Mass of a rod [kg]; cranks have the same mass per length.
     """
-    half = validation.number(base, "base of the five-bar", above=0.0) / 2
-    crank = validation.number(crank, "length of the cranks", above=0.0)
-    rod = validation.number(rod, "length of the rods", above=0.0)
-    reach = validation.number(reach, "reach of the five-bar", above=0.0)
-    mass = validation.number(mass, "mass of a rod", above=0.0)
+    half = ranges.length(base, "base of the five-bar") / 2
+    crank = ranges.length(crank, "length of the cranks")
+    rod = ranges.length(rod, "length of the rods")
+    reach = ranges.length(reach, "reach of the five-bar")
+    mass = ranges.mass(mass, "mass of a rod")
     outwards, back = _elbow(half, crank, rod, reach)
     r = 0.05 * min(crank, rod)  # radius of the bars
     b = ModelBuilder("fivebar")
@@ -96,12 +97,12 @@ def stewart(
         stroke: Stroke of the legs [m].
         mass: Mass of the platform [kg]; legs have a tenth of it each.
     """
-    base = validation.number(base, "radius of the base", above=0.0)
-    top = validation.number(top, "radius of the platform", above=0.0)
-    height = validation.number(height, "height of the platform", above=0.0)
+    base = ranges.length(base, "radius of the base")
+    top = ranges.length(top, "radius of the platform")
+    height = ranges.length(height, "height of the platform")
     spread = np.radians(validation.number(spread, "spread of the joints", minimum=1.0, maximum=29.0))
-    stroke = validation.number(stroke, "stroke of the legs", above=0.0)
-    mass = validation.number(mass, "mass of the platform", above=0.0)
+    stroke = ranges.length(stroke, "stroke of the legs")
+    mass = ranges.mass(mass, "mass of the platform")
     pairs = np.arange(3) * 2 * np.pi / 3
     above = _circle(np.r_[pairs - np.pi / 3 + spread, pairs + np.pi / 3 - spread], top, 0.0)
     below = _circle(np.r_[pairs - spread, pairs + spread], base, -height)
@@ -154,10 +155,10 @@ def scissor_lift(stages: int = 3, length: float = 1.2, width: float = 0.6, angle
         mass: Mass of the platform [kg]; a bar has a tenth of it, the slider a twentieth.
     """
     stages = validation.integer(validation.number(stages, "number of stages", minimum=1, maximum=MAX_STAGES), "number of stages", minimum=1)
-    length = validation.number(length, "length of the bars", above=0.0)
-    width = validation.number(width, "width of the platform", above=0.0)
+    length = ranges.length(length, "length of the bars")
+    width = ranges.length(width, "width of the platform")
     angle = np.radians(validation.number(angle, "angle of the bars", minimum=1.0, maximum=70.0))
-    mass = validation.number(mass, "mass of the platform", above=0.0)
+    mass = ranges.mass(mass, "mass of the platform")
     r = 0.022 * length  # half of a bar's height
     outer, inner = width / 2 - 1.2 * r, width / 2 - 3.6 * r
     if inner <= r:

@@ -7,12 +7,14 @@ from numpy.typing import ArrayLike
 
 from brachiate import validation
 from brachiate.errors import ArgumentError
+from brachiate.figures import ranges
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Free, Revolute, Spherical
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Cylinder, HeightField, Plane, Shape, frame_along
 from brachiate.validation import Array
 
+MAX_STEPS = 100  # of stairs
 BAR_HEIGHT = 2.6  # [m], the official 2.8 m less a mat of 0.2 m
 
 STEEL = (0.62, 0.65, 0.69, 1.0)
@@ -32,9 +34,9 @@ def bar(height: float = BAR_HEIGHT, length: float = 2.4, radius: float = 0.014) 
         length: Of the rod [m].
         radius: Of the rod [m].
     """
-    height = validation.number(height, "height of the bar", above=0.0)
-    half = validation.number(length, "length of the bar", above=0.0) / 2
-    radius = validation.number(radius, "radius of the bar", above=0.0)
+    height = ranges.length(height, "height of the bar")
+    half = ranges.length(length, "length of the bar") / 2
+    radius = ranges.length(radius, "radius of the bar")
     b = ModelBuilder("bar")
     b.link("rod", at=(0, 0, height), shapes=Cylinder(radius=radius, length=2 * half, rotation=frame_along("y"), color=STEEL))
     posts = [Cylinder(radius=2 * radius, length=height, position=np.array((0, s * half, height / 2)), color=PAINT) for s in (-1, 1)]
@@ -55,10 +57,10 @@ def swing(height: float = 2.3, rope: float = 1.8, width: float = 0.56, mass: flo
         width: Between the ropes [m].
         mass: Of the plate [kg]; the ropes have a tenth of it each.
     """
-    height = validation.number(height, "height of the beam", above=0.0)
-    rope = validation.number(rope, "length of the ropes", above=0.0)
-    half = validation.number(width, "width of the swing", above=0.0) / 2
-    mass = validation.number(mass, "mass of the plate", above=0.0)
+    height = ranges.length(height, "height of the beam")
+    rope = ranges.length(rope, "length of the ropes")
+    half = ranges.length(width, "width of the swing") / 2
+    mass = ranges.mass(mass, "mass of the plate")
     if rope >= height:
         raise ArgumentError(f"The ropes ({rope:g} m) reach the ground under a beam at {height:g} m. Shorten rope=, or raise height=.")
     b = ModelBuilder("swing")
@@ -110,7 +112,7 @@ def slope(degrees: float = 15.0, size: float = 6.0) -> Model:
         size: Edge of the square that is drawn [m].
     """
     angle = np.radians(validation.number(degrees, "degrees of the slope", minimum=0.0, maximum=89.9))
-    size = validation.number(size, "size of the slope", above=0.0)
+    size = ranges.length(size, "size of the slope")
     c, s = float(np.cos(angle)), float(np.sin(angle))
     up = np.array([(c, 0, -s), (0, 1, 0), (s, 0, c)])
     b = ModelBuilder("slope")
@@ -127,10 +129,10 @@ def stairs(count: int = 5, rise: float = 0.17, tread: float = 0.29, width: float
         tread: Depth of a step [m].
         width: Width of the stairs, along y [m].
     """
-    count = validation.integer(count, "count of the steps", minimum=1)
-    rise = validation.number(rise, "rise of the steps", above=0.0)
-    tread = validation.number(tread, "tread of the steps", above=0.0)
-    width = validation.number(width, "width of the steps", above=0.0)
+    count = ranges.count(count, "count of the steps", MAX_STEPS)
+    rise = ranges.length(rise, "rise of the steps")
+    tread = ranges.length(tread, "tread of the steps")
+    width = ranges.length(width, "width of the steps")
     heights = rise * np.arange(1, count + 1)
     boxes = [
         Box(size=np.array((tread, width, h)), position=np.array(((k + 0.5) * tread, 0, h / 2)), color=PALE) for k, h in enumerate(heights)
@@ -152,9 +154,9 @@ def ground_with_stairs(rise: float = 0.1, tread: float = 0.4, count: int = 3, si
         count: Number of steps.
         size: Extent of the upper level beyond the stairs, and to both sides [m].
     """
-    rise = validation.number(rise, "rise of the steps")
-    tread, size = validation.number(tread, "tread of the steps", above=0.0), validation.number(size, "size of the ground", above=0.0)
-    count = validation.integer(count, "count of the steps", minimum=1)
+    rise = validation.number(rise, "rise of the steps", minimum=-2.0, maximum=2.0)
+    tread, size = ranges.length(tread, "tread of the steps"), ranges.length(size, "size of the ground")
+    count = ranges.count(count, "count of the steps", MAX_STEPS)
     low = min(count * rise, 0.0)
     shapes: list[Shape] = [Plane(size=2.0 * size, position=np.array((0.0, 0.0, low)), color=FLOOR)]
     for k in range(count if rise else 0):
@@ -183,8 +185,8 @@ def terrain(heights: ArrayLike | None = None, spacing: float | ArrayLike = 0.1) 
 
 
 def _block(name: str, size: ArrayLike, mass: float, color: tuple[float, float, float, float]) -> Model:
-    edges: Array = validation.vector(size, f"size of the {name}")
-    mass = validation.number(mass, f"mass of the {name}", above=0.0)
+    edges: Array = ranges.vector(size, f"size of the {name}", ranges.LENGTHS[1])
+    mass = ranges.mass(mass, f"mass of the {name}")
     if (edges <= 0).any():
         raise ArgumentError(f"size of the {name}: every edge must be longer than 0 m, got {edges}.")
     b = ModelBuilder(name)

@@ -24,6 +24,7 @@ from brachiate.figures import human_shapes, segment_masses
 from brachiate.figures.human_proportions import HumanProportions, MassProperties
 from brachiate.figures.joint_limits import BALLS, HINGES
 from brachiate.figures.skeleton_feet import FootMeasurement, limb_tip, toe_offset
+from brachiate.model.anthropometry import HEIGHTS
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Fixed, Free, Joint, Revolute, Spherical
 from brachiate.model.model import Model
@@ -32,6 +33,7 @@ from brachiate.validation import Array
 
 FIXED_TOLERANCE = np.radians(0.01)  # largest rotation in the whole motion of a joint that becomes fixed
 HINGE_TOLERANCE = np.radians(0.2)  # largest deviation from one axis of a joint that becomes a hinge
+STATURES = (0.3, 3.0)  # [m] of skeletons, by the length of their legs
 DEFAULT_BMI = 22.0  # [kg/m²] mass over squared height if no mass is given
 CLAVICLE_MASS = 0.01  # fraction of the body mass that moves with a moving clavicle
 SHOULDER_GIRDLE = 0.4  # fraction of the upper trunk that belongs to the shoulder girdle
@@ -99,8 +101,14 @@ def build_skeleton_model(
             f"{', '.join(clip.skeleton.names)}. Name it: roles={{{missing[0]!r}: ...}}."
         )
     assumptions = []
+    stature = skeleton_stature(clip.skeleton, anatomy, 2)
+    if not STATURES[0] <= stature <= STATURES[1]:
+        raise MotionError(
+            f"{clip.name}: by the length of its legs the skeleton is {stature:.3g} m tall, which is no stature of a person "
+            f"({STATURES[0]:g} to {STATURES[1]:g} m). Is the unit of length right? Give it: unit='cm', 'm', ...."
+        )
     if height is None:
-        height = float(np.clip(skeleton_stature(clip.skeleton, anatomy, 2), 0.5, 2.5))
+        height = float(np.clip(stature, *HEIGHTS))
         assumptions.append(Assumption("height", f"{height:.2f} m", "from the length of the legs", "height"))
     if mass is None:
         mass = DEFAULT_BMI * height * height
@@ -117,6 +125,9 @@ def build_skeleton_model(
     if hinges:
         reason = f"they rotate about one axis, within {np.degrees(HINGE_TOLERANCE):g} degrees"
         assumptions.append(Assumption("hinges", ", ".join(hinges), reason))
+    if figure.left_out:
+        reason = "they move, but no body segment is known for them; roles= gives it"
+        assumptions.append(Assumption("joints left out", ", ".join(figure.left_out[:8]), reason, "roles"))
     return SkeletonModel(model, figure.names, tuple(assumptions))
 
 
@@ -137,6 +148,7 @@ class _SkeletonModelBuilder:
         self.clip, self.anatomy, self.body, self.name = clip, anatomy, body, name
         self.rest = clip.skeleton.rest
         self.role = {j: role for role, j in anatomy.joints.items()}
+        self.left_out: list[str] = []  # names of moving joints that no segment belongs to
         self.names = self._names()
         self.joints = {j: self._joint(j) for j in self.names}
         self.parts: dict[int, list[MassProperties]] = defaultdict(list)  # by joint, in its frame at rest
@@ -149,10 +161,14 @@ class _SkeletonModelBuilder:
         skeleton = self.clip.skeleton
         ends = {j for role, j in self.anatomy.joints.items() if role == "head" or role.endswith(("wrist", "toe"))}
         ends |= {self.anatomy[f"{side}_elbow"] for side in SIDES if f"{side}_wrist" not in self.anatomy}
+        with_mass = {k for j in (*self.anatomy.joints.values(), *self.anatomy.spine, *self.anatomy.necks) for k in skeleton.chain(j)}
         names: dict[int, str] = {}
         for j in range(len(skeleton)):
             above = skeleton.parents[j]
             if j and (above not in names or above in ends):
+                continue
+            if j not in with_mass and not isinstance(self._joint(j), Fixed):
+                self.left_out.append(skeleton.names[j])  # tails, hair, props: a moving link must have a mass
                 continue
             side, _, joint = self.role.get(j, "").partition("_")
             if joint in LINK_NAMES:

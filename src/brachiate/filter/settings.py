@@ -15,7 +15,7 @@ from brachiate.centroidal.settings import REFERENCE_HEIGHT, PlanSettings
 from brachiate.centroidal.settings import RENAMED_SETTINGS as RENAMED_PLAN_SETTINGS
 from brachiate.deprecation import renamed_arguments, renamed_attribute
 from brachiate.errors import ArgumentError, FileFormatError, UnknownName
-from brachiate.io.file_access import write_text
+from brachiate.io.atomic import write_text
 from brachiate.io.json_text import read_json
 
 FORMAT, FORMAT_1 = "brachiate settings 2", "brachiate settings 1"
@@ -196,7 +196,7 @@ class FilterSettings:
     def save(self, path: str | PathLike[str], provenance: Mapping[str, Any] | None = None) -> None:
         """Write a JSON file of the values that differ from the defaults, and how they were obtained if ``provenance`` says it."""
         content = {"format": FORMAT, **({"provenance": dict(provenance)} if provenance else {}), "settings": changed_settings(self)}
-        write_text(Path(path), json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n", "the settings")
+        write_text(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n", "the settings")
 
 
 def _accept_renamed(cls: type[FilterSettings]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from brachiate import rotations
 from brachiate.anatomy.feet import Foot
 from brachiate.assumptions import Assumption
+from brachiate.foot_locking.nearest_contact import time_to_nearest
 from brachiate.intervals import true_intervals
 from brachiate.validation import Array
 
@@ -119,7 +120,7 @@ class FootTrack:
         is_flat = heel & toe
         angle = np.where(is_flat, 0.0, np.where(toe, np.maximum(self.pitch, 0.0), np.minimum(self.pitch, 0.0)))
         if is_flat.any():
-            angle = angle * smoothstep(np.abs(self.times[:, None] - self.times[is_flat]).min(axis=1) / FLATTENING_TIME)
+            angle = angle * smoothstep(time_to_nearest(self.times, is_flat) / FLATTENING_TIME)
         self.rocker_angle = np.where(heel | toe, angle, self.pitch)
 
     def _median_pitch(self, span: Array | slice) -> float:

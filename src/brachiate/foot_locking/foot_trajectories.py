@@ -13,6 +13,7 @@ from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 from brachiate import rotations
 from brachiate.anatomy.feet import Foot, Toes
 from brachiate.foot_locking.foot_track import Foothold, FootTrack, smoothstep
+from brachiate.foot_locking.nearest_contact import nearest_interval
 from brachiate.intervals import true_intervals
 from brachiate.motion.terrain import Stairs
 from brachiate.validation import Array
@@ -108,8 +109,9 @@ def _stance_contacts(track: FootTrack, footholds: Sequence[Foothold]) -> tuple[A
 def _foot_path(track: FootTrack, footholds: Sequence[Foothold], heights: Sequence[float], release_time: float) -> PoseTrajectory:
     """Trajectory of the foot through its footholds, before it is lifted clear of the terrain."""
     center = 0.5 * (track.foot.sole.heel + track.foot.sole.toe)
-    stances = [_rocker_trajectory(track, foothold) for foothold in footholds]
     spans = [(foothold.start, foothold.end) for foothold in footholds]
+    frames = [_neighborhood(*span, len(track.times)) for span in spans]
+    stances = [_rocker_trajectory(track, foothold, each) for foothold, each in zip(footholds, frames, strict=True)]
     path = _interpolate_swings(PoseTrajectory(track.R, track.x), stances, spans, center, track.times, heights, release_time)
     for (one, two), (low, high) in zip(pairwise(footholds), pairwise(heights), strict=True):
         if low != high:
@@ -117,12 +119,17 @@ def _foot_path(track: FootTrack, footholds: Sequence[Foothold], heights: Sequenc
     return path
 
 
-def _rocker_trajectory(track: FootTrack, foothold: Foothold) -> PoseTrajectory:
-    """Pose of the foot in all frames if it rolled about heel or front pivot at this foothold (heel and forefoot rocker)."""
-    foot = track.foot
-    on_heel = (track.rocker_angle < 0)[:, None]
+def _neighborhood(start: int, end: int, count: int) -> slice:
+    """Frames of a stance, and the one before and the one after it, of ``count`` frames."""
+    return slice(max(start - 1, 0), min(end + 1, count))
+
+
+def _rocker_trajectory(track: FootTrack, foothold: Foothold, frames: slice) -> PoseTrajectory:
+    """Pose of the foot in some frames if it rolled about heel or front pivot at this foothold (heel and forefoot rocker)."""
+    foot, angle = track.foot, track.rocker_angle[frames, None]
+    on_heel = angle < 0
     axis = np.where(on_heel, foot.sole.axes[:, 1], foot.front_axis)
-    R = foothold.R @ rotations.to_matrix(rotations.from_rotation_vector(track.rocker_angle[:, None] * axis))
+    R = foothold.R @ rotations.to_matrix(rotations.from_rotation_vector(angle * axis))
     pivot = np.where(on_heel, foot.sole.heel, foot.front_pivot)
     x = foothold.x + pivot @ foothold.R.T - np.einsum("fij,fj->fi", R, pivot)
     if foot.toes is None:
@@ -143,17 +150,18 @@ def _interpolate_swings(
 ) -> PoseTrajectory:
     """Trajectory that equals the stances in their spans of frames, and the own trajectory plus an interpolated correction in swing.
 
-    Between stances at different heights, the foot rises in the first half of the swing, or descends in the second.
+    Stances have a pose for each frame of the :func:`_neighborhood` of their spans. Between stances at different heights, the foot rises in
+    the first half of the swing, or descends in the second.
     """
     R, x = own.R.copy(), own.x.copy()
     if not spans:
         return PoseTrajectory(R, x)
-    corrections = [_correction(own, stance, center) for stance in stances]
+    corrections = [_correction(own, stance, _neighborhood(*span, len(times)), center) for stance, span in zip(stances, spans, strict=True)]
     correction = np.zeros((len(times), 6))
     first, last = spans[0][0], spans[-1][1]
     before, after = (times[first] - times[:first]) / release_time, (times[last:] - times[last - 1]) / release_time
-    correction[:first] = (1.0 - smoothstep(before))[:, None] * corrections[0][first]
-    correction[last:] = (1.0 - smoothstep(after))[:, None] * corrections[-1][last - 1]
+    correction[:first] = (1.0 - smoothstep(before))[:, None] * corrections[0].at(first)
+    correction[last:] = (1.0 - smoothstep(after))[:, None] * corrections[-1].at(last - 1)
     correction[:first] += _fade_out(corrections[0], first, times, times[:first], -1, np.inf, release_time)
     correction[last:] += _fade_out(corrections[-1], last - 1, times, times[last:], 1, np.inf, release_time)
     for k in range(len(spans) - 1):
@@ -161,15 +169,16 @@ def _interpolate_swings(
         t = times[a + 1 : b]
         gap = float(times[b] - times[a])
         since, until = (smoothstep(time / min(gap, release_time))[:, None] for time in (t - times[a], times[b] - t))
-        correction[a + 1 : b] = (1.0 - since) * corrections[k][a] + (1.0 - until) * corrections[k + 1][b]
+        correction[a + 1 : b] = (1.0 - since) * corrections[k].at(a) + (1.0 - until) * corrections[k + 1].at(b)
         if heights and heights[k] != heights[k + 1]:
             half = smoothstep(2.0 * (t - times[a]) / (times[b] - times[a]) - (heights[k + 1] < heights[k]))
-            correction[a + 1 : b, 2] = (1 - half) * corrections[k][a, 2] + half * corrections[k + 1][b, 2]
+            correction[a + 1 : b, 2] = (1 - half) * corrections[k].at(a)[2] + half * corrections[k + 1].at(b)[2]
         correction[a + 1 : b] += _fade_out(corrections[k], a, times, t, 1, gap, release_time)
         correction[a + 1 : b] += _fade_out(corrections[k + 1], b, times, t, -1, gap, release_time)
     in_swing = np.ones(len(times), bool)
     for stance, (a, b) in zip(stances, spans, strict=True):
-        R[a:b], x[a:b], in_swing[a:b] = stance.R[a:b], stance.x[a:b], False
+        own_frames = slice(a - _neighborhood(a, b, len(times)).start, None)
+        R[a:b], x[a:b], in_swing[a:b] = stance.R[own_frames][: b - a], stance.x[own_frames][: b - a], False
     R[in_swing] = rotations.to_matrix(rotations.from_rotation_vector(correction[in_swing, 3:])) @ own.R[in_swing]
     x[in_swing] = own.x[in_swing] + own.R[in_swing] @ center + correction[in_swing, :3] - R[in_swing] @ center
     return PoseTrajectory(R, x)
@@ -187,28 +196,40 @@ def _shift_stair_timing(path: PoseTrajectory, center: Array, times: Array, a: in
     path.x[a : b + 1, :2] += CubicSpline(u, middle[:, :2])(shifted) - middle[:, :2]
 
 
-def _correction(own: PoseTrajectory, target: PoseTrajectory, center: Array) -> Array:
-    """Displacement of the center of the sole, and rotation vector, from one trajectory to another: (f, 6) [m], [rad]."""
-    shift = target.x + target.R @ center - own.x - own.R @ center
-    turn = rotations.to_rotation_vector(rotations.from_matrix(target.R @ own.R.transpose(0, 2, 1)))
-    return np.concatenate((shift, turn), axis=1)
+class _Correction(NamedTuple):
+    """Displacement of the center of the sole, and rotation vector, from one trajectory to another, in some frames."""
+
+    first: int  # frame
+    values: Array  # (n, 6) [m], [rad]
+
+    def at(self, frame: int) -> Array:
+        """Correction in a frame: (6,)."""
+        return self.values[frame - self.first]
 
 
-def _fade_out(correction: Array, k: int, times: Array, t: Array, direction: int, gap: float, release_time: float) -> Array:
+def _correction(own: PoseTrajectory, target: PoseTrajectory, frames: slice, center: Array) -> _Correction:
+    """Correction from a trajectory of all frames to one of some frames."""
+    R, x = own.R[frames], own.x[frames]
+    shift = target.x + target.R @ center - x - R @ center
+    turn = rotations.to_rotation_vector(rotations.from_matrix(target.R @ R.transpose(0, 2, 1)))
+    return _Correction(frames.start, np.concatenate((shift, turn), axis=1))
+
+
+def _fade_out(correction: _Correction, k: int, times: Array, t: Array, direction: int, gap: float, release_time: float) -> Array:
     """Term at times t that continues velocity and acceleration of the correction at frame k, and fades out: (len(t), 6).
 
     ``direction``: 1 for later times, -1 for earlier ones. ``gap``: duration of the swing [s].
     """
     if not 0 < k < len(times) - 1:
-        return np.zeros((len(t), correction.shape[1]))
+        return np.zeros((len(t), correction.values.shape[1]))
     dt = 0.5 * (times[k + 1] - times[k - 1])
-    velocity = direction * (correction[k + 1] - correction[k - 1]) / (2 * dt)
-    acceleration = (correction[k + 1] - 2 * correction[k] + correction[k - 1]) / dt**2
+    velocity = direction * (correction.at(k + 1) - correction.at(k - 1)) / (2 * dt)
+    acceleration = (correction.at(k + 1) - 2 * correction.at(k) + correction.at(k - 1)) / dt**2
     # A fast correction is stopped soon: else the leg would have to reach far beyond its own motion
     length = float(np.clip(BLEND_LENGTH / max(np.linalg.norm(velocity[:3]), 1e-9), *BLEND_TIME))
     if release_time < np.inf:
         # The correction ends with the stance, where the foot may already move: its rate is that within the stance
-        velocity, acceleration = (correction[k] - correction[k - direction]) / dt, np.zeros_like(acceleration)
+        velocity, acceleration = (correction.at(k) - correction.at(k - direction)) / dt, np.zeros_like(acceleration)
         length = release_time
     length = min(length, gap)
     s = np.clip(direction * (t - times[k]) / length, 0.0, 1.0)[:, None]
@@ -222,13 +243,12 @@ def _toe_trajectory(
     """Trajectory of the toes: flat in contact, with their own orientation elsewhere, attached to the foot."""
     spans, stances = [], []
     zeros = np.zeros((len(times), 3))
-    for a, b in true_intervals(in_contact):
-        for foothold in footholds:
-            start, end = max(a, foothold.start), min(b, foothold.end)
-            if start < end:
-                R = foothold.R @ foot.sole.axes @ toes.axes.T
-                spans.append((start, end))
-                stances.append(PoseTrajectory(np.broadcast_to(R, (len(times), 3, 3)), zeros))
+    for foothold in footholds:
+        R = foothold.R @ foot.sole.axes @ toes.axes.T
+        for a, b in true_intervals(in_contact[foothold.start : foothold.end]):
+            spans.append((foothold.start + a, foothold.start + b))
+            frames = _neighborhood(*spans[-1], len(times))
+            stances.append(PoseTrajectory(np.broadcast_to(R, (frames.stop - frames.start, 3, 3)), zeros[frames]))
     turned = _interpolate_swings(PoseTrajectory(own.R, zeros), stances, spans, np.zeros(3), times)
     return PoseTrajectory(turned.R, path.x + path.R @ toes.joint_in_foot - turned.R @ toes.joint_in_toes)
 
@@ -250,11 +270,11 @@ def _terrain_under(over: StairClearance, points: Array) -> tuple[Array, Array]:
 
 def _nearest_stance(footholds: Sequence[Foothold], heights: Sequence[float], times: Array) -> tuple[Array, Array]:
     """Time to the nearest stance (f,) [s], and height of its surface (f,) [m]."""
-    away, surface = np.full(len(times), np.inf), np.zeros(len(times))
-    for foothold, height in zip(footholds, heights, strict=True):
-        time = np.maximum(np.maximum(times[foothold.start] - times, times - times[foothold.end - 1]), 0.0)
-        away, surface = np.minimum(away, time), np.where(time < away, height, surface)
-    return away, surface
+    if not footholds:
+        return np.full(len(times), np.inf), np.zeros(len(times))
+    starts, ends = times[[foothold.start for foothold in footholds]], times[[foothold.end - 1 for foothold in footholds]]
+    away, nearest = nearest_interval(times, starts, ends)
+    return away, np.array(heights)[nearest]
 
 
 def _smooth_lift(missing: Array, window: Array, times: Array, blend: float) -> Array:

@@ -86,8 +86,8 @@ def _labeled_stance(foot: FootTrack, labels: ContactLabels, tracks: ContactTrack
     ground = np.zeros(len(height)) if stairs is None else stairs.height_at(0.5 * (foot.heel + foot.toe))
     for label in labels.contacts:
         if tracks.body(label.part) in foot.foot.bodies:
-            frames = (foot.times >= label.start - 1e-9) & (foot.times <= label.end + 1e-9)
-            labeled = ground[frames] if label.height is None else np.full(frames.sum(), label.height - tracks.ground_height)
+            frames = slice(*tracks.frames(label.start, label.end))
+            labeled = ground[frames] if label.height is None else np.full(len(ground[frames]), label.height - tracks.ground_height)
             on_ground = limits.inferred & (labeled - ground[frames] < GROUND_MAX_HEIGHT)
             # The lowest part is in stance; a heel above it is raised
             height[frames] = np.minimum(height[frames], np.where(on_ground, ground[frames], labeled))

@@ -21,6 +21,7 @@ def load_model(
     name: str | None = None,
     fix_inertia: bool = False,
     assets: Mapping[str, bytes] | None = None,
+    package_root: str | PathLike[str] | None = None,
 ) -> Model:
     """Load a model from an MJCF (.xml), URDF (.urdf, .xml) or SDF (.sdf) file.
 
@@ -48,13 +49,20 @@ def load_model(
         name: Name of the model; by default the one in the file, or the file's own.
         fix_inertia: Replace physically impossible inertias by the nearest possible ones, and list them in the warning.
         assets: Contents by file name, for includes and meshes that are not on disk.
+        package_root: Folder that all includes and meshes must be in, with symbolic links resolved. By default the package of the model:
+            the nearest folder above it with a ``package.xml``, ``model.config``, ``pyproject.toml``, ``setup.py`` or ``.git``, the
+            outermost Python package around it, or else the folder above the model's. Packages of ``package://`` addresses may be
+            elsewhere.
 
     Returns:
         The model.
 
     Raises:
-        ModelFileError: The file is missing, malformed, too large, or physically impossible.
+        ModelFileError: The file is missing, malformed, beyond the limits of :mod:`brachiate.io.limits`, refers to files outside of its
+            package, or is physically impossible.
     """
     from brachiate.io import model_reader  # noqa: PLC0415  (importing MuJoCo takes a third of a second)
 
-    return model_reader.read(path, strict=strict, floating_base=floating_base, name=name, fix_inertia=fix_inertia, assets=assets)
+    return model_reader.read(
+        path, strict=strict, floating_base=floating_base, name=name, fix_inertia=fix_inertia, assets=assets, package_root=package_root
+    )

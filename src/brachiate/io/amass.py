@@ -19,7 +19,8 @@ from brachiate.clip.clip import Clip, Origin
 from brachiate.clip.units_and_axes import AXES, UPRIGHT_COSINE, rotations_to_z_up, to_z_up
 from brachiate.errors import FileFormatError, MotionError, MotionFileError
 from brachiate.io.archive import array_names, read_arrays
-from brachiate.io.motion_text import MAX_MAGNITUDE, frame_step, read_bytes
+from brachiate.io.limits import MAX_MAGNITUDE
+from brachiate.io.motion_text import frame_step, no_frames, read_bytes
 from brachiate.io.smpl import (
     ANKLE,
     LAYOUTS,
@@ -92,10 +93,11 @@ def parse_amass(
     poses, count = _poses(content, where)
     position = checked_array(content, "trans", (len(poses), 3), MAX_MAGNITUDE, where)
     sampling = _rate(content, rate, where) / frame_step(frames)
+    total = len(poses)
     if frames is not None:
         poses, position = poses[frames], position[frames]
     if not len(poses):
-        raise MotionFileError(f"{where} has no frames, or none of the selected ones. A motion has at least one.")
+        raise no_frames(where, frames, total)
     assumptions: list[Assumption] = []
     _note_gender(data, where, assumptions)
     if count == 55:

@@ -15,7 +15,8 @@ from brachiate.assumptions import Assumption
 from brachiate.clip.clip import Clip, Origin
 from brachiate.errors import MotionError, MotionFileError, suggest
 from brachiate.io.asf import AsfSkeleton, from_extrinsic_euler, line_error, read_asf
-from brachiate.io.motion_text import MAX_NUMBERS, frame_step, intact_frames_hint, parse_number, read_text
+from brachiate.io.limits import MAX_NUMBERS
+from brachiate.io.motion_text import frame_step, intact_frames_hint, no_frames, parse_number, read_text
 from brachiate.validation import Array
 
 DEFAULT_RATE = 120.0  # [Hz] of nearly all files
@@ -84,7 +85,7 @@ def parse_amc(
     header, blocks = _blocks(lines, where)
     chosen = blocks if frames is None else blocks[frames]
     if not chosen:
-        raise MotionFileError(f"{where}: no frames. A motion has at least one; {len(blocks)} are in the file.")
+        raise no_frames(where, frames, len(blocks))
     found = [*assumptions, *skeleton.assumptions]
     rate = _rate(header, rate, where, found)
     numbers = _numbers(lines, chosen, skeleton, where)

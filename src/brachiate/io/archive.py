@@ -1,11 +1,11 @@
-"""NumPy archives (.npz), read with size limits and without executing code."""
+"""NumPy archives (.npz), written atomically, read with size limits and without executing code."""
 
 from __future__ import annotations
 
 import io
 import sys
 import zipfile
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,10 @@ import numpy as np
 from numpy.lib import format as npy
 
 from brachiate.errors import FileFormatError
+from brachiate.io import limits
+from brachiate.io.atomic import replace_file
 from brachiate.validation import Array
 
-MAX_UNPACKED_SIZE = 4 * 2**30
-MAX_ENTRIES = 10_000
 _MAX_HEADER_SIZE = 10_000  # bytes
 
 
@@ -25,6 +25,14 @@ def with_suffix(path: str | PathLike[str]) -> Path:
     """Return the path with the suffix ``.npz`` appended if it is missing."""
     path = Path(path)
     return path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
+
+
+def write_archive(path: str | PathLike[str], arrays: Mapping[str, Any], what: str) -> Path:
+    """Write arrays by name, compressed; ``what`` they are, for messages. Returns the path, with its suffix ``.npz``."""
+    path = with_suffix(path)
+    with replace_file(path, what) as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+    return path
 
 
 def read_archive(path: str | PathLike[str], form: str, what: str) -> dict[str, Any]:
@@ -43,7 +51,7 @@ def array_names(file: Path | bytes, where: str, what: str) -> list[str]:
 
 
 def read_arrays(
-    file: Path | bytes, where: str, what: str, only: Collection[str] | None = None, max_size: int = MAX_UNPACKED_SIZE
+    file: Path | bytes, where: str, what: str, only: Collection[str] | None = None, max_size: int = limits.MAX_UNPACKED_SIZE
 ) -> dict[str, Array]:
     """Return arrays of an archive by name.
 
@@ -55,26 +63,36 @@ def read_arrays(
         where: Name of the file, for messages.
         what: What it should be, for messages.
         only: Names of the arrays to read, as far as they exist; by default all.
-        most: Largest total unpacked size [bytes].
+        max_size: Largest total unpacked size [bytes].
     """
     with _open_archive(file, where, what) as archive:
         wanted = [entry for entry in archive.infolist() if only is None or _name(entry) in only]
-        if sum(entry.file_size for entry in wanted) > max_size:
+        unpacked, packed = sum(entry.file_size for entry in wanted), sum(entry.compress_size for entry in wanted)
+        if unpacked > max_size:
             raise FileFormatError(f"{where} unpacks to more than {max_size / 2**30:.3g} GB.")
+        if unpacked > max(limits.MIN_BOMB_SIZE, limits.MAX_UNPACKED_RATIO * packed):
+            raise FileFormatError(
+                f"{where}: its {packed / limits.MB:.1f} MB unpack to {unpacked / limits.MB:.0f} MB, more than "
+                f"{limits.MAX_UNPACKED_RATIO:g} times as much. It is damaged, or made to exhaust the memory."
+            )
         return {_name(entry): _read_array(archive, entry, where, what) for entry in wanted}
 
 
 def _open_archive(file: Path | bytes, where: str, what: str) -> zipfile.ZipFile:
     try:
+        if isinstance(file, Path):
+            limits.check_status(file.stat(), file, limits.MAX_UNPACKED_SIZE, what, FileFormatError)
         archive = zipfile.ZipFile(io.BytesIO(file) if isinstance(file, bytes) else file)
     except FileNotFoundError:
         raise FileFormatError(f"There is no file {where}.") from None
+    except FileFormatError:
+        raise
     except Exception as problem:  # a damaged archive can fail in any way
         raise FileFormatError(f"{where} is not {what}, or it is damaged ({str(problem)[:200]}).") from None
     count = len(archive.infolist())
-    if count > MAX_ENTRIES:
+    if count > limits.MAX_ARCHIVE_ENTRIES:
         archive.close()
-        raise FileFormatError(f"{where} has {count} entries; at most {MAX_ENTRIES} are read.")
+        raise FileFormatError(f"{where} has {count} entries; at most {limits.MAX_ARCHIVE_ENTRIES} are read.")
     return archive
 
 

@@ -20,7 +20,8 @@ from brachiate import rotations
 from brachiate.assumptions import Assumption
 from brachiate.clip.skeleton import MAX_JOINTS, End, Skeleton
 from brachiate.errors import MotionFileError
-from brachiate.io.motion_text import MAX_NAME_LENGTH, MAX_NESTING, parse_number, read_text
+from brachiate.io.limits import MAX_JOINT_NESTING, MAX_NAME_LENGTH
+from brachiate.io.motion_text import parse_number, read_text
 from brachiate.validation import Array
 
 LETTERS = {"tx": "X", "ty": "Y", "tz": "Z", "rx": "x", "ry": "y", "rz": "z"}
@@ -244,8 +245,8 @@ def _tree(section: Section, bones: Mapping[str, _Bone], where: str) -> tuple[tup
         names.append(name)
         parents.append(parent)
         depths.append(depths[parent] + 1 if parent >= 0 else 0)
-    if max(depths) > MAX_NESTING:
-        raise MotionFileError(f"{where}: more than {MAX_NESTING} bones are nested in each other.")
+    if max(depths) > MAX_JOINT_NESTING:
+        raise MotionFileError(f"{where}: more than {MAX_JOINT_NESTING} bones are nested in each other.")
     lost = [name for name in bones if name not in set(names)]
     if lost:
         raise line_error(where, bones[lost[0]].line, f"bone {lost[0]!r} is not connected: ':hierarchy' does not lead from the root to it.")

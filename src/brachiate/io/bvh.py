@@ -21,7 +21,9 @@ from brachiate.clip.clip import Clip, Origin
 from brachiate.clip.skeleton import MAX_JOINTS, End, Skeleton
 from brachiate.clip.units_and_axes import from_z_up
 from brachiate.errors import MotionError, MotionFileError
-from brachiate.io.motion_text import MAX_MAGNITUDE, MAX_NAME_LENGTH, MAX_NESTING, frame_step, parse_numbers, read_text
+from brachiate.io.atomic import write_text
+from brachiate.io.limits import MAX_JOINT_NESTING, MAX_MAGNITUDE, MAX_NAME_LENGTH
+from brachiate.io.motion_text import check_count, comma_hint, frame_step, no_frames, parse_numbers, read_text
 from brachiate.validation import Array
 
 LETTERS = {"xposition": "X", "yposition": "Y", "zposition": "Z", "xrotation": "x", "yrotation": "y", "zrotation": "z"}
@@ -55,6 +57,8 @@ def parse_bvh(text: str, where: str, frames: slice | None = None) -> Clip:
     if not channels:
         raise MotionFileError(f"{where}: no joint has CHANNELS, so nothing moves. At least one must have some.")
     step = frame_step(frames)
+    if frames is None:
+        check_count(count, channels, f"{where} line {start - 1}", "frames")
     numbers = parse_numbers(lines[start:], channels, where, start + 1, f"{len(found.names)} joints", frames)
     assumptions = []
     if frames is None and len(numbers) != count:
@@ -65,7 +69,7 @@ def parse_bvh(text: str, where: str, frames: slice | None = None) -> Clip:
             )
         assumptions.append(Assumption("frames", str(len(numbers)), f"the file has more than the {count} that it announces"))
     if not len(numbers):
-        raise MotionFileError(f"{where} has no frames. A motion has at least one.")
+        raise no_frames(where, frames, sum(1 for line in lines[start:] if line.strip()))
     rate = 1.0 / dt
     if abs(rate - round(rate)) < 1e-3 * rate and round(rate) > 0:
         rate = float(round(rate))
@@ -122,8 +126,8 @@ class _HierarchyParser:
             raise self.error("a JOINT outside of the braces of ROOT.")
         if stack and stack[-1] < 0:
             raise self.error("a JOINT within an End Site: a '}' is missing.")
-        if len(found.names) >= MAX_JOINTS or len(stack) > MAX_NESTING:
-            raise self.error(f"more than {MAX_JOINTS} joints, or more than {MAX_NESTING} nested in each other.")
+        if len(found.names) >= MAX_JOINTS or len(stack) > MAX_JOINT_NESTING:
+            raise self.error(f"more than {MAX_JOINTS} joints, or more than {MAX_JOINT_NESTING} nested in each other.")
         name = " ".join(words[1:]) or f"joint{len(found.names)}"
         if len(name) > MAX_NAME_LENGTH:
             raise self.error(f"a name of {len(name)} characters; at most {MAX_NAME_LENGTH} are allowed.")
@@ -148,8 +152,9 @@ class _HierarchyParser:
             offset = [float(word) for word in words[1:]]
         except ValueError:
             offset = []
+        hint = next(filter(None, map(comma_hint, words[1:])), "")
         if len(offset) != 3 or not all(abs(x) <= MAX_MAGNITUDE for x in offset):
-            raise self.error(f"OFFSET needs three finite numbers, none beyond {MAX_MAGNITUDE:g}; found {' '.join(words[1:])[:80]!r}.")
+            raise self.error(f"OFFSET needs three finite numbers, none beyond {MAX_MAGNITUDE:g}; found {' '.join(words[1:])[:80]!r}.{hint}")
         which, ends = self.stack[-1], self.found.ends
         if which >= 0:
             self.found.offsets[which] = offset
@@ -220,7 +225,8 @@ def _after_colon(line: str, kind, where: str, k: int, expected: str):
     try:
         return kind(line.partition(":")[2].strip())
     except ValueError:
-        raise MotionFileError(f"{where} line {k + 1}: {expected} were expected, not {line.strip()[:60]!r}.") from None
+        hint = comma_hint(line.partition(":")[2].strip())
+        raise MotionFileError(f"{where} line {k + 1}: {expected} were expected, not {line.strip()[:60]!r}.{hint}") from None
 
 
 def _clip(found: _Hierarchy, numbers: Array, rate: float, name: str, assumptions: list[Assumption]) -> Clip:
@@ -261,7 +267,7 @@ def _is_added(values: Array, offset: Array, bone: float) -> bool:
 
 def write_bvh(clip: Clip, path: str | PathLike[str]) -> None:
     """Write a BVH file: with the conventions of the clip's own BVH file, or in centimeters with y up and channels ZXY."""
-    Path(path).write_text(format_bvh(clip), encoding="utf-8")
+    write_text(path, format_bvh(clip), "the motion")
 
 
 def format_bvh(clip: Clip) -> str:

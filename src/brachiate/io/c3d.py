@@ -19,7 +19,8 @@ from brachiate.assumptions import Assumption
 from brachiate.clip.markers import Markers
 from brachiate.clip.units_and_axes import AXES, UNITS, to_z_up
 from brachiate.errors import BrachiateError, MotionError, MotionFileError
-from brachiate.io.motion_text import MAX_NUMBERS, read_bytes
+from brachiate.io.limits import MAX_NUMBERS
+from brachiate.io.motion_text import read_bytes
 from brachiate.io.opensim import Plate, Table
 from brachiate.validation import Array
 

@@ -20,7 +20,8 @@ from brachiate.clip.clip import Clip, Origin
 from brachiate.clip.skeleton import End, Skeleton
 from brachiate.errors import MotionFileError
 from brachiate.io.json_text import parse_json
-from brachiate.io.motion_text import MAX_MAGNITUDE, MAX_NUMBERS, read_text
+from brachiate.io.limits import MAX_JSON_SIZE, MAX_MAGNITUDE, MAX_NUMBERS
+from brachiate.io.motion_text import read_text
 from brachiate.validation import Array
 
 #: Joints in the order of the file: name, parent, offset in axes of the file [m], and its count of numbers per row.
@@ -58,7 +59,7 @@ def read_deepmimic(path: str | PathLike[str]) -> Clip:
     by the assumption ``loop``: ``wrap`` or ``none``.
     """
     path = Path(path)
-    return parse_deepmimic(read_text(path), str(path))
+    return parse_deepmimic(read_text(path, MAX_JSON_SIZE), str(path))
 
 
 def parse_deepmimic(text: str, where: str) -> Clip:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from brachiate.errors import ArgumentError, BrachiateError
+from brachiate.io import limits
+from brachiate.validation import short_repr
+
+
+def as_path(value: Any, what: str) -> Path:
+    """Return a path from a text or path; ``what`` it is a path of, for messages: ``"a motion file"``."""
+    if isinstance(value, str | PathLike) and "\0" not in (text := str(value)) and text:
+        return Path(value)
+    raise ArgumentError(f"path: expected the path of {what} as a text, got {short_repr(value)}.")
 
 
 def read_bytes(path: Path, max_size: int, what: str, error: type[BrachiateError], first: int = -1) -> bytes:
@@ -20,20 +31,11 @@ def read_bytes(path: Path, max_size: int, what: str, error: type[BrachiateError]
     try:
         if not path.exists():
             raise error(f"{path}: there is no such file. Check the path; it is relative to {Path.cwd()}.")
-        if not path.is_file():
-            raise error(f"{path} is not a regular file. Give the path of {what}.")
-        size = path.stat().st_size
-        if size > max_size:
-            raise error(f"{path}: {size / 2**20:.0f} MB is more than {what} may have ({max_size / 2**20:.0f} MB). Is it the right file?")
-        with path.open("rb") as file:
-            return file.read(first)
+        return limits.read_regular(path, max_size, what, error, first)
     except OSError as problem:
         raise error(f"{path} cannot be read: {problem.strerror}.") from None
-
-
-def write_text(path: Path, text: str, what: str) -> None:
-    """Write a text file; ``what`` it contains, for messages."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise ArgumentError(f"{path}: {what} cannot be written ({problem.strerror}). Choose another file.") from None
+    except ValueError as problem:
+        if isinstance(problem, BrachiateError):
+            raise
+        # a zero byte in the name
+        raise error(f"{str(path)!r} is not a path. Give the path of {what}.") from None

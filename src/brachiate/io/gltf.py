@@ -17,6 +17,7 @@ from brachiate.clip.clip import Clip
 from brachiate.clip.skeleton import Skeleton
 from brachiate.clip.units_and_axes import from_z_up, to_z_up
 from brachiate.errors import ArgumentError, MotionError
+from brachiate.io.atomic import write_bytes, write_text
 from brachiate.model.shapes import Capsule, Shape, Sphere
 from brachiate.validation import Array
 
@@ -50,10 +51,10 @@ def write_gltf(
         raise ArgumentError(f"{path}: a file that ends in .glb or .gltf was expected.")
     tree, data = _document(clip, bodies, name or clip.name)
     if path.suffix.lower() == ".glb":
-        path.write_bytes(_glb(tree, data))
+        write_bytes(path, _glb(tree, data), "the motion")
     else:
         tree["buffers"][0]["uri"] = "data:application/octet-stream;base64," + base64.b64encode(data).decode()
-        path.write_text(json.dumps(tree), encoding="utf-8")
+        write_text(path, json.dumps(tree, allow_nan=False), "the motion")
 
 
 def bones(skeleton: Skeleton) -> list[tuple[str, Shape]]:

@@ -8,8 +8,7 @@ from typing import Any
 
 from brachiate.errors import BrachiateError
 from brachiate.io import file_access
-
-MAX_FILE_SIZE = 4 * 2**20
+from brachiate.io.limits import MAX_SETTINGS_SIZE as MAX_FILE_SIZE
 
 
 def read_json(path: Path, what: str, error: type[BrachiateError], max_size: int = MAX_FILE_SIZE) -> Any:

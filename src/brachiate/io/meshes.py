@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -10,9 +9,11 @@ from xml.etree.ElementTree import Element
 
 import mujoco
 
-from brachiate.io import xml_checks
+from brachiate.errors import ModelFileError
+from brachiate.io import limits, xml_checks
 from brachiate.io.import_notes import ImportNotes
 from brachiate.io.mujoco_source import MUJOCO_ERRORS
+from brachiate.io.xml_checks import ModelFiles
 
 _READABLE = (".stl", ".obj", ".msh")
 _MISSING = "meshes (not found, shapes left out)"
@@ -23,8 +24,8 @@ _BROKEN = "meshes (MuJoCo cannot use them, shapes left out)"
 class RobotMeshes:
     """Meshes of one robot, passed to MuJoCo as contents under unique names."""
 
-    def __init__(self, robot: Element, path: Path, assets: Mapping[str, bytes], notes: ImportNotes) -> None:
-        self._robot, self._path, self._assets, self._notes = robot, path, assets, notes
+    def __init__(self, robot: Element, files: ModelFiles, notes: ImportNotes) -> None:
+        self._robot, self._files, self._notes = robot, files, notes
         compiler = robot.find("mujoco/compiler")
         self._meshdir = "" if compiler is None else compiler.get("meshdir", "")
         self.contents: dict[str, bytes] = {}
@@ -53,14 +54,17 @@ class RobotMeshes:
             self._notes.add(_UNREADABLE, address)
             return None
         name = f"mesh{number}{suffix}"
-        if address in self._assets:
-            self.contents[name] = self._assets[address]
+        files = self._files
+        if address in files.assets:
+            self.contents[name] = files.assets[address]
         else:
-            file = find_mesh(address, self._path, self._meshdir)
+            file = find_mesh(address, files.path, self._meshdir, files.roots)
             if file is None:
                 self._notes.add(_MISSING, address)
                 return None
-            self.contents[name] = xml_checks.read_bytes(file, xml_checks.MAX_ASSET_SIZE, "a mesh")
+            self.contents[name] = xml_checks.read_bytes(file, limits.MAX_ASSET_SIZE, "a mesh")
+            if sum(map(len, self.contents.values())) > limits.MAX_ASSETS_SIZE:
+                raise ModelFileError(f"{files.path}: its meshes have more than {limits.MAX_ASSETS_SIZE / limits.MB:.0f} MB in total.")
         self._addresses[name] = address
         return name
 
@@ -75,26 +79,42 @@ class RobotMeshes:
                 spec.delete(mesh)
 
 
-def find_mesh(address: str, model: Path, meshdir: str = "") -> Path | None:
+def find_mesh(address: str, model: Path, meshdir: str = "", roots: tuple[Path, ...] | None = None) -> Path | None:
     """Locate a mesh by its address: in the folder of the model, or, for a package, in any folder above it.
 
     ``package://robot/meshes/foot.stl`` is ``meshes/foot.stl`` in a folder named ``robot``, which contains the model or is beside a folder
-    that does. If no folder has the name of the package, any folder above that contains the rest of the path is used.
+    that does. If no folder has the name of the package, any folder of the model's own package that contains the rest of the path is used.
+
+    Args:
+        address: Address in the file.
+        model: The model file.
+        meshdir: Folder of meshes that the file states.
+        roots: Folders of the model's own package: see :func:`brachiate.io.limits.package_roots`.
+
+    Raises:
+        ModelFileError: There is such a file, but it is outside of the package.
     """
     model = model.absolute()
+    roots = limits.package_roots(model) if roots is None else roots
     folders = [model.parent, *model.parent.parents]
+    own = [f for f in folders if any(f.is_relative_to(root) for root in roots)]
     scheme, rest = address.split("://", 1) if "://" in address else ("", address)
     rest = unquote(rest) if scheme else rest
     if scheme in ("package", "model"):
-        package, _, inside = rest.partition("/")
-        tries = [f / inside for f in folders if f.name == package] + [f / package / inside for f in folders] + [f / inside for f in folders]
+        package, _, inside = rest.lstrip("/").partition("/")
+        packages = [f for f in folders if f.name == package] + [f / package for f in folders]
+        tries = [(f / inside, (f,)) for f in packages] + [(f / inside, roots) for f in own]
     elif scheme == "file":
-        tries = [Path(rest), *(f / rest.lstrip("/") for f in folders)]
+        tries = [(Path(rest), roots), *((f / rest.lstrip("/"), roots) for f in own)]
     elif scheme:
         return None  # nothing is downloaded
     else:
-        tries = [model.parent / rest, model.parent / meshdir / rest]
-    return next((t for t in tries if _is_file(t)), None)
+        tries = [(model.parent / rest, roots), (model.parent / meshdir / rest, roots)]
+    found = next(((file, allowed) for file, allowed in tries if _is_file(file)), None)
+    if found is None:
+        return None
+    limits.check_model_part(found[0], (*found[1], *roots), model)
+    return found[0]
 
 
 def _is_file(path: Path) -> bool:

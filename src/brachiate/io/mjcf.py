@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import mujoco
 import numpy as np
 
-from brachiate.io import xml_checks
 from brachiate.io.import_notes import ImportNotes
 from brachiate.io.inertial import nearest_physical_inertia
 from brachiate.io.mujoco_source import MUJOCO_ERRORS, MujocoSource, compiler_error
+from brachiate.io.xml_checks import ModelFiles
 from brachiate.validation import Array
 
 
-def source(data: bytes, path: Path, assets: Mapping[str, bytes], notes: ImportNotes, fix_inertia: bool) -> MujocoSource:
-    """Parse MJCF. A file on disk is parsed in place, so that MuJoCo finds its includes."""
+def source(data: bytes, files: ModelFiles, notes: ImportNotes, fix_inertia: bool) -> MujocoSource:
+    """Parse MJCF. A file on disk is parsed in place, so that MuJoCo finds its includes, which were checked."""
+    path, assets = files.path, files.assets
     xml = {name: content for name, content in assets.items() if name.lower().endswith((".xml", ".mjcf"))}
     other = {name: content for name, content in assets.items() if name not in xml}
     try:
@@ -27,9 +26,6 @@ def source(data: bytes, path: Path, assets: Mapping[str, bytes], notes: ImportNo
             spec = mujoco.MjSpec.from_string(data.decode("utf-8", "replace"), include=xml or None, assets=other or None)
     except MUJOCO_ERRORS as error:
         raise compiler_error(path, error) from None
-    for asset, folder in [(m, spec.meshdir) for m in spec.meshes] + [(h, spec.meshdir) for h in spec.hfields]:
-        if asset.file and asset.file not in assets:
-            xml_checks.check_asset(path.parent / (folder or "") / asset.file)
     if fix_inertia:
         _repair_inertias(spec, notes)
     return MujocoSource(path, spec, notes, name=spec.modelname if spec.modelname != "MuJoCo Model" else "")

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 
 import mujoco
 import numpy as np
 
 from brachiate.errors import ArgumentError, ModelError, ModelFileError, UnknownName
 from brachiate.io import mjcf, sdf, urdf, xml_checks
+from brachiate.io.file_access import as_path
 from brachiate.io.import_notes import ImportNotes
 from brachiate.io.mujoco_model import convert_model
 from brachiate.io.mujoco_source import MujocoSource, compile_model
 from brachiate.model.model import Model
+from brachiate.validation import short_repr
 
 _READERS = {"mujoco": mjcf.source, "mujocoinclude": mjcf.source, "robot": urdf.source, "sdf": sdf.source}
 
@@ -27,19 +28,24 @@ def read(
     name: str | None = None,
     fix_inertia: bool = False,
     assets: Mapping[str, bytes] | None = None,
+    package_root: str | PathLike[str] | None = None,
 ) -> Model:
     """Read a model file; see :func:`brachiate.io.load_model`."""
-    path = Path(path)
+    path = as_path(path, "a model file")
+    if name is not None and not isinstance(name, str):
+        raise ArgumentError(f"name: expected a text, got {short_repr(name)}.")
+    _check_assets(assets)
     if path.suffix.lower() not in (".xml", ".urdf", ".sdf"):
         raise ModelFileError(
             f"{path}: {path.suffix or 'no suffix'!r} is not a supported model format. Valid: .xml (MJCF or URDF), .urdf, .sdf."
         )
-    data, assets, notes = xml_checks.read_bytes(path), dict(assets or {}), ImportNotes(str(path))
-    root = xml_checks.scan_all(data, path, assets).root
-    if root not in _READERS:
-        raise ModelFileError(f"{path}: its root element is <{root}>. Expected <mujoco> (MJCF), <robot> (URDF) or <sdf> (SDF).")
+    data, notes = xml_checks.read_bytes(path), ImportNotes(str(path))
+    files = xml_checks.ModelFiles(data, path, dict(assets or {}), package_root)
+    if files.root not in _READERS:
+        raise ModelFileError(f"{path}: its root element is <{files.root}>. Expected <mujoco> (MJCF), <robot> (URDF) or <sdf> (SDF).")
+    files.check()
     try:
-        source = _READERS[root](data, path, assets, notes, fix_inertia)
+        source = _READERS[files.root](data, files, notes, fix_inertia)
         if floating_base is not None:
             (_add_floating_base if floating_base else _remove_floating_base)(source)
         model = convert_model(compile_model(source), source, name or source.name or path.stem)
@@ -51,6 +57,12 @@ def read(
         raise ModelFileError(f"{path}: some of its numbers are too large to compute with. Are the units right?") from None
     notes.report(strict)
     return model
+
+
+def _check_assets(assets: Mapping[str, bytes] | None) -> None:
+    right = assets is None or isinstance(assets, Mapping)
+    if not right or not all(isinstance(k, str) and isinstance(v, bytes) for k, v in (assets or {}).items()):
+        raise ArgumentError(f"assets: expected contents (bytes) by file name, got {short_repr(assets)}.")
 
 
 def _hint(error: Exception) -> str:

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from brachiate.errors import MotionError, MotionFileError
+from brachiate.clip.clip import check_slice
+from brachiate.errors import MotionFileError
 from brachiate.io import file_access
+from brachiate.io.limits import MAX_MAGNITUDE, MAX_MOTION_SIZE, MAX_NUMBERS
 from brachiate.validation import Array
 
-MAX_FILE_SIZE = 512 * 2**20
-MAX_NUMBERS = 200_000_000
-MAX_NESTING = 200  # of joints
-MAX_NAME_LENGTH = 200  # characters
-MAX_MAGNITUDE = 1e12  # of all numbers: results computed from them stay finite
+_CHUNK = 2000  # rows that are split at once: words take ten times as much memory as numbers
 
 
-def read_bytes(path: Path, max_size: int = MAX_FILE_SIZE, first: int = -1) -> bytes:
+def read_bytes(path: Path, max_size: int = MAX_MOTION_SIZE, first: int = -1) -> bytes:
     """Return the content of a motion file, or its first bytes."""
     return file_access.read_bytes(path, max_size, "a motion file", MotionFileError, first)
 
 
-def read_text(path: Path, max_size: int = MAX_FILE_SIZE) -> str:
+def read_text(path: Path, max_size: int = MAX_MOTION_SIZE) -> str:
     """Return the text of a motion file."""
     return decode_text(read_bytes(path, max_size), str(path))
 
@@ -58,20 +57,28 @@ def parse_numbers(lines: Sequence[str], columns: int, where: str, first: int, wh
     if frames is not None:
         numbered = numbered[frames]
     rows = len(numbered)
-    if rows * columns > MAX_NUMBERS:
-        raise MotionFileError(f"{where}: {rows} rows of {columns} numbers are more than can be read ({MAX_NUMBERS} numbers).")
+    check_count(rows, columns, where, "rows")
     if not rows:
         return np.zeros((0, columns))
-    words = [line.split() for _, line in numbered]
-    # Every row is counted: one number too many in one row and one too few in another would shift everything in between.
-    if all(len(row) == columns for row in words):
+    numbers = np.empty((rows, columns))
+    for k in range(0, rows, _CHUNK):
+        words = [line.split() for _, line in numbered[k : k + _CHUNK]]
+        # Every row is counted: one number too many in one row and one too few in another would shift everything in between.
+        if not all(len(row) == columns for row in words):
+            return _parse_line_by_line(numbered, columns, where, what)
         try:
-            numbers = np.array(words, float)
+            numbers[k : k + _CHUNK] = np.array(words, float)
         except ValueError:
-            numbers = np.full(1, np.nan)
-        if (np.abs(numbers) <= MAX_MAGNITUDE).all():
-            return numbers
-    return _parse_line_by_line(numbered, columns, where, what)
+            return _parse_line_by_line(numbered, columns, where, what)
+    if not (np.abs(numbers) <= MAX_MAGNITUDE).all():
+        return _parse_line_by_line(numbered, columns, where, what)
+    return numbers
+
+
+def check_count(rows: int, columns: int, where: str, what: str) -> None:
+    """Refuse more numbers than can be read; ``what`` the rows are: ``"frames"``."""
+    if rows * columns > MAX_NUMBERS:
+        raise MotionFileError(f"{where}: {rows} {what} of {columns} numbers are more than can be read ({MAX_NUMBERS} numbers).")
 
 
 def _parse_line_by_line(numbered: Sequence[tuple[int, str]], columns: int, where: str, what: str) -> Array:
@@ -93,12 +100,28 @@ def parse_number(word: str, where: str, line: int) -> float:
     try:
         value = float(word)
     except ValueError:
-        raise MotionFileError(f"{where} line {line}: {word[:40]!r} is not a number.") from None
+        raise MotionFileError(f"{where} line {line}: {word[:40]!r} is not a number.{comma_hint(word)}") from None
     if not math.isfinite(value):
         raise MotionFileError(f"{where} line {line}: {word[:40]!r} is not finite. Every number must be.")
     if abs(value) > MAX_MAGNITUDE:
         raise MotionFileError(f"{where} line {line}: {word[:40]!r} is beyond {MAX_MAGNITUDE:g}, the largest valid magnitude.")
     return value
+
+
+def no_frames(where: str, frames: slice | None, count: int, what: str = "frame") -> MotionFileError:
+    """Error for a file without frames, or a selection without any of its ``count`` frames."""
+    if frames is None or not count:
+        return MotionFileError(f"{where} has no {what}s. At least one is needed.")
+    first, end = (x if x is not None else "" for x in (frames.start, frames.stop))
+    return MotionFileError(
+        f"{where} has {count} {what}s, numbered 0 to {count - 1}: none of them is in the selected range {first}:{end}. Select others."
+    )
+
+
+def comma_hint(word: str) -> str:
+    """Sentence about a decimal comma; empty if the word has none."""
+    is_number = re.fullmatch(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?", word) is not None
+    return " It has a decimal comma: write numbers with a decimal point (0.5, not 0,5)." if is_number else ""
 
 
 def intact_frames_hint(count: int) -> str:
@@ -108,7 +131,4 @@ def intact_frames_hint(count: int) -> str:
 
 def frame_step(frames: slice | None) -> int:
     """Step between the frames of a file that are read."""
-    step = 1 if frames is None or frames.step is None else frames.step
-    if step < 1:
-        raise MotionError(f"frames={frames} must have a step of 1 or more.")
-    return step
+    return 1 if frames is None else check_slice(frames)

@@ -17,7 +17,9 @@ from brachiate import validation
 from brachiate.assumptions import Assumption
 from brachiate.clip.units_and_axes import to_z_up
 from brachiate.errors import MotionError, MotionFileError
-from brachiate.io.motion_text import MAX_NUMBERS, read_text
+from brachiate.io.atomic import write_text
+from brachiate.io.limits import MAX_NUMBERS
+from brachiate.io.motion_text import frame_step, no_frames, read_text
 from brachiate.validation import Array
 
 MAX_HEADER_LINES = 1000
@@ -129,7 +131,11 @@ def parse_table(text: str, where: str, frames: slice | None = None, degrees: boo
             f"{where} line {header.rows[1]}: {header.rows[0]} rows are announced, the file has {len(numbered)}: it was cut short "
             f"or has the header of another file.{hint}"
         )
-    numbers = _numbers(numbered if frames is None else numbered[frames], labels, where)
+    frame_step(frames)  # refuses what is not a selection
+    chosen = numbered if frames is None else numbered[frames]
+    if not chosen:
+        raise no_frames(where, frames, len(numbered), "row")
+    numbers = _numbers(chosen, labels, where)
     assumptions = []
     if degrees is None:
         degrees = header.degrees
@@ -205,8 +211,6 @@ def _labels(lines: list[str], at: int, header: _Header, where: str) -> tuple[lis
 
 def _numbers(rows: list[tuple[int, list[str]]], labels: list[str], where: str) -> Array:
     """Parse rows, given with their line numbers: (f, n), the first column increasing."""
-    if not rows:
-        raise MotionFileError(f"{where} has no rows, or none of the selected ones. A table has at least one.")
     if len(rows) * len(labels) > MAX_NUMBERS:
         raise MotionFileError(f"{where}: {len(rows)} rows of {len(labels)} numbers are more than can be read ({MAX_NUMBERS} numbers).")
     for line, words in rows:
@@ -244,7 +248,7 @@ def _first_invalid(rows: list[tuple[int, list[str]]], labels: list[str], where: 
 
 def write_table(table: Table, path: str | PathLike[str]) -> None:
     """Write a ``.mot`` or ``.sto`` file that reads back exactly."""
-    Path(path).write_text(format_table(table), encoding="utf-8")
+    write_text(path, format_table(table), "the table")
 
 
 def format_table(table: Table) -> str:

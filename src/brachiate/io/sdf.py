@@ -19,6 +19,7 @@ from brachiate.errors import ModelFileError
 from brachiate.io.import_notes import ImportNotes
 from brachiate.io.mujoco_source import MujocoSource
 from brachiate.io.urdf import prepare_robot, rotation_from_rpy
+from brachiate.io.xml_checks import ModelFiles
 from brachiate.model.joints import Fixed, Spherical
 from brachiate.validation import Array
 
@@ -42,8 +43,9 @@ class _Pose(NamedTuple):
         return _Pose(other.R.T @ self.R, other.R.T @ (self.p - other.p))
 
 
-def source(data: bytes, path: Path, assets: Mapping[str, bytes], notes: ImportNotes, fix_inertia: bool) -> MujocoSource:
+def source(data: bytes, files: ModelFiles, notes: ImportNotes, fix_inertia: bool) -> MujocoSource:
     """Prepare an SDF model for MuJoCo's compiler."""
+    path = files.path
     models = ElementTree.fromstring(data).findall("model")
     if len(models) != 1:
         raise ModelFileError(f"{path}: expected one <model> in the <sdf>, found {len(models)}.")
@@ -51,7 +53,7 @@ def source(data: bytes, path: Path, assets: Mapping[str, bytes], notes: ImportNo
     _refuse_other_frames(model, path)
     poses = {link.get("name", ""): _pose(link, path) for link in model.findall("link")}
     tree_joints, loop_joints = _sort_joints(model, path, poses)
-    result = prepare_robot(_robot(model, tree_joints, path), path, assets, notes, fix_inertia)
+    result = prepare_robot(_robot(model, tree_joints, path), files, notes, fix_inertia)
     for body in result.spec.bodies:
         if body.name in poses:
             tree_joint = tree_joints.get(body.name)

@@ -15,7 +15,8 @@ from brachiate.clip.units_and_axes import to_z_up
 from brachiate.errors import FileFormatError, MotionFileError
 from brachiate.io.archive import array_names, read_arrays
 from brachiate.io.json_text import parse_json
-from brachiate.io.motion_text import MAX_MAGNITUDE, read_bytes, read_text
+from brachiate.io.limits import MAX_JSON_SIZE, MAX_MAGNITUDE
+from brachiate.io.motion_text import read_bytes, read_text
 from brachiate.model import anthropometry
 from brachiate.validation import Array
 
@@ -152,7 +153,7 @@ def bones_from_file(path: Path, content: Mapping[str, Array], where: str) -> Bon
 
 
 def _from_json(path: Path) -> dict[str, Array]:
-    content = parse_json(read_text(path), str(path), MotionFileError)
+    content = parse_json(read_text(path, MAX_JSON_SIZE), str(path), MotionFileError)
     if not isinstance(content, dict):
         raise MotionFileError(f'{path}: three numbers for each joint were expected, {{"pelvis": [0, 0.9, 0], ...}}.')
     return {name: _three(place, path, name) for name, place in content.items() if name in BODY or name in _OTHERS}

@@ -12,7 +12,9 @@ from brachiate.assumptions import Assumption
 from brachiate.clip.markers import Markers
 from brachiate.clip.units_and_axes import AXES, UNITS, from_z_up, to_z_up
 from brachiate.errors import MotionError, MotionFileError
-from brachiate.io.motion_text import MAX_NUMBERS, read_text
+from brachiate.io.atomic import write_text
+from brachiate.io.limits import MAX_NUMBERS
+from brachiate.io.motion_text import frame_step, no_frames, read_text
 from brachiate.validation import Array
 
 TIME_ROUNDING = 1e-3  # [s] files often round times to milliseconds
@@ -62,7 +64,10 @@ def parse_trc(
         raise MotionFileError(
             f"{where} line 3: {announced} frames are announced, the file has {len(rows)}. It was cut short, or edited by hand.{hint}"
         )
+    frame_step(frames)  # refuses what is not a selection
     chosen = rows if frames is None else rows[frames]
+    if not chosen:
+        raise no_frames(where, frames, len(rows))
     if rows[-1:] == chosen[-1:] and chosen and not text.endswith(("\n", "\r")) and _cells(chosen[-1][1]) < 2 + 3 * count:
         raise MotionFileError(
             f"{where} line {rows[-1][0]}: the last line breaks off. Read those before it with frames=slice(0, {len(rows) - 1})."
@@ -151,8 +156,6 @@ def _cells(line: str) -> int:
 def _numbers(rows: list[tuple[int, str]], names: tuple[str, ...], where: str) -> Array:
     """Frame, time and coordinates of every row, with NaN where a marker was not visible: (f, 2 + 3 m)."""
     width = 2 + 3 * len(names)
-    if not rows:
-        raise MotionFileError(f"{where} has no frames, or none of the selected ones. At least one is needed.")
     if len(rows) * width > MAX_NUMBERS:
         raise MotionFileError(f"{where}: {len(rows)} frames of {width} numbers are more than can be read ({MAX_NUMBERS} numbers).")
     numbers = np.empty((len(rows), width))
@@ -217,7 +220,7 @@ def _times(times: Array, settings: dict[str, str], lines: list[int], where: str,
 
 def write_trc(markers: Markers, path: str | PathLike[str], *, unit: str = "mm", up: str = "y") -> None:
     """Write a TRC file; markers that were not visible are empty cells."""
-    Path(path).write_text(format_trc(markers, Path(path).name, unit=unit, up=up), encoding="utf-8")
+    write_text(path, format_trc(markers, Path(path).name, unit=unit, up=up), "the markers")
 
 
 def format_trc(markers: Markers, file: str = "markers.trc", *, unit: str = "mm", up: str = "y") -> str:

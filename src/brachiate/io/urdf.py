@@ -18,9 +18,11 @@ import numpy as np
 from brachiate.errors import ModelFileError, choices
 from brachiate.io.import_notes import ImportNotes
 from brachiate.io.inertial import MASSLESS, Inertial, repair_inertial
+from brachiate.io.limits import MAX_DEPTH
 from brachiate.io.meshes import RobotMeshes
 from brachiate.io.mujoco_source import MUJOCO_ERRORS, Mimic, MujocoSource, compiler_error
-from brachiate.validation import Array
+from brachiate.io.xml_checks import ModelFiles
+from brachiate.validation import Array, first_duplicate
 
 _KEPT_TAGS = ("link", "joint", "material")
 _ROUNDING_INERTIA = 1e-15  # [m²] inertia per mass that is only rounding of zero, as in iCub's file
@@ -29,14 +31,15 @@ _SCALAR = ("revolute", "continuous", "prismatic")
 _JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
 
-def source(data: bytes, path: Path, assets: Mapping[str, bytes], notes: ImportNotes, fix_inertia: bool) -> MujocoSource:
+def source(data: bytes, files: ModelFiles, notes: ImportNotes, fix_inertia: bool) -> MujocoSource:
     """Prepare a URDF for MuJoCo's compiler."""
-    return prepare_robot(ElementTree.fromstring(data), path, assets, notes, fix_inertia)
+    return prepare_robot(ElementTree.fromstring(data), files, notes, fix_inertia)
 
 
-def prepare_robot(robot: Element, path: Path, assets: Mapping[str, bytes], notes: ImportNotes, fix_inertia: bool) -> MujocoSource:
+def prepare_robot(robot: Element, files: ModelFiles, notes: ImportNotes, fix_inertia: bool) -> MujocoSource:
     """Prepare a <robot> for MuJoCo's compiler; the element is modified."""
-    meshes = RobotMeshes(robot, path, assets, notes)
+    path = files.path
+    meshes = RobotMeshes(robot, files, notes)
     _check_tree(robot, path)
     inertials = {_name(link): _inertial(link, path) for link in robot.findall("link")}
     if fix_inertia:
@@ -95,28 +98,22 @@ def _check_tree(robot: Element, path: Path) -> None:
     for kind, names in (("links", links), ("joints", [_name(j) for j in joints])):
         if "" in names:
             raise ModelFileError(f"{path}: one of the {kind} has no name. URDF needs one for each.")
-        twice = next((n for i, n in enumerate(names) if n in names[:i]), None)
+        twice = first_duplicate(names)
         if twice is not None:
             raise ModelFileError(f"{path}: two {kind} are named {twice!r}. Names must be unique.")
+    known = dict.fromkeys(links)
     above: dict[str, str] = {}
     for joint in joints:
         if joint.get("type") not in _JOINT_TYPES:
             raise ModelFileError(f"{path}: joint {_name(joint)!r} has the type {joint.get('type')!r}. Valid: {', '.join(_JOINT_TYPES)}.")
-        parent, child = (_end(joint, tag, links, path) for tag in ("parent", "child"))
+        parent, child = (_end(joint, tag, known, path) for tag in ("parent", "child"))
         if child in above:
             raise ModelFileError(
                 f"{path}: link {child!r} is the child of two joints, under {above[child]!r} and {parent!r}. URDF is a tree; "
                 "remove one of the joints, and connect the two links in a world."
             )
         above[child] = parent
-    for link in links:
-        seen = [link]
-        while seen[-1] in above:
-            seen.append(above[seen[-1]])
-            if seen[-1] == link:
-                raise ModelFileError(f"{path}: these links form a loop: {' → '.join(reversed(seen))}.")
-            if len(seen) > len(links):
-                break  # leads into a loop that one of its own links reports
+    _check_depth(links, above, path)
     roots = [link for link in links if link not in above]
     if len(roots) > 1:
         raise ModelFileError(
@@ -124,10 +121,28 @@ def _check_tree(robot: Element, path: Path) -> None:
         )
 
 
-def _end(joint: Element, tag: str, links: list[str], path: Path) -> str:
+def _check_depth(links: list[str], above: Mapping[str, str], path: Path) -> None:
+    """Raise an error if links form a loop, or too long a chain."""
+    depths: dict[str, int] = {}
+    for link in links:
+        chain: dict[str, None] = {}
+        while link in above and link not in depths:
+            chain[link] = None
+            link = above[link]
+            if link in chain:
+                loop = list(chain)[list(chain).index(link) :]
+                raise ModelFileError(f"{path}: these links form a loop: {' → '.join(reversed([*loop, link]))}.")
+        depth = depths.setdefault(link, 1)
+        for each in reversed(chain):
+            depths[each] = depth = depth + 1
+    if max(depths.values()) > MAX_DEPTH:
+        raise ModelFileError(f"{path}: a chain of {max(depths.values())} links; at most {MAX_DEPTH} below each other are allowed.")
+
+
+def _end(joint: Element, tag: str, links: Mapping[str, None], path: Path) -> str:
     element = joint.find(tag)
     link = None if element is None else element.get("link")
-    if link not in links:
+    if link is None or link not in links:
         raise ModelFileError(f"{path}: the {tag} of joint {_name(joint)!r} is {link!r}, which is not a link. {choices('link', links)}")
     return link
 

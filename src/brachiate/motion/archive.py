@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from brachiate.errors import FileFormatError
-from brachiate.io.archive import read_archive, with_suffix
+from brachiate.io.archive import read_archive, write_archive
 from brachiate.model.model import Model
 from brachiate.motion.contact_labels import parse_contact_labels
 from brachiate.motion.motion import Motion
@@ -22,22 +22,22 @@ UNITS = "s, m, rad; quaternions w x y z; free joints: position, quaternion; forc
 def save_motion_archive(motion: Motion, path: str | PathLike[str]) -> None:
     """Write a motion archive; ``.npz`` is appended to the path if it is missing."""
     model = motion.figure
-    np.savez_compressed(
-        with_suffix(path),
-        format=np.array(FORMAT),
-        units=np.array(UNITS),
-        name=np.array(motion.name),
-        figure=np.array(model.name),
-        captured=np.array(motion.captured),
-        coordinates=np.array(model.coordinates, dtype=str),
-        joints=np.array(list(model.joints), dtype=str),
-        joint_q=np.array([(j.q.start, j.q.stop) for j in model.joints.values()], np.int64).reshape(-1, 2),
-        times=motion.times,
-        q=motion.q,
-        contacts=np.array(motion.contacts.lines() if motion.contacts is not None else [], dtype=str),
-        force_parts=np.array(list(motion.forces), dtype=str),
-        forces=np.array(list(motion.forces.values()), float).reshape(len(motion.forces), len(motion), 6),
-    )
+    content = {
+        "format": np.array(FORMAT),
+        "units": np.array(UNITS),
+        "name": np.array(motion.name),
+        "figure": np.array(model.name),
+        "captured": np.array(motion.captured),
+        "coordinates": np.array(model.coordinates, dtype=str),
+        "joints": np.array(list(model.joints), dtype=str),
+        "joint_q": np.array([(j.q.start, j.q.stop) for j in model.joints.values()], np.int64).reshape(-1, 2),
+        "times": motion.times,
+        "q": motion.q,
+        "contacts": np.array(motion.contacts.lines() if motion.contacts is not None else [], dtype=str),
+        "force_parts": np.array(list(motion.forces), dtype=str),
+        "forces": np.array(list(motion.forces.values()), float).reshape(len(motion.forces), len(motion), 6),
+    }
+    write_archive(path, content, "the motion")
 
 
 def load_motion_archive(path: str | PathLike[str], figure: Model) -> Motion:

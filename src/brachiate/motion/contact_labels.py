@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 
 from brachiate import validation
 from brachiate.deprecation import renamed_attribute
 from brachiate.errors import ArgumentError, MotionFileError
-from brachiate.io.file_access import write_text
+from brachiate.figures.ranges import MAX_TIME
+from brachiate.io.atomic import write_text
+from brachiate.io.file_access import as_path
 from brachiate.io.motion_text import read_text
-from brachiate.motion.terrain import Stairs, Terrain
+from brachiate.motion.terrain import MAX_HEIGHT, Stairs, Terrain
 from brachiate.validation import Array
 
 KINDS = ("support", "grip")
@@ -47,11 +48,16 @@ class ContactInterval:
 
     def __post_init__(self) -> None:
         validation.one_of(self.kind, KINDS, "kind of a contact")
-        start, end = validation.number(self.start, "start of a contact"), validation.number(self.end, "end of a contact")
+        if not isinstance(self.part, str):
+            raise ArgumentError(f"part of a contact: expected a name, such as 'left_heel', got {validation.short_repr(self.part)}.")
+        start, end = (
+            validation.number(value, f"{what} of a contact", minimum=-MAX_TIME, maximum=MAX_TIME)
+            for value, what in ((self.start, "start"), (self.end, "end"))
+        )
         if end < start:
             raise ArgumentError(f"Contact of {self.part!r}: it ends at {end:g} s, before it starts at {start:g} s.")
         if self.height is not None:
-            validation.number(self.height, "height of a contact")
+            validation.number(self.height, "height of a contact", minimum=-MAX_HEIGHT, maximum=MAX_HEIGHT)
 
 
 @dataclass(frozen=True)
@@ -61,24 +67,40 @@ class ContactLabels:
     contacts: tuple[ContactInterval, ...]
     terrain: Terrain
 
+    def __post_init__(self) -> None:
+        contacts = tuple(self.contacts) if np.iterable(self.contacts) else (self.contacts,)
+        for contact in contacts:
+            if not isinstance(contact, ContactInterval):
+                raise ArgumentError(f"contacts: expected ContactIntervals, got {validation.short_repr(contact)}.")
+        if not isinstance(self.terrain, Terrain):
+            raise ArgumentError(f"terrain: expected a Terrain, such as br.Terrain(0.0), got {validation.short_repr(self.terrain)}.")
+        object.__setattr__(self, "contacts", contacts)
+
     def of(self, part: str) -> tuple[ContactInterval, ...]:
         """Contact intervals of one part."""
+        if not isinstance(part, str):
+            raise ArgumentError(f"part: expected a name, such as 'left_heel', got {validation.short_repr(part)}.")
         return tuple(label for label in self.contacts if label.part == part)
 
     def active(self, part: str, times: Array) -> Array:
         """Whether a part is in contact at these times [s]: (f,) bool."""
-        on = np.zeros(len(times), bool)
-        for label in self.of(part):
-            on |= (times >= label.start - 1e-9) & (times <= label.end + 1e-9)
-        return on
+        times = np.atleast_1d(validation.reals(times, "times", "times in seconds"))
+        labels = sorted(self.of(part), key=lambda label: label.start)
+        if not labels:
+            return np.zeros(times.shape, bool)
+        # The last contact that has begun, and the latest end of all that have
+        begun = np.searchsorted([label.start - 1e-9 for label in labels], times, side="right")
+        ends = np.maximum.accumulate([-np.inf, *(label.end + 1e-9 for label in labels)])
+        return times <= ends[begun]
 
     def shift(self, offset: float) -> ContactLabels:
         """Return the same contacts, later by an offset [s]."""
+        offset = validation.number(offset, "offset", minimum=-MAX_TIME, maximum=MAX_TIME)
         return replace(self, contacts=tuple(replace(c, start=c.start + offset, end=c.end + offset) for c in self.contacts))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the text file that :func:`load_contact_labels` reads."""
-        write_text(Path(path), "\n".join(self.lines()) + "\n", "the contacts")
+        write_text(path, "\n".join(self.lines()) + "\n", "the contacts")
 
     def lines(self) -> list[str]:
         """Lines of that file."""
@@ -106,7 +128,8 @@ def load_contact_labels(path: str | PathLike[str], parts: Iterable[str] | None =
         path: The file.
         parts: Valid names of parts; None accepts any name.
     """
-    return parse_contact_labels(read_text(Path(path)).splitlines(), str(path), parts)
+    path = as_path(path, "a file of contacts")
+    return parse_contact_labels(read_text(path).splitlines(), str(path), parts)
 
 
 def parse_contact_labels(lines: Sequence[str], source: str, parts: Iterable[str] | None = None) -> ContactLabels:

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from brachiate import rotations, validation
 from brachiate.deprecation import module_getattr, renamed_arguments
-from brachiate.errors import MotionError
+from brachiate.errors import ArgumentError, MotionError
+from brachiate.figures import ranges
 from brachiate.kinematics import link_poses, update_poses
 from brachiate.model.data import Data
 from brachiate.model.joints import Free, Revolute, Spherical
@@ -20,6 +21,7 @@ from brachiate.motion.spline import MotionSpline
 from brachiate.validation import Array
 
 MAX_FRAMES = 10_000_000
+MAX_ANGLE = 1e6  # [rad]
 SYMMETRY_TOLERANCE = 0.02  # [m] between a link and the mirror image of its counterpart on the other side
 _MIRROR = np.array((1.0, -1.0, 1.0, -1.0))  # mirrors a quaternion at the sagittal plane
 
@@ -51,7 +53,7 @@ def resample(motion: Motion, rate: float, cutoff: float | None = None) -> Motion
         rate: Frame rate [Hz].
         cutoff: Cutoff frequency of a zero-lag low-pass filter [Hz]; None: no filter.
     """
-    rate = validation.number(rate, "rate", above=0.0)
+    rate = ranges.rate(rate)
     count = round(motion.duration * rate) + 1
     if count > MAX_FRAMES:
         raise MotionError(f"{count} frames are more than a motion may have ({MAX_FRAMES}). Choose a lower rate than {rate:g}.")
@@ -74,7 +76,13 @@ def time_warp(motion: Motion, old: ArrayLike, new: ArrayLike) -> Motion:
     if len(old) != len(new) or len(old) < 2 or (np.diff(old) <= 0).any() or (np.diff(new) <= 0).any():
         raise MotionError("old and new: expected the same number of times, at least two, both increasing.")
     old_time = PchipInterpolator(new, old)
+    if not (np.isfinite(old).all() and np.isfinite(new).all()) or old[0] < motion.times[0] - 1e-9 or old[-1] > motion.times[-1] + 1e-9:
+        raise MotionError(
+            f"old and new: expected finite times, the old ones within the motion, from {motion.times[0]:g} to {motion.times[-1]:g} s."
+        )
     rate = (len(motion) - 1) / motion.duration
+    if (new[-1] - new[0]) * rate > MAX_FRAMES:
+        raise MotionError(f"new: {(new[-1] - new[0]) * rate:g} frames are more than a motion may have ({MAX_FRAMES}).")
     times = new[0] + np.arange(int((new[-1] - new[0]) * rate + 1e-6) + 1) / rate
     return _with_frames(motion, times, MotionSpline(motion.figure, motion.times, motion.q).at(old_time(times)).q)
 
@@ -106,11 +114,15 @@ def move(motion: Motion, offset: ArrayLike = (0.0, 0.0), angle: float = 0.0, abo
         angle: Rotation [rad].
         about: Point of the ground through which the axis goes (2,) [m].
     """
-    offset, about = (validation.numbers(x, (2,), name) for x, name in ((offset, "offset"), (about, "about")))
+    offset, about = (_ground_point(x, name) for x, name in ((offset, "offset"), (about, "about")))
     root = root_coordinates(motion.figure)
     q = motion.q.copy()
-    q[:, root] = _transformed(q[:, root], offset, validation.number(angle, "angle"), about)
+    q[:, root] = _transformed(q[:, root], offset, validation.number(angle, "angle", minimum=-MAX_ANGLE, maximum=MAX_ANGLE), about)
     return _with_frames(motion, motion.times, q)
+
+
+def _ground_point(value: ArrayLike, what: str) -> Array:
+    return ranges.within(validation.numbers(value, (2,), what), ranges.MAX_POSITION, what)
 
 
 def _transformed(root: Array, offset: Array, angle: float, about: Array) -> Array:
@@ -132,9 +144,11 @@ def place(motion: Motion, position: ArrayLike = (0.0, 0.0), heading: float = 0.0
         heading: Heading [rad, from x to y].
         frame: Index of the frame.
     """
-    position = validation.numbers(position, (2,), "position")
+    position = _ground_point(position, "position")
+    count = len(motion)
+    frame = int(validation.number(frame, "frame", minimum=-count, maximum=count - 1))
     root = motion.q[frame, root_coordinates(motion.figure)]
-    angle = validation.number(heading, "heading") - float(heading_angle(root[3:]))
+    angle = validation.number(heading, "heading", minimum=-MAX_ANGLE, maximum=MAX_ANGLE) - float(heading_angle(root[3:]))
     return move(motion, position - root[:2], angle, root[:2])
 
 
@@ -148,7 +162,10 @@ def join(motions: Sequence[Motion], blend: float = 0.2, *, align: bool = True) -
     """
     if not motions:
         raise MotionError("There is nothing to join: give at least one motion.")
-    blend = validation.number(blend, "blend", minimum=0.0)
+    for motion in motions:
+        if not isinstance(motion, Motion):
+            raise ArgumentError(f"join: expected motions, got {validation.short_repr(motion)}.")
+    blend = validation.number(blend, "blend", minimum=0.0, maximum=ranges.MAX_TIME)
     joined = motions[0]
     for following in motions[1:]:
         joined = _join(joined, following, blend, align)
@@ -200,7 +217,7 @@ def loop(motion: Motion, count: int, blend: float = 0.1) -> Motion:
         blend: The difference between the last and the first posture is distributed over this time before the end [s].
     """
     count = validation.integer(count, "count", minimum=1)
-    blend = validation.number(blend, "blend", above=0.0)
+    blend = validation.number(blend, "blend", above=0.0, maximum=ranges.MAX_TIME)
     model, root = motion.figure, root_coordinates(motion.figure)
     if len(motion) < 2 or count * len(motion) > MAX_FRAMES:
         raise MotionError(f"A cycle needs at least two frames, and all cycles together at most {MAX_FRAMES}.")

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from brachiate import rotations, validation
 from brachiate.assumptions import Assumption
-from brachiate.clip.clip import Clip, freeze_frames
+from brachiate.clip.clip import Clip, check_selection, freeze_frames
 from brachiate.clip.reroot import reroot_at_pelvis
 from brachiate.deprecation import renamed_attribute, warn_renamed
 from brachiate.errors import ArgumentError, MotionError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from brachiate.motion.spline import MotionSpline
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Motion:
     """Configurations of a figure over time. Edits return a new motion; the frames of a motion never change.
 
@@ -58,16 +58,22 @@ class Motion:
     forces: Mapping[str, Array] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        _check_parts(self)
         _check_finite(self)
-        freeze_frames(self, {"q": (len(self.times), self.figure.nq)})
+        freeze_frames(self, {"q": (np.size(self.times), self.figure.nq)})
         forces = {
             part: validation.frozen(validation.numbers(x, (len(self.times), 6), f"forces of {part}").copy())
-            for part, x in self.forces.items()
+            for part, x in validation.mapping(self.forces, "forces", "arrays by part").items()
         }
         object.__setattr__(self, "forces", MappingProxyType(forces))
 
     def __len__(self) -> int:
         return len(self.times)
+
+    def __repr__(self) -> str:
+        """Return name, figure, number of frames, duration and frame rate in one line."""
+        rate = f", {(len(self) - 1) / self.duration:.4g} Hz" if len(self) > 1 else ""
+        return f"<Motion {self.name!r} of {self.figure.name!r}: {len(self)} frame{'s' * (len(self) != 1)}, {self.duration:.4g} s{rate}>"
 
     @classmethod
     def from_clip(
@@ -88,6 +94,8 @@ class Motion:
             sex: ``"male"`` or ``"female"``: selects the mass distribution.
             roles: Names of joints by anatomical role (``{"left_knee": "Bone12"}``), where the joint names do not say it.
         """
+        if not isinstance(clip, Clip):
+            raise ArgumentError(f"clip: expected a Clip, such as br.procedural.make_clip('walk'), got {validation.short_repr(clip)}.")
         clip = reroot_at_pelvis(clip, roles)
         body = build_skeleton_model(clip, mass=mass, height=height, sex=sex, roles=roles, name=clip.name)
         q = np.tile(body.model.neutral, (len(clip), 1))
@@ -144,6 +152,7 @@ class Motion:
 
     def frames(self, which: slice) -> Motion:
         """Return the motion with some of its frames."""
+        check_selection(which, len(self), self.name)
         clip = self.clip.frames(which) if self.clip is not None else None
         forces = {part: values[which] for part, values in self.forces.items()}
         return replace(self, times=self.times[which], q=self.q[which], clip=clip, forces=forces)
@@ -205,10 +214,20 @@ class Motion:
     guesses = renamed_attribute("guesses", "assumptions")
 
 
+def _check_parts(motion: Motion) -> None:
+    """Raise an error if the figure, the name or the contacts are something else."""
+    if not isinstance(motion.figure, Model):
+        raise ArgumentError(f"figure: expected a model, such as br.figures.human28(), got {validation.short_repr(motion.figure)}.")
+    if not isinstance(motion.name, str):
+        raise ArgumentError(f"name: expected a text, got {validation.short_repr(motion.name)}.")
+    if motion.contacts is not None and not isinstance(motion.contacts, ContactLabels):
+        raise ArgumentError(f"contacts: expected ContactLabels, got {validation.short_repr(motion.contacts)}.")
+
+
 def _check_finite(motion: Motion) -> None:
     """Raise an error that names the first frame and joint with a value that is not finite."""
-    q = np.asarray(motion.q)
-    if q.shape != (len(motion.times), motion.figure.nq) or q.dtype.kind != "f" or np.isfinite(q).all():
+    q = validation.reals(motion.q, "q", f"configurations of {motion.figure.nq} numbers")
+    if q.shape != (np.size(motion.times), motion.figure.nq) or q.dtype.kind != "f" or np.isfinite(q).all():
         return
     frame, k = (int(i) for i in np.argwhere(~np.isfinite(q))[0])
     joint = next(name for name, joined in motion.figure.joints.items() if joined.q.start <= k < joined.q.stop)

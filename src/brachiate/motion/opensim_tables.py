@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from os import PathLike
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from brachiate import rotations
 from brachiate.errors import MotionError, MotionFileError
+from brachiate.io.atomic import write_text
 from brachiate.io.opensim import Table, format_table, read_table
 from brachiate.model.joints import BALL, ELEMENT_NQ, ELEMENT_NV, FLOAT, SLIDE
 from brachiate.model.model import Model
@@ -91,7 +91,8 @@ def read_motion_table(path: str | PathLike[str], figure: Model, *, frames: slice
 def write_motion_table(motion: Motion, path: str | PathLike[str]) -> None:
     """Write a ``.mot`` or ``.sto`` file; its header explains the columns."""
     text = format_table(motion_table(motion))
-    Path(path).write_text(text.replace("\nendheader\n", "\n" + "\n".join((*_header(motion.figure), "endheader", "")), 1), encoding="utf-8")
+    text = text.replace("\nendheader\n", "\n" + "\n".join((*_header(motion.figure), "endheader", "")), 1)
+    write_text(path, text, "the motion")
 
 
 def _header(model: Model) -> list[str]:

@@ -9,16 +9,20 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from brachiate import validation
 from brachiate.assumptions import Assumption
 from brachiate.deprecation import warn_renamed
-from brachiate.errors import MotionError, MotionFileError
+from brachiate.errors import ArgumentError, MotionError, MotionFileError
 from brachiate.figures.gait_model import gait23
 from brachiate.figures.skeleton_model import DEFAULT_BMI
 from brachiate.io.clips import is_amass, read_clip
+from brachiate.io.file_access import as_path
 from brachiate.io.motion_text import read_bytes
 from brachiate.io.opensim import Table, force_plates, read_table
+from brachiate.model.anthropometry import HEIGHTS, MASSES, SEXES
 from brachiate.model.model import Model
 from brachiate.motion.archive import load_motion_archive
+from brachiate.motion.arguments import check_figure
 from brachiate.motion.motion import Motion
 from brachiate.motion.opensim_gait import gait_motion, has_gait_coordinates
 from brachiate.motion.opensim_tables import read_motion_table
@@ -48,8 +52,8 @@ def load_motion(
     Args:
         path: The file.
         figure: Model of the figure that moves, for archives and tables.
-        mass: Mass of the body that is built [kg]; by default that of a lean person of its height.
-        height: Stature of the body that is built [m]; by default from the length of the legs.
+        mass: Mass of the body that is built [kg], 5 to 300; by default that of a lean person of its height.
+        height: Stature of the body that is built [m], 0.5 to 2.5; by default from the length of the legs.
         sex: ``"male"`` or ``"female"``: selects the mass distribution.
         roles: Names of joints by anatomical role (``{"left_knee": "Bone12"}``), where the joint names do not say it.
         quiet: Deprecated and without effect: nothing is printed.
@@ -61,7 +65,10 @@ def load_motion(
     """
     if quiet is not None:
         warn_renamed("argument 'quiet' of load_motion", "motion.assumptions (nothing is printed)")
-    path = Path(path)
+    path = as_path(path, "a motion file")
+    if figure is not None:
+        check_figure(figure)
+    _check_body(mass, height, sex, roles)
     read_bytes(path, first=1)  # fails if the file is missing
     _refuse_markers(path)
     reader = _reader_for_given_figure(path)
@@ -82,6 +89,19 @@ def load_motion(
         raise MotionFileError(f"{path} contains a skeleton, and a body is built for it. Leave the figure out.")
     clip = read_clip(path, height=height, roles=roles, **options)
     return Motion.from_clip(clip, mass=mass, height=height, sex=sex, roles=roles)
+
+
+def _check_body(mass: float | None, height: float | None, sex: str, roles: Mapping[str, str] | None) -> None:
+    """Refuse numbers that are not those of a person, whether the file needs them or not."""
+    bounds = {"height": (height, HEIGHTS, "m"), "mass": (mass, MASSES, "kg")}
+    for what, (value, (low, high), unit) in bounds.items():
+        if value is not None:
+            validation.number(value, f"{what} [{unit}]", minimum=low, maximum=high)
+    validation.one_of(sex, SEXES, "sex")
+    if roles is not None:
+        for role, name in validation.mapping(roles, "roles", "names of joints by role, such as {'left_knee': 'Bone12'}").items():
+            if not isinstance(name, str):
+                raise ArgumentError(f"roles[{role!r}]: expected the name of a joint, got {validation.short_repr(name)}.")
 
 
 def _refuse_markers(path: Path) -> None:

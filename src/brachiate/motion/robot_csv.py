@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate import validation
 from brachiate.assumptions import Assumption
 from brachiate.errors import MotionError, MotionFileError
+from brachiate.figures import ranges
+from brachiate.io.atomic import replace_files, write_text
 from brachiate.io.motion_text import parse_numbers, read_text
 from brachiate.model.joints import Free
 from brachiate.model.model import Model
@@ -67,10 +68,12 @@ def write_csv(motion: Motion, path: str | PathLike[str]) -> None:
     root, names, joint_columns = _columns(motion.figure)
     values = np.concatenate((motion.q[:, root][:, [0, 1, 2, 4, 5, 6, 3]], motion.q[:, joint_columns]), axis=1)
     path = Path(path)
-    path.write_text("\n".join(",".join(f"{x:.9g}" for x in row) for row in values + 0.0) + "\n")
     rate = (len(motion) - 1) / motion.duration if len(motion) > 1 else DEFAULT_RATE
     lines = [f"# {motion.figure.name}, {rate:.9g} frames/s, meters and radians, z up", *ROOT_COLUMNS, *names]
-    path.with_suffix(NAMES_SUFFIX).write_text("\n".join(lines) + "\n")
+    with replace_files(path.parent, "the motion") as files:  # the names come first: without them the frame rate is unknown
+        write_text(files.path(path.with_suffix(NAMES_SUFFIX).name), "\n".join(lines) + "\n", "the names of the columns")
+        table = "\n".join(",".join(f"{x:.9g}" for x in row) for row in values + 0.0) + "\n"
+        write_text(files.path(path.name), table, "the motion")
 
 
 def _columns(figure: Model) -> tuple[slice, list[str], Array]:
@@ -107,7 +110,7 @@ def _rate(rate: float | None, names_path: Path, names_file: _NamesFile | None) -
     if rate is None:
         rate = DEFAULT_RATE
         assumptions.append(Assumption("frame rate", f"{DEFAULT_RATE:g} frames/s", "the file does not state it", "rate"))
-    return validation.number(rate, "rate", above=0.0), tuple(assumptions)
+    return ranges.rate(rate), tuple(assumptions)
 
 
 def _read_names(path: Path, figure: Model, names: list[str]) -> _NamesFile:

@@ -22,6 +22,7 @@ from brachiate.model.model import Model
 from brachiate.validation import Array
 
 FILTER_ORDER = 2  # in each direction; both together are as steep as a filter of fourth order
+CHUNK = 4096  # frames evaluated together: their scratch memory does not grow with the motion
 UNIFORM_SPACING_TOLERANCE = 1e-3  # deviation of frame intervals from their mean, relative to it, up to which frames are evenly spaced
 
 
@@ -58,21 +59,46 @@ class MotionSpline:
         # Without end conditions the spline oscillates at its ends, the more the coarser the frames: keep accelerations constant.
         constant = [(3, np.zeros(values.shape[1])), (4, np.zeros(values.shape[1]))]
         self._p: BSpline = make_interp_spline(times, values, k=degree, bc_type=(constant, constant) if degree == 5 else None)
-        self._derivatives = tuple(self._p.derivative(k) if k <= degree else None for k in (1, 2))
 
     def at(self, times: ArrayLike) -> MotionStates:
         """Configurations, velocities and accelerations at times within the motion [s]."""
+        t, model = self._within(times), self.model
+        q, v, a = np.zeros((len(t), model.nq)), np.zeros((len(t), model.nv)), np.zeros((len(t), model.nv))
+        for k in range(0, len(t), CHUNK):
+            frames = slice(k, k + CHUNK)
+            self._evaluate(t[frames], q[frames], v[frames], a[frames])
+        return MotionStates(t, q, v, a)
+
+    def _piece(self, first: float, last: float) -> BSpline:
+        """The same spline between two times [s]: its derivatives take no more memory than that."""
+        knots, degree = self._p.t, self._p.k
+        start = max(int(np.searchsorted(knots, first, side="right")) - 1 - degree, 0)
+        end = min(int(np.searchsorted(knots, last, side="left")) + 1 + degree, len(knots))
+        return BSpline(knots[start:end], self._p.c[start : end - degree - 1], degree)
+
+    def configurations(self, times: ArrayLike) -> Array:
+        """Configurations at times within the motion [s]: (n, nq)."""
+        q = self._p(self._within(times))
+        for columns in _quaternions(self.model):
+            q[:, columns] /= np.sqrt(np.einsum("ij,ij->i", q[:, columns], q[:, columns]))[:, None]
+        return q
+
+    def _within(self, times: ArrayLike) -> Array:
+        """Times (n,) [s], which must be within the motion."""
         t = np.atleast_1d(validation.reals(times, "times", "times in seconds"))
         first, last = self.times[0], self.times[-1]
         if t.size and (t.min() < first - 1e-9 or t.max() > last + 1e-9):
             raise MotionError(f"Times must be within the motion, from {first:g} to {last:g} s; got {t.min():g} to {t.max():g} s.")
-        t = np.clip(t, first, last)
-        p = self._p(t)
-        dp, ddp = (np.zeros_like(p) if derivative is None else derivative(t) for derivative in self._derivatives)
-        model = self.model
-        q, v, a = p.copy(), np.zeros((len(t), model.nv)), np.zeros((len(t), model.nv))
+        return np.clip(t, first, last)
+
+    def _evaluate(self, t: Array, q: Array, v: Array, a: Array) -> None:
+        """Write configurations (n, nq), velocities and accelerations (n, nv) at times (n,)."""
+        piece = self._piece(t.min(), t.max())
+        p = piece(t)
+        dp, ddp = (piece.derivative(k)(t) if k <= piece.k else np.zeros_like(p) for k in (1, 2))
+        q[:] = p
         nq = nv = 0
-        for link in model.links.values():
+        for link in self.model.links.values():
             for element in link.joint.elements:
                 x, y = slice(nq, nq + ELEMENT_NQ[element.kind]), slice(nv, nv + ELEMENT_NV[element.kind])
                 if element.kind == BALL:
@@ -82,7 +108,6 @@ class MotionSpline:
                 else:
                     v[:, y], a[:, y] = dp[:, x], ddp[:, x]
                 nq, nv = x.stop, y.stop
-        return MotionStates(t, q, v, a)
 
 
 def _quaternions(model: Model) -> list[slice]:

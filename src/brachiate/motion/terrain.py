@@ -11,9 +11,12 @@ import numpy as np
 from brachiate import rotations, validation
 from brachiate.deprecation import renamed_attribute
 from brachiate.errors import ArgumentError
+from brachiate.figures.ranges import within
 from brachiate.validation import Array
 
 MAX_STEPS = 100  # of a flight of stairs
+MAX_SLOPE = 60.0  # [deg]: steeper ground is climbed with the hands
+MAX_FRICTION, MAX_BELT_SPEED, MAX_HEIGHT = 10.0, 50.0, 1e4  # [1, m/s, m]
 MIN_TRAVEL = 0.5  # [m] net travel of a motion from which the position and heading of stairs can be derived
 
 
@@ -42,7 +45,7 @@ class Stairs:
         count = validation.number(self.count, "count of stairs", maximum=MAX_STEPS)
         object.__setattr__(self, "count", validation.integer(count, "count of stairs", minimum=1))
         if self.start is not None:
-            validation.number(self.start, "start of stairs")
+            validation.number(self.start, "start of stairs", minimum=-MAX_HEIGHT, maximum=MAX_HEIGHT)
             object.__setattr__(self, "heading", self.heading or 0.0)
         if self.heading is not None:
             validation.number(self.heading, "heading of stairs", minimum=-360.0, maximum=360.0)
@@ -50,6 +53,8 @@ class Stairs:
     @classmethod
     def from_numbers(cls, numbers: Sequence[float]) -> Self:
         """Return stairs from numbers in the order of the fields, as texts and files have them."""
+        if not 1 <= len(numbers) <= 5:
+            raise ArgumentError(f"stairs: expected rise and optionally tread, count, start and heading, got {len(numbers)} numbers.")
         return cls(*numbers)  # type: ignore[arg-type]  (a count that is not an integer is refused)
 
     @property
@@ -116,11 +121,11 @@ class Terrain:
     """Ground plane, level or sloping, at rest or a moving belt; or level ground with stairs.
 
     Args:
-        height: Height above the world origin [m], before any stairs; None: the height at which the motion stands.
-        slope: Inclination [deg].
+        height: Height above the world origin [m], before any stairs, up to 10 km; None: the height at which the motion stands.
+        slope: Inclination [deg], -60 to 60.
         heading: Direction of ascent, from x towards y [deg].
-        friction: Coefficient of friction.
-        belt: Velocity of a treadmill belt along x and y [m/s].
+        friction: Coefficient of friction, 0 to 10.
+        belt: Velocity of a treadmill belt along x and y [m/s], each up to 50.
         stairs: Stairs on it, if any.
     """
 
@@ -133,11 +138,12 @@ class Terrain:
 
     def __post_init__(self) -> None:
         if self.height is not None:
-            validation.number(self.height, "height of the terrain")
-        validation.number(self.slope, "slope of the terrain", minimum=-80.0, maximum=80.0)
+            validation.number(self.height, "height of the terrain", minimum=-MAX_HEIGHT, maximum=MAX_HEIGHT)
+        validation.number(self.slope, "slope of the terrain", minimum=-MAX_SLOPE, maximum=MAX_SLOPE)
         validation.number(self.heading, "heading of the terrain", minimum=-360.0, maximum=360.0)
-        validation.number(self.friction, "friction of the terrain", minimum=0.0, maximum=1e3)
-        object.__setattr__(self, "belt", tuple(map(float, validation.numbers(self.belt, (2,), "belt of the terrain"))))
+        validation.number(self.friction, "friction of the terrain", minimum=0.0, maximum=MAX_FRICTION)
+        belt = within(validation.numbers(self.belt, (2,), "belt of the terrain"), MAX_BELT_SPEED, "belt of the terrain")
+        object.__setattr__(self, "belt", tuple(map(float, belt)))
         if self.stairs is not None and not isinstance(self.stairs, Stairs):
             raise ArgumentError(f"stairs of the terrain: expected br.Stairs(rise, tread, count), got {validation.short_repr(self.stairs)}.")
         if self.stairs is not None and (self.slope != 0.0 or any(self.belt)):
@@ -169,6 +175,9 @@ class Terrain:
 
     def clearance(self, points: Array) -> Array:
         """Signed distance of points (..., 3) from the surface [m]: positive above, negative in penetration."""
+        points = validation.reals(points, "points", "points of three coordinates [m]")
+        if not points.ndim or points.shape[-1] != 3:
+            raise ArgumentError(f"points: expected points of three coordinates [m], got shape {points.shape}.")
         if self.stairs is not None:
             return self.stairs.clearance(points - np.array((0.0, 0.0, self.height or 0.0)))
         n = self.normal
@@ -183,6 +192,8 @@ def parse_terrain(text: str) -> Terrain:
     ``flat``, ``flat:HEIGHT`` [m], ``slope:ANGLE``, ``slope:ANGLE:HEADING`` [deg], or ``stairs:RISE:TREAD:COUNT:START:HEADING`` [m, deg], of
     which all but the rise are optional (``steps:`` means the same); ``,friction=MU`` may follow.
     """
+    if not isinstance(text, str):
+        raise ArgumentError(f"terrain: expected a Terrain or a text such as 'slope:10', got {validation.short_repr(text)}.")
     words, _, rest = text.partition(",")
     kind, *values = words.strip().split(":")
     try:

@@ -14,7 +14,8 @@ import numpy as np
 
 from brachiate import rotations, validation
 from brachiate.errors import MotionError
-from brachiate.io.archive import with_suffix
+from brachiate.figures import ranges
+from brachiate.io.archive import write_archive
 from brachiate.model.joints import SLIDE, TURN, Free
 from brachiate.model.model import Model
 from brachiate.motion.edit import MAX_FRAMES
@@ -58,25 +59,23 @@ def write_tracker(
     state = MotionSpline(model, motion.times, motion.q).at(times)
     links = link_trajectories(model, chosen, state.q, state.v)
     quaternions = rotations.unwrap(rotations.from_matrix(links.rotation))
-    file = with_suffix(path)
-    np.savez_compressed(
-        file,
-        fps=np.array([rate]),
-        joint_pos=_float32(state.q[:, [model.scalar_coordinates[name] for name in joints]]),
-        joint_vel=_float32(state.v[:, [model.coordinate_index[name] for name in joints]]),
-        body_pos_w=_float32(links.position),
-        body_quat_w=_float32(quaternions),
-        body_lin_vel_w=_float32(links.linear),
-        body_ang_vel_w=_float32(links.angular),
-        joint_names=np.array(joints, dtype=str),
-        body_names=np.array(chosen, dtype=str),
-        order=np.array(order),
-        units=np.array(UNITS),
-        format=np.array(FORMAT),
-        name=np.array(motion.name),
-        robot=np.array(model.name),
-    )
-    return file
+    content = {
+        "fps": np.array([rate]),
+        "joint_pos": _float32(state.q[:, [model.scalar_coordinates[name] for name in joints]]),
+        "joint_vel": _float32(state.v[:, [model.coordinate_index[name] for name in joints]]),
+        "body_pos_w": _float32(links.position),
+        "body_quat_w": _float32(quaternions),
+        "body_lin_vel_w": _float32(links.linear),
+        "body_ang_vel_w": _float32(links.angular),
+        "joint_names": np.array(joints, dtype=str),
+        "body_names": np.array(chosen, dtype=str),
+        "order": np.array(order),
+        "units": np.array(UNITS),
+        "format": np.array(FORMAT),
+        "name": np.array(motion.name),
+        "robot": np.array(model.name),
+    }
+    return write_archive(path, content, "the motion")
 
 
 def link_order(model: Model, order: str) -> list[str]:
@@ -129,7 +128,7 @@ def _times(motion: Motion, rate: float | None) -> tuple[Array, float]:
         if np.abs(steps - steps.mean()).max() > UNIFORM_SPACING_TOLERANCE * steps.mean():
             raise MotionError("The frames of this motion are not evenly spaced. Give the frame rate of the file: rate=50.")
         rate = round(1.0 / float(steps.mean()), 6)
-    rate = validation.number(rate, "rate", above=0.0)
+    rate = ranges.rate(rate)
     count = int(motion.duration * rate + 1e-3) + 1
     if count > MAX_FRAMES:
         raise MotionError(f"{count} frames are more than a motion may have ({MAX_FRAMES}). Choose a lower rate than {rate:g}.")

@@ -12,6 +12,7 @@ from brachiate.clip.clip import Clip
 from brachiate.clip.resample import resample_clip
 from brachiate.errors import ArgumentError, MotionError
 from brachiate.io.bvh import write_bvh
+from brachiate.io.file_access import as_path
 from brachiate.io.gltf import write_gltf
 from brachiate.motion.archive import save_motion_archive
 from brachiate.motion.edit import resample
@@ -43,7 +44,7 @@ def write_motion(motion: Motion, path: str | PathLike[str], *, rate: float | Non
     Returns:
         The path of the file.
     """
-    path = Path(path)
+    path = as_path(path, "the file to write")
     suffix, write = _writer(path)
     known = [name for name in inspect.signature(write).parameters if name not in ("motion", "path", "rate")]
     for name in options:
@@ -52,10 +53,7 @@ def write_motion(motion: Motion, path: str | PathLike[str], *, rate: float | Non
             raise ArgumentError(f"{name}= does not apply to a {suffix} file. {hint}")
     if not path.parent.is_dir():
         raise ArgumentError(f"{path}: there is no folder {path.parent}. Create it first, or choose another one.")
-    try:
-        write(motion, path, rate, **options)
-    except OSError as problem:
-        raise ArgumentError(f"{path}: the motion cannot be written ({problem.strerror}). Choose another file.") from None
+    write(motion, path, rate, **options)
     return path
 
 

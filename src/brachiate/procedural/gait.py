@@ -55,7 +55,7 @@ class Gait:
 
     def __post_init__(self) -> None:
         stature = self.person.height
-        step_length = validation.number(self.step_length, "step_length")
+        step_length = validation.number(self.step_length, "step_length", above=0.0, maximum=10.0)
         if not MIN_STEP * stature <= step_length <= MAX_STEP * stature:
             raise ArgumentError(
                 f"step_length must be {MIN_STEP * stature:.2f} to {MAX_STEP * stature:.2f} m for a person of {stature:g} m, "

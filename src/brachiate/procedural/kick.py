@@ -36,7 +36,7 @@ def kick(kick_height: float = 0.9, side: str = "right", seconds: float = 2.4, he
     times = frame_times(seconds, rate, minimum=0.8)
     person = Person(height)
     kicking = validation.one_of(side, ("left", "right"), "side").capitalize()
-    kick_height = validation.number(kick_height, "kick_height")
+    kick_height = validation.number(kick_height, "kick_height", above=0.0, maximum=10.0)
     if not MIN_HEIGHT * height <= kick_height <= MAX_HEIGHT * height:
         valid = f"{MIN_HEIGHT * height:.2f} to {MAX_HEIGHT * height:.2f} m"
         raise ArgumentError(f"kick_height must be {valid} for a person of {height:g} m, got {kick_height:g}.")

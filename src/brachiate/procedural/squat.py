@@ -30,7 +30,7 @@ def squat(depth: float = 0.45, seconds: float = 3.0, height: float = 1.75, rate:
     """
     times = frame_times(seconds, rate, minimum=0.5)
     person = Person(height)
-    depth = validation.number(depth, "depth", above=0.0)
+    depth = validation.number(depth, "depth", above=0.0, maximum=10.0)
     if depth > MAX_DEPTH * height:
         raise ArgumentError(
             f"depth must be at most {MAX_DEPTH * height:.2f} m for a person of {height:g} m, got {depth:g}: the hips would touch the heels."

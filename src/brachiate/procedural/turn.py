@@ -46,7 +46,7 @@ def turn(
     """
     times = frame_times(seconds, rate, minimum=1.0)
     angle = validation.number(angle, "angle", minimum=-MAX_ANGLE, maximum=MAX_ANGLE)
-    turn_duration = validation.number(turn_duration, "turn_duration", above=0.0)
+    turn_duration = validation.number(turn_duration, "turn_duration", above=0.0, maximum=1e3)
     if turn_duration < abs(angle) / MAX_YAW_RATE:
         raise ArgumentError(
             f"turn_duration={turn_duration:g} s is too short to turn by {np.degrees(angle):.3g} degrees while walking: "

@@ -51,6 +51,6 @@ def contacts_by_role(labels: ContactLabels, times: Array) -> dict[str, Array]:
         side, _, part = label.part.partition("_")
         is_grip = part in HAND_WORDS and (label.kind == "grip" or label.height is not None)  # fixed in place
         part = "grip" if is_grip else PART_ROLES.get(part, part)
-        on = (times >= label.start - 1e-9) & (times <= label.end + 1e-9)
-        found[f"{side}_{part}"] = found.get(f"{side}_{part}", np.zeros(len(times), bool)) | on
+        flags = found.setdefault(f"{side}_{part}", np.zeros(len(times), bool))
+        flags[slice(*np.searchsorted(times, (label.start - 1e-9, label.end + 1e-9)))] = True
     return found

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,21 +19,23 @@ from brachiate import validation
 from brachiate.anatomy.landmarks import find_landmarks
 from brachiate.clip.joint_roles import SIDES
 from brachiate.deprecation import renamed_arguments, renamed_attribute, warn_renamed
-from brachiate.errors import ArgumentError
 from brachiate.kinematics_batch import Poses, unwrap_quaternions
 from brachiate.model.model import Model
+from brachiate.motion.arguments import check_figure, check_motion
 from brachiate.motion.contact_labels import ContactLabels
 from brachiate.motion.motion import Motion
 from brachiate.progress import ProgressBar
 from brachiate.retargeting.hand_contacts import contacts_by_role
 from brachiate.retargeting.ik_targets import RetargetTargets
+from brachiate.retargeting.pieces import solve_in_pieces
 from brachiate.retargeting.trajectory_ik import IkTargets, TrajectoryIk
 from brachiate.validation import Array
 
 WEIGHT_STAGES = (15.0,)  # [1/m] limits of target weights of successive solutions: feet approach the ground in moderate steps
 GRIP_WEIGHT_STAGES = (1.0, 4.0, 15.0)  # [1/m] the same with grips, which move the whole body
 CORRECTION_SMOOTHING = 7e-4  # [s²] weight of accelerations of the correction for contacts: passes frequencies below 6 Hz
-PIECE, OVERLAP = 1500, 1.0  # frames solved together, and overlap with the neighboring pieces [s]
+SCALES = (0.01, 100.0)  # of the pelvis path: valid range
+OVERLAP = 1.0  # [s] of the pieces of long motions
 
 
 @dataclass(frozen=True)
@@ -116,15 +117,16 @@ def retarget(
         contacts: Contact flags of ``left_foot``, ``left_heel``, ``left_toe``, ``left_hand``, ... with the ground, and of ``left_grip``, ...
             with something fixed: one of True or False a frame. Or contact labels, as a check infers them. Default: those of the motion,
             else detected by height and speed; grips are inferred where nothing else supports the motion.
-        scale: Scale of the pelvis path. Default: leg length of the target over that of the source.
+        scale: Scale of the pelvis path, 0.01 to 100. Default: leg length of the target over that of the source.
         ground_height: Height of the ground in the motion [m]. Default: height of the stance feet. It is 0 in the result.
         progress: Show a progress bar if it takes more than two seconds.
     """
-    if not isinstance(figure, Model):
-        raise ArgumentError(f"figure: expected a model, such as figures.human28() or load_model(path, floating_base=True), got {figure!r}.")
+    motion, figure = check_motion(motion), check_figure(figure)
     source, target = find_landmarks(motion.figure, source_roles), find_landmarks(figure, roles)
     if scale is not None:
-        scale = validation.number(scale, "scale", above=0.0)
+        scale = validation.number(scale, "scale", minimum=SCALES[0], maximum=SCALES[1])
+    if ground_height is not None:
+        ground_height = validation.number(ground_height, "ground_height", minimum=-1e4, maximum=1e4)
     contacts = motion.contacts if contacts is None else contacts
     if isinstance(contacts, ContactLabels):
         ground_height = contacts.terrain.height if ground_height is None else ground_height
@@ -145,21 +147,15 @@ def retargeted(motion: Motion, figure: Model, **options: Any) -> RetargetResult:
 
 
 def _solve_pieces(targets: RetargetTargets, pose: IkTargets, contact: IkTargets, bar: ProgressBar) -> Array:
-    """Configurations of all frames; long motions in overlapping pieces, as frames a second apart hardly influence each other."""
-    times, start = targets.times, targets.initial_guess()
-    q = np.empty_like(start)
-    pieces = max(1, round(len(q) / PIECE))
-    ends = np.linspace(0, len(q), pieces + 1).astype(int)
-    for k, (a, b) in enumerate(pairwise(ends)):
-        first, last = np.searchsorted(times, (times[a] - OVERLAP, times[b - 1] + OVERLAP + 1e-9))
-        which = slice(int(first), int(last))
-        solvers = [
-            TrajectoryIk(targets.target.model, goals.frames(which), times[which], targets.target.standing_q) for goals in (pose, contact)
-        ]
-        stages = GRIP_WEIGHT_STAGES if targets.grip_positions() else WEIGHT_STAGES
-        piece = _solve(solvers[0], solvers[1], stages, start[which], lambda share, k=k: bar.show((k + share) / pieces))
-        q[a:b] = piece[a - which.start : b - which.start]
-    return q
+    """Configurations of all frames; long motions in overlapping pieces."""
+    times, start, model = targets.times, targets.initial_guess(), targets.target.model
+    stages = GRIP_WEIGHT_STAGES if targets.grip_positions() else WEIGHT_STAGES
+
+    def solve(frames: slice, report: Callable[[float], None]) -> Array:
+        solvers = [TrajectoryIk(model, goals.frames(frames), times[frames], targets.target.standing_q) for goals in (pose, contact)]
+        return _solve(solvers[0], solvers[1], stages, start[frames], report)
+
+    return solve_in_pieces(model, times, OVERLAP, solve, bar.show)
 
 
 def _solve(pose: TrajectoryIk, contact: TrajectoryIk, stages: tuple[float, ...], q: Array, report: Callable[[float], None]) -> Array:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import maximum_filter1d
 
-from brachiate.intervals import true_intervals
+from brachiate.foot_locking.nearest_contact import time_to_nearest
 from brachiate.kinematics_batch import BatchKinematics, BodyPoints
 from brachiate.model.joints import FLOAT
 from brachiate.model.model import Model
@@ -120,7 +120,7 @@ class TrajectoryIk:
 
     def _normal_chunk(self, q: Array, which: Array) -> NormalEquations:
         f, n, targets = len(q), len(self.dofs), self.targets
-        at, J = self.kinematics.point_jacobians(self.kinematics.poses(q), targets.points, self.dofs)
+        at, J = self.kinematics.point_jacobians(self.kinematics.poses(q, axes=True), targets.points, self.dofs)
         two = targets.second >= 0
         r, rows = at[:, targets.first] - targets.target[which], J[:, targets.first]
         r[:, two] -= at[:, targets.second[two]]
@@ -382,9 +382,6 @@ def contact_weights(on: Array, times: Array, contact: float, otherwise: float, o
     """Target weights that blend smoothly (logarithmically) between contact and non-contact: (f,)."""
     if not on.any():
         return np.full(len(times), otherwise)
-    time_from_contact = np.full(len(times), np.inf)
-    for a, b in true_intervals(on):
-        time_from_contact = np.minimum(time_from_contact, np.maximum(np.maximum(times[a] - times, times - times[b - 1]), 0.0))
-    s = np.clip(time_from_contact / over, 0.0, 1.0)
+    s = np.clip(time_to_nearest(times, on) / over, 0.0, 1.0)
     s = s * s * (3 - 2 * s)
     return np.exp(np.log(contact) * (1 - s) + np.log(otherwise) * s)

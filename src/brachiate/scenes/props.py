@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from brachiate import validation
+from brachiate.figures import ranges
 from brachiate.figures.objects import ROPE, STEEL, WOOD
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Spherical
@@ -23,10 +24,10 @@ def trapeze(height: float = 3.0, rope: float = 1.4, width: float = 0.8, mass: fl
         width: Distance of the ropes [m].
         mass: Mass of the bar [kg]; the ropes have a quarter of it each.
     """
-    height = validation.number(height, "height of the beam", above=0.0)
+    height = ranges.length(height, "height of the beam")
     rope = validation.number(rope, "length of the ropes", above=0.0, maximum=height)
-    half = validation.number(width, "width of the trapeze", above=0.0) / 2
-    mass = validation.number(mass, "mass of the bar", above=0.0)
+    half = ranges.length(width, "width of the trapeze") / 2
+    mass = ranges.mass(mass, "mass of the bar")
     b = ModelBuilder("trapeze")
     beam = Cylinder(radius=0.03, length=2 * half + 0.3, rotation=frame_along("y"), color=WOOD)
     b.link("beam", at=(0, 0, height), shapes=beam)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from brachiate.errors import ArgumentError, BrachiateError
+from brachiate.io.atomic import replace_file
 from brachiate.validation import Array
 
 _ROW_HEIGHT = 0.18  # [inch]
 _MAX_LEGEND_INSIDE = 9  # more lines have their legend beside the panel
+MISSING = "Pictures need matplotlib, which is not installed: pip install 'brachiate[plots]'."
 COLORS = ("#1f6f8b", "#d1495b", "#66a182", "#edae49", "#5d4a66", "#8c7051")
 
 
@@ -22,8 +25,17 @@ def import_pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt  # noqa: PLC0415  (optional, and slow to import)
     except ImportError:
-        raise BrachiateError("Pictures need matplotlib, which is not installed: pip install 'brachiate[plots]'.") from None
+        raise BrachiateError(MISSING) from None
     return plt
+
+
+def is_available() -> bool:
+    """Whether matplotlib is installed, so that pictures can be drawn."""
+    try:
+        import_pyplot()
+    except BrachiateError:
+        return False
+    return True
 
 
 class StateStrips(NamedTuple):
@@ -50,7 +62,8 @@ def plot_panels(time: Array, panels: Mapping[str, Mapping[str, Array] | StateStr
             continue
         for i, (name, values) in enumerate(panel.items()):
             axis.plot(time, values, label=name, color=COLORS[i % len(COLORS)], linewidth=1.6)
-        _legend(axis, len(panel))
+        if panel:
+            _legend(axis, len(panel))
     axes[-1, 0].set_xlabel("time [s]")
     if path is None:
         return figure
@@ -89,11 +102,18 @@ def _legend(axis: Any, count: int) -> None:
     axis.legend(frameon=False, fontsize=8, **position)
 
 
-def save_figure(figure: Any, path: str | PathLike[str], **options: Any) -> None:
-    """Write a figure to a file and close it."""
+def save_figure(figure: Any, path: str | PathLike[str] | IO[bytes], **options: Any) -> None:
+    """Write a figure to a file, in the format of its suffix (default: .png), and close it."""
     try:
-        figure.savefig(path, **options)
-    except (OSError, ValueError) as problem:
+        if not isinstance(path, str | PathLike):  # an open file
+            figure.savefig(path, **options)
+            return
+        file = Path(path) if Path(path).suffix else Path(f"{os.fspath(path)}.png")
+        with replace_file(file, "the picture") as opened:
+            figure.savefig(opened, format=file.suffix[1:].lower(), **options)
+    except ValueError as problem:
+        if isinstance(problem, BrachiateError):
+            raise
         raise ArgumentError(f"{path}: the picture cannot be written ({problem}).") from None
     finally:
         import_pyplot().close(figure)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from brachiate import dynamics
 from brachiate.errors import ArgumentError, FileFormatError, UnknownName
-from brachiate.io.archive import read_archive, with_suffix
+from brachiate.io.archive import read_archive, write_archive
 from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.show import plots
@@ -156,23 +156,22 @@ class Recording:
 
     def save(self, path: str | Path) -> None:
         """Write a NumPy archive with names, units and format version; it contains no code (no pickles)."""
-        path = Path(path)
         forces = {name: values.reshape(len(self), -1) for name, values in self.forces.items()}
         ends = np.cumsum([0, *(values.shape[1] for values in forces.values())])
-        np.savez_compressed(
-            with_suffix(path),
-            format=np.array(FORMAT),
-            units=np.array("s, m, rad, kg, N; quaternions w x y z; free joints: position, quaternion"),
-            coordinates=np.array(self.model.coordinates, dtype=str),
-            joints=np.array(list(self.model.joints), dtype=str),
-            joint_q=np.array([(j.q.start, j.q.stop) for j in self.model.joints.values()], np.int64).reshape(-1, 2),
-            gravity=self.gravity,
-            forces=np.array(list(forces), dtype=str),
-            forces_at=np.stack([ends[:-1], ends[1:]], axis=1),
-            force=np.concatenate([np.zeros((len(self), 0)), *forces.values()], axis=1),
+        content = {
+            "format": np.array(FORMAT),
+            "units": np.array("s, m, rad, kg, N; quaternions w x y z; free joints: position, quaternion"),
+            "coordinates": np.array(self.model.coordinates, dtype=str),
+            "joints": np.array(list(self.model.joints), dtype=str),
+            "joint_q": np.array([(j.q.start, j.q.stop) for j in self.model.joints.values()], np.int64).reshape(-1, 2),
+            "gravity": self.gravity,
+            "forces": np.array(list(forces), dtype=str),
+            "forces_at": np.stack([ends[:-1], ends[1:]], axis=1),
+            "force": np.concatenate([np.zeros((len(self), 0)), *forces.values()], axis=1),
             **history_to_arrays(self.contacts),
             **{name: getattr(self, name) for name in _ARRAYS},
-        )
+        }
+        write_archive(path, content, "the recording")
 
     @classmethod
     def load(cls, path: str | Path, model: Model) -> Recording:

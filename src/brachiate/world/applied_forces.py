@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brachiate import validation
+from brachiate.errors import ArgumentError
 from brachiate.model.data import Data
 from brachiate.validation import Array
 
@@ -23,6 +26,15 @@ class AppliedForce:
     moment: Array  # (3,) [N·m]
     at: Array  # (3,) [m] in the link
     axes: str  # "world": the direction stays fixed in the world; "link": it turns with the link
+
+
+def checked_forces(forces: Iterable[AppliedForce]) -> list[AppliedForce]:
+    """Return applied forces as a list, or raise an error if something else is among them."""
+    given: list[Any] = list(forces) if np.iterable(forces) else [forces]
+    for force in given:
+        if not isinstance(force, AppliedForce):
+            raise ArgumentError(f"set_applied_forces expects forces that apply_force returned, got {validation.short_repr(force)}.")
+    return given
 
 
 def write_applied_forces(world: World) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from brachiate import dynamics, manifold, validation
 from brachiate.dynamics import Totals
+from brachiate.figures import ranges
 from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.validation import Array
@@ -60,7 +61,11 @@ def zero_moment_point(before: Totals, after: Totals, seconds: float, gravity: Ar
 def zmp(world: World, figure: str, height: float | None) -> Array:
     """See :meth:`World.zmp`."""
     world.figure(figure)
-    level = world.contacts.reaction(figure).height if height is None else validation.number(height, "height")
+    level = (
+        world.contacts.reaction(figure).height
+        if height is None
+        else validation.number(height, "height", minimum=-ranges.MAX_POSITION, maximum=ranges.MAX_POSITION)
+    )
     data, flags = Data(world.model, world.gravity), figure_bodies(world.model, figure)
 
     def totals(state: tuple[Array, Array]) -> Totals:

@@ -17,6 +17,7 @@ from brachiate import dynamics, validation
 from brachiate.constraints.constraint_set import ConstraintSet
 from brachiate.deprecation import renamed_arguments, renamed_attribute
 from brachiate.errors import ArgumentError
+from brachiate.figures.ranges import MAX_STIFFNESS
 from brachiate.model.data import Data
 from brachiate.model.flatten import Placement
 from brachiate.model.joints import Joint
@@ -48,8 +49,11 @@ class SpringDamper:
     def __post_init__(self) -> None:
         for name in ("stiffness", "damping", "rotational_stiffness", "rotational_damping"):
             value = getattr(self, name)
-            value = getattr(self, name.removeprefix("rotational_")) / 100.0 if value is None else value
-            object.__setattr__(self, name, validation.number(value, f"{name} of a compliant connection", minimum=0.0))
+            if value is None and name.startswith("rotational_"):
+                value = getattr(self, name.removeprefix("rotational_")) / 100.0
+            object.__setattr__(
+                self, name, validation.number(value, f"{name} of a compliant connection", minimum=0.0, maximum=MAX_STIFFNESS)
+            )
 
     @property
     def pairs(self) -> tuple[tuple[float, float], tuple[float, float]]:

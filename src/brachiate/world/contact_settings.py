@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from brachiate import validation
 from brachiate.contact.collision.collision_shapes import colliding_shapes, collision_geometry
 from brachiate.contact.stepping.contact_state import ContactState
@@ -59,7 +61,7 @@ class ContactSettings:
     def ignore(self, link: str | None, other: str | Iterable[str] | None) -> None:
         """See :meth:`World.ignore_contact`; without links :meth:`World.disable_contact`."""
         if link is not None and other is not None:
-            for name in (other,) if isinstance(other, str) else other:
+            for name in [other] if isinstance(other, str) or not np.iterable(other) else other:
                 self._set_pair_material(link, name, None)
             self.update_pairs()
         elif link is None and other is None:

@@ -175,7 +175,7 @@ def actuated_indices(model: Model, actuated: str | Iterable[str] | None) -> Arra
     if actuated is None:
         return np.flatnonzero(with_motor)
     flags = np.zeros(model.nv, bool)
-    for pattern in [actuated] if isinstance(actuated, str) else actuated:
+    for pattern in [actuated] if isinstance(actuated, str) or not np.iterable(actuated) else actuated:
         if not isinstance(pattern, str):
             raise ArgumentError(
                 f"actuated: expected names of joints or coordinates, such as 'man/*', got {validation.short_repr(pattern)}."

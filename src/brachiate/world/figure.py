@@ -12,6 +12,7 @@ from brachiate import validation
 from brachiate.deprecation import renamed_arguments, renamed_method
 from brachiate.dynamics import Totals
 from brachiate.errors import ArgumentError
+from brachiate.figures import ranges
 from brachiate.kinematics import Pose
 from brachiate.model.joints import Free
 from brachiate.model.model import Model
@@ -73,7 +74,7 @@ class Figure:
             raise ArgumentError(f"Figure {self.name!r} cannot be placed: its root has no free joint. Give at=... to world.add.")
         link = self._world.model.links[f"{self.name}/{self.model.joints[root].link}"]
         R = link.rotation.T @ validation.rotation_matrix(rotation, f"rotation of {self.name!r}")
-        p = link.rotation.T @ (validation.vector(position, f"position of {self.name!r}") - link.position)
+        p = link.rotation.T @ (ranges.vector(position, f"position of {self.name!r}") - link.position)
         self._world[f"{self.name}/{root}"] = [*p, *_quaternion(R)]
 
     def _is_root(self, joint: str) -> bool:

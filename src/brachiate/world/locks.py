@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from brachiate import validation
 from brachiate.errors import ArgumentError, UnknownName
+from brachiate.figures import ranges
 from brachiate.model.joints import BALL, FLOAT
 from brachiate.model.model import Model
 from brachiate.validation import Array
@@ -39,7 +40,7 @@ def prescribe(world: World, name: str, polynomial: ArrayLike, duration: float | 
         raise ArgumentError(f"polynomial of {name!r}: expected coefficients, got None. Use world.lock to hold the coordinate.")
     model = world.model
     _check_name(model, name)
-    until = np.inf if duration is None else world.time + validation.number(duration, "duration", above=0.0)
+    until = np.inf if duration is None else world.time + validation.number(duration, "duration", above=0.0, maximum=ranges.MAX_TIME)
     owner, kinds = _owning_joint(world, name)
     if kinds == [BALL] and name == owner:
         raise ArgumentError(f"{name!r} is a ball joint: it can be locked, but only a coordinate of one number can be prescribed.")

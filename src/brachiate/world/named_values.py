@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from brachiate import validation
 from brachiate.deprecation import renamed_attribute
 from brachiate.errors import UnknownName
+from brachiate.figures.ranges import MAX_FORCE, within
 from brachiate.model.model import Model
 from brachiate.validation import Array
 
@@ -56,6 +57,8 @@ class NamedValues(np.ndarray):
 
 def coordinate_indices(model: Model, name: str) -> int | slice:
     """Index of a coordinate, or slice of all coordinates of a joint, in the velocity vector."""
+    if not isinstance(name, str):
+        raise UnknownName("coordinate", validation.short_repr(name), list(model.joints), "this world")
     if name in model.coordinate_index:
         return model.coordinate_index[name]
     if name in model.joints:
@@ -64,8 +67,8 @@ def coordinate_indices(model: Model, name: str) -> int | slice:
     raise UnknownName("coordinate", name, valid, "this world")
 
 
-def coordinate_values(model: Model, values: ArrayLike | Mapping[str, Any], what: str) -> Array:
-    """One value per coordinate (nv,), from an array or from values by name (the others zero)."""
+def coordinate_values(model: Model, values: ArrayLike | Mapping[str, Any], what: str, largest: float = MAX_FORCE) -> Array:
+    """One value per coordinate (nv,), from an array or from values by name (the others zero); ``largest`` is the largest magnitude."""
     if isinstance(values, Mapping):
         array = np.zeros(model.nv)
         for name, value in values.items():
@@ -73,4 +76,4 @@ def coordinate_values(model: Model, values: ArrayLike | Mapping[str, Any], what:
             shape = () if isinstance(at, int) else (at.stop - at.start,)
             array[at] = validation.numbers(value, shape, f"{what}[{name!r}]")
         values = array
-    return validation.numbers(values, (model.nv,), what)
+    return within(validation.numbers(values, (model.nv,), what), largest, what)

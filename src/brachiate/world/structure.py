@@ -16,6 +16,7 @@ from brachiate import kinematics, validation
 from brachiate.constraints.arrays import INDEPENDENT, INDEPENDENT_ROWS, REDUNDANT, REDUNDANT_ROWS, ROWS
 from brachiate.constraints.second_order import SecondOrder
 from brachiate.errors import ArgumentError, ModelError, OverconstrainedError, StateError, UnknownName
+from brachiate.figures import ranges
 from brachiate.kinematics import Pose
 from brachiate.model.flatten import Placement
 from brachiate.model.joints import Fixed, Free, Joint
@@ -48,10 +49,10 @@ def connect(
     """See :meth:`World.connect`."""
     joint = Fixed() if joint is None else joint
     check_loop_joint(joint, f"connection of {link!r} to {to!r}")
-    name = _default_name(world, link, to) if name is None else _checked_name(world, name)
     a, b = _frame(world, link), _frame(world, to)
-    point = _ORIGIN if at is None else validation.vector(at, f"point of {link!r}")
-    to_point = _ORIGIN if to_at is None else validation.vector(to_at, f"point of {to!r}")
+    name = _default_name(world, link, to) if name is None else _checked_name(world, name)
+    point = _ORIGIN if at is None else ranges.vector(at, f"point of {link!r}")
+    to_point = _ORIGIN if to_at is None else ranges.vector(to_at, f"point of {to!r}")
     if world.placement(a.link).body == world.placement(b.link).body:
         same = "is rigidly attached to" if a.link != b.link else "is"
         raise ArgumentError(
@@ -153,7 +154,7 @@ def cut(world: World, what: Constraint | str, impulse: ArrayLike | None) -> Conn
     if impulse is not None:
         if not isinstance(constraint, Connection):
             raise ArgumentError(f"{constraint.name!r} is not a connection: only connections can be cut with an impulse.")
-        velocity_change = _separation_velocity(world, constraint, validation.vector(impulse, "impulse"))
+        velocity_change = _separation_velocity(world, constraint, ranges.vector(impulse, "impulse", ranges.MAX_FORCE))
     constraint_set = world.constraint_set
     rows = constraint_set.row_slice(constraint.index)
     if isinstance(constraint, Connection):
@@ -250,7 +251,7 @@ class _Frame(NamedTuple):
 
 def _frame(world: World, name: str) -> _Frame:
     model = world.model
-    if name == "world" or (isinstance(name, str) and name in model.links):
+    if isinstance(name, str) and (name == "world" or name in model.links):
         return _Frame(name, _IDENTITY, _ORIGIN)
     if not isinstance(name, str) or name not in model.sites:
         raise UnknownName("link or site", name, [*model.links, *model.sites, "world"], "this world")

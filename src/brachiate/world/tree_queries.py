@@ -12,6 +12,7 @@ from brachiate import dynamics, kinematics, manifold, validation
 from brachiate.deprecation import renamed_arguments, renamed_method
 from brachiate.dynamics import Totals
 from brachiate.errors import ArgumentError
+from brachiate.figures import ranges
 from brachiate.kinematics import Pose
 from brachiate.model.data import Data
 from brachiate.model.flatten import Placement
@@ -40,7 +41,7 @@ class TreeQueries:
 
     @q.setter
     def q(self, values: ArrayLike) -> None:
-        q = validation.numbers(values, (self.model.nq,), "world.q")
+        q = ranges.within(validation.numbers(values, (self.model.nq,), "world.q"), ranges.MAX_COORDINATE, "world.q")
         self.data.q[:] = self.model.configuration({joint: q[place.q] for joint, place in self.model.joints.items()})
 
     @property
@@ -53,7 +54,7 @@ class TreeQueries:
 
     @v.setter
     def v(self, values: ArrayLike | Mapping[str, Any]) -> None:
-        self.data.v[:] = coordinate_values(self.model, values, "world.v")
+        self.data.v[:] = coordinate_values(self.model, values, "world.v", ranges.MAX_SPEED)
 
     def set_velocity(self, values: Mapping[str, Any]) -> None:
         """Set the velocity of some joints or coordinates by name [rad/s or m/s]; all others stay as they are.
@@ -86,7 +87,7 @@ class TreeQueries:
 
     @gravity.setter
     def gravity(self, values: ArrayLike) -> None:
-        self._gravity = validation.vector(values, "gravity")
+        self._gravity = ranges.vector(values, "gravity", ranges.MAX_GRAVITY)
         self.data.work.gravity[:] = self._gravity
 
     def __getitem__(self, name: str) -> Any:
@@ -108,7 +109,8 @@ class TreeQueries:
 
     def rate(self, name: str) -> Any:
         """Velocity of a coordinate, or of all coordinates of a joint [rad/s or m/s]."""
-        return NamedValues(self.data.v, self.model)[name]
+        found = np.array(self.data.v[coordinate_indices(self.model, name)])
+        return float(found) if found.ndim == 0 else found
 
     def integrate(self, v: ArrayLike, dt: float) -> Array:
         """Configuration (nq,) reached by moving with constant velocity v (nv,) for a time dt [s]; the world is unchanged."""
@@ -120,14 +122,16 @@ class TreeQueries:
 
     def placement(self, link: str) -> Placement:
         """Body that a link belongs to (-1: none, as for ``world``) and the pose of the link in it."""
-        return _INERTIAL_FRAME if link == "world" else self.model.placements[link]
+        if isinstance(link, str) and link == "world":
+            return _INERTIAL_FRAME
+        return validation.lookup(self.model.placements, link, "link", "this world")
 
     def _frame(self, name: str) -> Placement:
         return validation.lookup(self._frames, name, "link or site", "this world")
 
     def _point(self, name: str, at: ArrayLike) -> Placement:
         frame = self._frame(name)
-        return frame._replace(position=frame.position + frame.rotation @ validation.vector(at, f"point of {name!r}"))
+        return frame._replace(position=frame.position + frame.rotation @ ranges.vector(at, f"point of {name!r}"))
 
     def pose(self, frame: str) -> Pose:
         """Pose of a link or site: rotation (3, 3) and position (3,) [m] in the world."""

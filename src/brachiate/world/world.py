@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from brachiate import dynamics, validation
@@ -15,6 +14,7 @@ from brachiate.constraints.coordinates import Coordinates
 from brachiate.deprecation import renamed_arguments, renamed_attribute, renamed_method, warn_renamed
 from brachiate.dynamics import Totals
 from brachiate.errors import ArgumentError, ModelError
+from brachiate.figures import ranges
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.data import STANDARD_GRAVITY, Data
 from brachiate.model.joints import Joint
@@ -22,7 +22,7 @@ from brachiate.model.material import Material
 from brachiate.model.model import Model
 from brachiate.validation import Array
 from brachiate.world import balance, closed_dynamics, contact_settings, coordinates, links, locks, mobility, structure, world_state
-from brachiate.world.applied_forces import AppliedForce, write_applied_forces
+from brachiate.world.applied_forces import AppliedForce, checked_forces, write_applied_forces
 from brachiate.world.closed_dynamics import Torques
 from brachiate.world.connections import Connection, ConnectionReport, Constraint, CouplingConstraint, Lock, SpringDamper
 from brachiate.world.contacts import Contacts
@@ -40,13 +40,13 @@ class World(TreeQueries):
     Names are ``figure/part``: links and sites (``man/left_hand``), joints and coordinates (``man/left_knee``).
 
     Args:
-        gravity: Acceleration vector (3,) [m/s²], or one number: its magnitude along -z.
+        gravity: Acceleration vector (3,) [m/s²], or one number: its magnitude along -z; up to 10,000.
     """
 
     def __init__(self, gravity: float | ArrayLike = STANDARD_GRAVITY) -> None:
-        if np.ndim(gravity) == 0:
-            gravity = (0.0, 0.0, -validation.number(gravity, "gravity", minimum=0.0, maximum=1e9))
-        self._gravity = validation.vector(gravity, "gravity")
+        if validation.reals(gravity, "gravity", "three numbers, or one").ndim == 0:
+            gravity = (0.0, 0.0, -validation.number(gravity, "gravity", minimum=0.0, maximum=ranges.MAX_GRAVITY))
+        self._gravity = ranges.vector(gravity, "gravity", ranges.MAX_GRAVITY)
         self.parts: dict[str, tuple[Model, Array, Array]] = {}  #: model, base position and base rotation of every figure
         self.constraints: list[Constraint] = []  #: every connection, lock and coupling, in the order they were made
         self.structure_version = self._changes = 0  #: number of the present structure; :meth:`restore` brings an earlier one back
@@ -76,7 +76,7 @@ class World(TreeQueries):
             raise ModelError(f"A figure named {name!r} exists already. Give this one another name: world.add(..., name=...).")
         before = self.save()
         self.parts[name] = (
-            model, validation.vector(at, f"position of {name!r}"), validation.rotation_matrix(rotation, f"rotation of {name!r}"),
+            model, ranges.vector(at, f"position of {name!r}"), validation.rotation_matrix(rotation, f"rotation of {name!r}"),
         )  # fmt: skip
         try:
             self.rebuild(before)
@@ -339,9 +339,9 @@ class World(TreeQueries):
         validation.lookup(self.model.links, link, "link", "this world")
         applied = AppliedForce(
             link,
-            validation.vector(force, "force"),
-            validation.vector(moment, "moment"),
-            validation.vector(at, "point of application"),
+            ranges.vector(force, "force", ranges.MAX_FORCE),
+            ranges.vector(moment, "moment", ranges.MAX_FORCE),
+            ranges.vector(at, "point of application"),
             validation.one_of(axes, ("world", "link"), "axes of the force"),
         )
         self.set_applied_forces([*self._applied_forces, applied])
@@ -361,7 +361,7 @@ class World(TreeQueries):
 
     def set_applied_forces(self, forces: Iterable[AppliedForce]) -> None:
         """Replace all applied forces."""
-        self._applied_forces = list(forces)
+        self._applied_forces = checked_forces(forces)
         write_applied_forces(self)
 
     push = renamed_method("push", "apply_force")
@@ -424,8 +424,6 @@ class World(TreeQueries):
         if validation.one_of(method, ("fast", "unit-vector"), "method") == "unit-vector":
             return closed_dynamics.unit_vector_dynamics(self, tau)
         try:
-            if not self.constraints and self.contact_settings.contact_state is None:
-                return NamedValues(dynamics.forward_dynamics(self.data, self.data.q, self.data.v, tau), self.model)
             self.data.tau[:] = tau
             result = NamedValues(self.constrained_accelerations(), self.model)
         finally:
@@ -437,6 +435,8 @@ class World(TreeQueries):
         """Accelerations at the present state and torques, with constraint and contact forces (nv,)."""
         if self.contact_settings.contact_state is not None:
             return self.contact_settings.contact_state.evaluate_instant(self.time).acceleration
+        if not self.constraints:  # the solver would have no arrays
+            return dynamics.forward_dynamics(self.data, self.data.q, self.data.v, self.data.tau)
         self.constraint_set.arrays.time[0] = self.time
         return self.constraint_set.accelerations()
 

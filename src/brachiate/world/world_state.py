@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brachiate import validation
 from brachiate.constraints.arrays import UNCLASSIFIED
 from brachiate.errors import ArgumentError
 from brachiate.validation import Array
@@ -85,6 +86,8 @@ def restore_state(world: World, state: WorldState) -> None:
 
 def same_structure(world: World, since: WorldState) -> bool:
     """See :meth:`World.same_structure`."""
+    if not isinstance(since, WorldState):
+        raise ArgumentError(f"same_structure expects a state that save() returned, got {validation.short_repr(since)}.")
     if (
         since.version != world.structure_version
         or since.applied_forces != world.applied_forces

@@ -114,21 +114,34 @@ def all_legs_stand(window, feet, step, k, until):
 
 
 @kernel
+def is_foot(window, leg):
+    """Whether a leg stands on a sole: hands and knees that support the figure are single points, which do not step."""
+    found = False
+    for n in range(window.leg.shape[0]):
+        found |= window.leg[n] == leg and window.swings[n] == 1 and window.corner_count[n] > 1
+    return found
+
+
+@kernel
 def choose_leg(T, W, ctl, window, feet, k, x, y):
-    """Leg that can step in direction (x, y) without crossing the other, with a preference for the less loaded one."""
-    l, best, found = feet.in_contact.shape[0], -np.inf, NO_LEG
+    """Leg that can step in direction (x, y) without crossing the others, with a preference for the less loaded one; or NO_LEG."""
+    l, best, found, count = feet.in_contact.shape[0], -np.inf, NO_LEG, 0
+    for leg in range(l):
+        count += 1 if is_foot(window, leg) else 0
     inverse_omega = (max(ctl.com[2], 0.1) / -W.gravity[2]) ** 0.5
     capture_point = Vec3(ctl.com[0] + inverse_omega * ctl.com[3], ctl.com[1] + inverse_omega * ctl.com[4], 0.0)
     size = max((x * x + y * y) ** 0.5, 1e-9)
     for leg in range(l):
+        if count < 2 or not is_foot(window, leg):
+            continue
         position, reference, heading = foot_and_heading(T, W, ctl, window, k, leg)
         others, reference_side = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
         for other in range(l):
-            if other != leg:
+            if other != leg and is_foot(window, other):
                 other_position, other_reference, _ = foot_and_heading(T, W, ctl, window, k, other)
                 others, reference_side = (
-                    others + (1.0 / (l - 1)) * other_position,
-                    reference_side + (1.0 / (l - 1)) * (reference - other_reference),
+                    others + (1.0 / (count - 1)) * other_position,
+                    reference_side + (1.0 / (count - 1)) * (reference - other_reference),
                 )
         lateral = Vec3(heading.y, -heading.x, 0.0)  # toward the side of the leg
         lateral = (1.0 if lateral @ reference_side > 0.0 else -1.0) / max(norm(lateral), 1e-9) * lateral
@@ -309,17 +322,19 @@ def lift_swing_foot(control_key, window_key, feet_key, step_key, k):
 
 
 @kernel
-def stance_deviation(feet):
+def stance_deviation(window, feet):
     """Largest relative displacement of two feet from the reference [m], and the leg with the largest foothold offset."""
     relative, largest, farthest = 0.0, -1.0, NO_LEG
     for leg in range(feet.in_contact.shape[0]):
+        if not is_foot(window, leg):
+            continue
         x = vec3(feet.foothold_offset, leg)
         size = (x.x * x.x + x.y * x.y) ** 0.5
         if size > largest:
             largest, farthest = size, leg
         for other in range(leg):
             d = x - vec3(feet.foothold_offset, other)
-            relative = max(relative, (d.x * d.x + d.y * d.y) ** 0.5)
+            relative = max(relative, (d.x * d.x + d.y * d.y) ** 0.5 if is_foot(window, other) else 0.0)
     return relative, farthest
 
 
@@ -352,6 +367,8 @@ def decide_step(data_key, control_key, window_key, feet_key, plan_key, step_key,
         if not all_legs_stand(window, feet, step, k, k + swing + after):
             return 0
         leg = choose_leg(T, W, ctl, window, feet, k, x, y)
+        if leg == NO_LEG:
+            return 0
         start_step(window, feet, step, leg, k + 1, k, 1)
         stances = window.stance_frames.shape[0] // feet.in_contact.shape[0]
         at = leg * stances + feet.stance_index[leg] + 1
@@ -361,7 +378,7 @@ def decide_step(data_key, control_key, window_key, feet_key, plan_key, step_key,
     if step.feet_displaced[0]:
         if disturbed or terminal > CALM_DISTANCE * foot_length:
             return 0
-        deviation, leg = stance_deviation(feet)
+        deviation, leg = stance_deviation(window, feet)
         if deviation < STANCE_TOLERANCE * foot_length:
             step.feet_displaced[0] = 0
             return 0

@@ -19,18 +19,23 @@ from brachiate.filter.reference.stair_footholds import toe_pose
 from brachiate.foot_locking.foot_track import Foothold
 from brachiate.foot_locking.foot_trajectories import FootTrajectory
 from brachiate.intervals import true_intervals
-from brachiate.kinematics_batch import BatchKinematics, Poses
+from brachiate.kinematics_batch import BatchKinematics
 from brachiate.model.model import Model
 from brachiate.motion.contact_labels import ContactInterval, ContactLabels
 from brachiate.validation import Array
 
 FIXED_POINT_TOLERANCE = 0.002  # [m] largest distance of a fixed point from its position
+CHUNK = 4096  # frames whose poses are evaluated together
 PART_CONTACT_MIN_DURATION = 0.05  # [s] of one link of a foot, if its other link is in contact
 
 
-def split_fixed_contacts(contacts: Sequence[FixedContact], poses: Poses, times: Array) -> tuple[list[FixedContact], list[Assumption]]:
-    """Fixed contacts that the IK could satisfy, and an assumption about the others: arms and trunk cannot reach every position."""
-    satisfied, failed = [], []
+def split_fixed_contacts(
+    contacts: Sequence[FixedContact], kinematics: BatchKinematics, q: Array, times: Array
+) -> tuple[list[FixedContact], list[Assumption]]:
+    """Fixed contacts that configurations (f, nq) satisfy, and an assumption about the others: arms and trunk reach only so far."""
+    if not contacts:
+        return [], []
+    satisfied, failed, poses = [], [], kinematics.poses(q)
     for contact in contacts:
         errors = [
             np.linalg.norm(poses.point(*target.point) - target.position, axis=1)[target.active].max(initial=0.0)
@@ -45,7 +50,10 @@ def split_fixed_contacts(contacts: Sequence[FixedContact], poses: Poses, times: 
 
 def preprocess_displacement(kinematics: BatchKinematics, original: Array, q: Array, times: Array) -> PreprocessDisplacement:
     """Distance of the joints between original and new configurations (f, nq)."""
-    distance = 100.0 * np.linalg.norm(kinematics.poses(q).x - kinematics.poses(original).x, axis=2)
+    chunks = [slice(k, k + CHUNK) for k in range(0, len(q), CHUNK)]
+    distance = 100.0 * np.concatenate(
+        [np.linalg.norm(kinematics.poses(q[some]).x - kinematics.poses(original[some]).x, axis=2) for some in chunks], axis=1
+    )
     body, k = np.unravel_index(int(np.argmax(distance)), distance.shape)
     links = {place.body: name for name, place in reversed(list(kinematics.model.placements.items()))}
     rms, mean = float(np.sqrt((distance**2).mean())), float(distance.mean())
@@ -142,8 +150,9 @@ class StanceAssembler:
                 if body not in lying:
                     contacts.append(label)
                     continue
-                active = (knots >= label.start - 1e-9) & (knots <= label.end + 1e-9) & lying[body]
-                contacts += [replace(label, start=float(knots[a]), end=float(knots[b - 1])) for a, b in true_intervals(active)]
+                span = slice(*np.searchsorted(knots, (label.start - 1e-9, label.end + 1e-9)))
+                within = knots[span]
+                contacts += [replace(label, start=float(within[a]), end=float(within[b - 1])) for a, b in true_intervals(lying[body][span])]
             if body in lying:
                 contacts += [contact for stance in stances if stance.link == link for contact in self._part_contacts(stance, part)]
         return ContactLabels(tuple(sorted(contacts, key=lambda contact: (contact.start, contact.part))), self.frame.terrain)

@@ -106,11 +106,12 @@ def _distant_contacts(motion: Motion, poses: Poses, labels: ContactLabels) -> It
     """Labeled support contacts that are far above or below their surface."""
     points = find_contact_points(motion.figure)
     for label in labels.contacts:
-        frames = (motion.times >= label.start - 1e-9) & (motion.times <= label.end + 1e-9)
-        if label.kind != "support" or not frames.any() or (label.height is None and labels.terrain.height is None):
+        first, last = np.searchsorted(motion.times, (label.start - 1e-9, label.end + 1e-9))
+        if label.kind != "support" or first == last or (label.height is None and labels.terrain.height is None):
             continue
         indices = np.flatnonzero(points.part == points.parts.index(label.part))
-        positions = np.stack([poses.point(int(points.body[s]), points.position[s])[frames] for s in indices])
+        body, position = points.body[indices], points.position[indices]
+        positions = np.stack([poses.x[b, first:last] + poses.R[b, first:last] @ point for b, point in zip(body, position, strict=True)])
         above = labels.terrain.clearance(positions) if label.height is None else positions[..., 2] - label.height
         distance = float(np.median((above - points.radius[indices, None]).min(axis=0)))
         if abs(distance) > MAX_CONTACT_DISTANCE:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from brachiate.clip.joint_roles import SIDES
 from brachiate.foot_locking.foot_trajectories import FootTrajectory, PoseTrajectory
 from brachiate.kinematics_batch import BatchKinematics, BodyPoints, Poses
 from brachiate.model.joints import TURN
+from brachiate.retargeting.pieces import solve_in_pieces
 from brachiate.retargeting.trajectory_ik import IkTargets, TrajectoryIk, contact_weights
 from brachiate.validation import Array
 
@@ -28,6 +29,7 @@ ROOT_ACCELERATION_WEIGHT, JOINT_ACCELERATION_WEIGHT = 0.02, 6e-4
 KNEE_MIN_FLEXION = 0.035  # [rad] at the frames; between them it may be slightly less
 KNEE_REACH_FLEXION = 0.15  # [rad] of a knee for which the pelvis is brought closer to the feet
 PELVIS_SHIFT_SMOOTHING = 0.05  # [s] of this shift
+OVERLAP = 1.5  # [s] of the pieces of long motions: root accelerations reach this far
 ITERATIONS, MAX_ROUNDS = 9, 4  # of the IK, until contacts are within the tolerance
 CONTACT_TOLERANCE = 1e-4  # [m]
 
@@ -76,15 +78,25 @@ def solve_posture(
     foot_paths = {foot.side: trajectory.foot for foot, trajectory in zip(feet, trajectories, strict=True)}
     shift = _pelvis_shift(marks, poses, foot_paths, knees, times)
     targets = _ik_targets(marks, times, poses, shift, feet, trajectories, points)
-    ik = TrajectoryIk(marks.model, targets, times, nominal, POSTURE_WEIGHT, _joint_limits(marks, knees))
-    start = nominal.copy()
-    root = _root_position(marks)
-    start[:, root] += shift @ marks.model.tree.R_parent_joint[0]
-    weight = np.full((len(times), len(ik.dofs)), JOINT_ACCELERATION_WEIGHT)
+    limits, root = _joint_limits(marks, knees), _root_position(marks)
+
+    def solve(frames: slice, report: Callable[[float], None]) -> Array:
+        start = nominal[frames].copy()
+        start[:, root] += shift[frames] @ marks.model.tree.R_parent_joint[0]
+        ik = TrajectoryIk(marks.model, targets.frames(frames), times[frames], nominal[frames], POSTURE_WEIGHT, limits)
+        return _solve_frames(ik, start, nominal[frames], report)
+
+    return solve_in_pieces(marks.model, times, OVERLAP, solve, lambda _: None)
+
+
+def _solve_frames(ik: TrajectoryIk, start: Array, nominal: Array, report: Callable[[float], None]) -> Array:
+    """Configurations (f, nq) near the nominal ones, until contacts are within the tolerance."""
+    targets = ik.targets
+    weight = np.full((len(start), len(ik.dofs)), JOINT_ACCELERATION_WEIGHT)
     weight[:, ik.is_root] = ROOT_ACCELERATION_WEIGHT
     q, in_contact, last_error = ik.clamp(start), targets.weight[..., 0] > 0.99 * CONTACT_WEIGHT, np.inf
     for _ in range(MAX_ROUNDS):
-        q = ik.solve_trajectory(q, weight, nominal, ITERATIONS, lambda _: None)
+        q = ik.solve_trajectory(q, weight, nominal, ITERATIONS, report)
         positions, _ = ik.kinematics.point_jacobians(ik.kinematics.poses(q), targets.points, ik.dofs[:0])
         error = float(np.linalg.norm(positions[:, targets.first] - targets.target, axis=2)[in_contact].max(initial=0.0))
         if error < CONTACT_TOLERANCE or error > 0.8 * last_error:
@@ -206,8 +218,9 @@ def _ik_targets(
     for point in points:
         weight = contact_weights(point.active, times, CONTACT_WEIGHT, 1e-2, 0.15)
         add(point.point, np.broadcast_to(point.position, (f, 3)), np.where(weight > 2e-2, weight, 0.0))
+    weight = np.stack(weights, axis=1)[..., None]
     return IkTargets(
         BodyPoints(np.array([point.body for point in body_points]), np.array([point.position for point in body_points])),
-        np.array(first), np.array(second), np.stack(targets, axis=1), np.repeat(np.stack(weights, axis=1)[..., None], 3, axis=2),
+        np.array(first), np.array(second), np.stack(targets, axis=1), np.broadcast_to(weight, (f, len(weights), 3)),
         np.array(floor, int), np.full(len(floor), PENETRATION_WEIGHT),
     )  # fmt: skip

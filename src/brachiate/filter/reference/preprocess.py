@@ -19,7 +19,7 @@ from brachiate import validation
 from brachiate.anatomy.contact_points import find_contact_points
 from brachiate.anatomy.feet import Foot, find_feet
 from brachiate.anatomy.figure_height import figure_height
-from brachiate.anatomy.landmarks import find_landmarks
+from brachiate.anatomy.landmarks import Landmarks, find_landmarks
 from brachiate.assumptions import Assumption
 from brachiate.contact_estimation.given_contacts import resolve_contacts, resolve_terrain
 from brachiate.deprecation import renamed_arguments
@@ -49,6 +49,7 @@ MAX_HUMAN_ACCELERATION = 400.0  # [rad/s²] faster joints are at their limits or
 NOISE_RATIO = 2.0  # of the accelerations of a noisy motion to those of the same motion after smoothing
 STAIR_CLEARANCE = 0.02  # of the height of the figure: clearance of swing feet above the edges of stairs
 MIN_DURATION = 0.1  # [s] of a motion
+CHUNK = 4096  # frames evaluated together: their scratch memory does not grow with the motion
 
 
 class PreprocessStyle(NamedTuple):
@@ -100,7 +101,6 @@ def make_reference(
     dt, hold = validation.number(dt, "dt", minimum=1e-4, maximum=0.02), validation.number(hold, "hold", minimum=0.0, maximum=1e3)
     _check_motion(motion)
     marks = find_landmarks(motion.figure, roles)
-    feet = find_feet(marks)
     target = resolve_terrain(terrain, "terrain")
     given, given_terrain = resolve_contacts(motion, source_terrain, contacts, "source_terrain")
     source_terrain = Terrain() if given_terrain is None else given_terrain
@@ -109,20 +109,10 @@ def make_reference(
     source = _resample(motion, dt, hold)
     width, noise = _choose_smoothing(source, smooth, parameters)
     labels, inferred = _label_contacts(source, given, source_terrain, width)
-    scene = _smooth_in_ground_frame(source, labels, width, GroundFrame(motion.figure, labels.terrain, source_terrain.height or 0.0, target))
-    fixed, loose = find_fixed_contacts(motion.figure, labels, {body for foot in feet for body in foot.bodies}, scene.detection)
-    phases = _detect_stances(source, scene, feet, labels, parameters, given is None)
-    footholds = _place_footholds(scene, feet, phases.footholds)
-    trajectories = _make_foot_trajectories(scene, feet, phases, footholds, parameters)
-    q, poses = _move_to_terrain(scene, fixed, target)
-    q = solve_posture(marks, scene.knots, q, poses, feet, trajectories, [point for contact in fixed for point in contact.targets])
-    fixed, failed = split_fixed_contacts(fixed, scene.kinematics.poses(q), scene.knots)
-    assembler = StanceAssembler(motion.figure, source.grid, scene.frame)
-    stances = assembler.assemble(feet, footholds, trajectories, fixed)
-    lying = {body: flags for foot, flags in zip(feet, phases.lying, strict=True) for body in foot.bodies}
-    reference_contacts = assembler.contact_labels(stances, labels, scene.detection.points, lying)
-    assumptions = (*diagnosis, *noise, *inferred, *scene.frame.assumptions, *loose, *failed, *phases.assumptions)
-    return replace(_assemble(source, scene, q, stances, reference_contacts, assumptions, options), source=given_source)
+    frame = GroundFrame(motion.figure, labels.terrain, source_terrain.height or 0.0, target)
+    posture = _lock_feet(source, frame, labels, marks, width, parameters, target, given is None)
+    assumptions = (*diagnosis, *noise, *inferred, *posture.assumptions)
+    return replace(_assemble(source, frame, posture, assumptions, options), source=given_source)
 
 
 class _Source(NamedTuple):
@@ -145,6 +135,53 @@ class _Scene(NamedTuple):
     detection: ContactTracks  # of the less smoothed motion, in which contacts are detected
 
 
+class _Posture(NamedTuple):
+    """Solution of the foot locking in the ground frame."""
+
+    q: Array  # (knots, nq)
+    stances: tuple[Stance, ...]
+    contacts: ContactLabels
+    assumptions: tuple[Assumption, ...]
+
+
+def _lock_feet(
+    source: _Source,
+    frame: GroundFrame,
+    labels: ContactLabels,
+    marks: Landmarks,
+    width: float,
+    style: PreprocessStyle,
+    terrain: Terrain | None,
+    inferred: bool,
+) -> _Posture:
+    """Detect stances in the smoothed motion, and lock the feet at their footholds on the target terrain.
+
+    Args:
+        source: Source motion.
+        frame: Ground frame; stairs are placed in it, and the displacement of the body by moved footholds.
+        labels: Contact labels.
+        marks: Landmarks of the figure.
+        width: Standard deviation of the smoothing [s].
+        style: Parameters of preprocessing.
+        terrain: Target terrain, if it is another one.
+        inferred: Whether the labels were inferred from the motion.
+    """
+    figure, feet = source.motion.figure, find_feet(marks)
+    scene = _smooth_in_ground_frame(source, labels, width, frame)
+    fixed, loose = find_fixed_contacts(figure, labels, {body for foot in feet for body in foot.bodies}, scene.detection)
+    phases = _detect_stances(source, scene, feet, labels, style, inferred)
+    footholds = _place_footholds(scene, feet, phases.footholds)
+    trajectories = _make_foot_trajectories(scene, feet, phases, footholds, style)
+    q, poses = _move_to_terrain(scene, fixed, terrain)
+    q = solve_posture(marks, scene.knots, q, poses, feet, trajectories, [point for contact in fixed for point in contact.targets])
+    fixed, failed = split_fixed_contacts(fixed, scene.kinematics, q, scene.knots)
+    assembler = StanceAssembler(figure, source.grid, frame)
+    stances = assembler.assemble(feet, footholds, trajectories, fixed)
+    lying = {body: flags for foot, flags in zip(feet, phases.lying, strict=True) for body in foot.bodies}
+    contacts = assembler.contact_labels(stances, labels, scene.detection.points, lying)
+    return _Posture(q, stances, contacts, (*frame.assumptions, *loose, *failed, *phases.assumptions))
+
+
 def _check_motion(motion: Motion) -> None:
     if not isinstance(motion, Motion):
         raise ArgumentError(f"motion: expected a Motion, as br.load_motion(path) gives, got {validation.short_repr(motion)}.")
@@ -158,7 +195,7 @@ def _resample(motion: Motion, dt: float, hold: float) -> _Source:
     """Source motion at the knots."""
     grid = TimeGrid(motion, dt, hold)
     spline = MotionSpline(motion.figure, motion.times, motion.q)
-    return _Source(motion, grid, spline, unwrap_quaternions(motion.figure, spline.at(grid.source_times(grid.knots)).q))
+    return _Source(motion, grid, spline, unwrap_quaternions(motion.figure, spline.configurations(grid.source_times(grid.knots))))
 
 
 def _choose_smoothing(source: _Source, given: float | None, style: PreprocessStyle) -> tuple[float, list[Assumption]]:
@@ -168,7 +205,8 @@ def _choose_smoothing(source: _Source, given: float | None, style: PreprocessSty
     figure, knots = source.motion.figure, source.grid.knots
     smooth = smooth_configurations(figure, source.q, DETECTION_SMOOTHING / source.grid.knot_dt)
     ratio = float(np.linalg.norm(np.diff(source.q, 2, axis=0)) / max(np.linalg.norm(np.diff(smooth, 2, axis=0)), 1e-12))
-    peak = float(np.abs(MotionSpline(figure, knots, smooth).at(knots).a[:, 6:]).max(initial=0.0))
+    spline, chunks = MotionSpline(figure, knots, smooth), [knots[k : k + CHUNK] for k in range(0, len(knots), CHUNK)]
+    peak = max(float(np.abs(spline.at(some).a[:, 6:]).max(initial=0.0)) for some in chunks)
     width = style.noisy_smoothing if ratio > NOISE_RATIO or peak > MAX_HUMAN_ACCELERATION else style.clean_smoothing
     reason = f"smoothing by {1000 * DETECTION_SMOOTHING:.0f} ms reduces accelerations {ratio:.1f} times, to a peak of {peak:.0f} rad/s²"
     return width, [Assumption("smoothing", f"{1000 * width:.0f} ms", reason, "smooth")]
@@ -180,8 +218,10 @@ def _label_contacts(source: _Source, given: ContactLabels | None, terrain: Terra
     if labels is None:
         times = grid.knots[grid.knots <= grid.last + 1e-9]
         smoothing = min(width, DETECTION_SMOOTHING) / grid.knot_dt
-        q = smooth_configurations(source.motion.figure, source.spline.at(times).q, smoothing)
-        labels, assumptions = infer_labels(source.motion, times, q, terrain)
+        smooth = smooth_configurations(source.motion.figure, source.spline.configurations(times), smoothing)
+        states = MotionSpline(source.motion.figure, times, smooth).at(times)
+        del smooth
+        labels, assumptions = infer_labels(source.motion, states, terrain)
     contacts = (replace(label, start=grid.reference_time(label.start), end=grid.reference_time(label.end)) for label in labels.contacts)
     return replace(labels, contacts=tuple(contacts)), assumptions
 
@@ -254,23 +294,27 @@ def _move_to_terrain(scene: _Scene, fixed: Sequence[FixedContact], terrain: Terr
     return q, scene.kinematics.poses(q)
 
 
+def _original_at_frames(source: _Source, frame: GroundFrame) -> Motion:
+    """Source motion at the frames of the reference, moved onto its terrain."""
+    motion, grid = source.motion, source.grid
+    q = np.zeros((len(grid.times), motion.figure.nq))
+    for k in range(0, len(q), CHUNK):
+        times = grid.times[k : k + CHUNK]
+        some = frame.from_source(source.spline.configurations(grid.source_times(times)), times, grid.first)
+        q[k : k + CHUNK] = frame.to_world(frame.to_terrain(some, times))
+    return Motion(motion.figure, grid.times, q, motion.name, motion.assumptions, captured=motion.captured)
+
+
 def _assemble(
-    source: _Source,
-    scene: _Scene,
-    q: Array,
-    stances: tuple[Stance, ...],
-    contacts: ContactLabels,
-    assumptions: tuple[Assumption, ...],
-    options: Mapping[str, Any],
+    source: _Source, frame: GroundFrame, posture: _Posture, assumptions: tuple[Assumption, ...], options: Mapping[str, Any]
 ) -> Reference:
-    """Reference at its frames, from configurations (knots, nq) in the ground frame."""
-    motion, grid, frame = source.motion, source.grid, scene.frame
-    original_q = frame.to_terrain(frame.from_source(source.q, grid.knots), grid.knots)
-    displacement = preprocess_displacement(scene.kinematics, original_q, q, grid.knots)
-    states = MotionSpline(motion.figure, grid.knots, frame.to_world(unwrap_quaternions(motion.figure, q))).at(grid.times)
-    at_frames = frame.from_source(source.spline.at(grid.source_times(grid.times)).q, grid.times)
-    at_frames = frame.to_world(frame.to_terrain(at_frames, grid.times))
-    original = Motion(motion.figure, grid.times, at_frames, motion.name, motion.assumptions, captured=motion.captured)
+    """Reference at its frames, from configurations at the knots in the ground frame."""
+    motion, grid, stances, contacts = source.motion, source.grid, posture.stances, posture.contacts
+    displacement = preprocess_displacement(
+        BatchKinematics(motion.figure), frame.to_terrain(frame.from_source(source.q, grid.knots), grid.knots), posture.q, grid.knots
+    )
+    original = _original_at_frames(source, frame)
+    states = MotionSpline(motion.figure, grid.knots, frame.to_world(unwrap_quaternions(motion.figure, posture.q))).at(grid.times)
     in_stance = {link: np.zeros(len(grid.times), bool) for link in dict.fromkeys(stance.link for stance in stances)}
     for stance in stances:
         in_stance[stance.link][stance.start : stance.end] = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -62,7 +63,12 @@ class TimeGrid:
         """Time of the reference at a time of the source motion [s]; its end is the end of the reference."""
         if time >= self.last - KNOT_STEP:
             return float(self.times[-1])
-        return float(np.interp(time, self.source_times(self.times), self.times))
+        return float(np.interp(time, self._source_times, self.times))
+
+    @cached_property
+    def _source_times(self) -> Array:
+        """Times of the source motion at the frames [s]."""
+        return self.source_times(self.times)
 
 
 class GroundFrame:
@@ -91,10 +97,10 @@ class GroundFrame:
         reason = "the reference is expressed in the frame of the belt, where forces are the same"
         self.assumptions = [Assumption("treadmill", "removed", reason)] if any(source_terrain.belt) else []
 
-    def from_source(self, q: Array, times: Array) -> Array:
-        """Configurations (f, nq) of the source motion in this frame."""
-        q, source = q.copy(), self.source_terrain
-        position = q[:, self.root][:, :3] - (0.0, 0.0, source.height or 0.0) - (times - times[0])[:, None] * source.velocity
+    def from_source(self, q: Array, times: Array, start: float | None = None) -> Array:
+        """Configurations (f, nq) of the source motion in this frame; ``start``: of the motion [s], default is the first time."""
+        q, source, since = q.copy(), self.source_terrain, times - (times[0] if start is None else start)
+        position = q[:, self.root][:, :3] - (0.0, 0.0, source.height or 0.0) - since[:, None] * source.velocity
         inverse = rotations.inverse(source.tilt)
         q[:, self.root] = np.concatenate((rotations.rotate(inverse, position), rotations.product(inverse, q[:, self.root][:, 3:])), axis=1)
         return q

@@ -11,17 +11,15 @@ from brachiate.contact_estimation.motion_dynamics import MotionDynamics
 from brachiate.errors import MotionError
 from brachiate.motion.contact_labels import ContactLabels
 from brachiate.motion.motion import Motion
-from brachiate.motion.spline import MotionSpline
+from brachiate.motion.spline import MotionStates
 from brachiate.motion.terrain import Terrain
-from brachiate.validation import Array
 
 HEIGHT_TOLERANCE = 0.04  # [m] inferred surfaces closer in height are one
 OTHER_SUPPORT_MIN_DURATION = 0.3  # [s] of inferred grips and surfaces above the ground
 
 
-def infer_labels(motion: Motion, times: Array, q: Array, terrain: Terrain) -> tuple[ContactLabels, list[Assumption]]:
-    """Contact labels inferred from smoothed configurations (f, nq) of a motion at times (f,) [s], and what was assumed."""
-    states = MotionSpline(motion.figure, times, q).at(times)
+def infer_labels(motion: Motion, states: MotionStates, terrain: Terrain) -> tuple[ContactLabels, list[Assumption]]:
+    """Contact labels inferred from the states of a smoothed motion, and what was assumed."""
     labels, inferred = infer_contacts(MotionDynamics(motion.figure, states, terrain))
     assumptions = list(inferred)
     brief = [

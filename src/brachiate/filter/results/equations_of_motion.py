@@ -27,7 +27,7 @@ import numpy as np
 from brachiate import dynamics, kinematics, manifold, rotations
 from brachiate.dynamics.inverse import FRICTION_SPEED_SCALE
 from brachiate.filter.results.replay import ReplayedStep, replay_steps
-from brachiate.io.archive import with_suffix
+from brachiate.io.archive import write_archive
 from brachiate.model.data import Data
 from brachiate.model.joints import ELEMENT_NQ, ELEMENT_NV, FLOAT
 from brachiate.model.model import Model
@@ -139,7 +139,7 @@ class EquationsOfMotion:
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write a NumPy archive (no pickles) of the equations and the body, with names and units."""
-        path, w = with_suffix(path), self.wrenches
+        w = self.wrenches
         steps = (
             "h",
             "q",
@@ -166,8 +166,7 @@ class EquationsOfMotion:
             **{f"wrench_{name}": getattr(w, name) for name in ("step", "point", "force", "moment", "source")},
             **_model_arrays(self.model),
         }
-        np.savez_compressed(path, **content)
-        return path
+        return write_archive(path, content, "the equations of motion")
 
 
 def equations_of_motion(run: FilterResult | Recording) -> EquationsOfMotion:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from brachiate.evaluation.metric_names import compare
-from brachiate.show.html import files, heading, page, paragraph, picture, table
+from brachiate.show.html import files, heading, page, paragraph, table
 
 PICTURES = {
     "poses.png": "Poses of the original (above) and the filtered motion (below) at the same times",
@@ -21,12 +20,12 @@ TRACKING = {
 }
 
 
-def html_report(metrics: Mapping[str, Any], folder: Path, names: Sequence[str]) -> str:
+def html_report(metrics: Mapping[str, Any], pictures: Mapping[str, str], names: Sequence[str]) -> str:
     """HTML page of a filter result.
 
     Args:
         metrics: As :meth:`FilterResult.metrics` returns them.
-        folder: Folder with the pictures and other files.
+        pictures: HTML elements by the names of :data:`PICTURES`; those that are missing are left out.
         names: Names of the files that the page links to.
     """
     duration = metrics["duration_s"]
@@ -40,11 +39,11 @@ def html_report(metrics: Mapping[str, Any], folder: Path, names: Sequence[str]) 
         paragraph(f"{duration:.2f} s, body mass {metrics['mass_kg']:.0f} kg.", "dim"),
         outcome,
         *([paragraph(metrics["remark"])] if metrics["remark"] else []),
-        picture(folder / "poses.png", PICTURES["poses.png"]),
+        pictures.get("poses.png", ""),
         heading("Physical consistency"),
         table(("metric", "", "original", "filtered"), compare(metrics["original"], metrics["filtered"]), (2, 3)),
         paragraph("The table evaluates a smooth spline through the frames, which does not resolve impacts: see br.check.", "dim"),
-        picture(folder / "plot.png", PICTURES["plot.png"]),
+        pictures.get("plot.png", ""),
         heading("Tracking error"),
         table(
             ("metric", "value", "unit"), ((label, f"{metrics['tracking'][key]:.1f}", unit) for key, (label, unit) in TRACKING.items()), (1,)

@@ -25,6 +25,11 @@ def plot_comparison(before: CheckReport, original: Motion, motion: Motion, path:
         motion: Filtered motion.
         path: File of the plot; None to return the Matplotlib figure.
     """
+    return plot_panels(motion.times, comparison_panels(before, original, motion), None if path is None else Path(path))
+
+
+def comparison_panels(before: CheckReport, original: Motion, motion: Motion) -> dict[str, dict[str, Array]]:
+    """CoM and ground reaction force of original and result at the frames of the result, by panel and line."""
     n, times = len(motion), motion.times
     weight, wrench = before.dynamics.weight, before.dynamics.required_wrench
     required = [np.interp(times, before.times, wrench[:, k], left=np.nan, right=np.nan) for k in range(3)]
@@ -33,7 +38,7 @@ def plot_comparison(before: CheckReport, original: Motion, motion: Motion, path:
     panels = {f"CoM {axis} [m]": {ORIGINAL: com[:, k], FILTERED: filtered_com[:, k]} for k, axis in enumerate("xyz")}
     for k, axis in ((2, "z"), (0, "x"), (1, "y")):
         panels[f"GRF {axis}\n[body weight]"] = {f"{ORIGINAL}, required": required[k] / weight, FILTERED: force[:, k] / weight}
-    return plot_panels(times, panels, None if path is None else Path(path))
+    return panels
 
 
 def _center_of_mass(motion: Motion) -> Array:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from brachiate.deprecation import renamed_attribute, renamed_method, warn_renamed
-from brachiate.errors import ArgumentError
 from brachiate.evaluation.check import check
 from brachiate.evaluation.report import CheckReport
 from brachiate.filter.footsteps.recovery_step import RecoveryStep
@@ -23,22 +22,27 @@ from brachiate.filter.reference.reference import Reference, SourceMotion
 from brachiate.filter.results.contact_forces import contact_forces, contact_labels
 from brachiate.filter.results.deviations import Deviation, find_deviations
 from brachiate.filter.results.equations_of_motion import EquationsOfMotion, equations_of_motion
-from brachiate.filter.results.html_report import html_report
-from brachiate.filter.results.plots import plot_comparison
+from brachiate.filter.results.html_report import PICTURES, html_report
+from brachiate.filter.results.plots import comparison_panels, plot_comparison
 from brachiate.filter.results.pose_strips import FILTERED, ORIGINAL, draw_pose_strips
 from brachiate.filter.results.tables import save_forces, save_torques
 from brachiate.filter.tracking.fall_detection import Failure
 from brachiate.filter.tracking.feasibility import Feasibility
 from brachiate.filter.tracking.whole_body_controller import WholeBodyController
+from brachiate.io.atomic import FileSet, replace_files, write_text
 from brachiate.kinematics_batch import BatchKinematics
 from brachiate.motion.motion import Motion
 from brachiate.motion.spline import MotionSpline
+from brachiate.show.html import picture
+from brachiate.show.plots import is_available
+from brachiate.show.svg import svg_panels
 from brachiate.simulate.recording import Recording
 from brachiate.validation import Array
 from brachiate.world.figure import Figure
 from brachiate.world.world import World
 
 FORMAT = "brachiate filter 2"
+FILES = ("motion.npz", "motion.bvh", "torques.csv", "forces.csv", "metrics.json", "plot.png", "poses.png", "report.html")  # of a result
 BVH_RATE = 120.0  # [frames/s] of motion.bvh, where no source motion is known
 
 
@@ -249,7 +253,8 @@ class FilterResult:
 
         ``motion.npz`` (frames, contacts, contact forces), ``motion.bvh`` (frames and skeleton of the source motion; of the figure's links
         at 120 frames/s if only a reference was given), ``torques.csv``, ``forces.csv``, ``metrics.json``, ``plot.png``, ``poses.png`` and
-        ``report.html``, a page with the metrics and pictures.
+        ``report.html``, a page with the metrics and pictures. Without matplotlib, ``plot.png`` and ``poses.png`` are left out. The files
+        appear together when all are complete, and replace those of an earlier result; other files in the folder are left alone.
 
         Args:
             folder: Made if it does not exist.
@@ -257,22 +262,29 @@ class FilterResult:
         """
         if source is not None:
             warn_renamed("argument 'source' of FilterResult.save", "save(folder): the result knows its source motion")
-        folder, metrics = Path(folder), self.metrics()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            files = [self.motion.save(folder / "motion.npz"), self._save_bvh(folder / "motion.bvh", source)]
-            files.append(save_torques(folder / "torques.csv", self.motion.times, self.joint_torques))
-            files.append(save_forces(folder / "forces.csv", self.motion.times, self.contact_forces))
-            files.append(folder / "metrics.json")
-            files[-1].write_text(json.dumps(metrics, indent=1, allow_nan=False, default=float) + "\n", encoding="utf-8")
-        except OSError as problem:
-            raise ArgumentError(f"{folder}: the results cannot be written ({problem.strerror}). Choose another folder.") from None
+        metrics = self.metrics()
+        with replace_files(folder, "the results", FILES) as files:
+            self.motion.save(files.path("motion.npz"))
+            self._save_bvh(files.path("motion.bvh"), source)
+            save_torques(files.path("torques.csv"), self.motion.times, self.joint_torques)
+            save_forces(files.path("forces.csv"), self.motion.times, self.contact_forces)
+            write_text(files.path("metrics.json"), json.dumps(metrics, indent=1, allow_nan=False, default=float) + "\n", "the metrics")
+            pictures = self._save_pictures(files)
+            page = html_report(metrics, pictures, files.names)
+            write_text(files.path("report.html"), page, "the report")
+        return files.final_paths
+
+    def _save_pictures(self, files: FileSet) -> dict[str, str]:
+        """Write the pictures and return them as HTML elements; without matplotlib, only a plot for the page, as SVG."""
+        if not is_available():
+            svg = svg_panels(self.motion.times, comparison_panels(self.before, self.reference.original, self.motion), PICTURES["plot.png"])
+            return {"plot.png": svg}
+        elements = {}
         for name, draw in (("plot.png", self.plot), ("poses.png", self.plot_poses)):
-            files.append(folder / name)
-            draw(files[-1])
-        page = folder / "report.html"
-        page.write_text(html_report(metrics, folder, [file.name for file in files]), encoding="utf-8")
-        return [*files, page]
+            path = files.path(name)
+            draw(path)
+            elements[name] = picture(path, PICTURES[name])
+        return elements
 
     def _save_bvh(self, path: Path, source: Motion | None) -> Path:
         if source is None and self.source.resampled:

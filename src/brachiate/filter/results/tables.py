@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from brachiate.io.atomic import replace_file
 from brachiate.validation import Array
 
 
@@ -31,8 +32,7 @@ def save_forces(path: Path, times: Array, forces: Mapping[str, Array]) -> Path:
 
 def _save_table(path: Path, heads: list[str], columns: list[Array]) -> Path:
     rows = np.stack(columns, axis=1)
-    with path.open("w", encoding="utf-8") as file:
-        file.write(",".join(heads) + "\n")
-        for row in rows:
-            file.write(",".join(f"{x:.9g}" for x in row) + "\n")
+    with replace_file(path, "the table") as file:
+        file.write((",".join(heads) + "\n").encode())
+        file.writelines((",".join(f"{x:.9g}" for x in row) + "\n").encode() for row in rows)
     return path

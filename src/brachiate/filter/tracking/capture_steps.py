@@ -31,6 +31,11 @@ OVERLAID_FIELDS = (
 )
 
 
+def swinging_feet(window: ReferenceWindow) -> list[int]:
+    """Contact links that are feet which can step: they swing and have a sole, where supporting hands and knees have a single point."""
+    return [n for n in range(len(window.leg)) if window.swings[n] and window.corner_count[n] > 1]
+
+
 class CaptureStepPlanner:
     """Decides on capture steps and overlays them on the reference window; plan, swing foot and contacts treat them like any other step.
 
@@ -72,9 +77,9 @@ class CaptureStepPlanner:
         return window
 
     def _foot_lengths(self) -> list[float]:
-        """Lengths of the feet that swing [m]."""
+        """Lengths of the feet that swing [m]; supporting hands and knees are single points, without a length."""
         reference, corners = self._reference, self.controller.control.corner.reshape(-1, MAX_CORNERS, 3)
-        soles = [corners[n, : reference.corner_count[n]] for n in range(len(reference.leg)) if reference.swings[n]]
+        soles = [corners[n, : reference.corner_count[n]] for n in swinging_feet(reference)]
         return [float(np.linalg.norm(points[:, None] - points[None], axis=2).max()) for points in soles]
 
     @property

@@ -9,8 +9,9 @@ import numpy as np
 from brachiate.compiled import ArrayHandle
 from brachiate.errors import StateError
 from brachiate.filter.footsteps.recovery_step import RecoveryStep
+from brachiate.filter.schedule.arrays import ReferenceWindow
 from brachiate.filter.settings import FilterSettings
-from brachiate.filter.tracking.capture_steps import CaptureStepPlanner
+from brachiate.filter.tracking.capture_steps import CaptureStepPlanner, swinging_feet
 from brachiate.filter.tracking.centroidal_mpc import CentroidalMpc, horizon_intervals
 from brachiate.filter.tracking.fall_detection import MAX_JOINT_SPEED, Failure, fall_reason
 from brachiate.filter.tracking.whole_body_controller import WholeBodyController
@@ -46,7 +47,10 @@ class MotionTracker:
         self.controller, self.window, self.settings, self.dt = controller, window, settings, dt
         self.mpc = CentroidalMpc(window, controller, settings, height, horizon_intervals(settings.horizon), extrapolation_time, k)
         legs = len(self.mpc.feet.arrays.in_contact)
-        can_step = legs > 1 and legs == self.mpc.legs  # not with contact links that cannot swing, such as a seat
+        reference = window.structs[0]
+        assert isinstance(reference, ReferenceWindow)
+        # Not with contact links that cannot swing, such as a seat
+        can_step = legs == self.mpc.legs and len(swinging_feet(reference)) > 1
         self.capture_steps: CaptureStepPlanner | None = None
         if settings.recovery_step_duration > 0.0 and can_step:
             self.capture_steps = CaptureStepPlanner(window, self.mpc, controller, settings, height, dt)
