@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import brachiate as br
-from brachiate.contact.solver.solve import MAX_WORK, round_work  # noqa: F401  (the budget is part of the interface)
 
 DT = 0.002
 

@@ -20,8 +20,11 @@ from brachiate.contact.arrays import (
     CONVEX_RELAXATION,
     CORNERS,
     DOUGLAS_RACHFORD,
+    DOUGLAS_RACHFORD_STEPS,
+    FACTORIZATIONS,
     FROZEN,
     GAUSS_SEIDEL,
+    GAUSS_SEIDEL_SWEEPS,
     METHOD,
     METHOD_CONTINUATION,
     METHOD_CONVEX,
@@ -109,7 +112,7 @@ CONE_EXCESS, CONE_ROUND_OFF = 1e-11, 1e-14  # relative excess of friction: more 
 CENTER_ROUND_OFF = 1e-12  # [m] distance of a center of pressure outside its patch: more than round-off
 MAX_RETAINED_RESIDUAL = 1.0  # [m/s] up to which forces of a failed attempt are continued from
 MIN_ITERATIONS = 8  # of a round that is worth its while
-MAX_WORK = 6e7  # multiplications of one search, about 50 ms; beyond, only Gauss-Seidel sweeps and the last resort are left
+MAX_WORK = 2e8  # multiplications of one search, about 0.1 s; beyond, only Gauss-Seidel sweeps and the last resort are left
 ACCEPTABLE_RESIDUAL = 1e-4  # [m/s] up to which forces are preferred to the convex relaxation
 
 
@@ -350,32 +353,19 @@ def method_of_round(problem, k, warm):
 
 
 @kernel
-def round_work(problem, function, iterations):
-    """Multiplications of one round of the search, at most."""
-    n = float(problem.count[NUM_ROWS])
-    if function == GAUSS_SEIDEL:
-        return iterations * n * n
-    if function == DOUGLAS_RACHFORD:
-        return n * n * n / 3.0 + 2.0 * iterations * n * n
-    return iterations * n * n * n  # about three factors a step, for its corrections
+def work_done(problem):
+    """Multiplications by all searches so far, from the counters of sweeps, steps and factors."""
+    n, unknowns = float(problem.count[NUM_ROWS]), float(problem.unknown_start[problem.count[NUM_CONTACTS]])
+    steps = problem.counters[GAUSS_SEIDEL_SWEEPS] + problem.counters[DOUGLAS_RACHFORD_STEPS]
+    return n * n * steps + max(unknowns, n) ** 3 / 3.0 * problem.counters[FACTORIZATIONS]
 
 
 @kernel
 def affordable_iterations(problem, function, iterations, work):
     """Iterations of a round, fewer if they would take more than this many multiplications."""
-    fixed = round_work(problem, function, 0)
-    each = round_work(problem, function, 1) - fixed
-    return min(iterations, int(max(work - fixed, 0.0) / (each + 1.0)))
-
-
-@kernel
-def newton_work(problem):
-    """Multiplications of one Newton attempt: factors of the rows of contacts that are not open."""
-    n = 0.0
-    for p in range(problem.count[NUM_CONTACTS]):
-        if problem.normal_mode[p] != OPEN:
-            n += problem.row_start[p + 1] - problem.row_start[p]
-    return LATER_NEWTON_STEPS * n * n * n / 3.0
+    n = float(problem.count[NUM_ROWS])
+    each = n * n if function == DOUGLAS_RACHFORD else n * n * n / 3.0
+    return min(iterations, int(max(work, 0.0) / (each + 1.0)))
 
 
 @by_address
@@ -389,7 +379,7 @@ def solve(key, problem_key, unused, again):
     new = initialize(problem, again)
     fresh, warm = new == problem.count[NUM_CONTACTS], new == 0
     best = error = math.inf
-    work = 0.0
+    before = work_done(problem)
     for k in range(len(SCHEDULE) + 1):
         if k == len(SCHEDULE):
             if best <= ACCEPTABLE_RESIDUAL:
@@ -398,10 +388,9 @@ def solve(key, problem_key, unused, again):
         if k > 0:
             function, scale, iterations, start = SCHEDULE[k - 1]
             if function != GAUSS_SEIDEL:
-                iterations = affordable_iterations(problem, function, iterations, MAX_WORK - work)
+                iterations = affordable_iterations(problem, function, iterations, MAX_WORK - (work_done(problem) - before))
                 if iterations < MIN_ITERATIONS:
                     continue
-            work += round_work(problem, function, iterations)
             drop_static_friction(problem, k)
             if start == FROM_ZERO:
                 zero_forces(problem)
@@ -412,7 +401,6 @@ def solve(key, problem_key, unused, again):
         copy_rows(problem, problem.newton_start, problem.w)
         if k == 0:
             save_best(problem)
-        work += newton_work(problem)
         error = try_newton(
             problem, problem_key, found, LATER_NEWTON_STEPS if k > 0 else FIRST_NEWTON_STEPS, warm or k > 0, fresh if k == 0 else k % 2 == 0
         )

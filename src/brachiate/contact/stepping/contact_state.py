@@ -10,7 +10,7 @@ import numpy as np
 from brachiate.compiled import ArrayHandle, array_fields
 from brachiate.constraints.constraint_set import ConstraintSet
 from brachiate.constraints.limits import limit_arrays
-from brachiate.contact.arrays import FOUND, KEPT, CollisionGeometry, CollisionScratch, ContactPatches
+from brachiate.contact.arrays import FOUND, KEPT, PLANE, CollisionGeometry, CollisionScratch, ContactPatches
 from brachiate.contact.collision.collision_shapes import collision_handle
 from brachiate.contact.collision.narrow_phase import detect, find_contacts
 from brachiate.contact.solver.solve import new_problem
@@ -181,7 +181,10 @@ class ContactState:
             self.data.raise_status(status)
 
     def deepest_overlap(self) -> tuple[int, float]:
-        """Pair of shapes that overlaps most at the present pose, and its depth [m]; (-1, 0) if none does."""
+        """Pair of bounded shapes that overlaps most at the present pose, and its depth [m]; (-1, 0) if none does.
+
+        Out of planes and height fields the way is always up.
+        """
         update_poses(self.data)
         while find_contacts(self.data, self.handle, 0.0) < self.patches.count[FOUND]:
             self.enlarge()
@@ -189,7 +192,8 @@ class ContactState:
         for a in range(int(patches.count[KEPT])):
             corners = patches.V[a, : patches.corners[a]]
             gap = float((patches.gap[a, 0] + corners @ patches.gap[a, 1:]).min())
-            if -gap > depth:
+            bounded = self.geometry.kind[self.geometry.pair[patches.pair[a], 0]] < PLANE
+            if bounded and -gap > depth:
                 pair, depth = int(patches.pair[a]), -gap
         return pair, depth
 
