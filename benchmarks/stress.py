@@ -24,6 +24,7 @@ import brachiate as br
 
 DT = 0.002  # [s]
 OPERATIONS_PER_WORLD = 60
+WARM_UP_WORLDS, WARM_UP_SEED = 25, 10**6
 MAX_STEP_TIME = 0.1  # [s]
 MAX_MEMORY_GROWTH = 500.0  # [MB]
 MOMENTUM_TOLERANCE = 1e-10  # of mass · speed: conditioning of the mass matrix times round-off
@@ -153,6 +154,8 @@ class RandomWorld:
         """Continue with a copy; it must move as the original does."""
         way = str(self.rng.choice(list(WAYS)))
         other = WAYS[way](self.world)
+        # A copy activates joint limits anew, which changes the order of rows
+        tolerance = 1e-12 if way == "copy" and self.world.constraint_set.active_limits else 0.0
         one, two = (br.Simulation(world, dt=DT) for world in (self.world, other))
         for _ in range(3):
             outcomes = []
@@ -162,8 +165,9 @@ class RandomWorld:
                     outcomes.append("")
                 except br.BrachiateError as error:
                     outcomes.append(str(error))
-            if outcomes[0] != outcomes[1] or not np.array_equal(self.world.data.q, other.data.q):
-                self.fail(f"{way}: moves differently, by {np.abs(self.world.data.q - other.data.q).max():.3g} ({outcomes})")
+            difference = np.abs(self.world.data.q - other.data.q).max()
+            if outcomes[0] != outcomes[1] or not difference <= tolerance:
+                self.fail(f"{way}: moves differently, by {difference:.3g} ({outcomes})")
                 break
             if outcomes[0]:
                 break
@@ -201,7 +205,8 @@ def stress(operations: int, seed: int) -> dict[str, object]:
     counts: Counter[str] = Counter()
     refusals: Counter[str] = Counter()
     failures: list[str] = []
-    run_world(seed, OPERATIONS_PER_WORLD, Counter(), Counter())  # compiles
+    for warm_up in range(WARM_UP_WORLDS):  # compiles what these worlds need: it is not timed
+        run_world(WARM_UP_SEED + warm_up, OPERATIONS_PER_WORLD, Counter(), Counter())
     start, slowest = memory(), 0.0
     while counts.total() < operations:
         seed += 1
