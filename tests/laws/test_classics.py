@@ -41,7 +41,8 @@ def test_spherical_pendulum_circles_at_its_analytic_rate():
     turn = 2 * math.pi / rate
     Q, _ = Integrator(data, "rk8").advance(turn / 2000, 2000, 500)
     heights = [(2 * (q[0] ** 2 + q[3] ** 2) - 1) for q in Q]  # cosine of the angle between body z and world z
-    assert np.abs(np.array(heights) - math.cos(a)).max() < 1e-9
+    # The armature is 6e-10 of the inertia: the rate of a point mass is off by as much, and round-off is amplified by its inverse
+    assert np.abs(np.array(heights) - math.cos(a)).max() < 4 * 1e-9 / (2.0 * length**2)
 
 
 def test_heavy_top_precesses_at_the_analytic_rate():

@@ -9,6 +9,7 @@ import pytest
 from brachiate import scenes
 from brachiate.errors import ArgumentError
 from brachiate.rotations import rotate
+from brachiate.scenes.top_precession import precession
 
 G = 9.81
 INSIDE = 1e-4  # [m] penetration tolerance of the depenetration
@@ -162,7 +163,7 @@ def test_top_precession():
     rate = (around[-1] - around[0]) / run.time[-1]
     assert rate == pytest.approx(fast, rel=0.04)
     # The error is of second order in the rotation of one step, 0.06 rad.
-    assert rate == pytest.approx(scenes.spinning_top.precession(scene.world, 120.0, 18.0), rel=3e-3)
+    assert rate == pytest.approx(precession(scene.world, 120.0, 18.0), rel=3e-3)
     assert np.ptp(np.arccos(axis[:, 2])) < np.radians(0.5)  # steady precession
     assert np.ptp(run["top/root"][:, :3], axis=0).max() < 1e-5  # friction holds its tip
 

@@ -7,8 +7,8 @@ from scipy.integrate import solve_ivp
 import brachiate as br
 from brachiate import scenes
 from brachiate.errors import ArgumentError, UnknownName
+from brachiate.scenes.flying_trapeze import between_hands
 from brachiate.scenes.machines import rest_to_rest
-from brachiate.scenes.trapeze import between_hands
 
 PEOPLE = ["highbar", "swing", "monkey-swing", "trapeze", "chain-of-people"]
 

@@ -234,8 +234,12 @@ class CentroidalPlanner:
         #: Body and settings for the kernels.
         self.parameters = plan_parameters(self.settings, self.mass, self.gravity, self.feet)
         self._handle = ArrayHandle(self.parameters, self.problem, self.solution, vertical, horizontal)
-        self.key = self._handle.key
         self.clear()
+
+    @property
+    def key(self) -> Any:
+        """First argument of compiled entry points; a copy has its own."""
+        return self._handle.key
 
     def clear(self) -> None:
         """Reset the problem to defaults: flight, default interval lengths, no landings."""

@@ -96,6 +96,8 @@ def connection_residuals(T, W, cons, i):
     put_vec3(cons.P_first, i, x1 + d)
     put_vec3(cons.P_second, i, x2)
     r, form = cons.row[i], cons.form[i]
+    for m in range(r, r + cons.rows[i]):
+        cons.velocity_target[m] = 0.0  # rows are reused: a prescribed coordinate may have left its rate
     zero = Vec3(0.0, 0.0, 0.0)
     if form in (POINT, HINGE, WELD):
         put_force_directions(cons, r)

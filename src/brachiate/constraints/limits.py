@@ -7,7 +7,7 @@ stops there, by an impulse without rebound, and the limit is released as soon as
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -110,7 +110,11 @@ class LimitMonitor:
                 if self.names[n] == name and self.arrays.side[n] == cons.side[i] and self.arrays.kind[n] == cons.kind[i]:
                     self.arrays.constraint_index[n] = i
         self.handle = ArrayHandle(self.arrays)
-        self.key = self.handle.key
+
+    @property
+    def key(self) -> Any:
+        """First argument of compiled entry points; a copy has its own."""
+        return self.handle.key
 
     def add_row(self, n: int) -> int:
         """Make limit n a row; returns the index of its constraint."""

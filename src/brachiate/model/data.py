@@ -13,9 +13,29 @@ from brachiate.compiled import ArrayHandle
 from brachiate.errors import ArgumentError, StateError
 from brachiate.model.arrays import Work
 from brachiate.model.model import Model
-from brachiate.model.status import NOT_FINITE, OVERFLOW, SINGULAR
+from brachiate.model.status import (
+    LIMIT_PASSED,
+    LOG_FULL,
+    LOOP_OPEN,
+    NEEDS_CROSSING,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    OVERFLOW,
+    SINGULAR,
+    TOO_MANY_CONTACTS,
+)
 from brachiate.validation import Array
 
+# Messages of status codes that say nothing of a coordinate. Integrators handle some of them and should never raise these.
+_STATUS_MESSAGES = {
+    OVERFLOW: "The result is not finite: velocities, accelerations or torques are too large.",
+    NOT_CONVERGED: "An iteration did not converge. Use a shorter step, or smaller forces.",
+    LOOP_OPEN: "Loop constraints opened within the step and could not be closed again. Use a shorter step, or lower speeds.",
+    NEEDS_CROSSING: "A singular configuration of the loops could not be crossed. Use a shorter step, or move the figure away from it.",
+    LIMIT_PASSED: "A joint limit was passed within the step, and the joint could not be stopped there. Use a shorter step.",
+    TOO_MANY_CONTACTS: "There are more contacts than can be solved together. Use simpler shapes, or ignore_contact for some pairs.",
+    LOG_FULL: "The contact log is full. Record fewer states in one run.",
+}
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 _PUSHES = 8
 
@@ -103,14 +123,14 @@ class Data:
         """Raise the error of a kernel's status code, naming the coordinate; ``arguments``: those of the rejected call."""
         if status == NOT_FINITE:
             raise StateError(self._not_finite(arguments or {name: getattr(self, name) for name in _CONTENT}))
-        if status == OVERFLOW:
-            raise StateError("The result is not finite: velocities, accelerations or torques are too large.")
         if status == SINGULAR:
             raise StateError(
                 f"The mass matrix is singular at coordinate {self.model.coordinates[int(self.work.status[1])]!r}: "
                 "in this posture it has no inertia. Give the link some rotational inertia, or the joint an armature."
             )
-        raise AssertionError(f"unknown status {status}")
+        raise StateError(
+            _STATUS_MESSAGES.get(status, f"The computation ended with status {status}, which has no description: please report it.")
+        )
 
     def _not_finite(self, arrays: Mapping[str, Array]) -> str:
         for name, values in arrays.items():

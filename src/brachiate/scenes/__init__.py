@@ -17,17 +17,17 @@ from brachiate.scenes.catch import catch_bar
 from brachiate.scenes.falls import fall, stairs_tumble
 from brachiate.scenes.filter_scenes import filter_kick, filter_push, filter_slope, filter_steps, filter_turn, filter_walk
 from brachiate.scenes.flight import thrown
+from brachiate.scenes.flying_trapeze import trapeze
 from brachiate.scenes.high_bar import highbar
 from brachiate.scenes.human_chain import chain_of_people
 from brachiate.scenes.machines import fivebar, scissor_lift, stewart
 from brachiate.scenes.mechanisms import andrews, bricard, fourbar
 from brachiate.scenes.monkey import monkey_swing
 from brachiate.scenes.paper_arm import filter_arm
+from brachiate.scenes.playground_swing import swing
 from brachiate.scenes.scene import Scene, StructureChange
-from brachiate.scenes.spinning_top import spinning_top
 from brachiate.scenes.standing import stand
-from brachiate.scenes.swing import swing
-from brachiate.scenes.trapeze import trapeze
+from brachiate.scenes.top_precession import spinning_top
 from brachiate.show.draw import ViewSettings
 
 #: Every scene by name: functions whose parameters all have defaults, ``seconds`` and ``dt`` among them,

@@ -12,7 +12,7 @@ from brachiate.contact.stepping.contact_state import ContactState
 from brachiate.contact.stepping.run import run_contact_steps
 from brachiate.errors import ArgumentError, StateError
 from brachiate.model.data import Data
-from brachiate.model.status import LOG_FULL, NEEDS_CROSSING, NOT_FINITE, OK, TOO_MANY_CONTACTS
+from brachiate.model.status import LOG_FULL, LOOP_OPEN, NEEDS_CROSSING, NOT_FINITE, OK, TOO_MANY_CONTACTS
 from brachiate.validation import Array
 
 _LOG_SAMPLES, _LOG_LINES = 512, 4096
@@ -89,8 +89,10 @@ class ContactIntegrator:
         self.contact_state.reset_memory()
 
     def _refuse(self, status: int, seconds: float) -> NoReturn:
+        if status == LOOP_OPEN:
+            raise StateError(f"Loop constraints opened within {seconds:g} s and could not be closed again. Use a shorter step.")
         if status == NOT_FINITE and all(np.isfinite(x).all() for x in (self.data.q, self.data.v, self.data.tau)):
-            raise StateError(f"The state ran away to infinity within {seconds:g} s. Use a shorter step, or look at the torques.")
+            raise StateError(f"The state diverged to infinity within {seconds:g} s. Use a shorter step, or check the torques.")
         self.data.raise_status(status)
 
     def restart(self) -> None:

@@ -20,11 +20,14 @@ from brachiate.simulate.constraint_forces import ConstraintForces, RecordingSegm
 from brachiate.simulate.contact_integrator import ContactIntegrator
 from brachiate.simulate.integrators import METHODS, Integrator
 from brachiate.simulate.recording import Recording
+from brachiate.simulate.stable_step import largest_stable_step
 from brachiate.validation import Array
 from brachiate.world.contact_history import ContactHistory, RecordedContacts
 from brachiate.world.world import World
 from brachiate.world.world_state import WorldState
 
+MAX_OVERLAP = 0.05  # [m] of shapes at the start; deeper ones are refused
+_STABILITY_CALLS = 50  # calls of compiled code between checks of the stable step, which changes with the posture
 _CHUNK_STEPS = 500  # recorded steps per call of compiled code, between updates of the progress bar
 _NEGLIGIBLE = 1e-12  # fraction of a step that is round-off
 _MAX_ROOT_ITERATIONS = 60  # to locate an event in time
@@ -84,6 +87,8 @@ class Simulation:
         self._method, self._tolerance = method, tolerance
         self._limits, self._project = bool(limits), bool(project)
         self._integrator = self._new_integrator()
+        self._overlap_checked = False
+        self._stability = -1, 0  # structure that was checked, and calls since
         self._last_structure: WorldState | None = None  # last snapshot: see _structure
         self._events: list[Event] = []
         self._step_bounds = (-np.inf, np.inf)  # [s] start and end of the present step
@@ -229,9 +234,53 @@ class Simulation:
 
     def _current_integrator(self) -> Integrator | ContactIntegrator:
         """Integrator for the present data, constraints and contact of the world, which structure changes may replace."""
+        self._check_stability()
+        self._check_overlap()
         if not self._integrator.fits(self.world.data, self.world.constraint_set, self.world.contact_settings.contact_state):
             self._integrator = self._new_integrator()
         return self._integrator
+
+    def _check_stability(self) -> None:
+        """Refuse steps that spring-dampers of connections make unstable; checked after structure changes and every _STABILITY_CALLS calls.
+
+        Raises:
+            StateError: The step is too long.
+        """
+        world = self.world
+        version = world.structure_version
+        if self._stability[0] == version and self._stability[1] < _STABILITY_CALLS:
+            self._stability = version, self._stability[1] + 1
+            return
+        self._stability = version, 0
+        if getattr(self._integrator, "method", None) is not None and self._integrator.method.adaptive:  # type: ignore[union-attr]
+            return
+        stable = largest_stable_step(world)
+        if self.dt > stable.seconds:
+            self._stability = -1, 0
+            raise StateError(
+                f"The spring-damper of {stable.connection!r} is unstable with steps of {1000 * self.dt:.3g} ms: the largest stable step is "
+                f"{1000 * stable.seconds:.3g} ms in this posture. Use dt={0.5 * stable.seconds:.2g} or shorter, less stiffness or damping, "
+                "or a rigid connection."
+            )
+
+    def _check_overlap(self) -> None:
+        """Refuse to start while shapes overlap so deeply that they cannot be separated gently; checked once.
+
+        Raises:
+            StateError: Two shapes overlap by more than MAX_OVERLAP.
+        """
+        contact_state = self.world.contact_settings.contact_state
+        if self._overlap_checked or contact_state is None:
+            return
+        self._overlap_checked = True
+        pair, depth = contact_state.deepest_overlap()
+        if depth > MAX_OVERLAP:
+            self._overlap_checked = False
+            first, second = self.world.contact_settings.link_pairs[pair]
+            raise StateError(
+                f"{second!r} starts {100 * depth:.1f} cm inside {first!r}; up to {100 * MAX_OVERLAP:.0f} cm are separated gently. Move "
+                f"them apart, or let them pass each other: world.ignore_contact({first!r}, {second!r})."
+            )
 
     def _new_integrator(self) -> Integrator | ContactIntegrator:
         world, contact_state = self.world, self.world.contact_settings.contact_state

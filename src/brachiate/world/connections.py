@@ -143,8 +143,9 @@ class ConnectionReport:
             parts.append(f"impulse {self.impulse:.3g} N·s")
         elif self.impulse_moment > _ROUND_OFF * momentum:
             parts.append(f"impulse {self.impulse_moment:.3g} N·m·s")
-        lost = self.energy_lost
-        parts.append(f"energy lost {lost if lost > _ROUND_OFF * before.kinetic else 0.0:.3g} J")
+        lost, round_off = self.energy_lost, _ROUND_OFF * max(kinetic.kinetic for kinetic in self._totals)
+        gained = lost < -round_off  # only a prescribed coordinate does work on the world
+        parts.append(f"energy gained {-lost:.3g} J" if gained else f"energy lost {lost if lost > round_off else 0.0:.3g} J")
         if self.redundant:
             parts.append(f"{len(self.redundant)} redundant")
         if self.shaky:

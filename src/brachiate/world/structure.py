@@ -86,7 +86,8 @@ def activate(world: World, constraint: Any, allow: str | Iterable[str] | None, r
         constraint_set.arrays.time[0] = world.time
         world.contact_settings.apply_connection_impulse()
         rows = constraint_set.row_slice(constraint.index)
-        if not redundant and constraint_set.arrays.count[REDUNDANT_ROWS] and _counts(world)[1] == counts[1]:
+        rigid = not isinstance(constraint, Connection) or constraint.compliance is None
+        if rigid and not redundant and constraint_set.arrays.count[REDUNDANT_ROWS] and _counts(world)[1] == counts[1]:
             raise OverconstrainedError(
                 f"{constraint.name!r} would constrain nothing that is not constrained already: all its {rows.stop - rows.start} rows are "
                 "redundant. Pass redundant=True if that is intended; the constraint forces are then not unique."

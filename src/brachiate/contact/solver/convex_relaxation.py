@@ -23,7 +23,8 @@ from brachiate.model.status import OK
 from brachiate.spatial import Vec3, put_vec3, vec3
 
 STATIONARITY_TOLERANCE = 1e-6  # [m/s]
-MAX_ITERATIONS = 20000
+MAX_ITERATIONS, MIN_ITERATIONS = 20000, 20
+MAX_WORK = 3e7  # multiplications, about 25 ms
 
 
 @kernel
@@ -153,7 +154,7 @@ def convex_relaxation(key, problem_key, unused, unused_count):
     for i in range(problem.corner_force.shape[0]):
         problem.corner_force[i, 0] = problem.corner_force[i, 1] = problem.corner_force[i, 2] = 0.0
     stiffness, theta, error = 1.0, 1.0, math.inf
-    for _ in range(MAX_ITERATIONS):
+    for _ in range(min(MAX_ITERATIONS, int(MAX_WORK / (problem.count[NUM_ROWS] ** 2 + 1.0)) + MIN_ITERATIONS)):
         fits, error, uphill = gradient_step(problem, stiffness)
         if not fits:
             stiffness *= 2.0

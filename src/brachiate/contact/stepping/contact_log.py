@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -105,7 +105,11 @@ class ContactLog:
         fields = array_fields(ContactLogArrays).items()
         self.arrays = ContactLogArrays(**{name: np.zeros((length.get(name, lines), *f.row), f.dtype) for name, f in fields})
         self.handle = ArrayHandle(self.arrays)
-        self.key = self.handle.key
+
+    @property
+    def key(self) -> Any:
+        """First argument of compiled entry points; a copy has its own."""
+        return self.handle.key
 
     def take_samples(self) -> list[ContactSample]:
         """Return the samples and empty the log."""

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from brachiate.compiled import ArrayHandle, array_fields
 from brachiate.constraints.constraint_set import ConstraintSet
 from brachiate.constraints.limits import limit_arrays
-from brachiate.contact.arrays import FOUND, CollisionGeometry, CollisionScratch, ContactPatches
+from brachiate.contact.arrays import FOUND, KEPT, PLANE, CollisionGeometry, CollisionScratch, ContactPatches
 from brachiate.contact.collision.collision_shapes import collision_handle
-from brachiate.contact.collision.narrow_phase import detect
+from brachiate.contact.collision.narrow_phase import detect, find_contacts
 from brachiate.contact.solver.solve import new_problem
 from brachiate.contact.stepping.contact_log import ContactLog, ContactSample
 from brachiate.contact.stepping.contact_rows import DETECT, ContactArrays
 from brachiate.contact.stepping.impulses import apply_contact_impulses
 from brachiate.contact.stepping.run import run_contact_steps
+from brachiate.kinematics import update_poses
 from brachiate.model.data import Data
 from brachiate.model.material import Material
 from brachiate.model.status import OK, TOO_MANY_CONTACTS
@@ -83,10 +84,23 @@ class ContactState:
             )
             contact.stiffness[n], contact.damping[n] = material.stiffness or 0.0, material.damping
         self.handle = ArrayHandle(*collision.structs, self.problem, self.arrays, self.limits)
-        self.key = self.handle.key
         self._problem_handle = ArrayHandle(self.problem)
-        self.problem_key = self._problem_handle.key
         self.constraint_set.reserve_contacts(patches + limits)
+
+    @property
+    def key(self) -> Any:
+        """First argument of compiled entry points; a copy has its own."""
+        return self.handle.key
+
+    @property
+    def problem_key(self) -> Any:
+        """The same of the contact problem alone."""
+        return self._problem_handle.key
+
+    def __reduce__(self) -> Any:
+        """Copy and pickle the values; addresses of arrays and functions are only valid in this process and for these arrays."""
+        values = self._materials, self.limits_enabled, len(self.patches.pair), self.save_memory()
+        return _restored, (self.data, self.constraint_set, self.geometry, *values)
 
     def _update_limits(self) -> None:
         """Update the joint limits: those of loop joints come and go with connections."""
@@ -166,6 +180,23 @@ class ContactState:
         if status != OK:
             self.data.raise_status(status)
 
+    def deepest_overlap(self) -> tuple[int, float]:
+        """Pair of bounded shapes that overlaps most at the present pose, and its depth [m]; (-1, 0) if none does.
+
+        Out of planes and height fields the way is always up.
+        """
+        update_poses(self.data)
+        while find_contacts(self.data, self.handle, 0.0) < self.patches.count[FOUND]:
+            self.enlarge()
+        patches, pair, depth = self.patches, -1, 0.0
+        for a in range(int(patches.count[KEPT])):
+            corners = patches.V[a, : patches.corners[a]]
+            gap = float((patches.gap[a, 0] + corners @ patches.gap[a, 1:]).min())
+            bounded = self.geometry.kind[self.geometry.pair[patches.pair[a], 0]] < PLANE
+            if bounded and -gap > depth:
+                pair, depth = int(patches.pair[a]), -gap
+        return pair, depth
+
     def enable_limits(self, enabled: bool) -> None:
         """Enable or disable stops at joint limits."""
         self.limits_enabled = enabled
@@ -174,6 +205,23 @@ class ContactState:
     def reset_memory(self) -> None:
         """Reset the memory of the step before, as after a change of state."""
         self.arrays.cold_start[0] = 1
+
+
+def _restored(
+    data: Data,
+    constraint_set: ConstraintSet,
+    geometry: CollisionGeometry,
+    materials: list[Material],
+    limits_enabled: bool,
+    patches: int,
+    memory: tuple[np.ndarray, ...],
+) -> ContactState:
+    """Return a contact state from its values."""
+    restored = ContactState(data, constraint_set, geometry, materials)
+    restored.limits_enabled = limits_enabled
+    restored._allocate(patches)
+    restored.restore_memory(memory)
+    return restored
 
 
 def _arrays(struct: type, contacts: int, lengths: dict[str, int]) -> dict[str, np.ndarray]:

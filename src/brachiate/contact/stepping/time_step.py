@@ -11,7 +11,7 @@ from brachiate.compiled import call_address, kernel, outlined
 from brachiate.constraints.arrays import CONTACTS, DELASSUS, OPERATION, ROWS, open_constraints
 from brachiate.constraints.constrained_dynamics import COMPLETE_STEP, PREPARE_STEP, weak_row_threshold
 from brachiate.constraints.solve import multiply_rows
-from brachiate.contact.arrays import FOUND, KEPT, METHOD, NUM_CONTACTS, PLANE, SOLVE
+from brachiate.contact.arrays import FOUND, KEPT, METHOD, NUM_CONTACTS, SOLVE
 from brachiate.contact.solver.contact_law import STICKING, UNKNOWN
 from brachiate.contact.stepping.contact_rows import (
     CORRECTION_SHARE,
@@ -27,6 +27,13 @@ from brachiate.contact.stepping.contact_rows import (
     record_twists,
     store_solution,
 )
+from brachiate.contact.stepping.detection_margins import (
+    COMMON_REACH,
+    clear_pair_margins,
+    drop_receding_patches,
+    max_point_speed,
+    set_pair_margins,
+)
 from brachiate.contact.stepping.velocity_prediction import (
     contact_changed,
     predict_acceleration,
@@ -38,24 +45,9 @@ from brachiate.kinematics import copy_to, zero_motion
 from brachiate.manifold import integrate_configuration, integrate_unforced, is_floating_root
 from brachiate.model.arrays import open_model
 from brachiate.model.status import OK, TOO_MANY_CONTACTS
-from brachiate.spatial import Vec3, cross, motion, norm, put_vec3_at, rotation, vec3, vec3_at, velocity_at
+from brachiate.spatial import Vec3, cross, put_vec3_at, vec3_at
 
 MAX_PASSES = 4  # repetitions of a step with corrected midpoint velocities
-
-
-@kernel
-def max_point_speed(T, W, geometry):
-    """Upper bound of the speed of any point of any collision shape [m/s]."""
-    fastest = 0.0
-    for g in range(geometry.kind.shape[0]):
-        i = geometry.body[g]
-        if i >= 0 and geometry.kind[g] < PLANE:
-            V = motion(W.V, i)
-            fastest = max(
-                fastest,
-                norm(velocity_at(V, vec3(W.x, i) + rotation(W.R, i) @ vec3(geometry.p, g))) + norm(V.w) * geometry.bounding_radius[g],
-            )
-    return fastest
 
 
 @kernel
@@ -165,12 +157,20 @@ def begin_step(W, contact):
 
 
 @kernel
-def detect_contacts(key, contact_key, T, W, cons, geometry, patches, contact, limits, dt):
+def detect_contacts(key, contact_key, T, W, cons, geometry, patches, scratch, contact, limits, dt):
     """Contact patches at the midpoint, within the reach of one step, as rows of the constraint set. Returns a status."""
-    margin = contact.margin[0] + 2.0 * dt * max_point_speed(T, W, geometry)
-    call_address(contact.functions[DETECT], key, contact_key, margin, 0)
+    reach = 2.0 * dt * max_point_speed(T, W, geometry)
+    if reach <= COMMON_REACH:
+        call_address(contact.functions[DETECT], key, contact_key, contact.margin[0] + reach, 0)
+    else:
+        set_pair_margins(T, W, geometry, scratch, dt)
+        call_address(contact.functions[DETECT], key, contact_key, contact.margin[0], 0)
+        clear_pair_margins(scratch)
+    fits = patches.count[FOUND] <= patches.count[KEPT]
+    if fits and reach > COMMON_REACH:
+        drop_receding_patches(T, W, geometry, patches, contact.margin[0], dt)
     copy_to(contact.v_start, W.v)
-    fits = patches.count[FOUND] <= patches.count[KEPT] and assemble_contacts(T, W, cons, geometry, patches, contact, limits, dt) == OK
+    fits = fits and assemble_contacts(T, W, cons, geometry, patches, contact, limits, dt) == OK
     return OK if fits else TOO_MANY_CONTACTS
 
 
@@ -224,7 +224,7 @@ def contact_step(key, constraint_key, contact_key, problem_key, dt):
     """
     T, W = open_model(key)
     (cons,) = open_constraints(constraint_key)
-    geometry, patches, _, problem, contact, limits = open_contact(contact_key)
+    geometry, patches, scratch, problem, contact, limits = open_contact(contact_key)
     cold = contact.cold_start[0] != 0
     integrate_unforced(T, W.q, W.v, 0.5 * dt)  # to the midpoint configuration
     begin_step(W, contact)
@@ -232,7 +232,7 @@ def contact_step(key, constraint_key, contact_key, problem_key, dt):
     while True:
         status = midpoint_dynamics(key, constraint_key, T, W, cons, contact, dt, passes)
         if status == OK and passes == 0:
-            status = detect_contacts(key, contact_key, T, W, cons, geometry, patches, contact, limits, dt)
+            status = detect_contacts(key, contact_key, T, W, cons, geometry, patches, scratch, contact, limits, dt)
         if status == OK:
             status = free_velocity(key, constraint_key, T, W, cons, contact, dt, passes)
         if status != OK:

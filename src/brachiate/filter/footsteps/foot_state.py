@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from brachiate.compiled import ArrayHandle, array_fields
@@ -68,7 +70,11 @@ class FootStates:
         }
         self.arrays.gain[:] = [gains[name] for name in FOOT_GAINS]
         self.handle = ArrayHandle(self.arrays)
-        self.key = self.handle.key
+
+    @property
+    def key(self) -> Any:
+        """First argument of compiled entry points; a copy has its own."""
+        return self.handle.key
 
     @property
     def stance_pattern(self) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -67,12 +68,16 @@ class WholeBodyController:
         self.qp = allocate_qp(model.nv, 2 * max(CONTACT_ROWS, rest), MAX_RAYS)
         self.control = self._allocate(model.nv, len(model.tree.parent), len(contact_links), len(grips), len(weights))
         self._qp_handle, self._control_handle = ArrayHandle(self.qp), ArrayHandle(self.control)
-        self.key = self._control_handle.key
         self._describe_figure(figure)
         self._describe_contact_links(figure, contact_links)
         self._describe_grips(figure, grips)
         self._describe_tracked_links(figure, weights)
         self.apply_settings(settings)
+
+    @property
+    def key(self) -> Any:
+        """First argument of compiled entry points; a copy has its own."""
+        return self._control_handle.key
 
     def _floating_base(self, figure: str) -> slice:
         """Velocity coordinates of the floating base."""

@@ -1,0 +1,46 @@
+"""Bounded work of a contact step: fast limbs, many rows, and hard problems."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import brachiate as br
+
+DT = 0.002
+
+
+def three_figures() -> br.World:
+    world = br.World()
+    world.add(br.figures.ground(), name="floor")
+    for k in range(3):
+        world.add(br.figures.human16(), name=f"man{k}").place((0.8 * k, 0.0, 1.0))
+    world.enable_contact()
+    br.Simulation(world, dt=DT).step()
+    return world
+
+
+@pytest.mark.parametrize("rate", [100.0, 1000.0, 3000.0])
+def test_a_fast_limb_does_not_add_contacts_between_others(rate):
+    """Margins follow the relative motion of each pair. With one margin for all, every pair of three figures became a patch."""
+    world = three_figures()
+    world.set_velocity({"man0/left_elbow": rate})
+    simulation = br.Simulation(world, dt=DT)
+    simulation.step()
+    state = world.contact_settings.contact_state
+    fast = {"man0/left_forearm", "man0/left_hand"}
+    pairs = [world.contact_settings.link_pairs[n] for n in state.patches.pair[: state.patches.count[0]]]
+    assert len(pairs) < 0.2 * len(world.contact_settings.link_pairs)
+    assert sum(not fast & set(pair) and "floor" not in pair[0] for pair in pairs) <= 4
+    assert np.isfinite(world.q).all()
+
+
+def test_parts_that_move_together_have_no_margin():
+    """A figure that spins as a whole: only the floor can be reached."""
+    world = br.World(gravity=(0.0, 0.0, 0.0))
+    world.add(br.figures.human16(), name="man")
+    world.enable_contact()
+    world.set_velocity({"man/root": [0.0, 0.0, 0.0, 0.0, 0.0, 2000.0]})
+    br.Simulation(world, dt=DT).step()
+    state = world.contact_settings.contact_state
+    assert state.patches.count[0] <= 4
