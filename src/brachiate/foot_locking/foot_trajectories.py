@@ -246,8 +246,9 @@ def _toe_trajectory(
     for foothold in footholds:
         R = foothold.R @ foot.sole.axes @ toes.axes.T
         for a, b in true_intervals(in_contact[foothold.start : foothold.end]):
-            spans.append((foothold.start + a, foothold.start + b))
-            frames = _neighborhood(*spans[-1], len(times))
+            start, end = foothold.start + a, foothold.start + b
+            spans.append((start, end))
+            frames = _neighborhood(start, end, len(times))
             stances.append(PoseTrajectory(np.broadcast_to(R, (frames.stop - frames.start, 3, 3)), zeros[frames]))
     turned = _interpolate_swings(PoseTrajectory(own.R, zeros), stances, spans, np.zeros(3), times)
     return PoseTrajectory(turned.R, path.x + path.R @ toes.joint_in_foot - turned.R @ toes.joint_in_toes)

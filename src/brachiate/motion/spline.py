@@ -72,8 +72,9 @@ class MotionSpline:
     def _piece(self, first: float, last: float) -> BSpline:
         """The same spline between two times [s]: its derivatives take no more memory than that."""
         knots, degree = self._p.t, self._p.k
-        start = max(int(np.searchsorted(knots, first, side="right")) - 1 - degree, 0)
-        end = min(int(np.searchsorted(knots, last, side="left")) + 1 + degree, len(knots))
+        least = 2 * degree + 2  # knots of one polynomial
+        start = max(min(int(np.searchsorted(knots, first, side="right")) - 1 - degree, len(knots) - least), 0)
+        end = min(max(int(np.searchsorted(knots, last, side="left")) + 1 + degree, start + least), len(knots))
         return BSpline(knots[start:end], self._p.c[start : end - degree - 1], degree)
 
     def configurations(self, times: ArrayLike) -> Array:
