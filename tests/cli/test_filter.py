@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 
 import pytest
 from rich.console import Console
@@ -52,6 +54,29 @@ def test_settings_pushes_and_loads_from_the_command_line(squat, tmp_path):
     assert result.exit_code == 0, result.output
     assert json.loads((tmp_path / "out" / "metrics.json").read_text())["mass_kg"] == pytest.approx(65.0)
     assert run(squat, "--pushes", table).exit_code == 3  # which fells it
+
+
+def test_without_matplotlib_everything_but_the_pictures_is_written(squat, tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "plot.png").write_bytes(b"of an earlier run")
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # an import fails
+    result = run(squat, "--out", tmp_path / "out", "--mode", "preview")
+    assert result.exit_code == 0, result.output
+    first = result.output.splitlines()[0]  # before the work
+    assert "Pictures need matplotlib" in first
+    assert "pip install 'brachiate[plots]'" in first
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"motion.npz", "motion.bvh", "torques.csv", "forces.csv", "metrics.json", "report.html"}
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert "CoM z [m]" in page
+    assert "nan" not in re.sub(r"data:[^\"]*", "", page).lower()
+    assert "plot.png" not in page
+    assert result.output.count("matplotlib") == 1
+    words = run(squat, "--mode", "preview").output  # without files no pictures are wanted
+    assert "matplotlib" not in words
 
 
 def test_ready_made_motions_have_names():

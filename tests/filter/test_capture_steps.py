@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import brachiate as br
 from brachiate import procedural
+from brachiate.anatomy.contact_points import find_contact_points
 from brachiate.filter.footsteps.recovery_step import RecoveryStep, direction_name
 from brachiate.filter.offline import filter_motion, simulation_world
 from brachiate.filter.online.dynamics_filter import DynamicsFilter
@@ -163,3 +165,25 @@ def test_deprecated_attributes_are_forwarded(old, new):
     with pytest.warns(DeprecationWarning, match=f"{old} is deprecated .* use {type(record).__name__}.{new}"):
         assert getattr(record, old) == getattr(record, new)
     assert str(step) == "left_foot: stepped 50 cm forward, to regain balance (0.50-0.75 s)"
+
+
+def leaning(part: str) -> tuple[Motion, br.ContactLabels]:
+    """Figure that stands still with one hand on a table, and its contacts."""
+    figure, times = standing().figure, np.arange(61) / RATE
+    motion = Motion(figure, times, np.repeat(procedural.sample_motion("squat").q[:1], len(times), axis=0), "lean")
+    points, labels = find_contact_points(figure), br.check(motion).contacts
+    k = int(np.flatnonzero(points.part == points.parts.index(part))[0])
+    hand = BatchKinematics(figure).poses(motion.q[:1]).point(int(points.body[k]), points.position[k])[0]
+    contact = br.ContactInterval(part, 0.0, float(times[-1]), "support", float(hand[2]))
+    return motion, replace(labels, contacts=(*labels.contacts, contact))
+
+
+@pytest.mark.parametrize("part", ["left_hand", "right_hand"])
+def test_hands_on_a_table_do_not_step(part):
+    # Fails if a hand, a single point without heel, toes and length, is taken for a foot: a step of its own had no direction (NaN), and
+    # the smallest push, or none, called for steps.
+    motion, contacts = leaning(part)
+    assert filter_motion(motion, contacts=contacts).recovery_steps == ()
+    for force in ((-150.0, 0.0, 0.0), (0.0, 150.0, 0.0)):
+        result = filter_motion(motion, contacts=contacts, pushes=[br.Push("spine2", force, 0.3, 0.1)])
+        assert all(step.link.endswith("foot") and step.length > 0.02 for step in result.recovery_steps)

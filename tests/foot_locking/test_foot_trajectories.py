@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.foot_locking.feet import CORNERS, foot
 
 from brachiate import rotations
-from brachiate.anatomy.feet import Foot
-from brachiate.anatomy.sole import Sole
 from brachiate.foot_locking.foot_track import FLATTENING_TIME, FootTrack
 from brachiate.foot_locking.foot_trajectories import make_foot_trajectory
 from brachiate.foot_locking.stance_detection import fit_footholds
 
 DT = 0.01
 TIMES = DT * np.arange(201)
-CORNERS = np.array([(-0.05, -0.04, 0.0), (-0.05, 0.04, 0.0), (0.2, -0.04, 0.0), (0.2, 0.04, 0.0)])  # heel and toes, ankle at the origin
 STANCES = (TIMES <= 0.5) | (TIMES >= 1.5)
 DRIFT = 0.02  # [m/s] at which the captured foot skates in stance
-
-
-def foot(hull: np.ndarray = CORNERS) -> Foot:
-    return Foot("left", "left_foot", 0, Sole(np.eye(3), CORNERS, hull), CORNERS)
 
 
 def skating_step(pitch: np.ndarray | float = 0.0, hull: np.ndarray = CORNERS) -> FootTrack:

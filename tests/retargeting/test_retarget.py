@@ -185,7 +185,7 @@ def test_independent_of_the_start():
 
 def test_long_motions_in_pieces(monkeypatch):
     """Two overlapping pieces give the same result as one."""
-    monkeypatch.setattr("brachiate.retargeting.retarget.PIECE", 30)
+    monkeypatch.setattr("brachiate.retargeting.pieces.PIECE", 30)
     monkeypatch.setattr("brachiate.retargeting.retarget.OVERLAP", 0.5)
     assert apart(stepped().motion, retarget(steps(), human()).motion) < 5e-4
 

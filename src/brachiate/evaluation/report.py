@@ -21,6 +21,7 @@ from brachiate.evaluation.metric_names import label_of
 from brachiate.evaluation.metrics import FrameMetrics
 from brachiate.evaluation.published_metrics import published_metrics
 from brachiate.io.atomic import write_text
+from brachiate.io.json_text import format_json
 from brachiate.motion.contact_labels import ContactLabels
 from brachiate.motion.motion import Motion
 from brachiate.show.plots import StateStrips, plot_panels
@@ -343,7 +344,7 @@ class CheckReport:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything as JSON: the summary, and metrics of every frame under ``by_frame``."""
-        head = json.dumps(self.as_dict(), indent=1, allow_nan=False, default=float)
+        head = format_json(self.as_dict())
         rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(values, allow_nan=False)}" for name, values in self.by_frame().items())
         write_text(path, f'{head[:-2]},\n "by_frame": {{\n{rows}\n }}\n}}\n', "the report")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,3 +40,19 @@ def parse_json(text: str, where: str, error: type[BrachiateError]) -> Any:
         if isinstance(problem, BrachiateError):
             raise
         raise error(f"{where}: this JSON is nested too deeply, or has a number with thousands of digits.") from None
+
+
+def format_json(content: Any, indent: int | None = 1) -> str:
+    """JSON text of plain values and NumPy numbers; numbers that are not finite, which JSON does not have, are ``null``."""
+    return json.dumps(_finite(content), indent=indent, allow_nan=False)
+
+
+def _finite(content: Any) -> Any:
+    """Content with None in place of numbers that are not finite."""
+    if isinstance(content, Mapping):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    if content is None or isinstance(content, bool | int | str):
+        return content
+    return float(content) if math.isfinite(content) else None

@@ -20,11 +20,8 @@ from brachiate.contact.arrays import (
     CONVEX_RELAXATION,
     CORNERS,
     DOUGLAS_RACHFORD,
-    DOUGLAS_RACHFORD_STEPS,
-    FACTORIZATIONS,
     FROZEN,
     GAUSS_SEIDEL,
-    GAUSS_SEIDEL_SWEEPS,
     METHOD,
     METHOD_CONTINUATION,
     METHOD_CONVEX,
@@ -70,6 +67,7 @@ from brachiate.contact.solver.convex_relaxation import convex_relaxation
 from brachiate.contact.solver.douglas_rachford import douglas_rachford, select_modes
 from brachiate.contact.solver.gauss_seidel import gauss_seidel
 from brachiate.contact.solver.newton import LOOSE_PROXIMAL, TIGHT_PROXIMAL, newton
+from brachiate.contact.solver.search_work import MAX_WORK, MIN_ITERATIONS, affordable_iterations, work_done
 from brachiate.model.status import OK
 from brachiate.spatial import Vec3, norm
 
@@ -111,8 +109,6 @@ STRICT_ROUNDS, LATER_TARGET = 5, 5e-7  # rounds with TARGET_RESIDUAL; [m/s] targ
 CONE_EXCESS, CONE_ROUND_OFF = 1e-11, 1e-14  # relative excess of friction: more than round-off, and round-off
 CENTER_ROUND_OFF = 1e-12  # [m] distance of a center of pressure outside its patch: more than round-off
 MAX_RETAINED_RESIDUAL = 1.0  # [m/s] up to which forces of a failed attempt are continued from
-MIN_ITERATIONS = 8  # of a round that is worth its while
-MAX_WORK = 2e8  # multiplications of one search, about 0.1 s; beyond, only Gauss-Seidel sweeps and the last resort are left
 ACCEPTABLE_RESIDUAL = 1e-4  # [m/s] up to which forces are preferred to the convex relaxation
 
 
@@ -350,22 +346,6 @@ def method_of_round(problem, k, warm):
         if function == DOUGLAS_RACHFORD
         else METHOD_CONTINUATION
     )
-
-
-@kernel
-def work_done(problem):
-    """Multiplications by all searches so far, from the counters of sweeps, steps and factors."""
-    n, unknowns = float(problem.count[NUM_ROWS]), float(problem.unknown_start[problem.count[NUM_CONTACTS]])
-    steps = problem.counters[GAUSS_SEIDEL_SWEEPS] + problem.counters[DOUGLAS_RACHFORD_STEPS]
-    return n * n * steps + max(unknowns, n) ** 3 / 3.0 * problem.counters[FACTORIZATIONS]
-
-
-@kernel
-def affordable_iterations(problem, function, iterations, work):
-    """Iterations of a round, fewer if they would take more than this many multiplications."""
-    n = float(problem.count[NUM_ROWS])
-    each = n * n if function == DOUGLAS_RACHFORD else n * n * n / 3.0
-    return min(iterations, int(max(work, 0.0) / (each + 1.0)))
 
 
 @by_address

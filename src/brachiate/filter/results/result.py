@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 import webbrowser
 from collections.abc import Mapping, Sequence
@@ -30,6 +29,7 @@ from brachiate.filter.tracking.fall_detection import Failure
 from brachiate.filter.tracking.feasibility import Feasibility
 from brachiate.filter.tracking.whole_body_controller import WholeBodyController
 from brachiate.io.atomic import FileSet, replace_files, write_text
+from brachiate.io.json_text import format_json
 from brachiate.kinematics_batch import BatchKinematics
 from brachiate.motion.motion import Motion
 from brachiate.motion.spline import MotionSpline
@@ -268,7 +268,7 @@ class FilterResult:
             self._save_bvh(files.path("motion.bvh"), source)
             save_torques(files.path("torques.csv"), self.motion.times, self.joint_torques)
             save_forces(files.path("forces.csv"), self.motion.times, self.contact_forces)
-            write_text(files.path("metrics.json"), json.dumps(metrics, indent=1, allow_nan=False, default=float) + "\n", "the metrics")
+            write_text(files.path("metrics.json"), format_json(metrics) + "\n", "the metrics")
             pictures = self._save_pictures(files)
             page = html_report(metrics, pictures, files.names)
             write_text(files.path("report.html"), page, "the report")
