@@ -74,9 +74,9 @@ def test_without_matplotlib_everything_but_the_pictures_is_written(squat, tmp_pa
     assert "CoM z [m]" in page
     assert "nan" not in re.sub(r"data:[^\"]*", "", page).lower()
     assert "plot.png" not in page
-    assert result.output.count("matplotlib") == 1
+    assert result.output.count("need matplotlib") == 1  # the paths below may have the word too
     words = run(squat, "--mode", "preview").output  # without files no pictures are wanted
-    assert "matplotlib" not in words
+    assert "need matplotlib" not in words
 
 
 def test_ready_made_motions_have_names():
