@@ -126,13 +126,6 @@ SKIPPED = {
 }  # fmt: skip
 
 
-#: In modules that compiled code is made from; see issue 20.
-PENDING = {
-    "load_settings", "load_pushes", "Recording.load", "Simulation(world)", "ModelBuilder.couple", "Model.with_scaled_effort",
-    "Capsule.surface",
-}  # fmt: skip
-
-
 def is_deprecated(method: Any) -> bool:
     """Whether a method only forwards its arguments."""
     return {p.kind for p in list(inspect.signature(method).parameters.values())[1:]} == {
@@ -148,7 +141,7 @@ def methods(name: str) -> list[str]:
     return public + special
 
 
-METHODS = [(name, method) for name in OBJECTS for method in methods(name) if f"{name}.{method}" not in PENDING]
+METHODS = [(name, method) for name in OBJECTS for method in methods(name)]
 
 
 def call(f: Callable[..., Any], right: tuple[Any, ...], draw: list[int], named: bool) -> None:
@@ -185,7 +178,7 @@ def elsewhere(tmp_path_factory):
 
 @settings(max_examples=30)
 @given(draw=st.lists(odd, min_size=6, max_size=6), named=st.booleans())
-@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in PENDING])
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_raise_only_errors_of_this_package(name, draw, named):
     made, right = FUNCTIONS[name]
     call(made(), tuple(r() for r in right), draw, named)

@@ -86,7 +86,7 @@ class ConstraintSet:
     def __init__(self, data: Data) -> None:
         self.data = data
         self.count = 0
-        self._order: list[int] = []  # indices of constraints, oldest first
+        self.order: list[int] = []  # indices of constraints, oldest first
         self.active_limits: dict[int, str] = {}  # indices of limits that are rows now, and their names
         self.limited_joints: dict[int, tuple[str, Joint]] = {}  # connections whose joints have limits, and their names
         self._scratch_size = 0
@@ -129,8 +129,8 @@ class ConstraintSet:
         if not self.count:  # without constraints nothing needs to be compiled
             self.arrays.count[:] = 0
             return
-        self.arrays.count[CONSTRAINTS] = len(self._order)
-        self.arrays.order[: len(self._order)] = self._order
+        self.arrays.count[CONSTRAINTS] = len(self.order)
+        self.arrays.order[: len(self.order)] = self.order
         while _constraint_structure(self.data.key, self.key) != OK:
             need = {"rows": ROWS, "y": Y_SIZE, "g": G_SIZE, "pairs": PAIRS}
             sizes = {name: max(self._sizes[name], 2 * int(self.arrays.count[i])) for name, i in need.items()}
@@ -192,7 +192,7 @@ class ConstraintSet:
             cons.e_kind[m], cons.e_axis[m], cons.e_anchor[m], cons.e_q[m], cons.e_v[m] = element.kind, element.axis, element.anchor, q, v
             q, v = q + ELEMENT_NQ[element.kind], v + ELEMENT_NV[element.kind]
         self.count += 1
-        self._order.append(n)
+        self.order.append(n)
         return n
 
     def make_compliant(self, i: int, stiffness: tuple[float, float], damping: tuple[float, float]) -> None:
@@ -244,7 +244,7 @@ class ConstraintSet:
         cons.v_index[n], cons.q_index[n], cons.driver_v_index[n], cons.driver_q_index[n], cons.owner[n] = v_index, q_index, -1, 0, -1
         cons.dofs[n] = cons.elements[n] = cons.has_joint_forces[n] = cons.side[n] = cons.inactive[n] = cons.compliant[n] = 0
         self.count += 1
-        self._order.append(n)
+        self.order.append(n)
         return n
 
     def remove_limits(self) -> None:
@@ -262,7 +262,7 @@ class ConstraintSet:
             del self.active_limits[limit]
             self.remove(limit)
         self.arrays.used[i] = 0
-        self._order.remove(i)
+        self.order.remove(i)
         self.count -= 1
 
     # --- evaluation ---------------------------------------------------------------------------
@@ -404,7 +404,7 @@ def _restored(
     """Return a constraint set from its values."""
     restored = ConstraintSet(data)
     restored.count, restored.active_limits, restored.limited_joints, restored._scratch_size = count, limits, limited, scratch_size
-    restored._order = [int(i) for i in ConstraintArrays(*arrays).order[:count]]
+    restored.order = [int(i) for i in ConstraintArrays(*arrays).order[:count]]
     restored._allocate(sizes, ConstraintArrays(*arrays))
     states = restored.row_states()
     restored.update_structure()

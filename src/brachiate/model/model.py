@@ -193,7 +193,7 @@ class Model:
 
     def with_scaled_effort(self, factor: float) -> Model:
         """Return this model with effort limits scaled by a factor; infinite: without effort limits."""
-        if not factor >= 0.0:
+        if not isinstance(factor, (int, float, np.number)) or not factor >= 0.0:
             raise ArgumentError(f"factor: expected a number of at least 0, or infinity, got {validation.short_repr(factor)}.")
         links = []
         for link in self.links.values():

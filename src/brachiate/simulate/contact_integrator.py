@@ -53,7 +53,8 @@ class ContactIntegrator:
         samples: list[ContactSample] = []
         done, status = 0, LOG_FULL
         self.contact_state.enable_limits(self._limits)
-        self.contact_state.begin_run()
+        self.contact_state.begin_run(divided=self._project)  # otherwise every step must satisfy one equation of motion
+        memory = self.contact_state.save_memory()
         while status == LOG_FULL:
             if len(self._log.arrays.pair) < 2 * len(self.contact_state.patches.pair):
                 self._log = ContactLog(_LOG_SAMPLES, 16 * len(self.contact_state.patches.pair))
@@ -61,6 +62,7 @@ class ContactIntegrator:
             done = max(done, int(self._log.arrays.count[NUM_STEPS]))
             if status in (TOO_MANY_CONTACTS, NEEDS_CROSSING):
                 self._again(status, start)
+                self.contact_state.restore_memory(memory)
                 done, status, samples = 0, LOG_FULL, []
                 self._log.arrays.count[:] = 0
                 continue
@@ -68,7 +70,7 @@ class ContactIntegrator:
         if status != OK:
             self.constraint_set.set_row_states(start[2])
             work.q[:], work.v[:] = start[0], start[1]
-            self.contact_state.reset_memory()
+            self.contact_state.restore_memory(memory)
             self._refuse(status, steps * dt)
         self.samples = samples
         return Q, V
@@ -86,7 +88,6 @@ class ContactIntegrator:
             self.contact_state.enlarge()
         else:
             self.constraint_set.enable_singularity_crossing(start[2])
-        self.contact_state.reset_memory()
 
     def _refuse(self, status: int, seconds: float) -> NoReturn:
         if status == LOOP_OPEN:

@@ -10,6 +10,7 @@ import numpy as np
 
 from brachiate import validation
 from brachiate.constraints.arrays import UNCLASSIFIED
+from brachiate.constraints.row_memory import RowMemory, restore_row_memory, save_row_memory
 from brachiate.errors import ArgumentError
 from brachiate.validation import Array
 from brachiate.world.applied_forces import AppliedForce
@@ -35,6 +36,7 @@ class WorldState:
     connection_states: dict[Any, tuple[Array, Array]]  # joint coordinates and motor torques of connections
     pair_materials: Mapping[frozenset[str], Any]  # contact material of pairs of links; None: contact ignored
     contact_memory: tuple[Array, ...] | None  # warm start of the contact solver from the step before
+    row_memory: RowMemory | None = None  # limits that are reached, and classification of constraint rows
 
     def for_copy(self, other: World) -> WorldState:
         """The same state for a copy of the world, whose constraints correspond to those of this state one by one."""
@@ -50,7 +52,7 @@ def save_state(world: World) -> WorldState:
     return WorldState(
         world.model.coordinates, world.time, data.q.copy(), data.v.copy(), data.tau.copy(), world.applied_forces,
         world.structure_version, dict(world.parts), tuple(world.constraints), connection_states, world.contact_settings.pair_materials,
-        world.contact_settings.save_memory(),
+        world.contact_settings.save_memory(), save_row_memory(world.constraint_set),
     )  # fmt: skip
 
 
@@ -72,7 +74,7 @@ def restore_state(world: World, state: WorldState) -> None:
         world.rebuild()
         world.structure_version = state.version
     constraint_set = world.constraint_set
-    constraint_set.remove_limits()
+    restore_row_memory(constraint_set, state.row_memory)
     world.data.q[:], world.data.v[:], world.data.tau[:] = state.q, state.v, state.torque
     for connection, (q, tau) in state.connection_states.items():
         connection.set_joint_state(q, tau)

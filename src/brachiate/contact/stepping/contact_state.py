@@ -29,14 +29,12 @@ _INITIAL_PATCHES = 16
 
 # Fields of ContactArrays by size, and those that the next step depends on.
 _SCALARS = (
-    "functions", "margin", "cold_start", "limits_enabled", "last_dt", "old_count", "penetration", "max_penetration", "max_residual",
-    "hardest_method", "twist_wanted",
+    "functions", "margin", "cold_start", "limits_enabled", "divided", "gap_time", "swept_time", "restitution_scale", "rebounds", "last_dt",
+    "old_count", "penetration", "max_penetration", "max_residual", "hardest_method", "twist_wanted",
 )  # fmt: skip
 _VELOCITIES = ("predicted_acceleration", "contact_acceleration", "v_mid", "v_start", "half_jump", "jump_bias", "v_free")
-_MEMORY = (
-    "cold_start", "predicted_acceleration", "contact_acceleration", "last_dt", "old_count", "old_pair", "old_feature", "old_corners",
-    "old_row_start", "old_normal_mode", "old_tangential_mode", "old_w",
-)  # fmt: skip
+_CONTACT_MEMORY = ("old_pair", "old_feature", "old_corners", "old_row_start", "old_normal_mode", "old_tangential_mode", "old_w")
+_MEMORY = ("cold_start", "predicted_acceleration", "contact_acceleration", "last_dt", "old_count", *_CONTACT_MEMORY)
 _INSTANT = 1e-3  # [s] short enough for small motion, long enough for gaps of round-off size to be negligible
 
 
@@ -108,32 +106,49 @@ class ContactState:
         self.limits = limit_arrays(self.data.model, self.constraint_set)
 
     def enlarge(self) -> None:
-        """Make room for more patches than fitted; the memory of the step before is lost."""
+        """Make room for more patches than fitted."""
+        memory = self.save_memory()
         self._allocate(2 * max(len(self.patches.pair), int(self.patches.count[FOUND])))
+        self.restore_memory(memory)
+
+    @property
+    def face_memory(self) -> np.ndarray:
+        """Face on which boxes of every pair were last: part of the memory that every collision detection changes."""
+        return self._scratch.last_face
 
     def _memory_arrays(self) -> list[np.ndarray]:
         """Arrays that the next step depends on besides the state: warm start and predictions."""
-        return [*(getattr(self.arrays, name) for name in _MEMORY), self._scratch.last_face]
+        return [*(getattr(self.arrays, name) for name in _MEMORY), self.face_memory]
 
     def save_memory(self) -> tuple[np.ndarray, ...]:
         """Copy of the memory of the step before."""
         return tuple(array.copy() for array in self._memory_arrays())
 
     def restore_memory(self, memory: tuple[np.ndarray, ...] | None) -> None:
-        """Restore a copy of that memory; reset it if the sizes do not match."""
-        known = self._memory_arrays()
-        if memory is None or [m.shape for m in memory] != [k.shape for k in known]:
+        """Restore a copy of that memory, with room for the same or another number of patches; reset it if it is of another model."""
+        if memory is None:
             self.reset_memory()
             return
-        for mine, values in zip(known, memory, strict=True):
-            mine[...] = values
+        contacts = int(memory[_MEMORY.index("old_count")][0])
+        if contacts > len(self.arrays.old_pair):
+            self._allocate(contacts)
+        for name, mine, values in zip((*_MEMORY, "faces"), self._memory_arrays(), memory, strict=True):
+            if name not in _CONTACT_MEMORY and mine.shape != values.shape:
+                self.reset_memory()
+                return
+            n = min(len(mine), len(values))  # of contacts that there are not, nothing is known
+            mine[:n] = values[:n]
 
-    def begin_run(self) -> None:
-        """Begin a run: drop the old factorization, so that results depend only on the state and the memory of the step before."""
+    def begin_run(self, *, divided: bool = False) -> None:
+        """Begin a run: drop the old factorization, so that results depend only on the state and the memory of the step before.
+
+        ``divided``: whether steps with fast bodies are divided.
+        """
         if self.constraint_set.limited_joints != self._limited:
             self._update_limits()
             self._allocate(len(self.patches.pair))
         self.problem.factor_key[0] = -1
+        self.arrays.divided[0] = int(divided)
 
     def evaluate_instant(self, time: float) -> InstantResult:
         """Contacts and accelerations now, by a very short step that leaves the state unchanged.
@@ -143,7 +158,7 @@ class ContactState:
         self.begin_run()
         work, before = self.data.work, self.save_memory()
         q, v, a, rows = work.q.copy(), work.v.copy(), work.a.copy(), self.constraint_set.arrays.state.copy()
-        log = ContactLog(1, len(self.patches.pair))
+        log = ContactLog(1, 2 * len(self.patches.pair))
         self.reset_memory()
         try:
             keys = self.data.key, self.constraint_set.key, self.key, self.problem_key, log.key
