@@ -1,7 +1,8 @@
 """Fast bodies against thin sheets: ``python benchmarks/tunnelling.py [--count N] [--seed S] [--json FILE]``.
 
 Balls, capsules, boxes, cylinders and hulls of 2 to 40 cm hit a sheet of 1 mm at 1 to 1000 m/s, at random angles, orientations and spins,
-in steps of 2 ms. A body tunnels if its center is beyond the sheet while it is over its area. Exit code 1 if one does.
+in steps of 2 ms. A body tunnels if its center is beyond the sheet while it is over its area. Steps that are refused are
+counted: light bodies that spin at more than 10⁵ rad/s after a glancing impact. Exit code 1 if a body tunnels.
 """
 
 from __future__ import annotations
@@ -75,9 +76,9 @@ def drop(seed: int) -> tuple[str, float, bool, float]:
     world.enable_contact(friction=float(rng.uniform(0.0, 1.0)))
     simulation, slowest = br.Simulation(world, dt=DT), 0.0
     for _ in range(int(np.linalg.norm(hit - start) / speed / DT) + 20):
-        began = time.perf_counter()
+        began = time.thread_time()
         simulation.step()
-        slowest = max(slowest, time.perf_counter() - began)
+        slowest = max(slowest, time.thread_time() - began)
         at = position_in(world, "body/body", "sheet/sheet")
         if at[2] < -0.5 * THICKNESS and (np.abs(at[:2]) < half).all():
             return kind, speed, True, slowest
@@ -98,10 +99,14 @@ def main() -> None:
     options = parser.parse_args()
     drops: Counter[int] = Counter()
     passed: Counter[int] = Counter()
-    seeds, slowest = [], 0.0
+    seeds, refused, slowest = [], [], 0.0
     drop(options.seed)  # compile
     for seed in track(range(options.seed, options.seed + options.count), "drops"):
-        kind, speed, tunnels, step_time = drop(seed)
+        try:
+            kind, speed, tunnels, step_time = drop(seed)
+        except br.StateError:
+            refused.append(seed)
+            continue
         decade = int(np.log10(speed))
         drops[decade] += 1
         passed[decade] += tunnels
@@ -110,9 +115,11 @@ def main() -> None:
             seeds.append((seed, kind, round(speed, 1)))
     for decade in sorted(drops):
         print(f"{10**decade:5d} to {10 ** (decade + 1):5d} m/s: {passed[decade]} of {drops[decade]} tunnel")
-    print(f"slowest step {1e3 * slowest:.1f} ms; first that tunnel: {seeds[:20]}")
+    print(f"slowest step {1e3 * slowest:.1f} ms; refused {len(refused)}: {refused[:20]}; first that tunnel: {seeds[:20]}")
     if options.json:
-        options.json.write_text(json.dumps({"drops": dict(drops), "tunnel": dict(passed), "seeds": seeds, "slowest_step_s": slowest}))
+        options.json.write_text(
+            json.dumps({"drops": dict(drops), "tunnel": dict(passed), "seeds": seeds, "refused": refused, "slowest_step_s": slowest})
+        )
     sys.exit(1 if seeds else 0)
 
 

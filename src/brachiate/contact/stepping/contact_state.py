@@ -29,8 +29,8 @@ _INITIAL_PATCHES = 16
 
 # Fields of ContactArrays by size, and those that the next step depends on.
 _SCALARS = (
-    "functions", "margin", "cold_start", "limits_enabled", "divided", "gap_time", "swept_time", "restitution_scale", "rebounds", "last_dt",
-    "old_count", "penetration", "max_penetration", "max_residual", "hardest_method", "twist_wanted",
+    "functions", "margin", "cold_start", "limits_enabled", "divided", "gap_time", "swept_time", "fast_speed", "restitution_scale",
+    "rebounds", "last_dt", "old_count", "penetration", "max_penetration", "max_residual", "hardest_method", "twist_wanted",
 )  # fmt: skip
 _VELOCITIES = ("predicted_acceleration", "contact_acceleration", "v_mid", "v_start", "half_jump", "jump_bias", "v_free")
 _CONTACT_MEMORY = ("old_pair", "old_feature", "old_corners", "old_row_start", "old_normal_mode", "old_tangential_mode", "old_w")
@@ -72,7 +72,7 @@ class ContactState:
         self.arrays = ContactArrays(**_arrays(ContactArrays, patches + limits, length))
         contact = self.arrays
         contact.functions[DETECT], contact.margin[0], contact.cold_start[0] = detect.address, DETECTION_MARGIN, 1
-        contact.limits_enabled[0], contact.last_dt[0] = int(self.limits_enabled), 1.0
+        contact.limits_enabled[0], contact.last_dt[0], contact.fast_speed[0] = int(self.limits_enabled), 1.0, np.inf
         contact.torsion_scale[:] = TORSION_SCALE
         for n, material in enumerate(self._materials):
             contact.friction[n], contact.static_friction[n], contact.restitution[n] = (

@@ -8,6 +8,7 @@ from brachiate.kinematics import tree_origin, zero_motion
 from brachiate.spatial import motion, norm, put_rotation, put_vec3, rotation, vec3, velocity_at
 
 COMMON_REACH = 0.05  # [m] up to this reach all pairs have the same margin; beyond, each pair has its own
+TOUCH_GAP = 1e-4  # [m] at which fast shapes touch
 MAX_ROTATION = 2.0  # [rad] a point turns about the center of its shape by at most its diameter, however fast
 
 
@@ -73,7 +74,7 @@ def copy_patch(patches, a, to):
 
 
 @kernel
-def can_close(T, W, geometry, patches, a, margin, time, swept_time):
+def can_close(T, W, geometry, patches, a, margin, time, swept_time, fast_speed):
     """Whether some corner of a patch can close its gap within a time, by the present motion of its bodies.
 
     Impacts of fast pairs later than ``swept_time`` will be found when their time has come.
@@ -84,22 +85,22 @@ def can_close(T, W, geometry, patches, a, margin, time, swept_time):
     v2, w2 = body_velocity(T, W, second, P)
     v, w = v2 - v1, w2 - w1
     speed, roll, pitch = v @ R.z, w @ R.x, w @ R.y
-    if 2.0 * swept_time * norm(v) > 0.5 * COMMON_REACH:
-        time = swept_time
+    fast = norm(v) > fast_speed
     found = False
     for j in range(patches.corners[a]):
         x, y = patches.V[a, j, 0], patches.V[a, j, 1]
         gap = patches.gap[a, 0] + patches.gap[a, 1] * x + patches.gap[a, 2] * y
-        found = found or gap + time * min(speed + roll * y - pitch * x, 0.0) < margin
+        rate = min(speed + roll * y - pitch * x, 0.0)
+        found = found or (gap < 2.0 * TOUCH_GAP or gap + swept_time * rate < 0.0 if fast else gap + time * rate < margin)
     return found
 
 
 @outlined
-def drop_receding_patches(T, W, geometry, patches, margin, time, swept_time):
+def drop_receding_patches(T, W, geometry, patches, margin, time, swept_time, fast_speed):
     """Remove patches that stay open within a time: their bodies separate, or pass each other."""
     kept = 0
     for a in range(patches.count[KEPT]):
-        if can_close(T, W, geometry, patches, a, margin, time, swept_time):
+        if can_close(T, W, geometry, patches, a, margin, time, swept_time, fast_speed):
             if kept < a:
                 copy_patch(patches, a, kept)
             kept += 1

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from brachiate.compiled import call_address, entry, kernel, outlined
 from brachiate.constraints.arrays import OPERATION, ROWS, open_constraints
 from brachiate.constraints.constrained_dynamics import PROJECT_STATE
 from brachiate.contact.stepping.contact_log import NUM_STEPS, finish_sample, has_capacity, log_contacts, open_log
 from brachiate.contact.stepping.contact_rows import open_contact
-from brachiate.contact.stepping.time_of_impact import MAX_DISTANCES, MAX_IMPACTS, may_be_fast, part_length
+from brachiate.contact.stepping.time_of_impact import FAST_DISPLACEMENT, MAX_DISTANCES, MAX_IMPACTS, may_be_fast, part_length
 from brachiate.contact.stepping.time_step import contact_step
 from brachiate.kinematics import copy_to, finite, valid_state
 from brachiate.model.arrays import open_model
@@ -33,7 +35,7 @@ def make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t,
         remaining = dt - elapsed
         h, swept, impacts, budget = part_length(T, W, geometry, scratch, dt, remaining, impacts, budget)
         last = remaining - h < 1e-9 * dt
-        contact.swept_time[0] = 0.5 * h if swept else 0.0
+        contact.swept_time[0], contact.fast_speed[0] = 0.5 * h, FAST_DISPLACEMENT / dt if swept else math.inf
         middle, next_part = t + elapsed + 0.5 * h, dt if last else remaining - h
         status = make_part(key, constraint_key, contact_key, problem_key, cons, contact, middle, h, next_part)
         if status == OK and not (finite(W.v) and finite(W.q)):
@@ -41,7 +43,7 @@ def make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t,
         if status == OK and logged:
             log_contacts(patches, contact, log, h / dt)
         elapsed = dt if last else elapsed + h
-    contact.swept_time[0] = 0.0
+    contact.fast_speed[0] = math.inf
     return status
 
 

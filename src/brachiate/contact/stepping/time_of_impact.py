@@ -12,19 +12,19 @@ from brachiate.compiled import kernel, outlined
 from brachiate.contact.arrays import HEIGHT_FIELD, PLANE
 from brachiate.contact.collision.broad_phase import place_shape, shape_rotation
 from brachiate.contact.collision.gjk import core_radius, gjk_distance, inradius, support
-from brachiate.contact.stepping.detection_margins import COMMON_REACH, body_velocity, max_point_speed
+from brachiate.contact.stepping.detection_margins import COMMON_REACH, TOUCH_GAP, body_velocity, max_point_speed
 from brachiate.kinematics import body_velocities, forward_kinematics
 from brachiate.spatial import Vec3, compose, cross, exponential, motion, norm, rotation_of, vec3
 
+FAST_DISPLACEMENT = 0.5 * COMMON_REACH  # [m] in a step, from which shapes are fast; thin ones from less
 MAX_TURN = 0.25  # [rad] of a body within a part of a step
-MAX_PARTS = 1024  # of a step, if bodies turn fast
-MAX_PARTS_WORK = 16_384  # parts times degrees of freedom: bounds the work of a step
+MAX_PARTS = 4096  # of a step, if bodies turn fast
+MAX_PARTS_WORK = 24_576  # parts times degrees of freedom: bounds the work of a step
 MAX_IMPACTS = 32  # impacts of fast shapes that are searched for in a step
 IMPACT_PART = 1e-3  # of a step: part with an impact at its midpoint
 MAX_ADVANCES = 32  # of conservative advancement; it ends before the impact, if it needs more
 MAX_DISTANCES = 20_000  # evaluated in a step: bounds its work
 MAX_OVERLAP = 0.25  # of the thickness of two shapes, by which they may turn into each other within a part
-TOUCH_GAP = 1e-4  # [m] at which shapes touch
 
 
 @kernel
@@ -33,7 +33,7 @@ def may_be_fast(W, dt):
     fastest = 0.0
     for k in range(W.v.shape[0]):
         fastest = max(fastest, abs(W.v[k]))
-    return fastest * dt > 0.25 * COMMON_REACH
+    return fastest * dt > 0.5 * FAST_DISPLACEMENT
 
 
 @kernel
@@ -71,7 +71,7 @@ def thickness(geometry, g):
 
 
 @outlined
-def impact_time(T, W, geometry, scratch, i, h):
+def impact_time(T, W, geometry, scratch, i, h, dt):
     """Time of the impact of pair i within h, if its shapes are fast; longest part, if they touch already; evaluated distances.
 
     Infinite times: no impact, and no limit. Shapes that touch may turn into each other by a share of their thickness.
@@ -83,11 +83,11 @@ def impact_time(T, W, geometry, scratch, i, h):
     turning = norm(wb) * geometry.bounding_radius[b]
     if geometry.kind[a] < PLANE:
         turning += norm(wa) * geometry.bounding_radius[a]
-    reach = h * (norm(vb - va) + turning)
-    if not reach > min(0.5 * COMMON_REACH, thickness(geometry, a) + thickness(geometry, b)):
+    speed = norm(vb - va) + turning
+    if not dt * speed > min(FAST_DISPLACEMENT, thickness(geometry, a) + thickness(geometry, b)):
         return math.inf, math.inf, 0
     d = xb - xa
-    if geometry.kind[a] < PLANE and norm(d) > geometry.bounding_radius[a] + geometry.bounding_radius[b] + reach:
+    if geometry.kind[a] < PLANE and norm(d) > geometry.bounding_radius[a] + geometry.bounding_radius[b] + h * speed:
         return math.inf, math.inf, 0
     t = 0.0
     for k in range(MAX_ADVANCES):
@@ -97,7 +97,7 @@ def impact_time(T, W, geometry, scratch, i, h):
             if k > 0:
                 return t, math.inf, k + 1
             closing = n @ (va + cross(wa, p - xa) - vb - cross(wb, p - xb))  # of the closest points
-            if gap > -TOUCH_GAP and h * closing > 0.5 * COMMON_REACH:
+            if gap > -TOUCH_GAP and h * closing > 2.0 * TOUCH_GAP:
                 return t, math.inf, 1
             limit = MAX_OVERLAP * (thickness(geometry, a) + thickness(geometry, b)) / max(speed, 1e-300)
             return math.inf, math.inf if geometry.kind[a] == PLANE else limit, 1
@@ -110,7 +110,7 @@ def impact_time(T, W, geometry, scratch, i, h):
 
 
 @outlined
-def first_impact(T, W, geometry, scratch, h, budget):
+def first_impact(T, W, geometry, scratch, h, dt, budget):
     """Time of the first impact of fast shapes within h, longest part for those that touch, and what is left of the budget of distances.
 
     Infinite times: no impact, and no limit. Height fields are left to the detection margins.
@@ -121,7 +121,7 @@ def first_impact(T, W, geometry, scratch, h, budget):
     for i in range(geometry.pair.shape[0]):
         if geometry.pair_enabled[i] == 0 or geometry.kind[geometry.pair[i, 0]] == HEIGHT_FIELD:
             continue
-        t, limit, count = impact_time(T, W, geometry, scratch, i, min(h, first))
+        t, limit, count = impact_time(T, W, geometry, scratch, i, min(h, first), dt)
         first, longest = min(first, t), min(longest, limit)
         budget -= count
         if budget <= 0:
@@ -150,9 +150,9 @@ def part_length(T, W, geometry, scratch, dt, remaining, impacts, budget):
     turn, parts = remaining * max_angular_speed(T, W), min(MAX_PARTS, MAX_PARTS_WORK / W.v.shape[0])
     if turn > MAX_TURN:
         h = remaining / math.ceil(min(turn / MAX_TURN, parts * remaining / dt + 1.0))
-    if impacts <= 0 or budget <= 0 or has_height_field(geometry) or 2.0 * h * max_point_speed(T, W, geometry) <= COMMON_REACH:
+    if impacts <= 0 or budget <= 0 or has_height_field(geometry) or dt * max_point_speed(T, W, geometry) <= FAST_DISPLACEMENT:
         return h, False, impacts, budget
-    t, longest, budget = first_impact(T, W, geometry, scratch, h, budget)
+    t, longest, budget = first_impact(T, W, geometry, scratch, h, dt, budget)
     if budget <= 0:
         return h, False, impacts, budget
     if t < h:

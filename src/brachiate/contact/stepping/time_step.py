@@ -7,6 +7,8 @@ closed at the midpoint stay closed, and sliding, rolling and bouncing are reprod
 
 from __future__ import annotations
 
+import math
+
 from brachiate.compiled import call_address, kernel, outlined
 from brachiate.constraints.arrays import CONSTRAINTS, CONTACTS, DELASSUS, OPERATION, ROWS, open_constraints
 from brachiate.constraints.constrained_dynamics import COMPLETE_STEP, PREPARE_STEP, weak_row_threshold
@@ -175,8 +177,8 @@ def detect_contacts(key, contact_key, T, W, cons, geometry, patches, scratch, co
         call_address(contact.functions[DETECT], key, contact_key, contact.margin[0], 0)
         clear_pair_margins(scratch)
     fits = patches.count[FOUND] <= patches.count[KEPT]
-    if fits and reach > COMMON_REACH:
-        drop_receding_patches(T, W, geometry, patches, contact.margin[0], time, contact.swept_time[0])
+    if fits and (reach > COMMON_REACH or contact.fast_speed[0] < math.inf):
+        drop_receding_patches(T, W, geometry, patches, contact.margin[0], time, contact.swept_time[0], contact.fast_speed[0])
     copy_to(contact.v_start, W.v)
     fits = fits and assemble_contacts(T, W, cons, geometry, patches, contact, limits) == OK
     return OK if fits else TOO_MANY_CONTACTS
