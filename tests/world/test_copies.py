@@ -95,7 +95,7 @@ def test_a_simulation_goes_on_after_a_restored_limit():
         for _ in range(20):
             simulation.step()
         states.append(world.save())
-    assert any(state.row_memory.limits for state in states)
+    assert any(state.constraint_memory.active_limits for state in states)
     for state in states:
         world.restore(state)
         for _ in range(30):

@@ -58,7 +58,8 @@ _PER_VELOCITY = ("v", "tau", "damping", "stiffness", "friction", "S", "N")
 _PER_ROW = ("T", "c", "gamma", "velocity_target", "acceleration_target", "velocity", "rhs", "force", "state", "weak_rows")
 _PER_ROW += ("skyline_start", "g_at", "inverse_pivot", "pivot_scale", "sine", "sine_previous", "sine_margin", "remaining")
 _SPECIALIZED = {TURN: HINGE, SLIDE: SLIDER, BALL: POINT}
-_SCRATCH = ("J", "Y", "Z", "G", "pair", "functions", "singular_scratch", "dense_rows")
+_WITHOUT_ROWS = ("count", "max_error", "time", "dt", "v_before", "z")
+SCRATCH = ("J", "Y", "Z", "G", "pair", "functions", "singular_scratch", "dense_rows")
 
 
 @entry
@@ -107,7 +108,7 @@ class ConstraintSet:
         self._sizes = sizes
         if old is not None:
             for name, new, previous in zip(ConstraintArrays._fields, self.arrays, old, strict=True):
-                if name not in _SCRATCH:
+                if name not in SCRATCH:
                     new[: len(previous)] = previous
         self.handle = ArrayHandle(self.arrays)
         self.key = self.handle.key
@@ -116,6 +117,25 @@ class ConstraintSet:
         """Copy and pickle the values; addresses are only valid in this process."""
         limits = dict(self.active_limits), dict(self.limited_joints)
         return _restored, (self.data, self.count, *limits, self._scratch_size, self._sizes, tuple(self.arrays))
+
+    @property
+    def capacity(self) -> int:
+        """Number of constraints that there is room for."""
+        return self._sizes["constraints"]
+
+    def reserve_constraints(self, capacity: int) -> None:
+        """Make room for so many constraints."""
+        if capacity > self.capacity:
+            self._allocate(self._sizes | {"constraints": capacity}, self.arrays)
+
+    @staticmethod
+    def length_per_constraint(name: str) -> int:
+        """Entries of an array for every constraint; 0 for arrays of rows and others."""
+        for fields, length in ((_PER_ELEMENT, _ELEMENTS), (_PER_COORDINATE, _COORDINATES), (_PER_VELOCITY, _VELOCITIES)):
+            if name in fields:
+                return length
+        others = name in _PER_ROW or name in SCRATCH or name in _WITHOUT_ROWS
+        return 0 if others else 1
 
     def _free_slot(self) -> int:
         free = int(self.arrays.used[: self._sizes["constraints"]].argmin())
