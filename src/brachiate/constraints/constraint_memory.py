@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate.constraints.arrays import CONTACTS, ROWS, ConstraintArrays
-from brachiate.constraints.constraint_set import SCRATCH, ConstraintSet
+from brachiate.constraints.constraint_set import PER_CONSTRAINT, PER_ROW, SCRATCH, ConstraintSet
 from brachiate.model.joints import Joint
 from brachiate.validation import Array
 
@@ -26,6 +26,7 @@ class ConstraintMemory(NamedTuple):
     active_limits: dict[int, str]
     limited_joints: dict[int, tuple[str, Joint]]
     capacity: int  # number of constraints that there was room for
+    crossing_size: int  # length of the scratch array for crossing singular postures
     counts: Array  # of constraints, rows, ..., weak rows
     values: dict[str, Array]  # of constraints
     rows: dict[str, Array]  # of their rows, as last classified
@@ -36,21 +37,21 @@ def save_constraints(constraint_set: ConstraintSet) -> ConstraintMemory:
     cons, capacity, rows = constraint_set.arrays, constraint_set.capacity, int(constraint_set.arrays.count[ROWS])
     values, row_values = {}, {}
     for name, array in zip(ConstraintArrays._fields, cons, strict=True):
-        if name in _WHOLE:
-            values[name] = array.copy()
-        elif (length := constraint_set.length_per_constraint(name)) > 0:
-            values[name] = array[: length * capacity].copy()
-        elif name not in SCRATCH and name != "count":
+        if name in SCRATCH or name == "count":
+            continue
+        if name in PER_ROW:
             row_values[name] = array[:rows].copy()
+        else:
+            values[name] = array.copy() if name in _WHOLE else array[: PER_CONSTRAINT.get(name, 1) * capacity].copy()
     return ConstraintMemory(
         tuple(constraint_set.order), dict(constraint_set.active_limits), dict(constraint_set.limited_joints), capacity,
-        cons.count[:CONTACTS].copy(), values, row_values,
+        constraint_set.crossing_size, cons.count[:CONTACTS].copy(), values, row_values,
     )  # fmt: skip
 
 
 def restore_constraints(constraint_set: ConstraintSet, memory: ConstraintMemory) -> None:
     """Bring back the values of a constraint set of the same model."""
-    constraint_set.reserve_constraints(memory.capacity)
+    constraint_set.reserve_constraints(memory.capacity, memory.crossing_size)
     constraint_set.order, constraint_set.count = list(memory.order), len(memory.order)
     constraint_set.active_limits, constraint_set.limited_joints = dict(memory.active_limits), dict(memory.limited_joints)
     constraint_set.arrays.used[: constraint_set.capacity] = 0

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from brachiate.constraints.constraint_set import ConstraintSet
+from brachiate.constraints.constraint_set import ConstraintSet, RowMemory
 from brachiate.contact.stepping.contact_log import NUM_STEPS, ContactLog, ContactSample
 from brachiate.contact.stepping.contact_state import ContactState
 from brachiate.contact.stepping.run import run_contact_steps
@@ -49,7 +49,7 @@ class ContactIntegrator:
             every = 2  # no state is returned, and none is settled
         work, rows = self.data.work, steps // every
         Q, V = np.empty((rows, len(work.q))), np.empty((rows, len(work.v)))
-        start = work.q.copy(), work.v.copy(), self.constraint_set.arrays.state.copy()
+        start = work.q.copy(), work.v.copy(), self.constraint_set.row_memory()
         samples: list[ContactSample] = []
         done, status = 0, LOG_FULL
         self.contact_state.enable_limits(self._limits)
@@ -68,7 +68,7 @@ class ContactIntegrator:
                 continue
             samples += self._log.take_samples()
         if status != OK:
-            self.constraint_set.set_row_states(start[2])
+            self.constraint_set.set_row_memory(start[2])
             work.q[:], work.v[:] = start[0], start[1]
             self.contact_state.restore_memory(memory)
             self._refuse(status, steps * dt)
@@ -80,11 +80,11 @@ class ContactIntegrator:
         keys = self.data.key, self.constraint_set.key, contact.key, contact.problem_key, self._log.key
         return run_contact_steps(*keys, time, dt, steps, every, done, Q, V)
 
-    def _again(self, status: int, start: tuple[Array, Array, Array]) -> None:
+    def _again(self, status: int, start: tuple[Array, Array, RowMemory]) -> None:
         """Restore the start of the run, with arrays large enough for what was met on the way."""
         self.data.work.q[:], self.data.work.v[:] = start[0], start[1]
         if status == TOO_MANY_CONTACTS:
-            self.constraint_set.set_row_states(start[2])
+            self.constraint_set.set_row_memory(start[2])
             self.contact_state.enlarge()
         else:
             self.constraint_set.enable_singularity_crossing(start[2])

@@ -56,6 +56,7 @@ class ContactState:
         self._materials = list(materials)
         self._update_limits()
         self.limits_enabled = True  # whether joints stop at their limits
+        self._divided = False  # whether steps with fast bodies are divided
         self._allocate(_INITIAL_PATCHES)
 
     def _allocate(self, patches: int) -> None:
@@ -72,6 +73,7 @@ class ContactState:
         self.arrays = ContactArrays(**_arrays(ContactArrays, patches + limits, length))
         contact = self.arrays
         contact.functions[DETECT], contact.margin[0], contact.cold_start[0] = detect.address, DETECTION_MARGIN, 1
+        contact.divided[0] = int(self._divided)
         contact.limits_enabled[0], contact.last_dt[0], contact.fast_speed[0] = int(self.limits_enabled), 1.0, np.inf
         contact.torsion_scale[:] = TORSION_SCALE
         for n, material in enumerate(self._materials):
@@ -148,6 +150,7 @@ class ContactState:
             self._update_limits()
             self._allocate(len(self.patches.pair))
         self.problem.factor_key[0] = -1
+        self._divided = divided
         self.arrays.divided[0] = int(divided)
 
     def evaluate_instant(self, time: float) -> InstantResult:
@@ -157,7 +160,7 @@ class ContactState:
         """
         self.begin_run()
         work, before = self.data.work, self.save_memory()
-        q, v, a, rows = work.q.copy(), work.v.copy(), work.a.copy(), self.constraint_set.arrays.state.copy()
+        q, v, a, rows = work.q.copy(), work.v.copy(), work.a.copy(), self.constraint_set.row_memory()
         log = ContactLog(1, 2 * len(self.patches.pair))
         self.reset_memory()
         try:
@@ -166,7 +169,7 @@ class ContactState:
             after = work.a.copy(), work.q.copy(), work.v.copy()
         finally:
             work.q[:], work.v[:], work.a[:] = q, v, a
-            self.constraint_set.set_row_states(rows)
+            self.constraint_set.set_row_memory(rows)
             self.restore_memory(before)
         if status == TOO_MANY_CONTACTS:
             self.enlarge()
