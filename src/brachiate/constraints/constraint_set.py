@@ -60,8 +60,9 @@ _PER_VELOCITY = ("v", "tau", "damping", "stiffness", "friction", "S", "N")
 PER_ROW = ("T", "c", "gamma", "velocity_target", "acceleration_target", "velocity", "rhs", "force", "state", "weak_rows")
 PER_ROW += ("skyline_start", "g_at", "inverse_pivot", "pivot_scale", "sine", "sine_previous", "sine_margin", "remaining")
 #: Entries for every constraint of arrays of its joint.
-PER_CONSTRAINT: dict[str, int] = dict.fromkeys(_PER_ELEMENT, _ELEMENTS) | dict.fromkeys(_PER_COORDINATE, _COORDINATES)
-PER_CONSTRAINT |= dict.fromkeys(_PER_VELOCITY, _VELOCITIES)
+PER_CONSTRAINT: dict[str, int] = {
+    **dict.fromkeys(_PER_ELEMENT, _ELEMENTS), **dict.fromkeys(_PER_COORDINATE, _COORDINATES), **dict.fromkeys(_PER_VELOCITY, _VELOCITIES)
+}  # fmt: skip
 _SPECIALIZED = {TURN: HINGE, SLIDE: SLIDER, BALL: POINT}
 _ROW_MEMORY = ("state", "weak_rows", "pivot_scale", "sine", "sine_previous", "sine_margin")
 SCRATCH = ("J", "Y", "Z", "G", "pair", "functions", "singular_scratch", "dense_rows")
@@ -190,12 +191,8 @@ class ConstraintSet:
         elements = joint.elements
         cons.used[n], cons.kind[n], cons.form[n] = 1, CONNECTION, _form(joint)
         cons.first[n], cons.second[n], cons.v_index[n], cons.driver_v_index[n] = first.body, second.body, -1, -1
-        cons.R_first[n], cons.p_first[n], cons.R_second[n], cons.p_second[n] = (
-            first.rotation,
-            first.position,
-            second.rotation,
-            second.position,
-        )
+        cons.R_first[n], cons.p_first[n] = first.rotation, first.position
+        cons.R_second[n], cons.p_second[n] = second.rotation, second.position
         cons.element[n], cons.elements[n] = _ELEMENTS * n, len(elements)
         q, v = _COORDINATES * n, _VELOCITIES * n
         cons.q_at[n], cons.v_at[n], cons.dofs[n] = q, v, joint.nv
