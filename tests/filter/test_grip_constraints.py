@@ -255,6 +255,10 @@ def test_unanchored_contacts_are_in_the_schedule():
     now = (sits.times >= 0.2) & (sits.times <= 0.4 + 1e-9)
     assert (count > 0).tolist() == now.tolist()
     assert np.abs(points[..., 2]).max() < 1e-12  # on the ground, at any height of the pelvis
+    area = points[np.flatnonzero(now)[5], : count[now][5], :2]
+    mirrored = area * (1, -1)  # the squat is symmetric
+    assert np.abs(area[:, None] - mirrored).max(axis=2).min(axis=1).max() < 1e-6
+    assert np.ptp(area, axis=0).min() > 0.05
     assert (ContactSchedule(sits, 0.1).unanchored_count == count).all()
 
 
