@@ -16,8 +16,8 @@ from tests.random_mechanisms import random_mechanism
 from tests.world.closed_chains import as_vector, high_bar, largest, world_of
 
 import brachiate as br
-from brachiate.constraints.coordinates import choose_coordinates
 from brachiate.constraints.arrays import INDEPENDENT, UNCLASSIFIED
+from brachiate.constraints.coordinates import choose_coordinates
 from brachiate.errors import ArgumentError, StateError, UnknownName
 from brachiate.world.coordinates import NamedCoordinates
 
