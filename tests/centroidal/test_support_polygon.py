@@ -38,7 +38,7 @@ def test_edges_are_those_of_the_convex_hull(seed):
 def test_points_on_an_edge_are_no_corners(off):
     # Points of two soles along one line, up to less than a nanometer; near a corner, and far from it.
     corners = np.array([(0.0, 0.0), (0.3, 0.0), (0.3, 0.2), (0.0, 0.2)])
-    between = [(0.3 + off, 0.01), (0.3 + off, 0.1), (0.29, 0.2 + off), (0.15, 0.2 + off), (-off, 0.19)]
+    between = [(0.01, -off), (0.2, -off), (0.3 + off, 0.01), (0.3 + off, 0.1), (0.29, 0.2 + off), (0.15, 0.2 + off), (-off, 0.19)]
     normals, _, encloses = edges(np.concatenate((corners, between)))
     assert encloses
     assert len(normals) == 4
