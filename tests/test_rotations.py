@@ -44,6 +44,12 @@ def test_rotation_vectors(random):
     assert scipy_of(rotations.from_rotation_vector(v)).as_rotvec() == pytest.approx(v, abs=1e-9)
 
 
+@pytest.mark.parametrize("size", [1e-3, 1e-8, 1e-11, 1e-12, 1e-13, 1e-200])
+def test_small_rotation_vectors_keep_their_digits(size):
+    v = size * np.array((1.0, -2.0, 0.5))
+    assert rotations.to_rotation_vector(rotations.from_rotation_vector(v)) == pytest.approx(v, rel=1e-12, abs=0.0)
+
+
 @pytest.mark.parametrize("order", ORDERS)
 def test_euler_angles(order, random):
     angles = random.uniform(-np.pi, np.pi, (50, 4, 3))

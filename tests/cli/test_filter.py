@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 import brachiate as br
 from brachiate import procedural
 from brachiate.cli import app
+from brachiate.cli.filter import torque_line
 from brachiate.cli.options import MotionInput
 from brachiate.io.bvh import write_bvh
 
@@ -177,3 +179,10 @@ def test_a_folder_that_cannot_be_is_refused(squat, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(br.BrachiateError, match="cannot be written"):
         run(squat, "--out", tmp_path / "file" / "out")
+
+
+def test_largest_shares_of_torque_limits_are_told_first():
+    shares = {"left_knee": 0.3, "right_knee": 0.9, "left_hip": 0.1, "right_hip": 1.2, "left_ankle": 0.5, "neck": 0.05}
+    result = SimpleNamespace(peak_torque_shares=shares, peak_torques={name: 100 * share for name, share in shares.items()})
+    told = re.findall(r"(\w+) (\d+) N·m", torque_line(result))  # type: ignore[arg-type]
+    assert told == [("right_hip", "120"), ("right_knee", "90"), ("left_ankle", "50"), ("left_knee", "30")]

@@ -33,3 +33,16 @@ def test_regular_first_frame_is_kept(frames):
     ramp = np.linspace(0, 1, frames)[:, None, None]
     q = rotations.from_rotation_vector(ramp * rotations.to_rotation_vector(clip.rotations))
     assert len(normalize_clip(replace(clip, rotations=q), unit="m", up="z")) == frames
+
+
+def test_first_frame_of_a_motion_that_is_as_fast_later_is_kept():
+    # One joint moves by steps; the first one is the largest, but no larger than some later ones.
+    clip = stepping(frames=100, rate=120.0)
+    steps = np.concatenate(([0.1], np.full(20, 0.04), np.tile((0.1, 0.06, 0.001), 26)))
+    vectors = np.zeros((*clip.rotations.shape[:2], 3))
+    vectors[1:, clip.skeleton.index("LeftLeg"), 1] = np.cumsum(steps)
+    moving = replace(clip, rotations=rotations.from_rotation_vector(vectors))
+    assert len(normalize_clip(moving, unit="m", up="z")) == 100
+    steps[0] = 1.0
+    vectors[1:, clip.skeleton.index("LeftLeg"), 1] = np.cumsum(steps)
+    assert len(normalize_clip(replace(clip, rotations=rotations.from_rotation_vector(vectors)), unit="m", up="z")) == 99

@@ -63,6 +63,23 @@ def test_ball_in_a_valley_has_two_patches_and_on_a_ridge_one():
             assert found[0].normal == pytest.approx([0, 0, 1], abs=1e-9)
 
 
+@pytest.mark.parametrize("side", [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1)])
+def test_ball_at_the_rim_of_a_field(side):
+    # Inside it touches the surface, beyond it the rim: on the line from its center, as far as its radius.
+    c = CollisionCase(br.HeightField(heights=np.zeros((11, 9)), spacing=(0.1, 0.1)), br.Sphere(radius=0.05), fixed=(0,))
+    out = np.array((*side, 0.0))
+    rim = np.array((0.4 * side[0], 0.5 * side[1], 0.0)) + np.array((-side[1], side[0], 0.0)) * (0.013 if 0 in side else 0.0)
+    for beyond in (-0.01, 0.02):
+        height = np.sqrt(0.05**2 - max(beyond, 0.0) ** 2 * (out @ out))
+        center = rim + beyond * out + (0, 0, height)
+        c.place(1, center)
+        (a,) = c.detect(0.005)
+        check_patch(a)
+        assert a.min_gap == pytest.approx(0.0, abs=1e-9)
+        expected = (center - rim) / 0.05 if beyond > 0 else (0, 0, 1)
+        assert a.normal == pytest.approx(expected, abs=1e-6)
+
+
 def test_box_on_a_peak():
     heights = np.zeros((21, 21))
     heights[10, 10] = 0.05

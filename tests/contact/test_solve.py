@@ -33,7 +33,7 @@ from brachiate.contact.arrays import (
     UNSOLVED,
     open_problem,
 )
-from brachiate.contact.solver.contact_law import residual, state_name
+from brachiate.contact.solver.contact_law import CORNER, EDGE, STICKING, residual, state_name
 from brachiate.contact.solver.solve import solve_problem
 from brachiate.validation import Array
 
@@ -285,6 +285,20 @@ def test_warm_start_solves_unchanged_problem() -> None:
     assert s.problem.counters[GAUSS_SEIDEL_SWEEPS] == 0
     assert nearly == pytest.approx(1.01 * w, rel=1e-3, abs=1e-6)
     assert off <= 1e-6
+
+
+def test_newton_solves_a_stack_that_tips_about_an_edge() -> None:
+    # The lowest box is on an edge, all stick: a linear system once the modes are right. Fails if other methods have to help.
+    bodies, contacts = stack([1.0, 3.0, 2.0], velocity=np.array([0.01, 0.02, -G * DT, 0.0, 0.0, 0.05]))
+    s = Solver(3)
+    c = contact_case(bodies, contacts, 5.0)
+    w, u, off = s.solve(c)
+    assert EDGE <= s.problem.normal_mode[0] < CORNER
+    assert s.problem.tangential_mode[:3].tolist() == [STICKING] * 3
+    assert s.problem.counters[METHOD_NEWTON] == 1
+    assert s.problem.counters[GAUSS_SEIDEL_SWEEPS] == 0
+    assert off <= 1e-12
+    good(s, c, w, u, off)
 
 
 @pytest.mark.parametrize(("pairs", "seed"), [(2, 7174), (4, 774), (6, 149)])

@@ -97,6 +97,20 @@ def test_lowered_body_penetrates():
     assert "foot_float" not in report.failed_metrics
 
 
+@pytest.mark.parametrize(("height", "share"), [(0.02, 0.0), (0.0, 0.0), (-0.008, 0.0), (-0.03, 1.0)])
+def test_published_metrics_of_standing_above_and_below_the_ground(height, share):
+    # Yuan et al. 2023 count what is beyond 5 mm; the share of time is of depths beyond 1 cm.
+    figure = br.figures.human28()
+    q = np.tile(figure.neutral, (30, 1))
+    q[:, 2] += height
+    found = check(Motion(figure, np.arange(30) / 30, q), terrain=Terrain(0.0)).published_metrics
+    assert found["physdiff.float_mm"] == pytest.approx(1e3 * max(height - 0.005, 0.0), abs=1e-6)
+    assert found["physdiff.penetrate_mm"] == pytest.approx(1e3 * max(-height - 0.005, 0.0), abs=1e-6)
+    assert found["omniretarget.penetration_depth_cm"] == pytest.approx(100 * max(-height, 0.0), abs=1e-6)
+    assert found["omniretarget.penetration_time"] == share
+    assert found["physdiff.skate_mm"] == pytest.approx(0.0, abs=1e-9)
+
+
 def test_sliding_feet_skate():
     motion = jump()
     q = motion.q.copy()
@@ -166,6 +180,36 @@ def test_required_force_outside_friction_cone():
     report = check(Motion(figure, times, q), terrain=Terrain(0.0, friction=0.1))
     assert report.frames.friction_ratio[5:25] == pytest.approx(1.5 / 9.81, rel=1e-3)
     assert report.summary["friction_cone_violation_share"] > 0.9
+
+
+@pytest.mark.parametrize(("fall", "share"), [(0.5, 0.0), (1.5, 1.0)])
+def test_feet_that_must_pull_violate_the_friction_cone(fall, share):
+    # Feet in contact of a body that falls faster than by gravity must pull: no coefficient of friction is large enough.
+    figure = br.figures.human28()
+    times = np.arange(20) / 240
+    q = np.tile(figure.neutral, (20, 1))
+    q[:, 2] -= 0.5 * fall * 9.81 * times**2
+    parts = [f"{side}_{part}" for side in ("left", "right") for part in ("heel", "toe")]
+    contacts = br.ContactLabels(tuple(br.ContactInterval(part, 0.0, times[-1]) for part in parts), Terrain(0.0))
+    report = check(Motion(figure, times, q), contacts=contacts, cutoff=None)
+    assert np.isinf(report.frames.friction_ratio[2:-2]).mean() == share
+    assert report.summary["friction_cone_violation_share"] == pytest.approx(share, abs=0.2)
+    assert ("friction_cone" in report.failed_metrics) == bool(share)
+
+
+def test_rms_and_jerk_of_a_vibration_in_free_fall():
+    # x = A sin ωt over whole periods: residual force m A ω² and jerk A ω³ at the peak, and RMS 1/√2 of them; the fall needs no force.
+    figure, A, w = br.figures.human28(), 0.02, 2 * np.pi * 4.0
+    times = np.arange(481) / 480
+    q = np.tile(figure.neutral, (len(times), 1))
+    q[:, 0] = A * np.sin(w * times)
+    q[:, 2] += 10.0 - 0.5 * 9.81 * times**2
+    report = check(Motion(figure, times, q), terrain=Terrain(0.0), cutoff=None)
+    s, force = report.summary, figure.mass * A * w**2
+    assert s["root_residual_force_peak_N"] == pytest.approx(force, rel=0.01)
+    assert s["root_residual_force_rms_N"] == pytest.approx(force / np.sqrt(2), rel=0.01)
+    assert s["flight_acceleration_rms_m_s2"] == pytest.approx(A * w**2 / np.sqrt(2), rel=0.01)
+    assert s["jerk_rms_m_s3"] == pytest.approx(A * w**3 / np.sqrt(2), rel=0.02)  # the spline's ends have no jerk
 
 
 def test_metrics_independent_of_frame_rate(clean):

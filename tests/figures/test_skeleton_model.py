@@ -35,6 +35,18 @@ def test_mass_height_and_joints(dialect):
     assert trunk == pytest.approx((0.4346 + 0.0694) * 65.0, rel=1e-3)
 
 
+def test_default_mass_grows_with_the_square_of_the_height():
+    # The body mass index is the same for all: that of a lean person, 18.5 to 25 kg/m² by the World Health Organization.
+    masses, heights = [], []
+    for size in (0.8, 1.0, 1.15):
+        built = build_skeleton_model(stepping(size=size))
+        masses.append(built.model.mass)
+        heights.append(float(next(g.value for g in built.assumptions if g.quantity == "height").split()[0]))
+    index = np.array(masses) / np.array(heights) ** 2
+    assert index == pytest.approx(index[0], rel=0.02)  # heights are printed in centimeters
+    assert 18.5 < index[0] < 25.0
+
+
 @pytest.mark.parametrize("size", [0.7, 1.0, 1.15])
 def test_every_moving_link_has_mass(size):
     model = build_skeleton_model(stepping(size=size)).model

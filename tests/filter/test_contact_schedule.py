@@ -150,6 +150,18 @@ def test_late_liftoff_keeps_the_foothold_offset(schedule):
     assert np.abs(G.foothold_offset[0]).max() < 1e-9
 
 
+def test_swing_feet_are_led_at_the_middle_of_their_soles(schedule):
+    # The center of a rectangle is half-way between opposite corners.
+    world = simulation_world(schedule.reference)
+    control = WholeBodyController(world, FIGURE, schedule.contact_links, FilterSettings(), DT).control
+    for n, contact in enumerate(schedule.contact_links):
+        place = world.model.placements[f"{FIGURE}/{contact.link}"]
+        corners = np.asarray(contact.corners)
+        assert len(corners) == 4
+        middle = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
+        assert control.task_point[n] == pytest.approx(place.position + place.rotation @ middle, abs=1e-9)
+
+
 @pytest.mark.parametrize(("k", "down"), [(280, False), (297, True)])
 def test_swing_foot_may_land_just_before_its_time(schedule, k, down):
     # The left foot lands at frame 300. Fails if it has to wait: a foot that hits the ground bounces, and lands later still.

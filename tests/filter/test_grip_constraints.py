@@ -10,6 +10,7 @@ import pytest
 
 import brachiate as br
 from brachiate import dynamics, kinematics, rotations
+from brachiate.anatomy.contact_points import find_contact_points
 from brachiate.centroidal import problem
 from brachiate.filter.offline import OfflineTracker, filter_motion, simulation_world
 from brachiate.filter.reference.preprocess import make_reference
@@ -256,6 +257,26 @@ def test_unanchored_contacts_are_in_the_schedule():
     assert (count > 0).tolist() == now.tolist()
     assert np.abs(points[..., 2]).max() < 1e-12  # on the ground, at any height of the pelvis
     assert (ContactSchedule(sits, 0.1).unanchored_count == count).all()
+
+
+def test_outermost_contacts_reach_to_all_sides():
+    # Parts spread over the ground, seen from above: as far forward, back, left and right as any of their points near the ground.
+    plain = squatting()
+    parts = [part for part in find_contact_points(plain.figure).parts if part.startswith(("left_hand", "right_hand", "pelvis", "head"))]
+    lies = with_contacts(plain, [ContactInterval(part, 0.2, 0.4) for part in parts])
+    points, count = find_unanchored_points(lies, {"left_foot", "right_foot"})
+    k, every = int(np.flatnonzero(count)[5]), find_contact_points(lies.figure)
+    poses = BatchKinematics(lies.figure).poses(lies.q[k : k + 1])
+    places = np.array([poses.point(int(body), at)[0] for body, at in zip(every.body, every.position, strict=True)])
+    places[:, 2] -= every.radius
+    near = np.zeros(len(places), bool)
+    for part in parts:
+        own = every.part == every.parts.index(part)
+        near |= own & (places[:, 2] < places[own, 2].min() + 0.03)
+    area = points[k, : count[k], :2]
+    assert area.max(axis=0) == pytest.approx(places[near, :2].max(axis=0), abs=1e-9)
+    assert area.min(axis=0) == pytest.approx(places[near, :2].min(axis=0), abs=1e-9)
+    assert np.ptp(area, axis=0).min() > 0.1
 
 
 def test_a_brief_foothold_counts_as_none(swing):

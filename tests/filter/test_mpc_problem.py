@@ -16,7 +16,7 @@ from brachiate.filter.footsteps.mpc_problem import (
     place_nodes,
     set_landing_targets,
 )
-from brachiate.filter.schedule.arrays import FOOTHOLD_DECAY, MAX_CONTACT_POINTS, STEP_REACH, FootState, ReferenceWindow
+from brachiate.filter.schedule.arrays import FOOTHOLD_DECAY, MAX_CONTACT_POINTS, NEVER, STEP_REACH, FootState, ReferenceWindow
 from brachiate.filter.whole_body.arrays import Control
 from brachiate.model.data import Data
 from brachiate.world.world import World
@@ -111,6 +111,26 @@ def test_the_first_interval_has_the_measured_contact_points_less_the_foothold_of
     patches = setup.patches(0)
     assert set(patches) == {LEFT}
     assert patches[LEFT] == pytest.approx(measured - (0.05, 0.0, 0.0))
+
+
+@pytest.mark.parametrize(("known", "upcoming", "stays"), [(True, 0, True), (False, 1, True), (False, 0, False)])
+def test_a_foot_that_landed_early_supports_until_its_landing(known, upcoming, stays):
+    # The left foot is on the ground at frame 30, thirty frames before its landing; or it is not known when it lands.
+    setup = Setup(two_foot_window(WALK), (0.4, 0.3), k=30)
+    window, measured = setup.window, np.array([(0.55, 0.1, 0.0), (0.3, 0.1, 0.0)])
+    if not known:
+        window.time_to_landing.reshape(-1, 2)[30, LEFT] = NEVER
+    window.upcoming_mask.reshape(-1, 2)[30, LEFT] = upcoming
+    setup.feet.in_contact[LEFT], setup.ctl.supporting_corners[LEFT] = 1, 2
+    setup.feet.contact_points[MAX_CONTACT_POINTS * LEFT : MAX_CONTACT_POINTS * LEFT + 2] = measured
+    setup.feet.contact_count[LEFT] = 2
+    setup.build()
+    for interval in (1, 2):  # in the middle at frames 45 and 55
+        patches = setup.patches(interval)
+        assert (LEFT in patches) == stays
+        if stays:
+            assert patches[LEFT] == pytest.approx(measured)
+        assert RIGHT in patches
 
 
 def test_present_stances_have_measured_corners_and_future_ones_scheduled_corners():

@@ -175,7 +175,12 @@ def test_dropping_frames_changes_nothing_else(walk, frames, received):
     feet = FootStates(stream.window, FilterSettings(), 0.01, 4, 4)
     feet.arrays.stance_index[:] = [int(stream.window.stance_index[2 * 1199 + leg]) for leg in range(2)]
     last = feet.arrays.stance_index.copy()
-    stream.drop_frames(700, feet.arrays)
+    first = int(stream.estimator.first_valid_frame[0])
+    assert first > 20
+    stream.drop_frames(20, feet.arrays)
+    assert stream.estimator.first_valid_frame[0] == first - 20  # the same frame
+    stream.drop_frames(680, feet.arrays)
+    assert stream.estimator.first_valid_frame[0] == max(first - 700, 0)
     assert len(stream) == 500
     for frame in frames[1200:]:
         stream.take(frame)

@@ -7,7 +7,7 @@ import pytest
 from tests.foot_locking.feet import CORNERS, foot
 
 from brachiate import rotations
-from brachiate.foot_locking.foot_track import FLATTENING_TIME, FootTrack
+from brachiate.foot_locking.foot_track import FLATTENING_TIME, FootTrack, rest_weights
 from brachiate.foot_locking.foot_trajectories import make_foot_trajectory
 from brachiate.foot_locking.stance_detection import fit_footholds
 
@@ -76,3 +76,10 @@ def test_rounded_edges_stay_on_the_ground():
     assert np.abs(lowest[toe]).max() < 1e-9
     gap = (np.array((0.2, 0.0, 0.02)) @ path.R.transpose(0, 2, 1))[:, 2] + path.x[:, 2]
     assert gap[toe].min() > -1e-9
+
+
+def test_frames_at_rest_decide_where_a_foot_stands():
+    # A foot that rests for 0.3 s and then slides away at 0.2 m/s stands where it rests, to 0.3 mm.
+    x = np.concatenate((np.zeros(36), 0.2 * np.arange(1, 31) / 120))
+    weights = rest_weights(np.gradient(x, 1 / 120))
+    assert 0.0 < weights @ x / weights.sum() < 3e-4

@@ -57,6 +57,8 @@ def test_standing_pose():
     assert at["pelvis"][2] == pytest.approx(PELVIS * 1.8, abs=1e-9)
     assert clip.tips[..., 2].min() == pytest.approx(0.0, abs=0.01)
     assert at["head"][2] > at["pelvis"][2] > at["left_knee"][2] > at["left_ankle"][2] > 0
+    trunk = [at[name][2] for name in ("pelvis", "spine1", "spine2", "spine3", "neck", "head")]
+    assert (np.diff(trunk) > 0.01).all()
     assert at["left_foot"][1] < at["left_ankle"][1] - 0.05  # facing -y ...
     assert at["left_hip"][0] > at["right_hip"][0] + 0.1  # ... and its left is x
     assert (clip.rate, len(clip), clip.name) == (pytest.approx(120.0), 20, "walk")

@@ -209,6 +209,10 @@ def test_assumptions_about_plates():
     assert "their unit is 'v'" in assumption
     (assumption,) = assumptions(file(points(), np.full((6, 4, 6), 50.0), plates=platform(2, 6, (0, 0, 0)), analog=of_units(2)))
     assert "pulls the body down" in assumption
+    samples = np.zeros((6, 4, 6))
+    samples[2:4, :, 2] = 50.0  # loaded for a part of the time
+    (assumption,) = assumptions(file(points(), samples, plates=platform(2, 6, (0, 0, 0)), analog=of_units(2)))
+    assert "pulls the body down" in assumption
 
 
 @needs_library

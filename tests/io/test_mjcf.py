@@ -241,6 +241,7 @@ def test_actuators(mjcf, warned):
         "crank (left out): on_t, on_s",
         "not linear in control, length and speed (kept without the rest): slow\n",
         "(left out): muscle",
+        "not the same both ways (the larger side is the limit): m2, j2\n",
         "skew",
     ):
         assert words in message + "\n"

@@ -30,3 +30,16 @@ def test_rank_is_independent_of_units() -> None:
     b = A @ x
     assert min_norm_solve(A.ravel().copy(), b, np.zeros(5, np.int64), np.zeros(5), 5) == 5
     assert np.allclose(b, x, atol=1e-11)
+
+
+@pytest.mark.parametrize("columns", [(0, 0, 1, 2), (0, 1, 1, 1, 2), (0, -1, 1, -1, 2), (-1, -1, 0)])
+def test_repeated_and_empty_columns(columns: tuple[int, ...]) -> None:
+    """Contacts at the same place have equal columns, those of fixed bodies none (-1): the rank is that of the others."""
+    size = len(columns)
+    rng = np.random.default_rng(size)
+    distinct = np.concatenate((rng.normal(size=(size, 3)), np.zeros((size, 1))), axis=1)
+    A = distinct[:, columns]
+    b = A @ rng.normal(size=size)
+    x = b.copy()
+    assert min_norm_solve(A.ravel().copy(), x, np.zeros(size, np.int64), np.zeros(size), size) == len({k for k in columns if k >= 0})
+    assert np.allclose(x, np.linalg.pinv(A) @ b, atol=1e-12)

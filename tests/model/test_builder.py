@@ -24,6 +24,7 @@ from brachiate import (
     Spherical,
     dynamics,
 )  # fmt: skip
+from brachiate.errors import ModelError
 from brachiate.kinematics import link_poses
 from brachiate.model.builder import WATER
 
@@ -204,6 +205,18 @@ def test_mass_of_fixed_links_is_added_to_their_body():
         found = b.build().tree.inertia
         assert len(found) == 1
         assert np.allclose(found[0], [mass, *center, *inertia[np.triu_indices(3)]], rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("size", [(0.1, 0.3), (0.2, 0.7), (0.6, 0.7), (1.1, 1.3), (3e3, 0.7)])
+def test_thin_plates_are_solids(size):
+    # The moments about two axes in a plate add up to the third one, up to round-off.
+    x, y = size
+    b = ModelBuilder("plate")
+    b.link("plate", joint=Revolute("z"), mass=3.0, inertia=(y * y / 4, x * x / 4, (x * x + y * y) / 4))
+    assert b.build().mass == 3.0
+    b.link("none", joint=Revolute("z"), mass=3.0, inertia=(y * y / 4, x * x / 4, (x * x + y * y) / 3.9))
+    with pytest.raises(ModelError, match="must add up to at least the largest"):
+        b.build()
 
 
 def test_a_massless_link_may_have_children_or_a_rotor():

@@ -79,6 +79,14 @@ def test_dynamics_rejects_bad_input(call, error, message):
     raises_error(lambda: call(Data(MODEL)), error, message)
 
 
+@pytest.mark.parametrize(("at", "joint"), [(0, "root"), (8, "shoulder"), (11, "wrist")])
+def test_limits_of_a_posture_that_is_not_finite_are_refused(at, joint):
+    # Fails if one number among finite ones counts as within its limits.
+    data = Data(MODEL)
+    data.q[at] = NAN
+    raises_error(lambda: kinematics.beyond_limits(data), StateError, f"q[{at}] is nan (joint '{joint}')")
+
+
 def unchanged_by(call: Callable[[Data], Any]) -> bool:
     data = Data(MODEL)
     rng = np.random.default_rng(0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.model.invalid_input import BODY, INF, NAN, Row, raises_error, rows
 
-from brachiate import BrachiateError, Compound, Fixed, Free, Model, ModelBuilder, Revolute, Sphere, Spherical
+from brachiate import BrachiateError, Compound, Fixed, Free, Model, ModelBuilder, Revolute, Sphere, Spherical, Universal
 from brachiate.errors import ArgumentError, ModelError, UnknownName
 from brachiate.model.link import Site
 
@@ -130,6 +130,12 @@ MODELS: list[Row] = [
     ),
     ("inertia without mass", building(link(mass=0.0)), ModelError, "Link 'it' has inertia but no mass"),
     ("massless leaf", building(link(mass=None, inertia=None)), ModelError, "neither it nor its subtree has mass"),
+    (
+        "massless leaf, a rotor about one axis",
+        building(link(joint=Universal(armature=(0.1, 0.0)), mass=None, inertia=None)),
+        ModelError,
+        "neither it nor its subtree has mass",
+    ),
     (
         "massless branch",
         building(link(name="a", mass=0, inertia=None), link(name="b", parent="a", mass=0, inertia=None)), ModelError, "Link 'b' can move",

@@ -70,6 +70,15 @@ def test_place(motion):
     assert edit.heading_angle(root[3:]) == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("pitch", [-80.0, 80.0])
+@pytest.mark.parametrize("heading", [-2.5, -0.4, 0.0, 1.2, 3.0])
+def test_heading_of_a_lying_body_is_that_before_it_lay_down(heading, pitch):
+    # Pitching does not change the heading, to prone or to supine.
+    turned, lying = rotations.about_axis(2, np.array(heading)), rotations.about_axis(1, np.radians(pitch))
+    assert edit.heading_angle(rotations.product(turned, lying)) == pytest.approx(heading)
+    assert edit.heading_angle(turned) == pytest.approx(heading)
+
+
 def test_loop_continues_where_the_cycle_ended():
     figure = br.figures.human28()
     loop, long = edit.loop(walking(figure), 3), walking(figure, cycles=3)

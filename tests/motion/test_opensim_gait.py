@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import brachiate as br
-from brachiate.errors import BrachiateError, MotionError
+from brachiate.errors import ArgumentError, BrachiateError, MotionError
 from brachiate.evaluation.check import check
 from brachiate.figures import gait23
 from brachiate.io.opensim import Plate, Table, write_table
@@ -130,3 +130,17 @@ def test_recorded_walk_is_nearly_physical():
     assert any(assumption.quantity == "treadmill" for assumption in report.assumptions)
     assert report.verdict == "nearly physical", str(report)
     assert report.summary["root_residual_force_rms_percent_weight"] < 5.0
+
+
+@pytest.mark.parametrize("part", ["thigh", "shank"])
+def test_lengths_of_legs_are_those_given(part):
+    # Knee to hip, or ankle to knee, in the neutral posture; lengths of no person are refused.
+    joints = {"thigh": ("left_hip", "left_knee"), "shank": ("left_knee", "left_ankle")}[part]
+    for length in (0.1, 0.45, 1.0):
+        model = gait23(**{part: length})
+        at = link_poses(br.Data(model))
+        upper, lower = (next(name for name, link in model.links.items() if link.joint_name == joint) for joint in joints)
+        assert np.linalg.norm(at[upper].position - at[lower].position) == pytest.approx(length, rel=1e-9)
+    for length in (0.09, 1.01, 1.9):
+        with pytest.raises(ArgumentError, match=f"{part} must be at"):
+            gait23(**{part: length})

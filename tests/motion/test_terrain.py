@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import brachiate as br
+from brachiate import rotations
 from brachiate.errors import ArgumentError
 from brachiate.motion.contact_labels import parse_contact_labels
 from brachiate.motion.terrain import Stairs, Terrain, parse_terrain
@@ -35,6 +36,16 @@ def test_slope_rises_along_its_heading():
     on = np.array((5.0, 2.0, 0.1 + 2.0 * np.tan(np.radians(30))))
     assert terrain.clearance(on) == pytest.approx(0.0, abs=1e-12)
     assert terrain.clearance(on + terrain.normal) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("heading", [0.0, 70.0, -135.0])
+@pytest.mark.parametrize("slope", [-20.0, 0.0, 1e-9, 5.0, 45.0])
+def test_tilt_turns_level_ground_into_the_plane(slope, heading):
+    terrain = Terrain(0.0, slope=slope, heading=heading)
+    assert rotations.rotate(terrain.tilt, np.array((0.0, 0.0, 1.0))) == pytest.approx(terrain.normal, abs=1e-15)
+    vector = rotations.to_rotation_vector(terrain.tilt)
+    assert vector[2] == pytest.approx(0.0, abs=1e-15)  # the shortest rotation has a level axis
+    assert np.linalg.norm(vector) == pytest.approx(np.radians(abs(slope)), abs=1e-12)
 
 
 def test_clearance_above_and_inside_stairs():

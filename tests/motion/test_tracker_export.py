@@ -137,6 +137,9 @@ def test_invalid_arguments_are_refused(tmp_path):
     uneven = Motion(model, t, at_times(model, t))
     with pytest.raises(MotionError, match=r"not evenly spaced. Give the frame rate"):
         write_tracker(uneven, path)
+    jitter = np.arange(7) / 60 + np.array([0, 1, -1, 1, -1, 1, 0]) * 0.02 / 60  # 4 % of an interval
+    with pytest.raises(MotionError, match=r"not evenly spaced. Give the frame rate"):
+        write_tracker(Motion(model, jitter, at_times(model, jitter)), path)
     assert write_tracker(uneven, path, rate=10.0) == tmp_path / "x.npz"
     with np.load(tmp_path / "x.npz") as file:
         assert len(file["joint_pos"]) == 4

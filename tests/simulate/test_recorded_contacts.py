@@ -51,6 +51,19 @@ def test_contact_quantities_of_a_figure_a_link_and_a_pair():
     assert len(run.contacts["low/box on floor/ground"].support[-1]) == 4
 
 
+def test_slip_of_a_figure_is_that_of_its_fastest_contact():
+    # Without friction one box keeps its speed, another one stays at rest; the floor touches both.
+    world = br.World()
+    world.add(br.figures.ground(), "floor")
+    for name, y in (("slow", 0.0), ("fast", 1.0), ("still", 2.0)):
+        world.add(br.figures.box((0.4, 0.2, 0.2), 2.0), name).place((0, y, 0.1))
+    world.v = {"slow/root": (0.2, 0, 0, 0, 0, 0), "fast/root": (1.5, 0, 0, 0, 0, 0)}
+    world.enable_contact(friction=0.0)
+    run = br.Simulation(world, dt=0.002).run(0.02, progress=False)
+    for owner, speed in (("slow", 0.2), ("fast", 1.5), ("still", 0.0), ("floor", 1.5)):
+        assert run[f"{owner}.slip"][1:] == pytest.approx(speed, abs=1e-9)
+
+
 def test_loaded_part_of_a_contact_area():
     # A block on its edge: the whole base is near the ground at first, but one edge carries the load.
     run = br.scenes.make("rocking-block", tilt=0.1).run(0.01)

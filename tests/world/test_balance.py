@@ -33,6 +33,14 @@ def test_zmp_of_a_sliding_box_is_ahead():
     assert np.isnan(run["box.zmp"][0]).all()  # unknown before the first step
 
 
+def test_zmp_of_a_box_that_slides_to_the_left_is_ahead():
+    world = on_floor(friction=0.3)
+    world.v = {"box/root": (0, 2.0, 0, 0, 0, 0)}
+    ahead = world.position("box/box") + np.array((0, 0.3 * SIZE[2] / 2, -SIZE[2] / 2))
+    assert world.zmp("box") == pytest.approx(ahead, abs=1.1e-3)
+    assert world.contacts.reaction("box").cop == pytest.approx(ahead, abs=1.1e-3)
+
+
 def test_zmp_of_a_moving_figure_is_the_center_of_pressure():
     # The ZMP follows from momentum, the center of pressure from contact forces. Fails if either is wrong by 1 mm.
     world = br.World()

@@ -8,6 +8,7 @@ from tests.constraint_checks import largest, link_states, state_difference
 from tests.world.arms import BOX, arms, block, run
 
 import brachiate as br
+from brachiate import rotations
 
 JOINTS = {
     "revolute": lambda **p: br.Revolute((1, 2, 2), anchor=(0.1, 0.2, -0.3), **p),
@@ -76,6 +77,20 @@ def test_a_connection_moves_as_the_same_joint_in_the_tree(kind):
         assert largest(np.abs(q) - np.abs(value)) < 1e-9  # quaternions up to their sign
         assert largest(tree.v[1:] - connection.rate) < 1e-9
     assert largest(np.asarray(connection.rate) - rates) > 0.1
+
+
+@pytest.mark.parametrize("kind", JOINTS)
+def test_energy_of_springs_in_a_connection_is_that_of_the_tree(kind):
+    # Springs that are at rest elsewhere: half the stiffness times the squared distance or angle.
+    nv = JOINTS[kind]().nv
+    turned = rotations.from_rotation_vector(np.array((0.0, 0.4, 0.0)))
+    parameters = {"stiffness": 20.0, "rest": {"spherical": turned, "compound": 0.4}.get(kind, np.full(nv, 0.4))}
+    tree = as_tree(JOINTS[kind](**parameters), np.zeros(nv))
+    held, _ = as_connection(JOINTS[kind](**parameters), tree)
+    loose, _ = as_connection(JOINTS[kind](), tree)
+    assert held.totals().energy == pytest.approx(tree.totals().energy, abs=1e-9)
+    springs = 1 if kind == "spherical" else nv
+    assert held.totals().potential - loose.totals().potential == pytest.approx(springs * 0.5 * 20.0 * 0.4**2, abs=1e-9)
 
 
 @pytest.mark.parametrize("kind", JOINTS)

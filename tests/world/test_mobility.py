@@ -16,6 +16,7 @@ from tests.random_mechanisms import random_mechanism
 from tests.world.closed_chains import as_vector, high_bar, largest, world_of
 
 import brachiate as br
+from brachiate.constraints.arrays import INDEPENDENT, UNCLASSIFIED
 from brachiate.constraints.coordinates import choose_coordinates
 from brachiate.errors import ArgumentError, StateError, UnknownName
 from brachiate.world.coordinates import NamedCoordinates
@@ -201,6 +202,26 @@ def test_redundant_rows_of_a_door_on_two_hinges():
     world.cut(high)
     assert low.unique
     assert np.allclose(low.force, [0, 0, 20 * 9.81])
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-10, 1e-8, 1e-7])
+def test_redundancy_does_not_depend_on_small_gaps(gap):
+    # A plate on three parallel cranks has one degree of freedom, by their lengths: rows of pins that are open by a gap are off by as much.
+    builder = br.ModelBuilder("table")
+    part = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}
+    for i in range(3):
+        builder.link(f"crank{i}", joint=br.Revolute("y"), at=(i, 0, 0), **part)
+    builder.link("plate", parent="crank0", joint=br.Revolute("y"), at=(0, 0, 1), **part)
+    for i in (1, 2):
+        builder.loop(f"pin{i}", br.Revolute("y"), "plate", f"crank{i}", first_at=(i, 0, 0), second_at=(0, 0, 1))
+    world = br.World()
+    world.add(builder.build(), "it")
+    angles = {f"it/crank{i}": 0.5 for i in range(3)} | {"it/plate": -0.5}
+    world.q = world.model.configuration(angles | {"it/crank1": 0.5 + gap})
+    world.constraint_set.arrays.state[: len(world.row_names())] = UNCLASSIFIED
+    world.update_redundancy()
+    assert (world.constraint_set.row_states() == INDEPENDENT).sum() == world.model.nv - 1
+    assert world.mobility().dof == 1
 
 
 def test_redundant_locks():

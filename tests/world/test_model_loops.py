@@ -124,6 +124,21 @@ def _offset_swing() -> br.Model:
     return builder.build()
 
 
+@pytest.mark.parametrize("names", [("near", "gap"), ("gap", "near")])
+def test_of_several_loops_the_one_that_stays_open_is_named(names):
+    builder = br.ModelBuilder("far")
+    builder.link("left", joint=br.Revolute("y"), **BOX)
+    builder.link("right", joint=br.Revolute("y"), at=(9, 0, 0), **BOX)
+    builder.link("slider", joint=br.Prismatic("x"), **BOX)
+    for name in names:
+        if name == "gap":
+            builder.loop("gap", br.Spherical(), "left", "right", first_at=(0, 0, 1), second_at=(0, 0, 1))
+        else:
+            builder.loop("near", br.Fixed(), "slider", "world", second_at=(0.3, 0, 0))
+    with pytest.raises(AssemblyError, match="'far/gap' cannot be closed: a gap of 7 m"):
+        br.World().add(builder.build(), "far")
+
+
 def test_loops_that_cannot_be_closed_add_nothing():
     builder = br.ModelBuilder("far")
     builder.link("left", joint=br.Revolute("y"), **BOX)

@@ -100,11 +100,10 @@ def next_hull_vertex(sol, count, a):
 @kernel
 def hull_edges(sol, count):
     """Edges of the hull, counterclockwise. Returns their number, and whether they enclose an area. A line or a point gets four."""
-    first = 0
+    first = 0  # the lowest, of equally low ones the leftmost: a point between the ends of an edge is never reached again
     for i in range(1, count):
-        if sol.support_y[i] < sol.support_y[first] or (
-            sol.support_y[i] == sol.support_y[first] and sol.support_x[i] < sol.support_x[first]
-        ):
+        higher = sol.support_y[i] - sol.support_y[first]
+        if higher < -POINT_TOLERANCE or (higher <= POINT_TOLERANCE and sol.support_x[i] < sol.support_x[first]):
             first = i
     edge_count, a = 0, first
     while edge_count < count:

@@ -121,7 +121,7 @@ class CheckReport:
         """Metrics of the whole motion; keys with units as in :data:`brachiate.evaluation.metric_names.METRICS`."""
         m, (weight, weight_height) = self.frames, self.unit
         skate, floating = m.foot_skate[np.isfinite(m.foot_skate)], m.foot_float[np.isfinite(m.foot_float)]
-        ratio, outside = m.friction_ratio[np.isfinite(m.friction_ratio)], m.cop_outside[np.isfinite(m.cop_outside)]
+        ratio, outside = m.friction_ratio[~np.isnan(m.friction_ratio)], m.cop_outside[np.isfinite(m.cop_outside)]  # infinite: it pulls
         flight, moment = m.flight_acceleration[np.isfinite(m.flight_acceleration)], m.flight_moment[np.isfinite(m.flight_moment)]
         beyond = np.nan_to_num(m.limit_violation) > np.radians(0.1)
         return {
