@@ -138,8 +138,8 @@ class ConstraintSet:
 
     def reserve_constraints(self, capacity: int, crossing_size: int = 0) -> None:
         """Make room for so many constraints, and a scratch array of this length for crossing singular postures."""
-        if capacity > self.capacity or crossing_size > self.crossing_size:
-            self.crossing_size = max(crossing_size, self.crossing_size)
+        longer, self.crossing_size = crossing_size > self.crossing_size, crossing_size
+        if capacity > self.capacity or longer:
             self._allocate(self._sizes | {"constraints": max(capacity, self.capacity)}, self.arrays)
 
     def _free_slot(self) -> int:
@@ -305,7 +305,7 @@ class ConstraintSet:
         self.crossing_size = self._needed_crossing_size()
         self._allocate(self._sizes, self.arrays)
         self.update_structure()
-        self.set_row_memory(memory)
+        self.arrays.state[: len(memory.rows[0])] = memory.rows[0]  # which rows are nearly dependent is known from the first attempt
 
     def _needed_crossing_size(self) -> int:
         """Length of the scratch array for crossing singular postures."""
