@@ -6,6 +6,7 @@ by a translation in parent axes and a rotation vector in child axes, so that pos
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,6 +16,8 @@ from brachiate import rotations
 from brachiate.model.joints import FLOAT, SLIDE, TURN
 from brachiate.model.model import Model
 from brachiate.validation import Array
+
+POSE_CHUNK = 4096  # frames whose poses are evaluated together
 
 
 class Poses(NamedTuple):
@@ -78,6 +81,17 @@ class BatchKinematics:
             R[b], x[b] = turned, position
         return Poses(R, x, axis, anchor)
 
+    def poses_of_bodies(self, q: Array, bodies: Iterable[int]) -> Poses:
+        """Poses of some bodies at many configurations (f, nq), without memory for the others, which are zero."""
+        chosen, (nb, f) = sorted(set(bodies)), (len(self.model.tree.parent), len(q))
+        R, x = np.zeros((nb, f, 3, 3)), np.zeros((nb, f, 3))  # the operating system provides memory that is written only
+        for k in range(0, f, POSE_CHUNK):
+            frames = slice(k, min(k + POSE_CHUNK, f))
+            some = self.poses(q[frames])
+            for b in chosen:
+                R[b, frames], x[b, frames] = some.R[b], some.x[b]
+        return Poses(R, x, np.zeros((0, f, 3)), np.zeros((0, f, 3)))
+
     def _move(self, e: int, q: Array, R: Array, x: Array, axis: Array, anchor: Array) -> tuple[Array, Array]:
         """Apply one elementary joint motion to frames, and store its axes, if they are wanted."""
         tree, stored = self.model.tree, len(axis) > 0
@@ -103,9 +117,17 @@ class BatchKinematics:
                 axis[k : k + 3], anchor[k : k + 3] = np.moveaxis(R, -1, 0), center
         return R, center - R @ tree.anchor[e]
 
+    def point_positions(self, poses: Poses, points: BodyPoints) -> Array:
+        """Positions of points: (f, n, 3) [m]."""
+        return np.moveaxis(self._point_positions(poses, points), 0, 1)
+
+    @staticmethod
+    def _point_positions(poses: Poses, points: BodyPoints) -> Array:
+        return poses.x[points.body] + np.einsum("nfij,nj->nfi", poses.R[points.body], points.position)
+
     def point_jacobians(self, poses: Poses, points: BodyPoints, dofs: Array) -> tuple[Array, Array]:
         """Positions (f, n, 3) of points, and their Jacobians with respect to some degrees of freedom (f, n, 3, k); needs axes."""
-        at = poses.x[points.body] + np.einsum("nfij,nj->nfi", poses.R[points.body], points.position)
+        at = self._point_positions(poses, points)
         J = np.zeros((len(dofs), *at.shape))
         for column, k in enumerate(dofs):
             moved = np.flatnonzero(self.moves_body[points.body, k])

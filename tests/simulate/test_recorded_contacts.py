@@ -64,6 +64,16 @@ def test_slip_of_a_figure_is_that_of_its_fastest_contact():
         assert run[f"{owner}.slip"][1:] == pytest.approx(speed, abs=1e-9)
 
 
+def test_contacts_of_long_recordings_are_made_when_asked_for(monkeypatch):
+    run = ran()
+    history = type(run.contacts)(run.contacts.records)
+    monkeypatch.setattr("brachiate.world.contact_history.MAX_KEPT", 10)
+    assert np.array_equal(history["low"].force, run.contacts["low"].force)
+    assert len(history._samples) == len(history._samples[:]) == len(run)
+    assert [c.link for c in history.at(-1)] == [c.link for c in run.contacts.at(-1)]
+    assert history._samples[-2:][1].residual == run.contacts.at(-1).residual
+
+
 def test_loaded_part_of_a_contact_area():
     # A block on its edge: the whole base is near the ground at first, but one edge carries the load.
     run = br.scenes.make("rocking-block", tilt=0.1).run(0.01)

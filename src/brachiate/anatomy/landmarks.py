@@ -68,6 +68,11 @@ class Landmarks:
     links: Mapping[str, str]
     assumptions: tuple[Assumption, ...] = field(default=(), compare=False)
 
+    @property
+    def all_bodies(self) -> set[int]:
+        """Bodies that have landmarks."""
+        return {point.body for point in self.points.values()} | set(self.bodies.values())
+
     def length(self, first: str, second: str, poses: Poses) -> float:
         """Distance between two landmarks in standing poses [m]."""
         a, b = (poses.point(*self.points[role])[0] for role in (first, second))

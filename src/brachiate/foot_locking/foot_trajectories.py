@@ -20,6 +20,7 @@ from brachiate.validation import Array
 
 BLEND_TIME = (0.05, 0.1)  # [s] shortest and longest time in which the velocity of the correction fades out after a stance or before one
 BLEND_LENGTH = 0.1  # [m] that the correction may still cover in this time, between the two
+CHUNK = 4096  # frames whose points are evaluated together
 CLEARANCE_TIME = 0.04  # [s] from liftoff to ground clearance, and from there to landing
 STAIR_CLEARANCE_TIME = 0.1  # [s] the same on stairs, where a foot has to clear the edges
 UNDER_FOOT_MARGIN = 0.01  # [m] terrain this close to a foot is under it
@@ -78,13 +79,12 @@ def make_foot_trajectory(
     if foot.toes is not None and own_toes is not None:
         toe_contact = in_stance & (is_flat | (track.rocker_angle > 0))
         toes = _toe_trajectory(foot, foot.toes, own_toes, path, footholds, toe_contact, times)
-    points, ground, blend = _foot_points(foot, path, toes), np.zeros(len(times)), CLEARANCE_TIME
+    (lowest, ground, at_edge), blend = _over_terrain(foot, path, toes, over), CLEARANCE_TIME
     if over is not None:
-        ground, at_edge = _terrain_under(over, points)
-        clearance, blend = np.where(at_edge, over.clearance, clearance), STAIR_CLEARANCE_TIME
+        clearance, blend = np.where(at_edge > 0, over.clearance, clearance), STAIR_CLEARANCE_TIME
     away, surface = _nearest_stance(footholds, heights, times)
     window = smoothstep(away / blend)
-    missing = np.maximum(surface + (ground - surface + clearance) * window - points[..., 2].min(axis=1), 0.0)
+    missing = np.maximum(surface + (ground - surface + clearance) * window - lowest, 0.0)
     lift = _smooth_lift(np.where(in_stance, 0.0, missing), window, times, blend)
     path.x[:, 2] += lift
     if toes is not None:
@@ -252,6 +252,23 @@ def _toe_trajectory(
             stances.append(PoseTrajectory(np.broadcast_to(R, (frames.stop - frames.start, 3, 3)), zeros[frames]))
     turned = _interpolate_swings(PoseTrajectory(own.R, zeros), stances, spans, np.zeros(3), times)
     return PoseTrajectory(turned.R, path.x + path.R @ toes.joint_in_foot - turned.R @ toes.joint_in_toes)
+
+
+def lowest_points(hull: Array, R: Array) -> Array:
+    """Height of the lowest of some points (k, 3) above their origin, at orientations (f, 3, 3): (f,) [m]."""
+    return np.concatenate([(R[k : k + CHUNK, 2] @ hull.T).min(axis=1) for k in range(0, len(R), CHUNK)])
+
+
+def _over_terrain(foot: Foot, path: PoseTrajectory, toes: PoseTrajectory | None, over: StairClearance | None) -> Array:
+    """Lowest height of a foot [m], largest height of the stairs under it [m], and whether there is an edge: (3, f)."""
+    parts = []
+    for k in range(0, len(path.x), CHUNK):
+        some = slice(k, k + CHUNK)
+        on_toes = None if toes is None else PoseTrajectory(toes.R[some], toes.x[some])
+        points = _foot_points(foot, PoseTrajectory(path.R[some], path.x[some]), on_toes)
+        under = np.zeros((2, len(points))) if over is None else _terrain_under(over, points)
+        parts.append(np.stack((points[..., 2].min(axis=1), *under)))
+    return np.concatenate(parts, axis=1)
 
 
 def _foot_points(foot: Foot, path: PoseTrajectory, toes: PoseTrajectory | None) -> Array:

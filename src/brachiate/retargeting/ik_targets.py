@@ -68,7 +68,7 @@ class RetargetTargets:
     ) -> None:
         self.motion, self.source, self.target = motion, source, target
         self.times, self.frame_count = motion.times, len(motion)
-        self.poses = BatchKinematics(source.model).poses(motion.q)
+        self.poses = BatchKinematics(source.model).poses_of_bodies(motion.q, source.all_bodies)
         self.source_rest, self.target_rest = (BatchKinematics(marks.model).poses(marks.standing_q[None]) for marks in (source, target))
         self.leg_length, target_leg = self._leg_length(source, self.source_rest), self._leg_length(target, self.target_rest)
         self.scale = target_leg / self.leg_length if scale is None else scale

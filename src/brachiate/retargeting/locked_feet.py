@@ -11,7 +11,7 @@ import numpy as np
 from brachiate.anatomy.feet import find_feet
 from brachiate.anatomy.landmarks import Landmarks
 from brachiate.foot_locking.foot_track import FootTrack
-from brachiate.foot_locking.foot_trajectories import PoseTrajectory, make_foot_trajectory
+from brachiate.foot_locking.foot_trajectories import PoseTrajectory, lowest_points, make_foot_trajectory
 from brachiate.foot_locking.stance_detection import fit_footholds
 from brachiate.validation import Array
 
@@ -61,7 +61,7 @@ def lock_feet(marks: Landmarks, motions: Mapping[str, FootMotion], other_support
         footholds = fit_footholds(track, in_stance, motion.ground)
         trajectory = make_foot_trajectory(track, footholds, None, np.zeros(len(times)), release_time=RELEASE_TIME)
         path = trajectory.foot
-        lowest = (foot.sole.hull @ path.R.transpose(0, 2, 1))[..., 2].min(axis=1) + path.x[:, 2]
+        lowest = lowest_points(foot.sole.hull, path.R) + path.x[:, 2]
         path.x[:, 2] += np.where(in_stance, 0.0, np.maximum(-lowest, 0.0))
         ground = np.zeros(len(times))
         for foothold in footholds:

@@ -19,6 +19,7 @@ from brachiate import validation
 from brachiate.anatomy.landmarks import find_landmarks
 from brachiate.clip.joint_roles import SIDES
 from brachiate.deprecation import renamed_arguments, renamed_attribute, warn_renamed
+from brachiate.foot_locking.foot_trajectories import lowest_points
 from brachiate.kinematics_batch import Poses, unwrap_quaternions
 from brachiate.model.model import Model
 from brachiate.motion.arguments import check_figure, check_motion
@@ -173,7 +174,7 @@ def _solve(pose: TrajectoryIk, contact: TrajectoryIk, stages: tuple[float, ...],
 
 def _evaluate(targets: RetargetTargets, motion: Motion, ik: TrajectoryIk) -> RetargetResult:
     """Result with its quality metrics."""
-    poses = ik.kinematics.poses(motion.q)
+    poses = ik.kinematics.poses_of_bodies(motion.q, targets.target.all_bodies)
     penetration, foot_float, foot_skate = _contact_errors(targets, poses)
     at = ik.q_index >= 0
     names = [motion.figure.coordinates[k] for k in ik.dofs[at]]
@@ -206,7 +207,7 @@ def _contact_errors(targets: RetargetTargets, poses: Poses) -> tuple[float, floa
     lowest, above, speeds = 0.0, 0.0, []
     for side in SIDES:
         body, sole = targets.target.bodies[f"{side}_foot"], targets.target.soles[side]
-        heights = (poses.x[body][:, None] + sole.hull @ poses.R[body].transpose(0, 2, 1))[..., 2].min(axis=1)
+        heights = poses.x[body][:, 2] + lowest_points(sole.hull, poses.R[body])
         on, ground = targets.feet[side].in_stance, targets.feet[side].ground
         lowest = min(lowest, float(heights.min()))
         above = max(above, float(np.abs(heights - ground)[on].max(initial=0.0)))

@@ -21,7 +21,7 @@ from brachiate.retargeting.cone_limits import cone_excess, find_cones, project_i
 from brachiate.retargeting.pentadiagonal import solve_block_pentadiagonal
 from brachiate.validation import Array
 
-CHUNK = 256  # frames evaluated together: more do not fit into the processor's cache
+CHUNK = 128  # frames evaluated together: more do not fit into the processor's cache
 MAX_FRAME_ITERATIONS = 30
 POSTURE_WEIGHT = 3e-4  # of the rest posture: resolves redundancy without affecting the targets
 NEGLIGIBLE_SMOOTHING = 1e-7  # [s²] weight of accelerations that changes no motion
@@ -120,16 +120,21 @@ class TrajectoryIk:
 
     def _normal_chunk(self, q: Array, which: Array) -> NormalEquations:
         f, n, targets = len(q), len(self.dofs), self.targets
-        at, J = self.kinematics.point_jacobians(self.kinematics.poses(q, axes=True), targets.points, self.dofs)
+        poses = self.kinematics.poses(q, axes=True)
+        at = self.kinematics.point_positions(poses, targets.points)
         two = targets.second >= 0
-        r, rows = at[:, targets.first] - targets.target[which], J[:, targets.first]
+        depth = np.minimum(at[:, targets.ground_points, 2], 0.0)
+        below = (depth < 0).any(axis=0)  # most points never are: they need no Jacobian
+        depth, ground_points, ground_weight = depth[:, below], targets.ground_points[below], targets.ground_weight[below]
+        used = np.unique(np.concatenate((targets.first, targets.second[two], ground_points)))
+        J = self.kinematics.point_jacobians(poses, BodyPoints(targets.points.body[used], targets.points.position[used]), self.dofs)[1]
+        r, rows = at[:, targets.first] - targets.target[which], J[:, np.searchsorted(used, targets.first)]
         r[:, two] -= at[:, targets.second[two]]
-        rows[:, two] -= J[:, targets.second[two]]
+        rows[:, two] -= J[:, np.searchsorted(used, targets.second[two])]
         weight = targets.weight[which]
         r, rows = weight * r, weight[..., None] * rows
-        depth = np.minimum(at[:, targets.ground_points, 2], 0.0)
-        ground_rows = (targets.ground_weight * (depth < 0))[..., None] * J[:, targets.ground_points, 2]
-        r = np.concatenate((r.reshape(f, -1), targets.ground_weight * depth), axis=1)
+        ground_rows = (ground_weight * (depth < 0))[..., None] * J[:, np.searchsorted(used, ground_points), 2]
+        r = np.concatenate((r.reshape(f, -1), ground_weight * depth), axis=1)
         rows = np.concatenate((rows.reshape(f, -1, n), ground_rows), axis=1)
         transposed = rows.transpose(0, 2, 1)
         cost, g, H = np.einsum("fi,fi->f", r, r), (transposed @ r[..., None])[..., 0], transposed @ rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import overload
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from brachiate.world.contacts import Contact, Contacts, Reaction
 
 #: A sample of the contact log, and the supporting and resting link of every pair of shapes.
 RecordedContacts = tuple[ContactSample, Sequence[tuple[str, str]]]
+MAX_KEPT = 20_000  # states of a recording whose contacts are kept
 
 
 class ContactHistory(Mapping[str, "LinkHistory"]):
@@ -34,8 +36,9 @@ class ContactHistory(Mapping[str, "LinkHistory"]):
         return cls([found for n, part in enumerate(parts) for found in (part.records if n == 0 else part.records[1:])])
 
     @cached_property
-    def _samples(self) -> list[Contacts]:
-        return [Contacts(()) if found is None else Contacts.from_sample(*found) for found in self.records]
+    def _samples(self) -> Sequence[Contacts]:
+        """Contacts of every state; of long recordings they are made when they are asked for, as all together need gigabytes."""
+        return _Samples(self.records) if len(self.records) > MAX_KEPT else [_contacts(found) for found in self.records]
 
     def at(self, row: int) -> Contacts:
         """Contacts at one recorded state."""
@@ -90,6 +93,28 @@ class ContactHistory(Mapping[str, "LinkHistory"]):
 
     depth = renamed_attribute("depth", "penetration")
     way = renamed_attribute("way", "method")
+
+
+class _Samples(Sequence[Contacts]):
+    """Contacts of every recorded state, made when they are asked for."""
+
+    def __init__(self, records: Sequence[RecordedContacts | None]) -> None:
+        self._records = records
+
+    @overload
+    def __getitem__(self, row: int) -> Contacts: ...
+    @overload
+    def __getitem__(self, row: slice) -> Sequence[Contacts]: ...
+    def __getitem__(self, row: int | slice) -> Contacts | Sequence[Contacts]:
+        """Return the contacts of a state, or of several."""
+        return _Samples(self._records[row]) if isinstance(row, slice) else _contacts(self._records[row])
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+
+def _contacts(found: RecordedContacts | None) -> Contacts:
+    return Contacts(()) if found is None else Contacts.from_sample(*found)
 
 
 class LinkHistory:

@@ -29,7 +29,7 @@ from brachiate.filter.reference.diagnostics import diagnose
 from brachiate.filter.reference.fixed_contacts import FixedContact
 from brachiate.filter.reference.limb_contacts import find_fixed_contacts
 from brachiate.filter.reference.posture_ik import solve_posture
-from brachiate.filter.reference.reference import Reference, SourceMotion, Stance
+from brachiate.filter.reference.reference import PreprocessDisplacement, Reference, SourceMotion, Stance
 from brachiate.filter.reference.resampling import GroundFrame, TimeGrid, smooth_configurations
 from brachiate.filter.reference.source_contacts import infer_labels
 from brachiate.filter.reference.stair_footholds import body_displacement, place_footholds
@@ -112,7 +112,9 @@ def make_reference(
     frame = GroundFrame(motion.figure, labels.terrain, source_terrain.height or 0.0, target)
     posture = _lock_feet(source, frame, labels, marks, width, parameters, target, given is None)
     assumptions = (*diagnosis, *noise, *inferred, *posture.assumptions)
-    return replace(_assemble(source, frame, posture, assumptions, options), source=given_source)
+    original, displacement, grid = _original_at_frames(source, frame), _displacement(source, frame, posture), source.grid
+    del source  # its spline is large
+    return replace(_assemble(original, grid, frame, posture, displacement, assumptions, options), source=given_source)
 
 
 class _Source(NamedTuple):
@@ -305,20 +307,29 @@ def _original_at_frames(source: _Source, frame: GroundFrame) -> Motion:
     return Motion(motion.figure, grid.times, q, motion.name, motion.assumptions, captured=motion.captured)
 
 
+def _displacement(source: _Source, frame: GroundFrame, posture: _Posture) -> PreprocessDisplacement:
+    """How far preprocessing displaces the figure."""
+    knots = source.grid.knots
+    q = frame.to_terrain(frame.from_source(source.q, knots), knots)
+    return preprocess_displacement(BatchKinematics(source.motion.figure), q, posture.q, knots)
+
+
 def _assemble(
-    source: _Source, frame: GroundFrame, posture: _Posture, assumptions: tuple[Assumption, ...], options: Mapping[str, Any]
+    original: Motion,
+    grid: TimeGrid,
+    frame: GroundFrame,
+    posture: _Posture,
+    displacement: PreprocessDisplacement,
+    assumptions: tuple[Assumption, ...],
+    options: Mapping[str, Any],
 ) -> Reference:
     """Reference at its frames, from configurations at the knots in the ground frame."""
-    motion, grid, stances, contacts = source.motion, source.grid, posture.stances, posture.contacts
-    displacement = preprocess_displacement(
-        BatchKinematics(motion.figure), frame.to_terrain(frame.from_source(source.q, grid.knots), grid.knots), posture.q, grid.knots
-    )
-    original = _original_at_frames(source, frame)
-    states = MotionSpline(motion.figure, grid.knots, frame.to_world(unwrap_quaternions(motion.figure, posture.q))).at(grid.times)
+    figure, stances, contacts = original.figure, posture.stances, posture.contacts
+    states = MotionSpline(figure, grid.knots, frame.to_world(unwrap_quaternions(figure, posture.q))).at(grid.times)
     in_stance = {link: np.zeros(len(grid.times), bool) for link in dict.fromkeys(stance.link for stance in stances)}
     for stance in stances:
         in_stance[stance.link][stance.start : stance.end] = True
     return Reference(
-        motion.figure, frame.terrain, states.times, states.q, states.v, states.a, original, stances, contacts, in_stance, displacement,
-        (*motion.assumptions, *assumptions), options,
+        figure, frame.terrain, states.times, states.q, states.v, states.a, original, stances, contacts, in_stance, displacement,
+        (*original.assumptions, *assumptions), options,
     )  # fmt: skip
