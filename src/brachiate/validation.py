@@ -70,9 +70,9 @@ def number(value: Any, what: str, *, minimum: float = -_LARGEST, above: float = 
     raise ArgumentError(f"{what} must be {' and '.join(w for w in (low, high) if w)}, got {result:g}.")
 
 
-def integer(value: Any, what: str, *, minimum: int) -> int:
-    """Return an integer that is at least ``minimum``."""
-    result = number(value, what, minimum=minimum)
+def integer(value: Any, what: str, *, minimum: int, maximum: float = _LARGEST) -> int:
+    """Return an integer from ``minimum`` to ``maximum``."""
+    result = number(value, what, minimum=minimum, maximum=maximum)
     if not result.is_integer():
         raise ArgumentError(f"{what}: expected a whole number, got {result:g}.")
     return int(result)

@@ -150,6 +150,83 @@ def test_a_set_of_files_replaces_all_files_of_the_earlier_run_and_no_others(tmp_
     assert (tmp_path / "a.txt").read_text() == (tmp_path / "page.html").read_text() == "2"
 
 
+@pytest.mark.parametrize("failure", [OSError(errno.EACCES, "Permission denied"), KeyboardInterrupt()])
+def test_a_set_that_cannot_be_moved_leaves_the_earlier_one(tmp_path, monkeypatch, failure):
+    """A file that cannot be replaced, or an interruption, at any of the renamings: all files of the earlier run are put back."""
+    names = ("a.txt", "b.txt", "old.txt", "page.html")
+    with atomic.replace_files(tmp_path, "the results", names) as files:
+        for name in names:
+            atomic.write_text(files.path(name), "1", "the text")
+
+    def second_run() -> None:
+        with atomic.replace_files(tmp_path, "the results", names) as files:
+            for name in ("a.txt", "b.txt", "page.html"):
+                atomic.write_text(files.path(name), "2", "the text")
+
+    rename, error = os.replace, WriteError if isinstance(failure, OSError) else KeyboardInterrupt
+    for last in range(7):  # four files are set aside, three get their names
+        done: list[Path] = []
+
+        def failing(old: Path, new: Path, last: int = last, done: list[Path] = done) -> None:
+            if atomic._STAGED not in str(old) or Path(new).parent == tmp_path:
+                done.append(new)
+            if len(done) > last:
+                done.clear()
+                monkeypatch.undo()
+                raise failure
+            rename(old, new)
+
+        monkeypatch.setattr(os, "replace", failing)
+        with pytest.raises(error):
+            second_run()
+        assert {name: (tmp_path / name).read_text() for name in os.listdir(tmp_path)} == dict.fromkeys(names, "1")
+    second_run()
+    assert sorted(os.listdir(tmp_path)) == ["a.txt", "b.txt", "page.html"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of a process")
+@forks
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_files_that_exceed_the_space_are_told_in_words(tmp_path):
+    """A limit on the size of files, in the middle of a file: the operating system refuses as it does on a full disk."""
+    resource = pytest.importorskip("resource")
+    archive, folder = tmp_path / "a.npz", tmp_path / "results"
+    write_archive(archive, {"run": np.zeros(3)}, "the arrays")
+    with atomic.replace_files(folder, "the results") as files:
+        atomic.write_text(files.path("one"), "before", "the text")
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        messages = []
+        noise = np.random.default_rng(1).normal(size=20_000)
+        try:
+            write_archive(archive, {"run": noise}, "the arrays")
+        except WriteError as error:
+            messages.append(str(error))
+        try:
+            with atomic.replace_files(folder, "the results") as files:
+                atomic.write_text(files.path("one"), "after", "the text")
+                write_archive(files.path("two"), {"run": noise}, "the arrays")
+        except WriteError as error:
+            messages.append(str(error))
+        os.write(writer, "\n".join(messages).encode())
+        os._exit(0)
+    os.close(writer)
+    messages = os.read(reader, 10_000).decode().splitlines()
+    os.close(reader)
+    assert os.waitpid(child, 0)[1] == 0
+    advice = "Choose a disk that can hold files of this size."
+    assert messages == [
+        f"{archive}: the arrays cannot be written (File too large). {advice}",
+        f"{folder}: the results cannot be written (File too large). {advice}",
+    ]
+    assert read_arrays(archive, "a.npz", "arrays")["run"].shape == (3,)
+    assert (folder / "one").read_text() == "before"
+    assert os.listdir(folder) == ["one"]
+    assert left_over(tmp_path) == []
+
+
 def test_left_over_files_of_ended_processes_are_removed(tmp_path):
     dead = next(number for number in range(300_000, 400_000) if not Path(f"/proc/{number}").exists())
     running = os.getppid()

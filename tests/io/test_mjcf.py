@@ -303,7 +303,6 @@ def test_unsupported_parts_are_listed_or_refused(mjcf, warned):
     <worldbody><geom name="hills" type="hfield" hfield="h"/>
     <body name="a" gravcomp="1"><joint name="f" type="free" stiffness="3"/>{BALL_GEOM}</body>
     <body name="b"><joint name="ball" type="ball" range="0 40"/>{BALL_GEOM}</body><body name="m" mocap="true"/></worldbody>
-    <contact><exclude body1="a" body2="b"/></contact>
     <equality><weld name="off" body1="a" body2="b" active="false"/></equality>"""
     model, message = warned(mjcf, text)
     for words in (
@@ -311,7 +310,7 @@ def test_unsupported_parts_are_listed_or_refused(mjcf, warned):
         "gravity (a model has none; give (0.0, 0.0, -1.6) to Data or World)",
         "the fluid around the bodies (left out: density 1.2", "height fields and signed distance fields (left out): hills",
         "gravity compensation (left out): a", "springs of free joints (left out): f", "mocap bodies (they are fixed here): m",
-        "contact exclusions (left out): a and b", "switched off (left out): off", "disabled in the file (but not here): contact",
+        "switched off (left out): off", "disabled in the file (but not here): contact",
     ):  # fmt: skip
         assert words in message
     cone = model.links["b"].joint.cone

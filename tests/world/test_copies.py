@@ -33,6 +33,16 @@ def held() -> br.World:
     return world
 
 
+def at_limits() -> br.World:
+    """A figure that hangs by a hand, without contact: elbows, knees and cones of hips reach their limits, one by a prescribed motion."""
+    world = br.World()
+    world.add(br.figures.human16(), name="man").place((0.0, 0.0, 1.0))
+    world.connect("man/left_hand", "world", br.Spherical())
+    world.prescribe("man/right_elbow", [world.angle("man/right_elbow"), 0.5], duration=1.0)
+    world.v = np.random.default_rng(3).normal(0.0, 6.0, world.model.nv)
+    return world
+
+
 def advance(world: br.World, steps: int) -> np.ndarray:
     simulation = br.Simulation(world, dt=DT)
     for _ in range(steps):
@@ -53,7 +63,7 @@ def test_copies_continue_bit_for_bit(make, way):
     assert np.array_equal(advance(other, 60), reference)
 
 
-@pytest.mark.parametrize("make", [standing, held])
+@pytest.mark.parametrize("make", [standing, held, at_limits])
 def test_restored_states_continue_bit_for_bit(make):
     world = make()
     advance(world, 150)
@@ -61,6 +71,41 @@ def test_restored_states_continue_bit_for_bit(make):
     first = advance(world, 40)
     world.restore(state)
     assert np.array_equal(advance(world, 40), first)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_copies_keep_limits_that_are_reached(way):
+    """Fails if a copy detects its limits anew: they act where the coordinate was stopped, which may be slightly beyond the bound."""
+    world, compared = at_limits(), 0
+    for _ in range(8):
+        advance(world, 15)
+        compared += bool(world.constraint_set.active_limits)
+        other = WAYS[way](world)
+        assert list(other.constraint_set.active_limits.values()) == list(world.constraint_set.active_limits.values())
+        assert np.array_equal(advance(other, 25), advance(world.copy(), 25))
+    assert compared >= 4
+
+
+def test_a_simulation_goes_on_after_a_restored_limit():
+    """Fails if the monitor of limits does not notice rows that were restored, and adds them a second time."""
+    world = at_limits()
+    simulation = br.Simulation(world, dt=DT)
+    states, ends = [], []
+    for _ in range(6):
+        for _ in range(20):
+            simulation.step()
+        states.append(world.save())
+    assert any(state.constraint_memory.active_limits for state in states)
+    for state in states:
+        world.restore(state)
+        for _ in range(30):
+            simulation.step()
+        ends.append(np.concatenate((world.data.q, world.data.v)))
+        names = list(world.constraint_set.active_limits.values())
+        assert len(set(names)) == len(names)
+    for state, end in zip(states, ends, strict=True):
+        world.restore(state)
+        assert np.array_equal(advance(world, 30), end)
 
 
 def test_original_is_not_changed_by_its_copy():

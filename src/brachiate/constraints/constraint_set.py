@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from brachiate.constraints.arrays import (
     G_SIZE,
     GENERAL_JOINT,
     HINGE,
+    INDEPENDENT_ROWS,
     LOCKED_BALL,
     OPERATION,
     PAIRS,
@@ -22,11 +23,12 @@ from brachiate.constraints.arrays import (
     ROWS,
     SINGULARITY,
     SLIDER,
+    WEAK_ROWS,
     WELD,
     Y_SIZE,
     ConstraintArrays,
     open_constraints,
-)
+)  # fmt: skip
 from brachiate.constraints.constrained_dynamics import (
     APPLY_CONNECTION_IMPULSE,
     COMPUTE_ACCELERATION_AND_RANK,
@@ -55,10 +57,15 @@ _ELEMENTS, _COORDINATES, _VELOCITIES = 5, 8, 6
 _PER_ELEMENT = ("e_kind", "e_axis", "e_anchor", "e_q", "e_v")
 _PER_COORDINATE = ("q", "rest")
 _PER_VELOCITY = ("v", "tau", "damping", "stiffness", "friction", "S", "N")
-_PER_ROW = ("T", "c", "gamma", "velocity_target", "acceleration_target", "velocity", "rhs", "force", "state", "weak_rows")
-_PER_ROW += ("skyline_start", "g_at", "inverse_pivot", "pivot_scale", "sine", "sine_previous", "sine_margin", "remaining")
+PER_ROW = ("T", "c", "gamma", "velocity_target", "acceleration_target", "velocity", "rhs", "force", "state", "weak_rows")
+PER_ROW += ("skyline_start", "g_at", "inverse_pivot", "pivot_scale", "sine", "sine_previous", "sine_margin", "remaining")
+#: Entries for every constraint of arrays of its joint.
+PER_CONSTRAINT: dict[str, int] = {
+    **dict.fromkeys(_PER_ELEMENT, _ELEMENTS), **dict.fromkeys(_PER_COORDINATE, _COORDINATES), **dict.fromkeys(_PER_VELOCITY, _VELOCITIES)
+}  # fmt: skip
 _SPECIALIZED = {TURN: HINGE, SLIDE: SLIDER, BALL: POINT}
-_SCRATCH = ("J", "Y", "Z", "G", "pair", "functions", "singular_scratch", "dense_rows")
+_ROW_MEMORY = ("state", "weak_rows", "pivot_scale", "sine", "sine_previous", "sine_margin")
+SCRATCH = ("J", "Y", "Z", "G", "pair", "functions", "singular_scratch", "dense_rows")
 
 
 @entry
@@ -80,34 +87,41 @@ def _constraint_operation(key, constraint_key, operation):
     return status if status != OK or (finite(W.a) and finite(W.v)) else OVERFLOW
 
 
+class RowMemory(NamedTuple):
+    """Classification of all rows, on which the next one depends."""
+
+    counts: Array  # of independent, redundant and weak rows
+    classified_at: float  # [s]
+    rows: tuple[Array, ...]  # arrays of _ROW_MEMORY
+
+
 class ConstraintSet:
     """Owner of the constraint arrays; ``constraint_set.key`` is the argument of compiled functions."""
 
     def __init__(self, data: Data) -> None:
         self.data = data
         self.count = 0
-        self._order: list[int] = []  # indices of constraints, oldest first
+        self.order: list[int] = []  # indices of constraints, oldest first
         self.active_limits: dict[int, str] = {}  # indices of limits that are rows now, and their names
         self.limited_joints: dict[int, tuple[str, Joint]] = {}  # connections whose joints have limits, and their names
-        self._scratch_size = 0
+        self.crossing_size = 0  # length of the scratch array for crossing singular postures
         self._allocate({"constraints": 8, "contacts": 0, "rows": 48, "y": 1024, "g": 1024, "pairs": 128})
 
     def _allocate(self, sizes: dict[str, int], old: ConstraintArrays | None = None) -> None:
         """Allocate arrays of these sizes, and copy the old ones into them."""
         n = sizes["constraints"]
         slots = n + sizes["contacts"]
-        length = dict.fromkeys(_PER_ELEMENT, _ELEMENTS * n) | dict.fromkeys(_PER_COORDINATE, _COORDINATES * n)
-        length |= dict.fromkeys(_PER_VELOCITY, _VELOCITIES * n) | dict.fromkeys(_PER_ROW, sizes["rows"])
+        length = {name: entries * n for name, entries in PER_CONSTRAINT.items()} | dict.fromkeys(PER_ROW, sizes["rows"])
         length |= {"J": sizes["y"], "Y": sizes["y"], "Z": sizes["y"], "G": sizes["g"], "pair": sizes["pairs"]}
         length |= {"v_before": self.data.model.nv, "dense_rows": sizes["rows"] * self.data.model.nv}
         length |= {"count": 13, "functions": 5, "max_error": 2, "time": 2, "dt": 1, "z": self.data.model.nv}
-        length["singular_scratch"] = self._scratch_size
+        length["singular_scratch"] = self.crossing_size
         fields = array_fields(ConstraintArrays).items()
         self.arrays = ConstraintArrays(**{name: np.zeros((length.get(name, slots), *field.row), field.dtype) for name, field in fields})
         self._sizes = sizes
         if old is not None:
             for name, new, previous in zip(ConstraintArrays._fields, self.arrays, old, strict=True):
-                if name not in _SCRATCH:
+                if name not in SCRATCH:
                     new[: len(previous)] = previous
         self.handle = ArrayHandle(self.arrays)
         self.key = self.handle.key
@@ -115,7 +129,18 @@ class ConstraintSet:
     def __reduce__(self) -> Any:
         """Copy and pickle the values; addresses are only valid in this process."""
         limits = dict(self.active_limits), dict(self.limited_joints)
-        return _restored, (self.data, self.count, *limits, self._scratch_size, self._sizes, tuple(self.arrays))
+        return _restored, (self.data, self.count, *limits, self.crossing_size, self._sizes, tuple(self.arrays))
+
+    @property
+    def capacity(self) -> int:
+        """Number of constraints that there is room for."""
+        return self._sizes["constraints"]
+
+    def reserve_constraints(self, capacity: int, crossing_size: int = 0) -> None:
+        """Make room for so many constraints, and a scratch array of this length for crossing singular postures."""
+        if capacity > self.capacity or crossing_size > self.crossing_size:
+            self.crossing_size = max(crossing_size, self.crossing_size)
+            self._allocate(self._sizes | {"constraints": max(capacity, self.capacity)}, self.arrays)
 
     def _free_slot(self) -> int:
         free = int(self.arrays.used[: self._sizes["constraints"]].argmin())
@@ -129,15 +154,15 @@ class ConstraintSet:
         if not self.count:  # without constraints nothing needs to be compiled
             self.arrays.count[:] = 0
             return
-        self.arrays.count[CONSTRAINTS] = len(self._order)
-        self.arrays.order[: len(self._order)] = self._order
+        self.arrays.count[CONSTRAINTS] = len(self.order)
+        self.arrays.order[: len(self.order)] = self.order
         while _constraint_structure(self.data.key, self.key) != OK:
             need = {"rows": ROWS, "y": Y_SIZE, "g": G_SIZE, "pairs": PAIRS}
             sizes = {name: max(self._sizes[name], 2 * int(self.arrays.count[i])) for name, i in need.items()}
             self._allocate(self._sizes | sizes, self.arrays)
         self._set_addresses()
         # With more rows than its scratch array is for, crossing must be enabled again.
-        self.arrays.functions[SINGULARITY] = cross_singularity.address if self._scratch_size >= self._crossing_size() else 0
+        self.arrays.functions[SINGULARITY] = cross_singularity.address if self.crossing_size >= self._needed_crossing_size() else 0
 
     def _set_addresses(self) -> None:
         if not self.arrays.functions[OPERATION]:
@@ -153,10 +178,10 @@ class ConstraintSet:
         need |= {"g": int(self.arrays.count[G_SIZE]) + n * 2 * LANES * (rows + LANES), "contacts": n}
         need["pairs"] += 4 * n * (constraints + n)
         if any(self._sizes[name] < size for name, size in need.items()):
-            states = self.row_states()
+            memory = self.row_memory()
             self._allocate(self._sizes | {name: max(self._sizes[name], size) for name, size in need.items()}, self.arrays)
             self.update_structure()
-            self.set_row_states(states)
+            self.set_row_memory(memory)
         self._set_addresses()
 
     def connect(self, first: Placement, second: Placement, joint: Joint, name: str = "loop") -> int:
@@ -166,12 +191,8 @@ class ConstraintSet:
         elements = joint.elements
         cons.used[n], cons.kind[n], cons.form[n] = 1, CONNECTION, _form(joint)
         cons.first[n], cons.second[n], cons.v_index[n], cons.driver_v_index[n] = first.body, second.body, -1, -1
-        cons.R_first[n], cons.p_first[n], cons.R_second[n], cons.p_second[n] = (
-            first.rotation,
-            first.position,
-            second.rotation,
-            second.position,
-        )
+        cons.R_first[n], cons.p_first[n] = first.rotation, first.position
+        cons.R_second[n], cons.p_second[n] = second.rotation, second.position
         cons.element[n], cons.elements[n] = _ELEMENTS * n, len(elements)
         q, v = _COORDINATES * n, _VELOCITIES * n
         cons.q_at[n], cons.v_at[n], cons.dofs[n] = q, v, joint.nv
@@ -179,20 +200,15 @@ class ConstraintSet:
         cons.v[v : v + _VELOCITIES] = cons.tau[v : v + _VELOCITIES] = 0.0
         own = slice(v, v + joint.nv)
         cons.damping[own], cons.stiffness[own], cons.friction[own] = joint.damping, joint.stiffness, joint.friction
-        cons.has_joint_forces[n], cons.side[n], cons.inactive[n], cons.compliant[n], cons.owner[n] = (
-            int(joint.has_passive_forces or joint.has_limits),
-            0,
-            0,
-            0,
-            -1,
-        )
+        cons.has_joint_forces[n] = int(joint.has_passive_forces or joint.has_limits)
+        cons.side[n], cons.inactive[n], cons.compliant[n], cons.owner[n] = 0, 0, 0, -1
         if joint.has_limits:
             self.limited_joints[n] = name, joint
         for m, element in enumerate(elements, _ELEMENTS * n):
             cons.e_kind[m], cons.e_axis[m], cons.e_anchor[m], cons.e_q[m], cons.e_v[m] = element.kind, element.axis, element.anchor, q, v
             q, v = q + ELEMENT_NQ[element.kind], v + ELEMENT_NV[element.kind]
         self.count += 1
-        self._order.append(n)
+        self.order.append(n)
         return n
 
     def make_compliant(self, i: int, stiffness: tuple[float, float], damping: tuple[float, float]) -> None:
@@ -244,7 +260,7 @@ class ConstraintSet:
         cons.v_index[n], cons.q_index[n], cons.driver_v_index[n], cons.driver_q_index[n], cons.owner[n] = v_index, q_index, -1, 0, -1
         cons.dofs[n] = cons.elements[n] = cons.has_joint_forces[n] = cons.side[n] = cons.inactive[n] = cons.compliant[n] = 0
         self.count += 1
-        self._order.append(n)
+        self.order.append(n)
         return n
 
     def remove_limits(self) -> None:
@@ -262,7 +278,7 @@ class ConstraintSet:
             del self.active_limits[limit]
             self.remove(limit)
         self.arrays.used[i] = 0
-        self._order.remove(i)
+        self.order.remove(i)
         self.count -= 1
 
     # --- evaluation ---------------------------------------------------------------------------
@@ -271,18 +287,27 @@ class ConstraintSet:
         """Classification of all rows (INDEPENDENT, REDUNDANT, ...) as last computed: a copy."""
         return self.arrays.state[: self.arrays.count[ROWS]].copy()
 
-    def set_row_states(self, states: Array) -> None:
-        """Restore a classification of the rows."""
-        self.arrays.state[: len(states)] = states
+    def row_memory(self) -> RowMemory:
+        """What the rows remember of their last classification: a copy."""
+        cons, rows = self.arrays, int(self.arrays.count[ROWS])
+        counts = cons.count[INDEPENDENT_ROWS : WEAK_ROWS + 1].copy()
+        return RowMemory(counts, float(cons.time[1]), tuple(getattr(cons, name)[:rows].copy() for name in _ROW_MEMORY))
 
-    def enable_singularity_crossing(self, states: Array) -> None:
+    def set_row_memory(self, memory: RowMemory) -> None:
+        """Restore this memory."""
+        cons = self.arrays
+        cons.count[INDEPENDENT_ROWS : WEAK_ROWS + 1], cons.time[1] = memory.counts, memory.classified_at
+        for name, values in zip(_ROW_MEMORY, memory.rows, strict=True):
+            getattr(cons, name)[: len(values)] = values
+
+    def enable_singularity_crossing(self, memory: RowMemory) -> None:
         """Enable crossing of singular postures: compile its code, which most runs never need, and allocate its scratch array."""
-        self._scratch_size = self._crossing_size()
+        self.crossing_size = self._needed_crossing_size()
         self._allocate(self._sizes, self.arrays)
         self.update_structure()
-        self.set_row_states(states)
+        self.set_row_memory(memory)
 
-    def _crossing_size(self) -> int:
+    def _needed_crossing_size(self) -> int:
         """Length of the scratch array for crossing singular postures."""
         n, rows = self.data.model.nv, int(self.arrays.count[ROWS])
         return self.data.model.nq + 2 * n + rows * (rows + 2 * n + 1 + rows)
@@ -383,11 +408,11 @@ class ConstraintSet:
 
     def run_operation(self, operation: int) -> None:
         """Run an operation of :func:`.constrained_dynamics.run_constraint_operation` on the data's state."""
-        states = self.arrays.state.copy()
+        memory = self.row_memory()
         self.arrays.dt[0] = 0.0
         status = _constraint_operation(self.data.key, self.key, operation)
         if status == NEEDS_CROSSING:
-            self.enable_singularity_crossing(states)
+            self.enable_singularity_crossing(memory)
             status = _constraint_operation(self.data.key, self.key, operation)
         if status == LOOP_OPEN:
             raise StateError(
@@ -403,12 +428,12 @@ def _restored(
 ) -> ConstraintSet:  # fmt: skip
     """Return a constraint set from its values."""
     restored = ConstraintSet(data)
-    restored.count, restored.active_limits, restored.limited_joints, restored._scratch_size = count, limits, limited, scratch_size
-    restored._order = [int(i) for i in ConstraintArrays(*arrays).order[:count]]
+    restored.count, restored.active_limits, restored.limited_joints, restored.crossing_size = count, limits, limited, scratch_size
+    restored.order = [int(i) for i in ConstraintArrays(*arrays).order[:count]]
     restored._allocate(sizes, ConstraintArrays(*arrays))
-    states = restored.row_states()
+    memory = restored.row_memory()
     restored.update_structure()
-    restored.set_row_states(states)
+    restored.set_row_memory(memory)
     return restored
 
 

@@ -104,17 +104,21 @@ class LimitMonitor:
         limits = _all_limits(model, constraint_set)
         self.names = [limit.name for limit in limits]
         self.arrays = _limit_arrays(limits)
-        cons = constraint_set.arrays
-        for i, name in constraint_set.active_limits.items():  # rows already
-            for n in range(len(limits)):
-                if self.names[n] == name and self.arrays.side[n] == cons.side[i] and self.arrays.kind[n] == cons.kind[i]:
-                    self.arrays.constraint_index[n] = i
+        self._numbers = {(limit.name, limit.kind, limit.side): n for n, limit in enumerate(limits)}
+        self.find_rows()
         self.handle = ArrayHandle(self.arrays)
 
     @property
     def key(self) -> Any:
         """First argument of compiled entry points; a copy has its own."""
         return self.handle.key
+
+    def find_rows(self) -> None:
+        """Find which limits are rows of the constraint set: some may have been restored, or removed with their connection."""
+        cons = self.constraint_set.arrays
+        self.arrays.constraint_index[:] = -1
+        for i, name in self.constraint_set.active_limits.items():
+            self.arrays.constraint_index[self._numbers[name, int(cons.kind[i]), int(cons.side[i])]] = i
 
     def add_row(self, n: int) -> int:
         """Make limit n a row; returns the index of its constraint."""
@@ -149,16 +153,14 @@ class LimitMonitor:
 
     def remove_inactive(self) -> None:
         """Remove the rows of limits from which coordinates have moved away."""
+        self.find_rows()
         L, cons, removed = self.arrays, self.constraint_set.arrays, False
         for n in np.flatnonzero(L.constraint_index >= 0):
             i = int(L.constraint_index[n])
-            exists = i in self.constraint_set.active_limits  # False if the world was restored to an earlier state
-            if exists and cons.inactive[i] and L.side[n] * cons.c[cons.row[i]] > REMOVAL_DISTANCE:
+            if cons.inactive[i] and L.side[n] * cons.c[cons.row[i]] > REMOVAL_DISTANCE:
                 self.constraint_set.remove(i)
                 del self.constraint_set.active_limits[i]
-                exists, removed = False, True
-            if not exists:
-                L.constraint_index[n] = -1
+                L.constraint_index[n], removed = -1, True
         if removed:
             self.constraint_set.update_structure()
             if self.constraint_set.count:

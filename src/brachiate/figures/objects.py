@@ -11,7 +11,7 @@ from brachiate.figures import ranges
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Free, Revolute, Spherical
 from brachiate.model.model import Model
-from brachiate.model.shapes import Box, Capsule, Cylinder, HeightField, Plane, Shape, frame_along
+from brachiate.model.shapes import Box, Capsule, Cylinder, HeightField, Plane, Shape, frame_along, with_all_bits
 from brachiate.validation import Array
 
 MAX_STEPS = 100  # of stairs
@@ -100,7 +100,7 @@ def plate(size: ArrayLike = (1.0, 1.0, 0.04), mass: float = 10.0) -> Model:
 def ground(size: float = 6.0) -> Model:
     """Infinite flat ground at z = 0: the fixed link ``ground``, drawn as a square of this size [m]."""
     b = ModelBuilder("ground")
-    b.link("ground", shapes=Plane(size=size, color=FLOOR))
+    b.link("ground", shapes=with_all_bits(Plane(size=size, color=FLOOR)))
     return b.build()
 
 
@@ -116,7 +116,7 @@ def slope(degrees: float = 15.0, size: float = 6.0) -> Model:
     c, s = float(np.cos(angle)), float(np.sin(angle))
     up = np.array([(c, 0, -s), (0, 1, 0), (s, 0, c)])
     b = ModelBuilder("slope")
-    b.link("slope", shapes=Plane(size=size, position=size / 2 * up[:, 0], rotation=up, color=FLOOR))
+    b.link("slope", shapes=with_all_bits(Plane(size=size, position=size / 2 * up[:, 0], rotation=up, color=FLOOR)))
     return b.build()
 
 
@@ -138,7 +138,7 @@ def stairs(count: int = 5, rise: float = 0.17, tread: float = 0.29, width: float
         Box(size=np.array((tread, width, h)), position=np.array(((k + 0.5) * tread, 0, h / 2)), color=PALE) for k, h in enumerate(heights)
     ]
     b = ModelBuilder("stairs")
-    b.link("stairs", shapes=boxes)
+    b.link("stairs", shapes=[with_all_bits(step) for step in boxes])
     b.site("top", "stairs", ((count - 0.5) * tread, 0, heights[-1]))
     return b.build()
 
@@ -165,7 +165,7 @@ def ground_with_stairs(rise: float = 0.1, tread: float = 0.4, count: int = 3, si
         middle = np.array((0.5 * (first + last), 0.0, 0.5 * (low + top)))
         shapes.append(Box(size=np.array((last - first, 2.0 * size, top - low)), position=middle, color=PALE))
     b = ModelBuilder("ground")
-    b.link("ground", shapes=shapes)
+    b.link("ground", shapes=[with_all_bits(shape) for shape in shapes])
     return b.build()
 
 
@@ -180,7 +180,7 @@ def terrain(heights: ArrayLike | None = None, spacing: float | ArrayLike = 0.1) 
         x = np.linspace(-2.5, 2.5, 51)
         heights = 0.03 * (1 - np.cos(2.5 * x)) * (1 - np.cos(2.1 * x))[:, None]
     b = ModelBuilder("terrain")
-    b.link("terrain", shapes=HeightField(heights=heights, spacing=spacing, color=FLOOR))
+    b.link("terrain", shapes=with_all_bits(HeightField(heights=heights, spacing=spacing, color=FLOOR)))
     return b.build()
 
 

@@ -16,6 +16,7 @@ from brachiate.centroidal.settings import RENAMED_SETTINGS as RENAMED_PLAN_SETTI
 from brachiate.deprecation import renamed_arguments, renamed_attribute
 from brachiate.errors import ArgumentError, FileFormatError, UnknownName
 from brachiate.io.atomic import write_text
+from brachiate.io.file_access import as_path
 from brachiate.io.json_text import read_json
 
 FORMAT, FORMAT_1 = "brachiate settings 2", "brachiate settings 1"
@@ -225,7 +226,7 @@ def changed_settings(settings: FilterSettings | PlanSettings) -> dict[str, Any]:
 
 def load_settings(path: str | PathLike[str]) -> FilterSettings:
     """Read a settings file as ``settings.save(path)`` writes it, of version 2 or 1; settings that it does not name have their defaults."""
-    path = Path(path)
+    path = as_path(path, "a settings file")
     content = read_json(path, "a settings file", FileFormatError)
     version = content.get("format") if isinstance(content, dict) else None
     if not isinstance(version, str) or version not in PARTS:

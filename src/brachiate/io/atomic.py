@@ -1,7 +1,8 @@
 """Atomic writing: a file appears under its name only when it is complete, and files that belong together only when all of them are.
 
-Everything is written to temporary files beside the target, flushed to the disk and then renamed. A process that is killed, or a disk that
-is full, leaves what was there before. Temporary files of killed processes are removed when the same file or folder is written again.
+Everything is written to temporary files beside the target, flushed to the disk and then renamed. An error, such as that of a full disk,
+leaves what was there before, and so does a killed process, except while it moves the complete files of a set to their names: then there are
+only some files, all of one run. Temporary files of killed processes are removed when the same file or folder is written again.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import BinaryIO
 from brachiate.errors import WriteError
 
 _STAGED = ".brachiate"  # name of a temporary folder of several files, before its mark
+_EARLIER = ".earlier"  # folder in it for the files of the earlier run
 _HOST = f"{zlib.crc32(platform.node().encode()):08x}"
 _MARK = re.compile(r"\.([0-9a-f]{8})-(\d+)-[0-9a-f]{8}\.tmp$")
 _MAX_AGE = 86400.0  # [s] of temporary files whose process may still run
@@ -116,9 +118,9 @@ class FileSet:
 def replace_files(folder: str | os.PathLike[str], what: str, known: Iterable[str] = ()) -> Iterator[FileSet]:
     """Write several files that belong together, which replace those of an earlier run when the block ends without an error.
 
-    When all are complete, those of the earlier run are removed and the new ones moved to their names, so that files of two runs are never
-    mixed. A process that is killed in that moment leaves only some files, all complete and of one run; the last one is then missing. Other
-    files of the folder are left alone.
+    When all are complete, those of the earlier run are set aside and the new ones moved to their names, so that files of two runs are never
+    mixed. If one cannot be moved, those of the earlier run are put back. A process that is killed in that moment leaves only some files,
+    all complete and of one run; the last one is then missing. Other files of the folder are left alone.
 
     Args:
         folder: Made if it does not exist.
@@ -149,17 +151,32 @@ def replace_files(folder: str | os.PathLike[str], what: str, known: Iterable[str
 
 
 def _move(names: list[str], known: Iterable[str], temporary: Path, folder: Path) -> None:
-    """Move files to their folder: those of an earlier run are removed first, the last file first, and the last file comes last."""
+    """Move files to their folder: those of an earlier run are set aside first, the last file first, and the last file comes last."""
     for name in names:
         if not (temporary / name).is_file():
             raise FileNotFoundError(errno.ENOENT, f"{name} was not made")
         if (folder / name).is_dir():
             raise IsADirectoryError(errno.EISDIR, f"{name}: {os.strerror(errno.EISDIR)}")
-    for name in dict.fromkeys((*reversed(names), *known)):
-        (folder / name).unlink(missing_ok=True)
-    for name in names:
-        os.replace(temporary / name, folder / name)
+    earlier = temporary / _EARLIER
+    earlier.mkdir()
+    moved: list[tuple[Path, Path]] = []
+    try:
+        for name in dict.fromkeys((*reversed(names), *known)):
+            if os.path.lexists(folder / name):
+                _rename(folder / name, earlier / name, moved)
+        for name in names:
+            _rename(temporary / name, folder / name, moved)
+    except BaseException:
+        for old, new in reversed(moved):
+            with suppress(OSError):
+                os.replace(new, old)
+        raise
     _flush_folder(folder)
+
+
+def _rename(old: Path, new: Path, moved: list[tuple[Path, Path]]) -> None:
+    moved.append((old, new))  # before it is done: an interruption may come in between
+    os.replace(old, new)
 
 
 @contextmanager

@@ -10,17 +10,18 @@ import numpy as np
 from brachiate.io.import_notes import ImportNotes
 from brachiate.io.inertial import Inertial
 from brachiate.io.mujoco_actuators import Motors, convert_actuators
+from brachiate.io.mujoco_contact import add_contact_filters
 from brachiate.io.mujoco_equality import add_equalities
 from brachiate.io.mujoco_joints import convert_joint
 from brachiate.io.mujoco_names import Names, unique_names
-from brachiate.io.mujoco_shapes import convert_shapes
+from brachiate.io.mujoco_shapes import CollisionBits, convert_shapes
 from brachiate.io.mujoco_source import MujocoSource
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.data import STANDARD_GRAVITY
 from brachiate.model.model import Model
 from brachiate.validation import Array, rotation_matrix
 
-_SWITCHES = ("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "SPRING", "DAMPER", "ACTUATION")
+_SWITCHES = ("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "FILTERPARENT", "SPRING", "DAMPER", "ACTUATION")
 
 
 def convert_model(m: Any, source: MujocoSource, name: str) -> Model:
@@ -36,9 +37,10 @@ def convert_model(m: Any, source: MujocoSource, name: str) -> Model:
     builder = ModelBuilder(name)
     motors = convert_actuators(m, names, notes, source.speeds)
     floating = _is_floating_figure(m)
-    has_ground = not floating and _add_ground(m, names, builder, notes)
+    bits = CollisionBits.of_model(m, floating)
+    has_ground = not floating and _add_ground(m, names, builder, bits, notes)
     for b in range(1, m.nbody):
-        _link(m, b, names, builder, motors, source)
+        _link(m, b, names, builder, motors, bits, source)
     taken = {names.link(b) for b in range(m.nbody)}  # in MuJoCo a body and a site may have the same name
     named = [m.site(s).name for s in range(m.nsite)]
     sites = unique_names([f"{name}.site" if name.replace("/", ".") in taken else name for name in named], "site")
@@ -48,6 +50,7 @@ def convert_model(m: Any, source: MujocoSource, name: str) -> Model:
     if floating:
         _note_world(m, notes)
     add_equalities(m, names, builder, notes)
+    add_contact_filters(m, names, builder, has_ground, notes)
     _add_unsupported_by_mujoco(m, names, builder, source)
     for actuator in motors.actuators:
         builder.actuator(**actuator)
@@ -72,9 +75,9 @@ def _is_floating_figure(m: Any) -> bool:
     return len(roots) == 1 and m.body_jntnum[roots[0]] == 1 and m.jnt_type[m.body_jntadr[roots[0]]] == mujoco.mjtJoint.mjJNT_FREE
 
 
-def _add_ground(m: Any, names: Names, builder: ModelBuilder, notes: ImportNotes) -> bool:
+def _add_ground(m: Any, names: Names, builder: ModelBuilder, bits: CollisionBits, notes: ImportNotes) -> bool:
     """Add a fixed link with the shapes of the world itself, if it has shapes or sites; return whether it was added."""
-    shapes = convert_shapes(m, 0, notes)
+    shapes = convert_shapes(m, 0, bits, notes)
     needed = bool(shapes) or bool((m.site_bodyid == 0).any())
     if needed:
         builder.link(names.ground, mass=0.0, center=np.zeros(3), inertia=np.zeros(3), shapes=shapes)
@@ -89,7 +92,7 @@ def _note_world(m: Any, notes: ImportNotes) -> None:
         notes.add("shapes and sites of the world (left out of a floating figure; for a floor add br.figures.ground() to the world)", name)
 
 
-def _link(m: Any, b: int, names: Names, builder: ModelBuilder, motors: Motors, source: MujocoSource) -> None:
+def _link(m: Any, b: int, names: Names, builder: ModelBuilder, motors: Motors, bits: CollisionBits, source: MujocoSource) -> None:
     parent = int(m.body_parentid[b])
     joint, at, rotation = convert_joint(m, b, names, motors, source.notes)
     inertial = _inertial(m, b) if source.inertials is None else source.inertials[m.body(b).name]
@@ -103,7 +106,7 @@ def _link(m: Any, b: int, names: Names, builder: ModelBuilder, motors: Motors, s
         mass=inertial.mass,
         center=inertial.center,
         inertia=inertial.inertia,
-        shapes=convert_shapes(m, b, source.notes),
+        shapes=convert_shapes(m, b, bits, source.notes),
     )
 
 
@@ -131,15 +134,11 @@ def _note_left_out(m: Any, names: Names, notes: ImportNotes) -> None:
     kinds = (
         ("tendons", "TENDON", m.ntendon),
         ("flexes", "FLEX", m.nflex),
-        ("contact pairs", "PAIR", m.npair),
         ("plugins", "PLUGIN", m.nplugin),
     )
     for kind, word, count in kinds:
         for i in range(count):
             notes.add(f"{kind} (left out)", mujoco.mj_id2name(m, getattr(mujoco.mjtObj, f"mjOBJ_{word}"), i) or f"number {i + 1}")
-    for i in range(m.nexclude):
-        first, second = int(m.exclude_signature[i]) >> 16, int(m.exclude_signature[i]) & 0xFFFF
-        notes.add("contact exclusions (left out)", f"{names.links[first]} and {names.links[second]}")
     for b in np.flatnonzero(m.body_gravcomp):
         notes.add("gravity compensation (left out)", names.links[b])
     for b in np.flatnonzero(m.body_mocapid >= 0):

@@ -1,22 +1,52 @@
-"""Conversion of MuJoCo geoms to shapes."""
+"""Conversion of MuJoCo geoms to shapes, with their collision bits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
 
 from brachiate.io.import_notes import ImportNotes
-from brachiate.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
-from brachiate.validation import rotation_matrix
+from brachiate.model.shapes import ALL_BITS, Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
+from brachiate.validation import Array, rotation_matrix
 
 _GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's default color
 _G = mujoco.mjtGeom
 
 
-def convert_shapes(m: Any, b: int, notes: ImportNotes) -> list[Shape]:
+class CollisionBits(NamedTuple):
+    """Whether each geom can collide, and its bits."""
+
+    collides: Array  # (ngeom,) by its bits or in a pair
+    contype: Array  # (ngeom,)
+    conaffinity: Array
+
+    @staticmethod
+    def of_model(m: Any, floating: bool) -> CollisionBits:
+        """Bits of the geoms.
+
+        Of a floating figure the world is left out, and with it pairs such as sole and floor. Where a geom of such a pair has no bits, it
+        gets one that no other geom has: with this it collides with ground, which has all bits, and with no other part of its figure.
+        """
+        contype, conaffinity = (np.array(bits, np.int64) & ALL_BITS for bits in (m.geom_contype, m.geom_conaffinity))
+        pairs = np.stack([m.pair_geom1, m.pair_geom2], axis=1).reshape(-1, 2)
+        collides = (contype | conaffinity) != 0
+        collides[pairs.ravel()] = True
+        unused = ~int(np.bitwise_or.reduce(contype | conaffinity, initial=0)) & ALL_BITS
+        if floating:
+            with_world = pairs[(m.geom_bodyid[pairs] == 0).any(axis=1)].ravel()
+            without_bits = with_world[(contype | conaffinity)[with_world] == 0]
+            contype[without_bits] = 1 << unused.bit_length() >> 1  # the highest unused bit; if there is none, zero
+        return CollisionBits(collides, contype, conaffinity)
+
+    def of_geom(self, g: int) -> dict[str, Any]:
+        """Arguments of the shape of geom g."""
+        return {"collides": bool(self.collides[g]), "contype": int(self.contype[g]), "conaffinity": int(self.conaffinity[g])}
+
+
+def convert_shapes(m: Any, b: int, bits: CollisionBits, notes: ImportNotes) -> list[Shape]:
     """Return the shapes of body b; unsupported ones are noted."""
     first, count = int(m.body_geomadr[b]), int(m.body_geomnum[b])
     shapes = []
@@ -26,7 +56,7 @@ def convert_shapes(m: Any, b: int, notes: ImportNotes) -> list[Shape]:
             kind = _G(m.geom_type[g]).name.removeprefix("mjGEOM_").lower()
             notes.add("height fields and signed distance fields (left out)", m.geom(g).name or f"{kind} of {m.body(b).name or 'a body'}")
             continue
-        shapes.append(make(m, g, **_common(m, g)))
+        shapes.append(make(m, g, **_common(m, g), **bits.of_geom(g)))
     return shapes
 
 
@@ -38,7 +68,6 @@ def _common(m: Any, g: int) -> dict[str, Any]:
         "rotation": rotation_matrix(m.geom_quat[g], "rotation of a geom"),
         "name": m.geom(g).name,
         "color": None if material < 0 and np.allclose(color, _GREY) else color,
-        "collides": bool(m.geom_contype[g] or m.geom_conaffinity[g]),
     }
 
 
@@ -64,3 +93,5 @@ _MAKERS: dict[mujoco.mjtGeom, Callable[..., Shape]] = {
     _G.mjGEOM_MESH: _mesh,
     _G.mjGEOM_PLANE: _plane,
 }
+
+SUPPORTED = frozenset(_MAKERS)  # types of geoms that become shapes

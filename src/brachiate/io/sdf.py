@@ -32,6 +32,7 @@ _TYPES = {
 }
 _TRUE = ("1", "true")
 _ENDLESS = 1e10  # limits beyond mean no limit
+_BITMASK = "collide_bitmask"
 
 
 class _Pose(NamedTuple):
@@ -53,7 +54,9 @@ def source(data: bytes, files: ModelFiles, notes: ImportNotes, fix_inertia: bool
     _refuse_other_frames(model, path)
     poses = {link.get("name", ""): _pose(link, path) for link in model.findall("link")}
     tree_joints, loop_joints = _sort_joints(model, path, poses)
-    result = prepare_robot(_robot(model, tree_joints, path), files, notes, fix_inertia)
+    robot = _robot(model, tree_joints, path)
+    result = prepare_robot(robot, files, notes, fix_inertia)
+    _set_collision_bits(robot, result.spec)
     for body in result.spec.bodies:
         if body.name in poses:
             tree_joint = tree_joints.get(body.name)
@@ -116,6 +119,8 @@ def _robot(model: Element, tree_joints: Mapping[str, Element], path: Path) -> El
             geometry = _geometry(shape)
             if geometry is not None:
                 there = SubElement(new, shape.tag, name=shape.get("name", ""))
+                if shape.tag == "collision":
+                    there.set(_BITMASK, _bitmask(shape, path))
                 _origin(there, shape, path)
                 SubElement(there, "geometry").append(geometry)
     if any(_text(joint, "parent", "") == "world" for joint in tree_joints.values()):
@@ -125,6 +130,26 @@ def _robot(model: Element, tree_joints: Mapping[str, Element], path: Path) -> El
         SubElement(new, "parent", link=_text(joint, "parent", ""))
         SubElement(new, "child", link=child)
     return robot
+
+
+def _set_collision_bits(robot: Element, spec: Any) -> None:
+    """Set the bits of the geoms: in SDF two shapes collide if their masks have a common bit."""
+    for link in robot.findall("link"):
+        masks = [int(shape.get(_BITMASK, "")) for shape in link.findall("collision")]
+        geoms = [geom for geom in spec.body(link.get("name")).geoms if geom.contype or geom.conaffinity]
+        for geom, mask in zip(geoms, masks, strict=True):
+            geom.contype = geom.conaffinity = mask
+
+
+def _bitmask(shape: Element, path: Path) -> str:
+    text = _text(shape, f"surface/contact/{_BITMASK}", "65535")  # the default of SDF: it collides with all
+    try:
+        mask = int(text, 16 if text.lower().startswith("0x") else 10)
+    except ValueError:
+        mask = -1
+    if not 0 <= mask < 2**31:
+        raise ModelFileError(f"{path}: {_BITMASK} of {shape.get('name')!r}: expected a whole number from 0 to 0x7fffffff, got {text!r}.")
+    return str(mask)
 
 
 def _geometry(shape: Element) -> Element | None:

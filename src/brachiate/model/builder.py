@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from brachiate import validation
 from brachiate.errors import ArgumentError, ModelError
 from brachiate.model.joints import Fixed, Joint
-from brachiate.model.link import ACTUATOR_KINDS, Actuator, Coupling, Link, Loop, Site, check_loop_joint
+from brachiate.model.link import ACTUATOR_KINDS, Actuator, ContactPair, Coupling, Link, Loop, Site, check_loop_joint
 from brachiate.model.model import Model, add
 from brachiate.model.shapes import Shape
 from brachiate.validation import Array
@@ -39,6 +39,8 @@ class ModelBuilder:
         self._couplings: dict[str, Coupling] = {}
         self._actuators: dict[str, Actuator] = {}
         self._poses: dict[str, Mapping[str, Any]] = {}
+        self._ignored_contacts: list[tuple[str, str]] = []
+        self._contact_pairs: list[ContactPair] = []
         self._included: set[str] = set()
 
     def link(
@@ -176,6 +178,22 @@ class ModelBuilder:
             raise ModelError(f"Two poses are named {name!r}. Names must be unique within a model.")
         self._poses[name] = copy.deepcopy(dict(validation.mapping(values, f"pose {name!r}", "values by joint, such as {'knee': 0.3}")))
 
+    def ignore_contact(self, link: str, other: str) -> None:
+        """Ignore contact between two links, apart from contact pairs of their shapes."""
+        self._ignored_contacts.append((link, other))
+
+    def contact_pair(self, link: str, shape: str, other: str, other_shape: str, friction: float | None = None) -> None:
+        """Let two shapes collide, given by link and name, that contype and conaffinity, a joint or their overlap would exclude.
+
+        Args:
+            link: Link of the first shape.
+            shape: Name of the first shape.
+            other: Link of the second shape.
+            other_shape: Name of the second shape.
+            friction: Coefficient of this pair; by default that of the materials.
+        """
+        self._contact_pairs.append(ContactPair(link, shape, other, other_shape, friction))
+
     def build(self) -> Model:
         """Check the parts together and return the constant model."""
         return Model(
@@ -186,6 +204,8 @@ class ModelBuilder:
             self._couplings.values(),
             self._actuators.values(),
             self._poses,
+            self._ignored_contacts,
+            self._contact_pairs,
         )
 
     def include(self, prefix: str, model: Model, at: ArrayLike = (0, 0, 0), rotation: ArrayLike | None = None) -> None:
@@ -216,6 +236,8 @@ class ModelBuilder:
             add(self._actuators, "actuator", replace(a, name=named(a.name), coordinate=named(a.coordinate)))
         for pose, q in model.poses.items():
             self._poses[named(pose)] = {named(joint): q[joined.q] for joint, joined in model.joints.items()}
+        self._ignored_contacts += [(named(link), named(other)) for link, other in model.ignored_contacts]
+        self._contact_pairs += [replace(pair, first=named(pair.first), second=named(pair.second)) for pair in model.contact_pairs]
 
 
 def _included_link(link: Link, named: Callable[[str], str], p: Array, R: Array) -> Link:

@@ -1,4 +1,4 @@
-"""Links, sites, loops, couplings and actuators: the parts of a model."""
+"""Links, sites, loops, couplings, actuators and contact pairs: the parts of a model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from brachiate.errors import ArgumentError, ModelError
 from brachiate.model.joints import Joint
 from brachiate.model.shapes import Shape
-from brachiate.validation import Array, short_repr
+from brachiate.validation import Array, number, short_repr
 
 ACTUATOR_KINDS = ("motor", "position", "velocity", "general")
 
@@ -80,6 +80,26 @@ class Actuator:
     force_range: tuple[float, float]
     gain: float = 1.0
     bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class ContactPair:
+    """Two shapes that collide whatever their contype and conaffinity, also if a joint connects their links or they overlap."""
+
+    first: str  # link
+    first_shape: str
+    second: str
+    second_shape: str
+    friction: float | None = None  # of this pair; None: as their materials say
+
+    def __post_init__(self) -> None:
+        """Check the ends and the friction."""
+        if self.first == self.second:
+            raise ModelError(f"Contact pair of {self.first_shape!r} and {self.second_shape!r}: shapes of one link do not collide.")
+        if self.friction is not None:
+            number(
+                self.friction, f"friction of the contact pair of {self.first_shape!r} and {self.second_shape!r}", minimum=0.0, maximum=1e3
+            )
 
 
 def check_loop_joint(joint: object, what: str) -> None:

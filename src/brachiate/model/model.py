@@ -18,7 +18,7 @@ from brachiate.errors import ArgumentError, ModelError
 from brachiate.model.arrays import Tree
 from brachiate.model.flatten import Placement, flatten
 from brachiate.model.joints import BALL, ELEMENT_NQ, ELEMENT_NV, FLOAT
-from brachiate.model.link import Actuator, Coupling, Link, Loop, Site, check_inertia
+from brachiate.model.link import Actuator, ContactPair, Coupling, Link, Loop, Site, check_inertia
 from brachiate.validation import Array
 
 Part = TypeVar("Part", Link, Site, Loop, Coupling, Actuator)
@@ -49,6 +49,8 @@ class Model:
         couplings: Iterable[Coupling] = (),
         actuators: Iterable[Actuator] = (),
         poses: Mapping[str, Mapping[str, Any]] | None = None,
+        ignored_contacts: Iterable[tuple[str, str]] = (),
+        contact_pairs: Iterable[ContactPair] = (),
     ) -> None:
         self.name = name
         ordered = in_order(list(links))
@@ -57,6 +59,8 @@ class Model:
         self.loops = tuple(by_name("loop", loops).values())
         self.couplings = tuple(by_name("coupling", couplings).values())
         self.actuators: Mapping[str, Actuator] = by_name("actuator", actuators)
+        self.ignored_contacts = tuple(ignored_contacts)  #: pairs of links whose shapes do not collide
+        self.contact_pairs = tuple(contact_pairs)  #: pairs of shapes that collide although a filter excludes them
         for link in ordered:
             check_inertia(link.name, link.mass, link.inertia)
         self._name_coordinates(ordered)
@@ -107,6 +111,13 @@ class Model:
                     validation.lookup(self.coordinate_index, coordinate, "coordinate", owner)
         for actuator in self.actuators.values():
             validation.lookup(self.coordinate_index, actuator.coordinate, "coordinate", owner)
+        for link in (link for pair in self.ignored_contacts for link in pair):
+            validation.lookup(self.links, link, "link", owner)
+        for pair in self.contact_pairs:
+            for link, name in ((pair.first, pair.first_shape), (pair.second, pair.second_shape)):
+                shapes = {shape.name: shape for shape in validation.lookup(self.links, link, "link", owner).shapes if shape.name}
+                if not validation.lookup(shapes, name, "shape", f"link {link!r}").collides:
+                    raise ModelError(f"A contact pair has the shape {name!r} of {link!r}, which has collides=False.")
 
     @cached_property
     def neutral(self) -> Array:
@@ -193,7 +204,7 @@ class Model:
 
     def with_scaled_effort(self, factor: float) -> Model:
         """Return this model with effort limits scaled by a factor; infinite: without effort limits."""
-        if not factor >= 0.0:
+        if not isinstance(factor, (int, float, np.number)) or not factor >= 0.0:
             raise ArgumentError(f"factor: expected a number of at least 0, or infinity, got {validation.short_repr(factor)}.")
         links = []
         for link in self.links.values():
@@ -212,7 +223,7 @@ class Model:
     def _parts(self) -> tuple[Any, ...]:
         poses = {name: {joint: q[place.q] for joint, place in self.joints.items()} for name, q in self.poses.items()}
         links, sites, actuators = (list(table.values()) for table in (self.links, self.sites, self.actuators))
-        return links, sites, self.loops, self.couplings, actuators, poses
+        return links, sites, self.loops, self.couplings, actuators, poses, self.ignored_contacts, self.contact_pairs
 
     def __repr__(self) -> str:
         """Return the name and the sizes."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,13 +15,15 @@ from brachiate.model.material import Material
 from brachiate.validation import Array
 
 Triangles = NDArray[np.int64]
+ALL_BITS = 2**32 - 1  # of contype and conaffinity
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Shape:
     """Solid fixed in its link. ``collides`` is False for visual geometry.
 
-    Without a ``material`` it has that of the world.
+    Two shapes collide only if the ``contype`` of one and the ``conaffinity`` of the other have a common bit, as in MuJoCo.
+    Without a ``material`` a shape has that of the world.
     """
 
     kind: ClassVar[str] = "shape"
@@ -31,12 +33,18 @@ class Shape:
     color: tuple[float, float, float, float] | None = None
     collides: bool = True
     material: Material | None = None
+    contype: int = 1
+    conaffinity: int = 1
 
     def __post_init__(self) -> None:
         self._set("position", validation.vector(self.position, f"position of a {self.kind}"))
         self._set("rotation", validation.rotation_matrix(self.rotation, f"rotation of a {self.kind}"))
         if self.material is not None and not isinstance(self.material, Material):
             raise ArgumentError(f"material of a {self.kind}: expected a Material, such as Material(friction=0.5), got {self.material!r}.")
+        for name in ("contype", "conaffinity"):
+            bits = getattr(self, name)
+            if not (type(bits) is int and 0 <= bits <= ALL_BITS):
+                self._set(name, validation.integer(bits, f"{name} of a {self.kind}", minimum=0, maximum=ALL_BITS))
         self._check()
 
     def _set(self, name: str, value: Any) -> None:
@@ -73,6 +81,14 @@ class Shape:
         mass = validation.number(density, f"density of a {self.kind}", above=0.0) * self.volume()
         turned = self.rotation @ self.inertia() @ self.rotation.T
         return mass, self.position + self.rotation @ self.centroid(), mass * turned
+
+
+AnyShape = TypeVar("AnyShape", bound=Shape)
+
+
+def with_all_bits(shape: AnyShape) -> AnyShape:
+    """Shape with all bits of contype and conaffinity: ground, that carries whatever collides with anything."""
+    return replace(shape, contype=ALL_BITS, conaffinity=ALL_BITS)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from brachiate.constraints.constraint_set import ConstraintSet
+from brachiate.constraints.constraint_set import ConstraintSet, RowMemory
 from brachiate.contact.stepping.contact_log import NUM_STEPS, ContactLog, ContactSample
 from brachiate.contact.stepping.contact_state import ContactState
 from brachiate.contact.stepping.run import run_contact_steps
@@ -49,11 +49,12 @@ class ContactIntegrator:
             every = 2  # no state is returned, and none is settled
         work, rows = self.data.work, steps // every
         Q, V = np.empty((rows, len(work.q))), np.empty((rows, len(work.v)))
-        start = work.q.copy(), work.v.copy(), self.constraint_set.arrays.state.copy()
+        start = work.q.copy(), work.v.copy(), self.constraint_set.row_memory()
         samples: list[ContactSample] = []
         done, status = 0, LOG_FULL
         self.contact_state.enable_limits(self._limits)
-        self.contact_state.begin_run()
+        self.contact_state.begin_run(divided=self._project)  # otherwise every step must satisfy one equation of motion
+        memory = self.contact_state.save_memory()
         while status == LOG_FULL:
             if len(self._log.arrays.pair) < 2 * len(self.contact_state.patches.pair):
                 self._log = ContactLog(_LOG_SAMPLES, 16 * len(self.contact_state.patches.pair))
@@ -61,14 +62,15 @@ class ContactIntegrator:
             done = max(done, int(self._log.arrays.count[NUM_STEPS]))
             if status in (TOO_MANY_CONTACTS, NEEDS_CROSSING):
                 self._again(status, start)
+                self.contact_state.restore_memory(memory)
                 done, status, samples = 0, LOG_FULL, []
                 self._log.arrays.count[:] = 0
                 continue
             samples += self._log.take_samples()
         if status != OK:
-            self.constraint_set.set_row_states(start[2])
+            self.constraint_set.set_row_memory(start[2])
             work.q[:], work.v[:] = start[0], start[1]
-            self.contact_state.reset_memory()
+            self.contact_state.restore_memory(memory)
             self._refuse(status, steps * dt)
         self.samples = samples
         return Q, V
@@ -78,15 +80,14 @@ class ContactIntegrator:
         keys = self.data.key, self.constraint_set.key, contact.key, contact.problem_key, self._log.key
         return run_contact_steps(*keys, time, dt, steps, every, done, Q, V)
 
-    def _again(self, status: int, start: tuple[Array, Array, Array]) -> None:
+    def _again(self, status: int, start: tuple[Array, Array, RowMemory]) -> None:
         """Restore the start of the run, with arrays large enough for what was met on the way."""
         self.data.work.q[:], self.data.work.v[:] = start[0], start[1]
         if status == TOO_MANY_CONTACTS:
-            self.constraint_set.set_row_states(start[2])
+            self.constraint_set.set_row_memory(start[2])
             self.contact_state.enlarge()
         else:
             self.constraint_set.enable_singularity_crossing(start[2])
-        self.contact_state.reset_memory()
 
     def _refuse(self, status: int, seconds: float) -> NoReturn:
         if status == LOOP_OPEN:

@@ -185,7 +185,7 @@ class Integrator:
         """
         data, constraint_set = self.data, self.constraint_set
         limits = None if self._monitor is None else self._monitor.key
-        q, v, rows = data.work.q.copy(), data.work.v.copy(), constraint_set.arrays.state.copy()
+        q, v, rows = data.work.q.copy(), data.work.v.copy(), constraint_set.row_memory()
         if self.method.adaptive and self._monitor is not None:
             self._last_state[:] = np.concatenate([q, v])
             constraint_set.arrays.inactive_previous[:], constraint_set.arrays.bound_previous[:] = (
@@ -199,7 +199,7 @@ class Integrator:
             constraint_set.enable_singularity_crossing(rows)
             status = self.method.run(data.key, constraint_set.key, limits, self._scratch.key, time, dt, steps, every, Q, V)
         if status not in (OK, LIMIT_PASSED):
-            constraint_set.set_row_states(rows)
+            constraint_set.set_row_memory(rows)
             data.q[:], data.v[:] = q, v  # so that an invalid initial state can be named
             self._raise_status(status, steps * dt)
         return status

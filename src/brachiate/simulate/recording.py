@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from brachiate import dynamics
 from brachiate.errors import ArgumentError, FileFormatError, UnknownName
 from brachiate.io.archive import read_archive, write_archive
+from brachiate.io.file_access import as_path
 from brachiate.model.data import Data
 from brachiate.model.model import Model
 from brachiate.show import plots
@@ -180,7 +181,7 @@ class Recording:
         Raises:
             FileFormatError: The file is not a recording of this model.
         """
-        path = Path(path)
+        path = as_path(path, "a recording")
         content = read_archive(path, FORMAT, "a recording")
         missing = [name for name in (*_ARRAYS, "coordinates", "gravity") if name not in content]
         if missing:

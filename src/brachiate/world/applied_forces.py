@@ -47,6 +47,8 @@ def write_applied_forces(world: World) -> None:
         world.data.assign(q=old.q, v=old.v, a=old.a, tau=old.tau)
         if hasattr(world, "constraint_set"):
             world.constraint_set.data = world.data
+            if world.contact_settings.contact_state is not None:
+                world.contact_settings.contact_state.data = world.data
     work = world.data.work
     work.push_count[0] = len(rows)
     for n, (force, placement) in enumerate(rows):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from brachiate import validation
 from brachiate.contact.collision.collision_shapes import colliding_shapes, collision_geometry
+from brachiate.contact.collision.pair_filter import contact_pair_friction
 from brachiate.contact.stepping.contact_state import ContactState
 from brachiate.errors import ArgumentError
 from brachiate.model.material import Material
@@ -126,11 +128,15 @@ class ContactSettings:
         geometry = collision_geometry(model)
         shapes = colliding_shapes(model)
         self.link_pairs = [(shapes[a].link, shapes[b].link) for a, b in geometry.pair]
+        frictions = contact_pair_friction(model, [part.link for part in shapes], [part.shape for part in shapes])
         materials = []
         for a, b in geometry.pair:
             own = [shapes[i].shape.material or self.material for i in (a, b)]
-            specified = self.pair_materials.get(frozenset((shapes[a].link, shapes[b].link)))
-            materials.append(specified or own[0].with_other(own[1]))
+            material = own[0].with_other(own[1])
+            friction = frictions.get((int(min(a, b)), int(max(a, b))))
+            if friction is not None:
+                material = replace(material, friction=friction, grip=None)
+            materials.append(self.pair_materials.get(frozenset((shapes[a].link, shapes[b].link))) or material)
         self.contact_state = ContactState(self.world.data, self.world.constraint_set, geometry, materials)
         self.update_pairs()
 

@@ -230,7 +230,7 @@ def _free_joint_name(link: str) -> str:
 
 def _with_free_link(model: Model, link: str) -> Model:
     """The model with a link cut from its parent: the link becomes a root with a free joint."""
-    links, sites, loops, couplings, actuators, poses = model._parts()
+    links, sites, loops, couplings, actuators, poses, *contact = model._parts()
     removed = set(model.links[link].joint.coordinate_names(model.links[link].joint_name)) if model.links[link].joint.nv else set()
     root = replace(
         model.links[link], parent=None, joint=Free(effort=0.0), joint_name=_free_joint_name(link), position=np.zeros(3), rotation=np.eye(3)
@@ -239,7 +239,7 @@ def _with_free_link(model: Model, link: str) -> Model:
     couplings = [c for c in couplings if c.coordinate not in removed and c.of not in removed]
     actuators = [a for a in actuators if a.coordinate not in removed]
     poses = {pose: {j: q for j, q in values.items() if j != model.links[link].joint_name} for pose, values in poses.items()}
-    return Model(model.name, new_links, sites, loops, couplings, actuators, poses)
+    return Model(model.name, new_links, sites, loops, couplings, actuators, poses, *contact)
 
 
 class _Frame(NamedTuple):

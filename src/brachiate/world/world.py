@@ -111,7 +111,7 @@ class World(TreeQueries):
         self._frames = frame_placements(model)
         self._figure_bodies = {figure: balance.figure_bodies(model, figure) for figure in self.parts}
         write_applied_forces(self)
-        self.constraint_set = ConstraintSet(data)
+        self.constraint_set = ConstraintSet(self.data)  # with room for the applied forces
         for constraint in self.constraints:
             constraint.index = -1
         self.constraints = [constraint for constraint in self.constraints if constraint.fits(model)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brachiate import validation
-from brachiate.constraints.arrays import UNCLASSIFIED
+from brachiate.constraints.constraint_memory import ConstraintMemory, restore_constraints, save_constraints
 from brachiate.errors import ArgumentError
 from brachiate.validation import Array
 from brachiate.world.applied_forces import AppliedForce
@@ -35,6 +35,8 @@ class WorldState:
     connection_states: dict[Any, tuple[Array, Array]]  # joint coordinates and motor torques of connections
     pair_materials: Mapping[frozenset[str], Any]  # contact material of pairs of links; None: contact ignored
     contact_memory: tuple[Array, ...] | None  # warm start of the contact solver from the step before
+    constraint_indices: tuple[int, ...]  # of the constraints in the constraint set
+    constraint_memory: ConstraintMemory
 
     def for_copy(self, other: World) -> WorldState:
         """The same state for a copy of the world, whose constraints correspond to those of this state one by one."""
@@ -50,7 +52,8 @@ def save_state(world: World) -> WorldState:
     return WorldState(
         world.model.coordinates, world.time, data.q.copy(), data.v.copy(), data.tau.copy(), world.applied_forces,
         world.structure_version, dict(world.parts), tuple(world.constraints), connection_states, world.contact_settings.pair_materials,
-        world.contact_settings.save_memory(),
+        world.contact_settings.save_memory(), tuple(constraint.index for constraint in world.constraints),
+        save_constraints(world.constraint_set),
     )  # fmt: skip
 
 
@@ -71,8 +74,9 @@ def restore_state(world: World, state: WorldState) -> None:
             world.figures[figure].model = model
         world.rebuild()
         world.structure_version = state.version
-    constraint_set = world.constraint_set
-    constraint_set.remove_limits()
+    restore_constraints(world.constraint_set, state.constraint_memory)
+    for constraint, index in zip(state.constraints, state.constraint_indices, strict=True):
+        constraint.index = index
     world.data.q[:], world.data.v[:], world.data.tau[:] = state.q, state.v, state.torque
     for connection, (q, tau) in state.connection_states.items():
         connection.set_joint_state(q, tau)
@@ -80,8 +84,6 @@ def restore_state(world: World, state: WorldState) -> None:
     world.set_applied_forces(state.applied_forces)
     world.contact_settings.set_pair_materials(state.pair_materials)
     world.contact_settings.restore_memory(state.contact_memory)
-    if state.constraints and (constraint_set.arrays.state[: constraint_set.arrays.count[1]] == UNCLASSIFIED).any():
-        world.update_redundancy()
 
 
 def same_structure(world: World, since: WorldState) -> bool:

@@ -98,7 +98,8 @@ def collision_geometry(model: Model, *, pairs: bool = True) -> CollisionGeometry
     )
     if not pairs:
         return geometry
-    pair = collision_pairs(model, [link_shape.link for link_shape in link_shapes], geometry, collision_handle)
+    links, solids = [link_shape.link for link_shape in link_shapes], [link_shape.shape for link_shape in link_shapes]
+    pair = collision_pairs(model, links, solids, geometry, collision_handle)
     return geometry._replace(pair=pair, pair_enabled=np.ones(len(pair), np.int64))
 
 

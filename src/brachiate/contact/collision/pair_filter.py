@@ -12,35 +12,72 @@ from brachiate.contact.collision.narrow_phase import find_contacts
 from brachiate.kinematics import update_body_poses
 from brachiate.model.data import Data
 from brachiate.model.model import Model
+from brachiate.model.shapes import Shape
 from brachiate.validation import Array
 
 Group = int | str  # a body, or the first of the links fixed together in the inertial frame
 
 
-def collision_pairs(model: Model, links: Sequence[str], shapes: CollisionGeometry, new_handle: Callable[..., ArrayHandle]) -> Array:
+def collision_pairs(
+    model: Model, links: Sequence[str], solids: Sequence[Shape], shapes: CollisionGeometry, new_handle: Callable[..., ArrayHandle]
+) -> Array:
     """Pairs of shapes that may collide: (np, 2), the supporting one first.
 
-    Excluded are shapes of one body, two shapes fixed in the inertial frame, shapes of bodies connected by a joint (also across bodies
-    without shapes), and shapes of one figure that overlap in its neutral posture or in its pose ``reference``.
+    Excluded are shapes of one body, and two shapes fixed in the inertial frame. Excluded are also, unless they are a contact pair of the
+    model: shapes whose bits do not match, shapes of links whose contact the model ignores, shapes of bodies connected by a joint (also
+    across bodies without shapes), and shapes of one figure that overlap in its neutral posture or in its pose ``reference``.
 
     Args:
         model: Model of the shapes.
         links: Link of each shape.
-        shapes: The shapes, without pairs.
+        solids: The shapes of the model.
+        shapes: Their arrays, without pairs.
         new_handle: Allocates the arrays of collision detection.
     """
     groups = rigid_groups(model)
     neighbors = _joint_neighbors(model, groups, {groups[link] for link in links})
     shape_groups = [groups[link] for link in links]
-    found = []
+    contact_pairs = contact_pair_friction(model, links, solids)
+    ignored = {frozenset(pair) for pair in model.ignored_contacts}
+    bits_match = matching_bits(solids)
+    found, explicit = [], []
     for a in range(len(links)):
         for b in range(a + 1, len(links)):
             fixed = shapes.body[a] < 0 and shapes.body[b] < 0
             unbounded = shapes.kind[a] >= PLANE and shapes.kind[b] >= PLANE
-            if not (fixed or unbounded or shape_groups[a] == shape_groups[b] or shape_groups[b] in neighbors.get(shape_groups[a], ())):
+            if fixed or unbounded or shape_groups[a] == shape_groups[b]:
+                continue
+            in_pair = (a, b) in contact_pairs
+            excluded = not bits_match[a, b] or shape_groups[b] in neighbors.get(shape_groups[a], ())
+            if in_pair or not (excluded or (ignored and frozenset((links[a], links[b])) in ignored)):
                 found.append(_ordered(shapes, a, b))
+                explicit.append(in_pair)
     pairs = np.array(found, np.int64).reshape(-1, 2)
-    return pairs[~_overlap_when_neutral(model, links, shapes._replace(pair=pairs, pair_enabled=np.ones(len(pairs), np.int64)), new_handle)]
+    candidates = shapes._replace(pair=pairs, pair_enabled=np.ones(len(pairs), np.int64))
+    return pairs[np.array(explicit, bool) | ~_overlap_when_neutral(model, links, candidates, new_handle)]
+
+
+def matching_bits(solids: Sequence[Shape]) -> Array:
+    """Whether contype and conaffinity let two shapes collide: (ns, ns)."""
+    contype = np.array([shape.contype for shape in solids], np.int64)
+    conaffinity = np.array([shape.conaffinity for shape in solids], np.int64)
+    matches = (contype[:, None] & conaffinity) != 0
+    return matches | matches.T
+
+
+def contact_pair_friction(model: Model, links: Sequence[str], solids: Sequence[Shape]) -> dict[tuple[int, int], float | None]:
+    """Friction of every contact pair of the model, by the indices of its two shapes, the smaller one first."""
+    if not model.contact_pairs:
+        return {}
+    places: dict[tuple[str, str], list[int]] = {}
+    for n, (link, shape) in enumerate(zip(links, solids, strict=True)):
+        places.setdefault((link, shape.name), []).append(n)
+    return {
+        (min(a, b), max(a, b)): pair.friction
+        for pair in model.contact_pairs
+        for a in places[pair.first, pair.first_shape]
+        for b in places[pair.second, pair.second_shape]
+    }
 
 
 def rigid_groups(model: Model) -> dict[str, Group]:

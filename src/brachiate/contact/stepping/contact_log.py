@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from brachiate.compiled import ArrayHandle, Floats, Ints, Rows3, Rows6, Rows33, Rows82, array_fields, kernel, struct_opener
+from brachiate.compiled import ArrayHandle, Floats, Ints, Rows3, Rows6, Rows33, Rows82, array_fields, kernel, outlined, struct_opener
 from brachiate.spatial import put_rotation, put_vec3, rotation, vec3
 
 NUM_SAMPLES, NUM_LINES, NUM_STEPS = range(3)  # indices of ContactLogArrays.count
@@ -36,48 +36,69 @@ open_log = struct_opener(ContactLogArrays)
 
 
 @kernel
-def put_unpacked(x, o, corners, out, n, scale):
-    """Six components of a twist or wrench from packed rows."""
-    for j in range(6):
+def put_unpacked(x, o, corners, out, n, scale, added):
+    """Six components of a twist or wrench from packed rows; ``added`` to what is there."""
+    for j in range(0 if added else 6):
         out[n, j] = 0.0
     for j in range(3):
-        out[n, j] = scale * x[o + j]
+        out[n, j] += scale * x[o + j]
     if corners == 2:
-        out[n, 4], out[n, 5] = scale * x[o + 3], scale * x[o + 4]
+        out[n, 4], out[n, 5] = out[n, 4] + scale * x[o + 3], out[n, 5] + scale * x[o + 4]
     elif corners > 2:
         for j in range(3, 6):
-            out[n, j] = scale * x[o + j]
+            out[n, j] += scale * x[o + j]
 
 
 @kernel
 def has_capacity(patches, log):
-    """Whether one more sample fits, with as many contacts as there can be."""
-    return log.count[NUM_SAMPLES] < log.residual.shape[0] and log.count[NUM_LINES] + patches.pair.shape[0] <= log.pair.shape[0]
+    """Whether one more sample fits, with as many contacts as there can be in a step, or in two parts of it that have none in common."""
+    return log.count[NUM_SAMPLES] < log.residual.shape[0] and log.count[NUM_LINES] + 2 * patches.pair.shape[0] <= log.pair.shape[0]
 
 
 @kernel
-def log_sample(patches, contact, log):
-    """Append a sample: every patch of the last step that carries a force."""
-    sample, n = log.count[NUM_SAMPLES], log.count[NUM_LINES]
+def find_line(patches, log, a):
+    """Line of the present sample with the same contact as patch a, else the next free line."""
+    n = log.start[log.count[NUM_SAMPLES]]
+    while n < log.count[NUM_LINES] and not (log.pair[n] == patches.pair[a] and log.corners[n] == patches.corners[a]):
+        n += 1
+    return n
+
+
+@outlined
+def log_contacts(patches, contact, log, share):
+    """Add every patch of the last step, or part of a step, that carries a force to the present sample.
+
+    ``share`` of a part in its step: forces are means over the step. A contact that is in several parts is one line, at its last place.
+    """
     for a in range(contact.old_count[0]):
         o = contact.old_row_start[a]
         if contact.old_pair[a] < 0:  # joint limits come last
             break
         if not contact.old_w[o + 2] > 0.0:
             continue
+        n = log.count[NUM_LINES] if share == 1.0 else find_line(patches, log, a)
+        new = n == log.count[NUM_LINES]
+        if n == log.pair.shape[0]:
+            return
         log.pair[n], log.corners[n] = patches.pair[a], patches.corners[a]
         log.normal_mode[n], log.tangential_mode[n] = contact.old_normal_mode[a], contact.old_tangential_mode[a]
         put_vec3(log.P, n, vec3(patches.P, a))
         put_rotation(log.R, n, rotation(patches.R, a))
         for j in range(patches.corners[a]):
             log.V[n, j, 0], log.V[n, j, 1] = patches.V[a, j, 0], patches.V[a, j, 1]
-        put_unpacked(contact.old_w, o, patches.corners[a], log.wrench, n, 1.0 / contact.last_dt[0])
-        put_unpacked(contact.twist, o, patches.corners[a], log.twist, n, 1.0)
-        n += 1
+        put_unpacked(contact.old_w, o, patches.corners[a], log.wrench, n, share / contact.last_dt[0], not new)
+        put_unpacked(contact.twist, o, patches.corners[a], log.twist, n, 1.0, False)
+        log.count[NUM_LINES] += new
+
+
+@kernel
+def finish_sample(contact, log):
+    """Finish the present sample."""
+    sample, n = log.count[NUM_SAMPLES], log.count[NUM_LINES]
     log.residual[sample], log.penetration[sample] = contact.max_residual[0], contact.max_penetration[0]
     log.method[sample] = contact.hardest_method[0]
     contact.max_residual[0], contact.max_penetration[0], contact.hardest_method[0] = 0.0, 0.0, 0
-    log.count[NUM_SAMPLES], log.count[NUM_LINES], log.start[sample + 1] = sample + 1, n, n
+    log.count[NUM_SAMPLES], log.start[sample + 1] = sample + 1, n
 
 
 class ContactSample(NamedTuple):

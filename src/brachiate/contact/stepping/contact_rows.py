@@ -45,6 +45,10 @@ class ContactArrays(NamedTuple):
     margin: Floats  # (1,) [m] patches are detected up to this gap, and farther for fast shapes
     cold_start: Ints  # (1,) 1 if nothing is known of the step before
     limits_enabled: Ints  # (1,) whether joints stop at their limits
+    divided: Ints  # (1,) whether steps with fast bodies are divided
+    gap_time: Floats  # (1,) [s] from the midpoint to the next one: gaps must not close before
+    swept_time: Floats  # (1,) [s] from the midpoint, for which impacts of fast shapes are known
+    fast_speed: Floats  # (1,) [m/s] above which shapes are fast; infinite if impacts were not searched for
     predicted_acceleration: Floats  # (nv,) accelerations predicted for the step; of floating roots as seen from fixed axes
     contact_acceleration: Floats  # (nv,) part of contact in the accelerations of the step before
     v_start: Floats  # (nv,) velocities at the start of the step, along the axes of its midpoint
@@ -55,6 +59,8 @@ class ContactArrays(NamedTuple):
     friction: Floats  # (np,) kinetic friction coefficient
     static_friction: Floats  # (np,) static friction coefficient
     restitution: Floats  # (np,) coefficient of restitution
+    restitution_scale: Floats  # (1,) of all of them in this step: below one where they would add energy
+    rebounds: Ints  # (1,) number of patches that rebound in this step
     stiffness: Floats  # (np,) [N/m] of compliant contact; 0: rigid
     damping: Floats  # (np,) [N·s/m]
     torsion_scale: Floats  # (np,) factor of the torsional friction length
@@ -132,7 +138,7 @@ def approach_speed(W, limits, n):
 
 
 @outlined
-def assemble_contacts(T, W, cons, geometry, patches, contact, limits, dt):
+def assemble_contacts(T, W, cons, geometry, patches, contact, limits):
     """Append patches and nearby joint limits to the constraint set, behind the permanent constraints. Returns a status.
 
     Rows are renumbered only if the contacts differ from those of the step before.
@@ -146,7 +152,7 @@ def assemble_contacts(T, W, cons, geometry, patches, contact, limits, dt):
         contacts += 1
     for n in range(limits.kind.shape[0] if contact.limits_enabled[0] else 0):
         distance = distance_to_limit(W.q if limits.owner[n] < 0 else cons.q, limits, n)
-        if distance < LIMIT_ACTIVATION_DISTANCE + 2.0 * dt * approach_speed(W, limits, n):
+        if distance < LIMIT_ACTIVATION_DISTANCE + 2.0 * contact.gap_time[0] * approach_speed(W, limits, n):
             if contacts == contact.limit_index.shape[0]:
                 return ARRAYS_TOO_SHORT
             i = first_contact + contacts
@@ -247,16 +253,16 @@ def normal_speed(x, o, corners, px, py):
 
 
 @kernel
-def rebounds(patches, contact, a, o, before, dt):
-    """Whether a patch closes within this step fast enough to rebound: some corner approaches faster than resting contact could."""
+def rebounds(patches, contact, a, o, before):
+    """Whether a patch closes before the next midpoint, fast enough to rebound: some corner approaches faster than resting contact could."""
     if contact.restitution[patches.pair[a]] == 0.0:
         return False
-    found = False
+    found, time = False, contact.gap_time[0]
     for j in range(patches.corners[a]):
         x, y = patches.V[a, j, 0], patches.V[a, j, 1]
         gap = patches.gap[a, 0] + patches.gap[a, 1] * x + patches.gap[a, 2] * y
         u = normal_speed(before, o, patches.corners[a], x, y)
-        found = found or (gap + dt * u < 0.0 and u < -REST_ACCELERATION * dt)
+        found = found or (gap + time * u < 0.0 and u < -REST_ACCELERATION * time)
     return found
 
 
@@ -273,7 +279,7 @@ def build_problem(T, cons, patches, problem, contact, limits, dt, again):
     multiply_constraint_rows(T, cons, permanent, permanent + contacts, cons.J, contact.v_start, cons.acceleration_target)
     for r in range(problem.count[NUM_ROWS]):
         problem.u0[r], problem.u[r] = cons.rhs[constraint_rows + r], cons.acceleration_target[constraint_rows + r]
-    contact.penetration[0] = 0.0
+    contact.penetration[0], contact.rebounds[0] = 0.0, 0
     o = 0
     for a in range(contacts):
         problem.row_start[a] = o
@@ -287,7 +293,7 @@ def build_problem(T, cons, patches, problem, contact, limits, dt, again):
                 negate_row(problem, o)
             problem.corners[a], problem.V[a, 0, 0], problem.V[a, 0, 1] = 1, 0.0, 0.0
             problem.friction[a], problem.static_friction[a], problem.torsion_scale[a] = 0.0, 0.0, 0.0
-            problem.u0[o] += max(contact.limit_distance[a], 0.0) / dt
+            problem.u0[o] += max(contact.limit_distance[a], 0.0) / contact.gap_time[0]
             if not again:
                 warm_start(problem, contact, a, -1 - contact.limit_index[a], 0, 0, 1, dt)
             o += 1
@@ -311,15 +317,16 @@ def build_patch_rows(patches, problem, contact, a, o, dt):
         add_compliance(patches, problem, contact, a, o, smallest, dt)
         return
     contact.penetration[0] = max(contact.penetration[0], -smallest)
-    if rebounds(patches, contact, a, o, problem.u, dt):
-        e = contact.restitution[pair]
+    if rebounds(patches, contact, a, o, problem.u):
+        e = contact.restitution_scale[0] * contact.restitution[pair]
+        contact.rebounds[0] += 1
         problem.u0[o + 2] += e * problem.u[o + 2]
         if corners >= 2:
             problem.u0[o + 3] += e * problem.u[o + 3]
         if corners > 2:
             problem.u0[o + 4] += e * problem.u[o + 4]
     else:  # penetration is not resolved by velocity, which would make bodies hop
-        add_gap(problem, o, corners, patches.gap[a, 0] - min(smallest, 0.0), patches.gap[a, 1], patches.gap[a, 2], dt)
+        add_gap(problem, o, corners, patches.gap[a, 0] - min(smallest, 0.0), patches.gap[a, 1], patches.gap[a, 2], contact.gap_time[0])
 
 
 @kernel

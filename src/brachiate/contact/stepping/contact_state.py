@@ -29,14 +29,12 @@ _INITIAL_PATCHES = 16
 
 # Fields of ContactArrays by size, and those that the next step depends on.
 _SCALARS = (
-    "functions", "margin", "cold_start", "limits_enabled", "last_dt", "old_count", "penetration", "max_penetration", "max_residual",
-    "hardest_method", "twist_wanted",
+    "functions", "margin", "cold_start", "limits_enabled", "divided", "gap_time", "swept_time", "fast_speed", "restitution_scale",
+    "rebounds", "last_dt", "old_count", "penetration", "max_penetration", "max_residual", "hardest_method", "twist_wanted",
 )  # fmt: skip
 _VELOCITIES = ("predicted_acceleration", "contact_acceleration", "v_mid", "v_start", "half_jump", "jump_bias", "v_free")
-_MEMORY = (
-    "cold_start", "predicted_acceleration", "contact_acceleration", "last_dt", "old_count", "old_pair", "old_feature", "old_corners",
-    "old_row_start", "old_normal_mode", "old_tangential_mode", "old_w",
-)  # fmt: skip
+_CONTACT_MEMORY = ("old_pair", "old_feature", "old_corners", "old_row_start", "old_normal_mode", "old_tangential_mode", "old_w")
+_MEMORY = ("cold_start", "predicted_acceleration", "contact_acceleration", "last_dt", "old_count", *_CONTACT_MEMORY)
 _INSTANT = 1e-3  # [s] short enough for small motion, long enough for gaps of round-off size to be negligible
 
 
@@ -58,6 +56,7 @@ class ContactState:
         self._materials = list(materials)
         self._update_limits()
         self.limits_enabled = True  # whether joints stop at their limits
+        self._divided = False  # whether steps with fast bodies are divided
         self._allocate(_INITIAL_PATCHES)
 
     def _allocate(self, patches: int) -> None:
@@ -74,7 +73,8 @@ class ContactState:
         self.arrays = ContactArrays(**_arrays(ContactArrays, patches + limits, length))
         contact = self.arrays
         contact.functions[DETECT], contact.margin[0], contact.cold_start[0] = detect.address, DETECTION_MARGIN, 1
-        contact.limits_enabled[0], contact.last_dt[0] = int(self.limits_enabled), 1.0
+        contact.divided[0] = int(self._divided)
+        contact.limits_enabled[0], contact.last_dt[0], contact.fast_speed[0] = int(self.limits_enabled), 1.0, np.inf
         contact.torsion_scale[:] = TORSION_SCALE
         for n, material in enumerate(self._materials):
             contact.friction[n], contact.static_friction[n], contact.restitution[n] = (
@@ -108,32 +108,50 @@ class ContactState:
         self.limits = limit_arrays(self.data.model, self.constraint_set)
 
     def enlarge(self) -> None:
-        """Make room for more patches than fitted; the memory of the step before is lost."""
+        """Make room for more patches than fitted."""
+        memory = self.save_memory()
         self._allocate(2 * max(len(self.patches.pair), int(self.patches.count[FOUND])))
+        self.restore_memory(memory)
+
+    @property
+    def face_memory(self) -> np.ndarray:
+        """Face on which boxes of every pair were last: part of the memory that every collision detection changes."""
+        return self._scratch.last_face
 
     def _memory_arrays(self) -> list[np.ndarray]:
         """Arrays that the next step depends on besides the state: warm start and predictions."""
-        return [*(getattr(self.arrays, name) for name in _MEMORY), self._scratch.last_face]
+        return [*(getattr(self.arrays, name) for name in _MEMORY), self.face_memory]
 
     def save_memory(self) -> tuple[np.ndarray, ...]:
         """Copy of the memory of the step before."""
         return tuple(array.copy() for array in self._memory_arrays())
 
     def restore_memory(self, memory: tuple[np.ndarray, ...] | None) -> None:
-        """Restore a copy of that memory; reset it if the sizes do not match."""
-        known = self._memory_arrays()
-        if memory is None or [m.shape for m in memory] != [k.shape for k in known]:
+        """Restore a copy of that memory, with room for the same or another number of patches; reset it if it is of another model."""
+        if memory is None:
             self.reset_memory()
             return
-        for mine, values in zip(known, memory, strict=True):
-            mine[...] = values
+        contacts = int(memory[_MEMORY.index("old_count")][0])
+        if contacts > len(self.arrays.old_pair):
+            self._allocate(contacts)
+        for name, mine, values in zip((*_MEMORY, "faces"), self._memory_arrays(), memory, strict=True):
+            if name not in _CONTACT_MEMORY and mine.shape != values.shape:
+                self.reset_memory()
+                return
+            n = min(len(mine), len(values))  # of contacts that there are not, nothing is known
+            mine[:n] = values[:n]
 
-    def begin_run(self) -> None:
-        """Begin a run: drop the old factorization, so that results depend only on the state and the memory of the step before."""
+    def begin_run(self, *, divided: bool = False) -> None:
+        """Begin a run: drop the old factorization, so that results depend only on the state and the memory of the step before.
+
+        ``divided``: whether steps with fast bodies are divided.
+        """
         if self.constraint_set.limited_joints != self._limited:
             self._update_limits()
             self._allocate(len(self.patches.pair))
         self.problem.factor_key[0] = -1
+        self._divided = divided
+        self.arrays.divided[0] = int(divided)
 
     def evaluate_instant(self, time: float) -> InstantResult:
         """Contacts and accelerations now, by a very short step that leaves the state unchanged.
@@ -142,8 +160,8 @@ class ContactState:
         """
         self.begin_run()
         work, before = self.data.work, self.save_memory()
-        q, v, a, rows = work.q.copy(), work.v.copy(), work.a.copy(), self.constraint_set.arrays.state.copy()
-        log = ContactLog(1, len(self.patches.pair))
+        q, v, a, rows = work.q.copy(), work.v.copy(), work.a.copy(), self.constraint_set.row_memory()
+        log = ContactLog(1, 2 * len(self.patches.pair))
         self.reset_memory()
         try:
             keys = self.data.key, self.constraint_set.key, self.key, self.problem_key, log.key
@@ -151,7 +169,7 @@ class ContactState:
             after = work.a.copy(), work.q.copy(), work.v.copy()
         finally:
             work.q[:], work.v[:], work.a[:] = q, v, a
-            self.constraint_set.set_row_states(rows)
+            self.constraint_set.set_row_memory(rows)
             self.restore_memory(before)
         if status == TOO_MANY_CONTACTS:
             self.enlarge()

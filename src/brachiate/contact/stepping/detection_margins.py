@@ -8,6 +8,7 @@ from brachiate.kinematics import tree_origin, zero_motion
 from brachiate.spatial import motion, norm, put_rotation, put_vec3, rotation, vec3, velocity_at
 
 COMMON_REACH = 0.05  # [m] up to this reach all pairs have the same margin; beyond, each pair has its own
+TOUCH_GAP = 1e-4  # [m] at which fast shapes touch
 MAX_ROTATION = 2.0  # [rad] a point turns about the center of its shape by at most its diameter, however fast
 
 
@@ -37,8 +38,8 @@ def body_velocity(T, W, body, point):
 
 
 @outlined
-def set_pair_margins(T, W, geometry, scratch, dt):
-    """scratch.pair_margin ← how far the shapes of each pair can approach within two steps [m].
+def set_pair_margins(T, W, geometry, scratch, time):
+    """scratch.pair_margin ← how far the shapes of each pair can approach within a time [m].
 
     The relative motion of a pair counts: parts that move together have no margin, however fast they are.
     """
@@ -50,8 +51,8 @@ def set_pair_margins(T, W, geometry, scratch, dt):
             center = tree_origin(T, W, second) + (vec3(W.x, second) + rotation(W.R, second) @ center)
         v1, w1 = body_velocity(T, W, first, center)
         v2, w2 = body_velocity(T, W, second, center)
-        turn = min(dt * norm(w2 - w1), MAX_ROTATION)
-        scratch.pair_margin[i] = 2.0 * (dt * norm(v2 - v1) + turn * geometry.bounding_radius[b])
+        turn = min(0.5 * time * norm(w2 - w1), MAX_ROTATION)
+        scratch.pair_margin[i] = 2.0 * (0.5 * time * norm(v2 - v1) + turn * geometry.bounding_radius[b])
 
 
 @kernel
@@ -73,28 +74,33 @@ def copy_patch(patches, a, to):
 
 
 @kernel
-def can_close(T, W, geometry, patches, a, margin, dt):
-    """Whether some corner of a patch can close its gap within two steps, by the present motion of its bodies."""
+def can_close(T, W, geometry, patches, a, margin, time, swept_time, fast_speed):
+    """Whether some corner of a patch can close its gap within a time, by the present motion of its bodies.
+
+    Impacts of fast pairs later than ``swept_time`` will be found when their time has come.
+    """
     first, second = geometry.body[geometry.pair[patches.pair[a], 0]], geometry.body[geometry.pair[patches.pair[a], 1]]
     P, R = vec3(patches.P, a), rotation(patches.R, a)
     v1, w1 = body_velocity(T, W, first, P)
     v2, w2 = body_velocity(T, W, second, P)
     v, w = v2 - v1, w2 - w1
     speed, roll, pitch = v @ R.z, w @ R.x, w @ R.y
+    fast = norm(v) > fast_speed
     found = False
     for j in range(patches.corners[a]):
         x, y = patches.V[a, j, 0], patches.V[a, j, 1]
         gap = patches.gap[a, 0] + patches.gap[a, 1] * x + patches.gap[a, 2] * y
-        found = found or gap + 2.0 * dt * min(speed + roll * y - pitch * x, 0.0) < margin
+        rate = min(speed + roll * y - pitch * x, 0.0)
+        found = found or (gap < 2.0 * TOUCH_GAP or gap + swept_time * rate < 0.0 if fast else gap + time * rate < margin)
     return found
 
 
 @outlined
-def drop_receding_patches(T, W, geometry, patches, margin, dt):
-    """Remove patches that stay open in this step: their bodies separate, or pass each other."""
+def drop_receding_patches(T, W, geometry, patches, margin, time, swept_time, fast_speed):
+    """Remove patches that stay open within a time: their bodies separate, or pass each other."""
     kept = 0
     for a in range(patches.count[KEPT]):
-        if can_close(T, W, geometry, patches, a, margin, dt):
+        if can_close(T, W, geometry, patches, a, margin, time, swept_time, fast_speed):
             if kept < a:
                 copy_patch(patches, a, kept)
             kept += 1

@@ -28,8 +28,9 @@ def apply_contact_impulses(key, constraint_key, contact_key, problem_key, dt):
     T, W = open_model(key)
     (cons,) = open_constraints(constraint_key)
     geometry, patches, _, problem, contact, limits = open_contact(contact_key)
+    contact.gap_time[0], contact.restitution_scale[0] = dt, 1.0
     call_address(contact.functions[DETECT], key, contact_key, PENETRATION_SLACK, 0)
-    if patches.count[FOUND] > patches.count[KEPT] or assemble_contacts(T, W, cons, geometry, patches, contact, limits, dt) != OK:
+    if patches.count[FOUND] > patches.count[KEPT] or assemble_contacts(T, W, cons, geometry, patches, contact, limits) != OK:
         return TOO_MANY_CONTACTS
     if cons.count[CONTACTS] == 0:
         return OK

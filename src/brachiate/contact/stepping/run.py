@@ -2,15 +2,49 @@
 
 from __future__ import annotations
 
-from brachiate.compiled import call_address, entry
+import math
+
+from brachiate.compiled import call_address, entry, kernel, outlined
 from brachiate.constraints.arrays import OPERATION, ROWS, open_constraints
 from brachiate.constraints.constrained_dynamics import PROJECT_STATE
-from brachiate.contact.stepping.contact_log import NUM_STEPS, has_capacity, log_sample, open_log
+from brachiate.contact.stepping.contact_log import NUM_STEPS, finish_sample, has_capacity, log_contacts, open_log
 from brachiate.contact.stepping.contact_rows import open_contact
+from brachiate.contact.stepping.time_of_impact import FAST_DISPLACEMENT, MAX_DISTANCES, MAX_IMPACTS, may_be_fast, part_length
 from brachiate.contact.stepping.time_step import contact_step
 from brachiate.kinematics import copy_to, finite, valid_state
 from brachiate.model.arrays import open_model
 from brachiate.model.status import LOG_FULL, NOT_FINITE, OK
+
+
+@kernel
+def make_part(key, constraint_key, contact_key, problem_key, cons, contact, middle, h, next_part):
+    """Advance by h, a step or a part of one with this midpoint in time; ``next_part``: longest part that may come next."""
+    cons.time[0], cons.dt[0], contact.gap_time[0] = middle, h, 0.5 * (h + next_part)
+    return contact_step(key, constraint_key, contact_key, problem_key, h)
+
+
+@outlined
+def make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t, dt, logged):
+    """Advance by dt in parts: see :mod:`.time_of_impact`. Contacts of all parts are logged; W.a is that of the last one."""
+    T, W = open_model(key)
+    (cons,) = open_constraints(constraint_key)
+    geometry, patches, scratch, _, contact, _ = open_contact(contact_key)
+    (log,) = open_log(log_key)
+    elapsed, impacts, budget, status = 0.0, MAX_IMPACTS, MAX_DISTANCES, OK
+    while elapsed < dt and status == OK:
+        remaining = dt - elapsed
+        h, swept, impacts, budget = part_length(T, W, geometry, scratch, dt, remaining, impacts, budget)
+        last = remaining - h < 1e-9 * dt
+        contact.swept_time[0], contact.fast_speed[0] = 0.5 * h, FAST_DISPLACEMENT / dt if swept else math.inf
+        middle, next_part = t + elapsed + 0.5 * h, dt if last else remaining - h
+        status = make_part(key, constraint_key, contact_key, problem_key, cons, contact, middle, h, next_part)
+        if status == OK and not (finite(W.v) and finite(W.q)):
+            status = NOT_FINITE
+        if status == OK and logged:
+            log_contacts(patches, contact, log, h / dt)
+        elapsed = dt if last else elapsed + h
+    contact.fast_speed[0] = math.inf
+    return status
 
 
 @entry
@@ -25,14 +59,17 @@ def run_contact_steps(key, constraint_key, contact_key, problem_key, log_key, t,
     (log,) = open_log(log_key)
     if not (valid_state(T, W.q, W.v) and finite(W.tau)):
         return NOT_FINITE
-    cons.dt[0] = dt
     for i in range(done, n):
         if not has_capacity(patches, log):
             return LOG_FULL
-        cons.time[0] = t + (i + 0.5) * dt
         stored, trial = (i + 1) % every == 0, n == 1 and every > 1
         contact.twist_wanted[0] = int(stored or trial)
-        status = contact_step(key, constraint_key, contact_key, problem_key, dt)
+        if contact.divided[0] and may_be_fast(W, dt):
+            status = make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t + i * dt, dt, stored or trial)
+        else:
+            status = make_part(key, constraint_key, contact_key, problem_key, cons, contact, t + (i + 0.5) * dt, dt, dt)
+            if status == OK and (stored or trial):
+                log_contacts(patches, contact, log, 1.0)
         if status == OK and cons.count[ROWS] > 0 and (stored or i + 1 == n) and not trial:
             cons.time[0] = t + (i + 1) * dt
             status = call_address(cons.functions[OPERATION], key, constraint_key, 0.0, PROJECT_STATE)
@@ -45,6 +82,6 @@ def run_contact_steps(key, constraint_key, contact_key, problem_key, log_key, t,
             copy_to(W.q, Q[row])
             copy_to(W.v, V[row])
         if stored or trial:
-            log_sample(patches, contact, log)
+            finish_sample(contact, log)
         log.count[NUM_STEPS] = i + 1
     return OK

@@ -7,10 +7,12 @@ closed at the midpoint stay closed, and sliding, rolling and bouncing are reprod
 
 from __future__ import annotations
 
+import math
+
 from brachiate.compiled import call_address, kernel, outlined
-from brachiate.constraints.arrays import CONTACTS, DELASSUS, OPERATION, ROWS, open_constraints
+from brachiate.constraints.arrays import CONSTRAINTS, CONTACTS, DELASSUS, OPERATION, ROWS, open_constraints
 from brachiate.constraints.constrained_dynamics import COMPLETE_STEP, PREPARE_STEP, weak_row_threshold
-from brachiate.constraints.solve import multiply_rows
+from brachiate.constraints.solve import multiply_constraint_rows, multiply_rows
 from brachiate.contact.arrays import FOUND, KEPT, METHOD, NUM_CONTACTS, SOLVE
 from brachiate.contact.solver.contact_law import STICKING, UNKNOWN
 from brachiate.contact.stepping.contact_rows import (
@@ -47,6 +49,9 @@ from brachiate.model.arrays import open_model
 from brachiate.model.status import OK, TOO_MANY_CONTACTS
 from brachiate.spatial import Vec3, cross, put_vec3_at, vec3_at
 
+RESTITUTION_STEP = 0.125  # by which restitution is reduced where it would add energy
+ENERGY_TOLERANCE = 1e-9  # of the energy of the impact: contact impulses are solved for to about this accuracy
+MAX_CORRECTION_RATE = 10.0  # [rad/s or m/s] of a coordinate by positional correction
 MAX_PASSES = 4  # repetitions of a step with corrected midpoint velocities
 
 
@@ -68,7 +73,11 @@ def resolve_penetration(key, problem_key, T, W, cons, patches, problem, contact,
         add_gap(problem, o, problem.corners[a], gap, share * patches.gap[a, 1], share * patches.gap[a, 2], 1.0)
     call_address(problem.functions[SOLVE], key, problem_key, 0.0, 0)
     contact_velocity_change(T, W, cons, problem, contact, limits, cons.z)
-    integrate_configuration(T, W.q, cons.z, 1.0, W.q)
+    largest = 0.0
+    for k in range(cons.z.shape[0]):
+        largest = max(largest, abs(cons.z[k]))
+    # A link that its joint can hardly lift, such as a slide along the ground, would be moved any distance
+    integrate_configuration(T, W.q, cons.z, min(1.0, MAX_CORRECTION_RATE * dt / max(largest, 1e-300)), W.q)
 
 
 @kernel
@@ -157,21 +166,44 @@ def begin_step(W, contact):
 
 
 @kernel
-def detect_contacts(key, contact_key, T, W, cons, geometry, patches, scratch, contact, limits, dt):
-    """Contact patches at the midpoint, within the reach of one step, as rows of the constraint set. Returns a status."""
-    reach = 2.0 * dt * max_point_speed(T, W, geometry)
+def detect_contacts(key, contact_key, T, W, cons, geometry, patches, scratch, contact, limits):
+    """Contact patches at the midpoint, within the reach of two steps, as rows of the constraint set. Returns a status."""
+    time = 2.0 * contact.gap_time[0]
+    reach = time * max_point_speed(T, W, geometry)
     if reach <= COMMON_REACH:
         call_address(contact.functions[DETECT], key, contact_key, contact.margin[0] + reach, 0)
     else:
-        set_pair_margins(T, W, geometry, scratch, dt)
+        set_pair_margins(T, W, geometry, scratch, time)
         call_address(contact.functions[DETECT], key, contact_key, contact.margin[0], 0)
         clear_pair_margins(scratch)
     fits = patches.count[FOUND] <= patches.count[KEPT]
-    if fits and reach > COMMON_REACH:
-        drop_receding_patches(T, W, geometry, patches, contact.margin[0], dt)
+    if fits and (reach > COMMON_REACH or contact.fast_speed[0] < math.inf):
+        drop_receding_patches(T, W, geometry, patches, contact.margin[0], time, contact.swept_time[0], contact.fast_speed[0])
     copy_to(contact.v_start, W.v)
-    fits = fits and assemble_contacts(T, W, cons, geometry, patches, contact, limits, dt) == OK
+    fits = fits and assemble_contacts(T, W, cons, geometry, patches, contact, limits) == OK
     return OK if fits else TOO_MANY_CONTACTS
+
+
+@outlined
+def adds_energy(T, W, cons, problem, contact, limits):
+    """Whether contact impulses w add energy: wᵀ H v̄ > 0, v̄ being the mean of the velocities before and after the step.
+
+    Overwrites W.v.
+    """
+    permanent, contacts, rows = cons.count[CONSTRAINTS], cons.count[CONTACTS], cons.count[ROWS]
+    for k in range(W.v.shape[0]):
+        W.v[k] = 0.5 * (contact.v_start[k] + contact.v_free[k] + cons.z[k])
+    multiply_constraint_rows(T, cons, permanent, permanent + contacts, cons.J, W.v, cons.acceleration_target)
+    for k in range(W.v.shape[0]):
+        W.v[k] = contact.v_start[k]
+    multiply_constraint_rows(T, cons, permanent, permanent + contacts, cons.J, W.v, cons.velocity)
+    added = size = 0.0
+    for a in range(contacts):
+        sign = -1.0 if contact.limit_index[a] >= 0 and limits.side[contact.limit_index[a]] < 0 else 1.0
+        for r in range(problem.row_start[a], problem.row_start[a + 1]):
+            added += sign * problem.w[r] * cons.acceleration_target[rows + r]
+            size += abs(problem.w[r] * cons.velocity[rows + r])
+    return added > ENERGY_TOLERANCE * size
 
 
 @kernel
@@ -184,9 +216,17 @@ def solve_contacts(key, problem_key, T, W, cons, patches, problem, contact, limi
         for k in range(W.v.shape[0]):
             cons.z[k] = 0.0
         return
-    build_problem(T, cons, patches, problem, contact, limits, dt, again)
-    call_address(problem.functions[SOLVE], key, problem_key, 0.0, again)
-    contact_velocity_change(T, W, cons, problem, contact, limits, cons.z)
+    if not again:
+        contact.restitution_scale[0] = 1.0
+    while True:
+        build_problem(T, cons, patches, problem, contact, limits, dt, again)
+        call_address(problem.functions[SOLVE], key, problem_key, 0.0, again)
+        contact_velocity_change(T, W, cons, problem, contact, limits, cons.z)
+        if contact.rebounds[0] == 0 or contact.restitution_scale[0] == 0.0 or not adds_energy(T, W, cons, problem, contact, limits):
+            return
+        # Several impacts at once, or one with friction, may rebound with more energy than they had [Kane 1984]
+        contact.restitution_scale[0] = contact.restitution_scale[0] - RESTITUTION_STEP if contact.restitution_scale[0] > 0.5 else 0.0
+        again = 1
 
 
 @kernel
@@ -232,7 +272,7 @@ def contact_step(key, constraint_key, contact_key, problem_key, dt):
     while True:
         status = midpoint_dynamics(key, constraint_key, T, W, cons, contact, dt, passes)
         if status == OK and passes == 0:
-            status = detect_contacts(key, contact_key, T, W, cons, geometry, patches, scratch, contact, limits, dt)
+            status = detect_contacts(key, contact_key, T, W, cons, geometry, patches, scratch, contact, limits)
         if status == OK:
             status = free_velocity(key, constraint_key, T, W, cons, contact, dt, passes)
         if status != OK:

@@ -105,7 +105,7 @@ def _repeat_step(
 ) -> tuple[AppliedForce, ...]:  # fmt: skip
     """Repeat step k from the state before it; returns the external forces with which it reproduces the recorded state.
 
-    After the usual case, external forces that changed within the step and contact arrays that were enlarged (no warm start) are tried.
+    After the usual case, external forces that changed within the step and a cold start are tried.
     """
     h = float(recording.time[k + 1] - recording.time[k])
     worst = ""

@@ -19,7 +19,7 @@ from brachiate.kinematics import Pose
 from brachiate.kinematics_batch import BatchKinematics
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.model import Model
-from brachiate.model.shapes import Box, Capsule
+from brachiate.model.shapes import Box, Capsule, with_all_bits
 from brachiate.validation import Array
 from brachiate.world.world import World
 
@@ -133,10 +133,10 @@ def add_inferred_surfaces(world: World, figure: str, reference: Reference) -> No
     for n, platform in enumerate(platforms):
         size = np.array((*(platform.high - platform.low), THICKNESS))
         middle = np.array((*(0.5 * (platform.low + platform.high)), platform.height - 0.5 * THICKNESS))
-        builder.link(_platform_name(n), shapes=Box(size=size, position=middle, color=COLOR))
+        builder.link(_platform_name(n), shapes=with_all_bits(Box(size=size, position=middle, color=COLOR)))
     for n, pad in enumerate(pads):
         size, middle = np.array((*(2.0 * pad.half_size), THICKNESS)), pad.position - 0.5 * THICKNESS * pad.R[:, 2]
-        builder.link(_pad_name(n), shapes=Box(size=size, position=middle, rotation=pad.R, color=COLOR))
+        builder.link(_pad_name(n), shapes=with_all_bits(Box(size=size, position=middle, rotation=pad.R, color=COLOR)))
     world.add(builder.build(), name=SURFACES)
     names = [*(_platform_name(n) for n in range(len(platforms))), *(_pad_name(n) for n in range(len(pads)))]
     for link in reference.figure.links:

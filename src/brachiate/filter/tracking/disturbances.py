@@ -12,6 +12,7 @@ from typing import Any
 from brachiate import validation
 from brachiate.deprecation import renamed_arguments, renamed_attribute, renamed_method, warn_renamed
 from brachiate.errors import ArgumentError, MotionFileError
+from brachiate.io.file_access import as_path
 from brachiate.io.json_text import MAX_FILE_SIZE, read_json
 from brachiate.io.motion_text import read_text
 from brachiate.simulate.simulation import Simulation
@@ -94,7 +95,7 @@ def load_pushes(path: str | PathLike[str], links: Iterable[str] | None = None) -
     A CSV file begins with the names of its columns: ``link,x,y,z,start``, and optionally ``duration`` and ``px,py,pz``, with the defaults
     of :class:`Push`. A JSON file is a list of such rows: ``[{"link": "chest", "x": 80, "y": 0, "z": 0, "start": 1.0}]``.
     """
-    path, known = Path(path), None if links is None else dict.fromkeys(links)
+    path, known = as_path(path, "a table of pushes"), None if links is None else dict.fromkeys(links)
     pushes = []
     for where, row in _json_rows(path) if path.suffix.lower() == ".json" else _csv_rows(path):
         if len(pushes) == MAX_PUSHES:

@@ -195,6 +195,7 @@ class WholeBodyController:
         contact, data = self.world.contact_settings.contact_state, self.world.data
         if contact is None:
             raise ArgumentError("The filter needs a world with contact: call world.enable_contact() first.")
+        faces = contact.face_memory.copy()
         for _ in range(MAX_ENLARGEMENTS):
             status = solve_qp(data.key, self.reference.key, contact.key, self._qp_handle.key, self.key, feet.key)
             if status != TOO_MANY_CONTACTS:
@@ -202,6 +203,7 @@ class WholeBodyController:
             contact.enlarge()
         else:
             raise StateError("The figure has more contacts than the filter supports. Has it fallen?")
+        contact.face_memory[:] = faces  # that of the simulator: its steps do not depend on what the controller detects
         if status == NOT_CONVERGED:
             raise StateError("The whole-body QP did not converge.")
         if status:
