@@ -160,6 +160,9 @@ def main() -> int:
     table = tomllib.loads((Path(__file__).parent / "mutations.toml").read_text())["mutation"]
     numbered = {n: Mutation(**fields) for n, fields in enumerate(table, 1)}
     check_table(numbered)
+    unknown = set(options.only or ()) - set(numbered)
+    if unknown:
+        parser.error(f"there are mutations 1 to {len(numbered)}, not {min(unknown)}")
     mutations = {n: numbered[n] for n in options.only or numbered}
     console = make_console()
     copies: SimpleQueue[WorkingCopy] = SimpleQueue()
