@@ -136,6 +136,7 @@ def retarget(
     pose_targets, contact_targets = targets.pose_targets(), targets.contact_targets()
     with ProgressBar("retargeting", progress) as bar:
         q = _solve_pieces(targets, pose_targets, contact_targets, bar)
+    del pose_targets  # of a long motion they are large
     assumptions = (*motion.assumptions, *targets.assumptions)
     result = Motion(figure, motion.times, unwrap_quaternions(figure, q), motion.name, assumptions, captured=motion.captured)
     return _evaluate(targets, result, TrajectoryIk(figure, contact_targets, motion.times, target.standing_q))
