@@ -138,10 +138,12 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "ModelBuilder": builder, "Model": model, "Simulation": simulation, "Recording": recording, "Box": lambda: br.Box(size=np.ones(3)),
     "Capsule": lambda: br.Capsule(radius=0.1, length=0.3), "Revolute": lambda: br.Revolute("y"), "Spherical": br.Spherical,
 }  # fmt: skip
-#: Methods that run user code or a long time, or only draw.
+#: Methods that run user code or a long time, that only draw, or that are the package's own.
 SKIPPED = {
     "Simulation.run", "Simulation.control", "Simulation.each_step", "Simulation.at", "Recording.plot", "Recording.picture", "Motion.save",
     "Recording.save", "ContactLabels.save", "Motion.loop", "World.rebuild",
+    *(f"{kind}.{method}" for kind in ("Connection", "Lock") for method in ("add_to", "copy_to", "fits", "set_joint_state")),
+    "Contacts.from_sample", "Contacts.index", "Contacts.count",
 }  # fmt: skip
 
 

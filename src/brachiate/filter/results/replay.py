@@ -120,8 +120,8 @@ def _repeat_step(
         worst = worst or f"the velocity of {world.model.coordinates[int(v_error.argmax())]} differs by {v_error.max():.1e}"
     raise StateError(
         f"Replaying the step at {recording.time[k]:.4f} s does not reproduce the recorded state ({worst}). Events must happen between "
-        "steps, every step must be recorded, and runs with connections need Simulation(project=False). Otherwise please report this with "
-        "the recording."
+        "steps, every step must be recorded, and runs with connections or fast bodies need Simulation(project=False). Otherwise please "
+        "report this with the recording."
     )
 
 
