@@ -298,8 +298,9 @@ class Connection(Constraint):
 
     def wrench_in(self, frame: str) -> Wrench:
         """Constraint wrench along the axes of ``"link"``, of ``"to"``, or of any link or site by name, its point in the same frame."""
-        names = {"link": self.link, "to": self.to, "world": "world"}
-        name = names.get(frame, frame) if isinstance(frame, str) else frame
+        if not isinstance(frame, str):
+            raise ArgumentError(f"frame: expected the name of a link or site, 'link', 'to' or 'world', got {validation.short_repr(frame)}.")
+        name = {"link": self.link, "to": self.to}.get(frame, frame)
         R, p = (np.eye(3), np.zeros(3)) if name == "world" else self.world.pose(name)
         wrench = self.wrench
         return Wrench(R.T @ wrench.force, R.T @ wrench.moment, R.T @ (wrench.at - p))
