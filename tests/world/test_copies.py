@@ -114,3 +114,19 @@ def test_original_is_not_changed_by_its_copy():
     before = world.data.q.copy()
     advance(pickle.loads(pickle.dumps(world)), 20)
     assert np.array_equal(world.data.q, before)
+
+
+def test_a_copy_without_constraints_can_be_stepped_with_contact():
+    """Fails if arrays that were enlarged for a copy lose the addresses of compiled functions: the interpreter crashed."""
+    world = standing()
+    locked = [world.lock(name) for name in ("man/left_knee", "man/right_knee", "man/left_elbow", "man/right_elbow")]
+    links = ("left_hand", "right_hand", "left_foot", "right_foot", "head")
+    connections = [world.connect(f"man/{link}", "world", br.Spherical(), compliance=br.SpringDamper(100.0, 1.0)) for link in links]
+    assert world.constraint_set.capacity > 8
+    for connection in connections:
+        world.cut(connection)
+    for name in ("man/left_knee", "man/right_knee", "man/left_elbow", "man/right_elbow"):
+        world.release(name)
+    assert locked
+    assert not world.constraints
+    assert np.array_equal(advance(world.copy(), 20), advance(world, 20))

@@ -140,7 +140,10 @@ class ConstraintSet:
         """Make room for so many constraints, and a scratch array of this length for crossing singular postures."""
         longer, self.crossing_size = crossing_size > self.crossing_size, crossing_size
         if capacity > self.capacity or longer:
+            has_addresses = bool(self.arrays.functions[OPERATION])
             self._allocate(self._sizes | {"constraints": max(capacity, self.capacity)}, self.arrays)
+            if has_addresses:  # contact needs them without constraints, too
+                self._set_addresses()
 
     def _free_slot(self) -> int:
         free = int(self.arrays.used[: self._sizes["constraints"]].argmin())

@@ -147,8 +147,10 @@ class ContactState:
         ``divided``: whether steps with fast bodies are divided.
         """
         if self.constraint_set.limited_joints != self._limited:
+            memory = self.save_memory()
             self._update_limits()
             self._allocate(len(self.patches.pair))
+            self.restore_memory(memory)
         self.problem.factor_key[0] = -1
         self._divided = divided
         self.arrays.divided[0] = int(divided)
