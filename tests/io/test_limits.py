@@ -105,7 +105,7 @@ ASSETS = {
 
 @pytest.mark.parametrize("kind", ASSETS)
 def test_pipes_are_refused(tmp_path, write, kind):
-    """A pipe that nobody writes to blocks whoever opens it, also in a folder of meshes."""
+    """Opening a pipe without a writer blocks: pipes are refused, also among meshes."""
     (tmp_path / "meshes").mkdir()
     folder = tmp_path / ("meshes" if kind in ("mesh", "height field", "flexcomp") else ".")
     for suffix in ("stl", "png", "xml"):

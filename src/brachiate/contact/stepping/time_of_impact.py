@@ -1,7 +1,7 @@
-"""Division of steps with fast bodies: no body turns far within a part, and impacts of fast shapes have parts of their own.
+"""Time of impact (continuous collision detection), and sub-stepping of fast bodies: no body turns far within a part of a step.
 
-The time of impact of two shapes is found by conservative advancement [Mirtich 1996]: bodies keep their velocities, and time advances by the
-distance of the shapes over a bound of the speed at which it can shrink, until they touch.
+Impacts of fast shapes have parts of their own. The time of impact of two shapes is found by conservative advancement [Mirtich 1996]: bodies
+keep their velocities, and time advances by the distance of the shapes over a bound of the speed at which it can shrink, until they touch.
 """
 
 from __future__ import annotations
