@@ -17,10 +17,11 @@ import results
 
 #: Modules of this folder, and what they measure.
 BENCHMARKS = {
-    "tree": "tree dynamics: inverse dynamics, mass matrix, forward dynamics, free step; compile time, start-up time and memory",
+    "tree": "tree dynamics: inverse dynamics, mass matrix, forward dynamics, free step",
     "loops": "closed loops: time, loop gap and energy drift of steps; connecting and cutting; long chains",
     "contact": "contact: steps of a human figure, standing and lying",
     "motion": "motion: loading and checking, relative to real time",
+    "start": "from nothing to a result: fresh clone, wheel, warm start, command line; memory",
     "filter": "dynamics filter: time of a control step and of a plan in every mode; whole-body QP against placo",
 }
 

@@ -12,7 +12,6 @@ from importlib import metadata
 from pathlib import Path
 
 import native
-import startup
 from brachiate import figures
 from brachiate.model.model import Model
 from results import Row, time_row
@@ -47,8 +46,6 @@ def rows(quick: bool = False) -> list[Row]:
         found += compare(name, model, libraries, notes)
     found.sort(key=lambda r: [f"{t}, {s}" for s in CALLING_STYLES for t in TASKS].index(r["task"]))
     found += time_per_link_rows(found) + loop_against_call_rows(found)
-    if not quick:
-        found += startup.rows()
     return found
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate import validation
-from brachiate.compiled import entry, kernel, outlined
+from brachiate.compiled import Floats, Key, Matrix, entry, kernel, outlined
 from brachiate.errors import ArgumentError
 from brachiate.model.arrays import open_model
 from brachiate.model.data import Data
@@ -254,8 +254,8 @@ def tree_origin(T, W, i):
     return vec3(W.origin, T.root[i])
 
 
-@outlined
-def update_body_poses(key):
+@entry
+def update_body_poses(key: Key):
     """Poses of all bodies at W.q."""
     T, W = open_model(key)
     if not valid_state(T, W.q, W.v):
@@ -294,12 +294,12 @@ def jacobian_columns(T, W, i, r, J):
 
 
 @entry
-def _poses(key):
+def _poses(key: Key):
     return update_body_poses(key)
 
 
 @entry
-def _motion(key):
+def _motion(key: Key):
     return update_body_motion(key)
 
 
@@ -345,7 +345,7 @@ def link_poses(data: Data) -> dict[str, Pose]:
 
 
 @entry
-def _jacobian(key, body, point, J):
+def _jacobian(key: Key, body: int, point: Floats, J: Matrix):
     T, W = open_model(key)
     if not valid_state(T, W.q, W.v):
         return NOT_FINITE

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brachiate import validation
-from brachiate.compiled import entry, kernel
+from brachiate.compiled import Floats, Key, entry, kernel
 from brachiate.deprecation import warn_renamed
 from brachiate.kinematics import finite, valid_state
 from brachiate.model.arrays import open_model
@@ -123,7 +123,7 @@ def normalize_quaternions(T, q):
 
 
 @entry
-def _integrate(key, q, v, dt, out):
+def _integrate(key: Key, q: Floats, v: Floats, dt: float, out: Floats):
     T, _ = open_model(key)
     if not valid_state(T, q, v):
         return NOT_FINITE
@@ -132,7 +132,7 @@ def _integrate(key, q, v, dt, out):
 
 
 @entry
-def _difference(key, q, target, out):
+def _difference(key: Key, q: Floats, target: Floats, out: Floats):
     T, _ = open_model(key)
     if not valid_state(T, q, target) or not valid_state(T, target, q):
         return NOT_FINITE

@@ -48,7 +48,7 @@ from brachiate.centroidal.vertical import (
     build_vertical,
     read_vertical_solution,
 )
-from brachiate.compiled import ArrayHandle, call_address, entry, kernel, struct_opener
+from brachiate.compiled import ArrayHandle, Key, call_address, entry, kernel, struct_opener
 from brachiate.errors import ArgumentError, StateError
 from brachiate.validation import Array, integer, number, numbers
 
@@ -102,7 +102,7 @@ def store_nodes(problem, sol, N):
 
 
 @entry
-def solve_plan(key, vertical_key, horizontal_key, solver, N, elapsed):
+def solve_plan(key: Key, vertical_key: Key, horizontal_key: Key, solver: int, N: int, elapsed: float):
     """Solve a plan of N intervals. Returns a status.
 
     ``vertical_key`` and ``horizontal_key`` are those of the two least-squares problems, ``solver`` is the address of their solver,

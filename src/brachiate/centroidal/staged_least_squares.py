@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from brachiate.centroidal.arrays import StageArrays, allocate_stages
 from brachiate.centroidal.riccati import riccati_recursion
-from brachiate.compiled import ArrayHandle, by_address, call_address, entry, index, kernel, struct_opener
+from brachiate.compiled import ArrayHandle, Key, by_address, call_address, entry, index, kernel, struct_opener
 from brachiate.errors import ArgumentError
 from brachiate.linalg.simd import abs_dot, dot
 from brachiate.validation import integer, numbers
@@ -264,7 +264,7 @@ def solve_staged(key, held, x, start_mode):
 
 
 @entry
-def solve_stages(key, solver, start_mode):
+def solve_stages(key: Key, solver: int, start_mode: int):
     """Solve; ``find`` is the address of :func:`find_least`."""
     return call_address(solver, key, key, 0.0, start_mode)
 

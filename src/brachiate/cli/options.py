@@ -8,15 +8,16 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from rich.console import Console
 
 import brachiate as br
-from brachiate.cli.models import figure_called, load_roles
 from brachiate.errors import ArgumentError, UnknownName
-from brachiate.motion.motion import Motion
+
+if TYPE_CHECKING:
+    from brachiate.motion.motion import Motion
 
 FIGURE_HELP = "Figure of the motion, for files without a skeleton: a model file, a built-in name, or the BVH or AMC file it came from."
 MOTION_HELP = "A motion file: BVH, AMC, DeepMimic JSON, NPZ (AMASS or brachiate), CSV, MOT or STO."
@@ -46,10 +47,12 @@ class MotionInput:
 
     def body(self) -> dict[str, Any]:
         """Arguments that describe the body."""
-        return {
-            "mass": self.mass, "height": self.height, "sex": self.sex,
-            "roles": load_roles(self.roles) if self.roles is not None else None,
-        }  # fmt: skip
+        roles = None
+        if self.roles is not None:
+            from brachiate.cli.models import load_roles  # noqa: PLC0415  (slow to import)
+
+            roles = load_roles(self.roles)
+        return {"mass": self.mass, "height": self.height, "sex": self.sex, "roles": roles}
 
     def reading(self) -> dict[str, Any]:
         """Arguments that describe the file; only those given."""
@@ -61,7 +64,11 @@ class MotionInput:
 
     def load(self, path: str | Path, console: Console) -> Motion:
         """Read a motion file."""
-        model = figure_called(self.figure, console) if self.figure is not None else None
+        model = None
+        if self.figure is not None:
+            from brachiate.cli.models import figure_called  # noqa: PLC0415
+
+            model = figure_called(self.figure, console)
         return br.load_motion(path, model, **self.body(), **self.reading())
 
     def load_or_sample(self, name: str, console: Console) -> Motion:
@@ -73,7 +80,7 @@ class MotionInput:
                 if option != "frames":
                     raise ArgumentError(f"{name!r} is a sample motion: --{option.replace('_', '-')} is for files. Leave it out.")
             size = {} if self.height is None else {"height": self.height}
-            motion = Motion.from_clip(br.procedural.make_clip(name, **size), **{**self.body(), "height": None})
+            motion = br.Motion.from_clip(br.procedural.make_clip(name, **size), **{**self.body(), "height": None})
             frames = _slice(self.frames)
             return motion if frames is None else motion.frames(frames)
         path = br.procedural.deepmimic_clips().get(name, Path(name))

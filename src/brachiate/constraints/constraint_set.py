@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from brachiate.compiled import ArrayHandle, array_fields, call_address, entry
+from brachiate.compiled import ArrayHandle, Key, array_fields, call_address, entry
 from brachiate.constraints.arrays import (
     CONNECTION,
     CONSTRAINTS,
@@ -69,14 +69,14 @@ SCRATCH = ("J", "Y", "Z", "G", "pair", "functions", "singular_scratch", "dense_r
 
 
 @entry
-def _constraint_structure(key, constraint_key):
+def _constraint_structure(key: Key, constraint_key: Key):
     T, _ = open_model(key)
     (cons,) = open_constraints(constraint_key)
     return build_structure(T, cons)
 
 
 @entry
-def _constraint_operation(key, constraint_key, operation):
+def _constraint_operation(key: Key, constraint_key: Key, operation: int):
     T, W = open_model(key)
     (cons,) = open_constraints(constraint_key)
     if not (valid_state(T, W.q, W.v) and finite(W.tau)):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from brachiate.compiled import ArrayHandle, Floats, Ints, Rows3, call_address, entry, kernel, struct_opener
+from brachiate.compiled import ArrayHandle, Floats, Ints, Key, Rows3, call_address, entry, kernel, struct_opener
 from brachiate.constraints.arrays import JOINT_LIMIT, RESIDUALS, SWING_LIMIT, TWIST_LIMIT, open_constraints
 from brachiate.constraints.constraint_set import ConstraintSet
 from brachiate.constraints.limit_rows import MIN_TWIST_COS2
@@ -84,7 +84,7 @@ def distance_to_limit(q, limits, n):
 
 
 @entry
-def _distance_to_limit(key, constraint_key, limits_key, n):
+def _distance_to_limit(key: Key, constraint_key: Key, limits_key: Key, n: int):
     T, W = open_model(key)
     (cons,) = open_constraints(constraint_key)
     (limits,) = open_limits(limits_key)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from brachiate.compiled import Floats, Ints, Rows3, Rows6, entry, kernel, struct_opener
+from brachiate.compiled import Floats, Ints, Key, Rows3, Rows6, entry, kernel, struct_opener
 from brachiate.dynamics.inverse import accumulate_forces, body_motion_and_force, passive_forces
 from brachiate.kinematics import (
     body_accelerations,
@@ -129,7 +129,7 @@ def contact_point(grf, T, W, s):
 
 
 @entry
-def compute_point_kinematics(key):
+def compute_point_kinematics(key: Key):
     """Positions and velocities of contact points, positions and accelerations of bodies, in every frame."""
     T, W, grf = open_arrays(key)
     bodies, points = T.parent.shape[0], grf.point_body.shape[0]
@@ -411,7 +411,7 @@ def joint_torques(T, W, a, tau):
 
 
 @entry
-def estimate_contact_forces(key):
+def estimate_contact_forces(key: Key):
     """Contact forces, joint torques and root residual of the frames in frame_range. Returns a status."""
     T, W, grf = open_arrays(key)
     points, nv = grf.point_body.shape[0], W.v.shape[0]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brachiate import validation
-from brachiate.compiled import entry
+from brachiate.compiled import Floats, Ints, Key, Matrix, entry
 from brachiate.dynamics import forward, inverse, mass
 from brachiate.dynamics.mass import accumulate_composites
 from brachiate.dynamics.momentum import center_of_mass, centroidal_matrix, kinetic_energy, momentum_about, potential_energy
@@ -27,7 +27,7 @@ from brachiate.validation import Array
 
 
 @entry
-def _inverse_dynamics(key, q, v, a):
+def _inverse_dynamics(key: Key, q: Floats, v: Floats, a: Floats):
     T, W = open_model(key)
     if not (valid_state(T, q, v) and finite(a)):
         return NOT_FINITE
@@ -38,7 +38,7 @@ def _inverse_dynamics(key, q, v, a):
 
 
 @entry
-def _bias(key, q, v):
+def _bias(key: Key, q: Floats, v: Floats):
     T, W = open_model(key)
     if not valid_state(T, q, v):
         return NOT_FINITE
@@ -48,7 +48,7 @@ def _bias(key, q, v):
 
 
 @entry
-def _forward_dynamics(key, q, v, tau):
+def _forward_dynamics(key: Key, q: Floats, v: Floats, tau: Floats):
     T, W = open_model(key)
     if not (valid_state(T, q, v) and finite(tau)):
         return NOT_FINITE
@@ -59,7 +59,7 @@ def _forward_dynamics(key, q, v, tau):
 
 
 @entry
-def _mass_matrix(key, q, out):
+def _mass_matrix(key: Key, q: Floats, out: Matrix):
     T, W = open_model(key)
     if not valid_state(T, q, q):
         return NOT_FINITE
@@ -108,7 +108,7 @@ def mass_matrix(data: Data, q: ArrayLike) -> Array:
 
 
 @entry
-def _solve_mass(key, q, x):
+def _solve_mass(key: Key, q: Floats, x: Floats):
     T, W = open_model(key)
     if not valid_state(T, q, x):
         return NOT_FINITE
@@ -156,7 +156,7 @@ class Totals(NamedTuple):
 
 
 @entry
-def _totals(key, members, out):
+def _totals(key: Key, members: Ints, out: Floats):
     T, W = open_model(key)
     if not valid_state(T, W.q, W.v):
         return NOT_FINITE
@@ -185,7 +185,7 @@ def totals(data: Data, members: Array | None = None) -> Totals:
 
 
 @entry
-def _centroidal(key, members, matrix):
+def _centroidal(key: Key, members: Ints, matrix: Matrix):
     T, W = open_model(key)
     if not valid_state(T, W.q, W.v):
         return NOT_FINITE

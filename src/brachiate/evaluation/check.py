@@ -8,6 +8,7 @@ import numpy as np
 
 from brachiate import validation
 from brachiate.assumptions import Assumption
+from brachiate.compiled import prepare
 from brachiate.contact_estimation.contact_confidence import contact_confidence
 from brachiate.contact_estimation.given_contacts import resolve_contacts
 from brachiate.contact_estimation.infer_contacts import infer_contacts
@@ -53,6 +54,7 @@ def check(
     if len(check_motion(motion)) < 3:
         raise MotionError(f"{motion.name} has {len(motion)} frames: at least three are needed for accelerations.")
     cutoff, assumptions = _resolve_cutoff(motion, cutoff)
+    prepare("check")
     contacts, terrain = resolve_contacts(motion, terrain, contacts)
     if terrain is None:
         terrain = Terrain(None if motion.captured else 0.0)

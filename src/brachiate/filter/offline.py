@@ -13,6 +13,7 @@ from os import PathLike
 
 from brachiate import validation
 from brachiate.anatomy.figure_height import figure_height
+from brachiate.compiled import prepare
 from brachiate.deprecation import renamed_arguments
 from brachiate.errors import ArgumentError
 from brachiate.filter.online.run_online import run_online_filter
@@ -93,6 +94,7 @@ def filter_motion(
                 "leave out terrain, source_terrain and contacts, or use mode='offline' or 'preview'."
             )
         return run_online_filter(motion, options, _filter_settings(settings, mode), dt)
+    prepare("filter")
     if isinstance(motion, Reference):
         if source_terrain is not None or contacts is not None:
             raise ArgumentError("A reference has its source terrain and contacts: give them to make_reference(...) instead.")

@@ -18,6 +18,7 @@ import numpy as np
 from brachiate import validation
 from brachiate.anatomy.landmarks import find_landmarks
 from brachiate.clip.joint_roles import SIDES
+from brachiate.compiled import prepare
 from brachiate.deprecation import renamed_arguments, renamed_attribute, warn_renamed
 from brachiate.foot_locking.foot_trajectories import lowest_points
 from brachiate.kinematics_batch import Poses, unwrap_quaternions
@@ -132,6 +133,7 @@ def retarget(
     if isinstance(contacts, ContactLabels):
         ground_height = contacts.terrain.height if ground_height is None else ground_height
         contacts = contacts_by_role(contacts, motion.times)
+    prepare("check")  # contacts are inferred
     targets = RetargetTargets(motion, source, target, contacts, scale, ground_height)
     pose_targets, contact_targets = targets.pose_targets(), targets.contact_targets()
     with ProgressBar("retargeting", progress) as bar:

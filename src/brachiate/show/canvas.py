@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brachiate.compiled import entry, kernel
+from brachiate.compiled import Image, Matrix, Rows33, entry, kernel
 from brachiate.show.surface import BACKGROUND, Triangles
 from brachiate.validation import Array
 
@@ -112,7 +112,7 @@ class Canvas:
 
 
 @entry
-def _rasterize(seen, colors, image, depth):
+def _rasterize(seen: Rows33, colors: Rows33, image: Image, depth: Matrix):
     """Rasterize triangles with corners as column, row and depth towards the camera. A pixel is covered if its center is."""
     high, wide = depth.shape
     for n in range(seen.shape[0]):

@@ -16,7 +16,7 @@ from brachiate.validation import Array
 
 _ROW_HEIGHT = 0.18  # [inch]
 _MAX_LEGEND_INSIDE = 9  # more lines have their legend beside the panel
-MISSING = "Pictures need matplotlib, which is not installed: pip install 'brachiate[plots]'."
+MISSING = "Pictures need matplotlib, which is not installed: pip install matplotlib."
 COLORS = ("#1f6f8b", "#d1495b", "#66a182", "#edae49", "#5d4a66", "#8c7051")
 
 

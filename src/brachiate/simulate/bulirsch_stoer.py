@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brachiate.compiled import entry, kernel
+from brachiate.compiled import Key, Matrix, entry, kernel
 from brachiate.constraints.limits import limit_passed
 from brachiate.kinematics import finite
 from brachiate.model.arrays import open_model
@@ -41,7 +41,18 @@ def midpoint_steps(key, constraint_key, scratch, t, h, count, at):
 
 
 @entry
-def run_bulirsch_stoer(key, constraint_key, limits_key, scratch_key, t, dt, n, every, Q, V):
+def run_bulirsch_stoer(
+    key: Key,
+    constraint_key: Key | None,
+    limits_key: Key | None,
+    scratch_key: Key,
+    t: float,
+    dt: float,
+    n: int,
+    every: int,
+    Q: Matrix,
+    V: Matrix,
+):
     """Integrate over n·dt by midpoint rules of 2, 4, ... 16 parts extrapolated to zero step, until two columns agree [HNW] II.9, [EGC]."""
     T, W = open_model(key)
     (scratch,) = open_integrator_arrays(scratch_key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brachiate.compiled import entry, kernel
+from brachiate.compiled import Key, Matrix, entry, kernel
 from brachiate.constraints.limits import limit_passed
 from brachiate.model.arrays import open_model
 from brachiate.model.status import LIMIT_PASSED, NOT_CONVERGED, NOT_FINITE, OK
@@ -19,7 +19,18 @@ from brachiate.simulate.runge_kutta import combine, first_stage_rate, stage_stat
 
 
 @entry
-def run_dormand_prince(key, constraint_key, limits_key, scratch_key, t, dt, n, every, Q, V):
+def run_dormand_prince(
+    key: Key,
+    constraint_key: Key | None,
+    limits_key: Key | None,
+    scratch_key: Key,
+    t: float,
+    dt: float,
+    n: int,
+    every: int,
+    Q: Matrix,
+    V: Matrix,
+):
     """Integrate over n·dt with steps chosen by the error estimate; states recorded every ``every``·dt are dense output."""
     T, W = open_model(key)
     (scratch,) = open_integrator_arrays(scratch_key)

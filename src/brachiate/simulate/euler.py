@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brachiate.compiled import entry, kernel
+from brachiate.compiled import Key, Matrix, entry, kernel
 from brachiate.constraints.constrained_dynamics import COMPUTE_STEP
 from brachiate.constraints.limits import limit_passed
 from brachiate.dynamics.forward import compute_accelerations
@@ -31,7 +31,18 @@ def euler_step(key, constraint_key, T, W, t, dt):
 
 
 @entry
-def run_euler(key, constraint_key, limits_key, scratch_key, t, dt, n, every, Q, V):
+def run_euler(
+    key: Key,
+    constraint_key: Key | None,
+    limits_key: Key | None,
+    scratch_key: Key,
+    t: float,
+    dt: float,
+    n: int,
+    every: int,
+    Q: Matrix,
+    V: Matrix,
+):
     """Integrate n steps of dt from time t, recording every ``every`` steps; returns a status code."""
     T, W = open_model(key)
     if not is_valid_start(T, W, constraint_key, dt):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brachiate.compiled import entry, kernel
+from brachiate.compiled import Key, Matrix, entry, kernel
 from brachiate.constraints.constrained_dynamics import COMPUTE_ACCELERATION_AND_RANK
 from brachiate.constraints.limits import limit_passed
 from brachiate.kinematics import finite
@@ -74,7 +74,18 @@ def runge_kutta_step(key, constraint_key, scratch, T, W, t, dt):
 
 
 @entry
-def run_runge_kutta(key, constraint_key, limits_key, scratch_key, t, dt, n, every, Q, V):
+def run_runge_kutta(
+    key: Key,
+    constraint_key: Key | None,
+    limits_key: Key | None,
+    scratch_key: Key,
+    t: float,
+    dt: float,
+    n: int,
+    every: int,
+    Q: Matrix,
+    V: Matrix,
+):
     """Integrate n steps of dt from time t, recording every ``every`` steps; returns a status code."""
     T, W = open_model(key)
     (scratch,) = open_integrator_arrays(scratch_key)

@@ -5,7 +5,7 @@ Planes, spheres and capsules are handled here. The other functions are large; th
 
 from __future__ import annotations
 
-from brachiate.compiled import ArrayHandle, by_address, call_address, entry, kernel
+from brachiate.compiled import ArrayHandle, Key, by_address, call_address, entry, kernel
 from brachiate.contact.arrays import BOX, CAPSULE, HEIGHT_FIELD, NEAR, PLANE, SEPARATED, open_collision
 from brachiate.contact.collision.box_box import box_box
 from brachiate.contact.collision.broad_phase import find_near_pairs, outside_box, outside_field, shape_rotation
@@ -135,7 +135,7 @@ def detect(key, contact_key, margin, unused):
 
 
 @entry
-def _detect(address, key, contact_key, margin):
+def _detect(address: int, key: Key, contact_key: Key, margin: float):
     return call_address(address, key, contact_key, margin, 0)
 
 

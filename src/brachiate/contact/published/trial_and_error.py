@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 
-from brachiate.compiled import entry, kernel, outlined
+from brachiate.compiled import Key, entry, kernel, outlined
 from brachiate.contact.published.checks import first_failure, torsional_moment
 from brachiate.contact.published.directions import assemble_directions, solve_forces
 from brachiate.contact.published.states import ALLOWED, C0, C1, C2, C3, C4, C5, C6, C7, FACE, LINE, NEXT, POINT
@@ -136,7 +136,7 @@ def check_motion(problem):
 
 
 @entry
-def solve_by_trial(key, start, collide, edges):
+def solve_by_trial(key: Key, start: bool, collide: bool, edges: bool):
     """Solve a problem by trial and error, from the fullest states if ``start``, else from those in the trial arrays.
 
     Returns the number of solutions.

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from brachiate.compiled import array_fields, by_address, call_address, entry, kernel
+from brachiate.compiled import Key, array_fields, by_address, call_address, entry, kernel
 from brachiate.contact.arrays import (
     BLOCK_SIZE,
     CONTINUATION,
@@ -403,7 +403,7 @@ def solve(key, problem_key, unused, again):
 
 
 @entry
-def solve_problem(key):
+def solve_problem(key: Key):
     """Solve one problem from Python. Returns the residual [m/s]."""
     (problem,) = open_problem(key)
     call_address(problem.functions[SOLVE], key, key, 0.0, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brachiate.compiled import call_address, entry
+from brachiate.compiled import Key, call_address, entry
 from brachiate.constraints.arrays import CONTACTS, DELASSUS, ROWS, open_constraints
 from brachiate.contact.arrays import FOUND, KEPT, SOLVE
 from brachiate.contact.stepping.contact_rows import (
@@ -19,7 +19,7 @@ from brachiate.model.status import OK, SINGULAR, TOO_MANY_CONTACTS
 
 
 @entry
-def apply_contact_impulses(key, constraint_key, contact_key, problem_key, dt):
+def apply_contact_impulses(key: Key, constraint_key: Key, contact_key: Key, problem_key: Key, dt: float):
     """Add the contact impulses to an impulse that has just projected the velocities W.v, from contact.v_start, onto the constraints.
 
     Only closed contacts respond; the others will within the next steps. ``dt`` converts gaps, which are nearly zero, into velocities.

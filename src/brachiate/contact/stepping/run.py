@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from brachiate.compiled import call_address, entry, kernel, outlined
+from brachiate.compiled import Key, Matrix, call_address, entry, kernel, outlined
 from brachiate.constraints.arrays import OPERATION, ROWS, open_constraints
 from brachiate.constraints.constrained_dynamics import PROJECT_STATE
 from brachiate.contact.stepping.contact_log import NUM_STEPS, finish_sample, has_capacity, log_contacts, open_log
@@ -48,7 +48,20 @@ def make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t,
 
 
 @entry
-def run_contact_steps(key, constraint_key, contact_key, problem_key, log_key, t, dt, n, every, done, Q, V):
+def run_contact_steps(
+    key: Key,
+    constraint_key: Key,
+    contact_key: Key,
+    problem_key: Key,
+    log_key: Key,
+    t: float,
+    dt: float,
+    n: int,
+    every: int,
+    done: int,
+    Q: Matrix,
+    V: Matrix,
+):
     """Advance by n steps of dt, of which ``done`` are done already; store states and contacts after every ``every`` steps.
 
     A single step that is not stored (n = 1 < every) is a trial: its contacts are logged, and constraint forces stay those of the step.

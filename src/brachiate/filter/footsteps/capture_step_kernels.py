@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate.centroidal.planner import open_plan
-from brachiate.compiled import Floats, Ints, Rows3, entry, kernel, struct_opener
+from brachiate.compiled import Floats, Ints, Key, Rows3, entry, kernel, struct_opener
 from brachiate.filter.footsteps.mpc_problem import capture_point_error, first_node
 from brachiate.filter.footsteps.swing_foot import corner_position
 from brachiate.filter.schedule.arrays import EXTRAPOLATION_TIME, MAX_CORNERS, open_feet, open_window
@@ -234,7 +234,7 @@ def extrapolate_frame(window, feet, i):
 
 
 @entry
-def overlay_step(source_key, view_key, feet_key, step_key, k, horizon):
+def overlay_step(source_key: Key, view_key: Key, feet_key: Key, step_key: Key, k: int, horizon: int):
     """Overlay the step on the window from frame k on. Returns whether there is one: canceled if the reference lifts the leg itself."""
     (window,) = open_window(source_key)
     (view,) = open_window(view_key)
@@ -275,7 +275,7 @@ def height_drop(feet, problem, plan, j, patch):
 
 
 @entry
-def adapt_problem(feet_key, plan_key, step_key, dt, k):
+def adapt_problem(feet_key: Key, plan_key: Key, step_key: Key, dt: float, k: int):
     """Adapt the MPC problem to displaced feet: start of the new foothold offset, and height of the CoM within leg reach."""
     (feet,) = open_feet(feet_key)
     (step,) = open_capture_step(step_key)
@@ -296,7 +296,7 @@ def adapt_problem(feet_key, plan_key, step_key, dt, k):
 
 
 @entry
-def lift_swing_foot(control_key, window_key, feet_key, step_key, k):
+def lift_swing_foot(control_key: Key, window_key: Key, feet_key: Key, step_key: Key, k: int):
     """Add the height of the step, 16 h x² (1 − x)², and its derivatives to the task of the swing foot."""
     (ctl,) = open_control(control_key)
     (window,) = open_window(window_key)
@@ -339,7 +339,7 @@ def stance_deviation(window, feet):
 
 
 @entry
-def decide_step(data_key, control_key, window_key, feet_key, plan_key, step_key, k):
+def decide_step(data_key: Key, control_key: Key, window_key: Key, feet_key: Key, plan_key: Key, step_key: Key, k: int):
     """Start a capture step if the last plan does not regain balance, or a return step once at rest. Returns whether one was started."""
     T, W = open_model(data_key)
     (ctl,) = open_control(control_key)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.compiled import Floats, Ints, Rows3, entry, kernel, struct_opener
+from brachiate.compiled import Floats, Ints, Key, Rows3, entry, kernel, struct_opener
 from brachiate.contact_estimation.contact_detector import update_contact
 from brachiate.dynamics.momentum import center_of_mass, momentum_about
 from brachiate.filter.schedule.arrays import MAX_CORNERS, NEVER, open_window
@@ -378,7 +378,7 @@ def store_state(window, est, f, rise):
 
 
 @entry
-def process_frame(data_key, window_key, estimator_key, actuators_key, lookahead):
+def process_frame(data_key: Key, window_key: Key, estimator_key: Key, actuators_key: Key, lookahead: int):
     """Take in est.frame as the last known frame of the window; a frame with a jump is rejected (est.jump_coordinate)."""
     T, W = open_model(data_key)
     (window,) = open_window(window_key)

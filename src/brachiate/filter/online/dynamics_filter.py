@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from brachiate import figures, validation
 from brachiate.anatomy.figure_height import figure_height
+from brachiate.compiled import prepare
 from brachiate.deprecation import renamed_arguments, renamed_attribute, warn_renamed
 from brachiate.errors import ArgumentError, StateError
 from brachiate.filter.online.reference_stream import ReferenceStream
@@ -112,6 +113,7 @@ class DynamicsFilter:
             raise ArgumentError("figure: expected the name of a figure in the world, such as DynamicsFilter(world, 'man').")
         model = world.figure(figure).model
         check_world(world, figure, settings)
+        prepare("filter", "online")
         self.world, self.figure, self.tracked_links = world, figure, tracking_weights(model, figure, tracked_links)
         self.height = figure_height(model)
         self.settings = (settings or FilterSettings()).scaled(self.height)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from brachiate.compiled import entry, index, kernel
+from brachiate.compiled import Key, entry, index, kernel
 from brachiate.filter.online.contact_estimator import open_estimator, update_stances
 from brachiate.filter.schedule.arrays import MAX_CORNERS, NEVER, open_window
 from brachiate.filter.schedule.leg_force_limits import copy_force_limits
@@ -78,7 +78,7 @@ def predict_frame(window, est, p, k, i):
 
 
 @entry
-def predict_from_history(window_key, estimator_key, max_frames, lookahead):
+def predict_from_history(window_key: Key, estimator_key: Key, max_frames: int, lookahead: int):
     """Extend the window by at most ``max_frames`` frames that followed the nearest past frame. Returns that frame, or -1."""
     (window,) = open_window(window_key)
     (est,) = open_estimator(estimator_key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brachiate.compiled import entry, index, kernel
+from brachiate.compiled import Floats, Key, entry, index, kernel
 from brachiate.contact.arrays import NUM_CONTACTS, NUM_ROWS
 from brachiate.contact.published.trial import open_trial
 from brachiate.contact.stepping.contact_rows import open_contact
@@ -61,7 +61,7 @@ def integrate_step(T, W, sol):
 
 
 @entry
-def detect_and_collide(data_key, contact_key, trial_key, paper_key):
+def detect_and_collide(data_key: Key, contact_key: Key, trial_key: Key, paper_key: Key):
     """Detect contact pairs at the state (W.q, W.v), and change W.v if there is a collision."""
     T, W = open_model(data_key)
     geometry, areas, _, _, contact, _ = open_contact(contact_key)
@@ -78,7 +78,7 @@ def detect_and_collide(data_key, contact_key, trial_key, paper_key):
 
 
 @entry
-def filter_step(data_key, reference_key, trial_key, paper_key, has_contact):
+def filter_step(data_key: Key, reference_key: Key, trial_key: Key, paper_key: Key, has_contact: bool):
     """Advance the state by one step towards the reference; ``has_contact``: whether contact pairs were detected."""
     T, W = open_model(data_key)
     _, Wr = open_model(reference_key)
@@ -103,7 +103,7 @@ def filter_step(data_key, reference_key, trial_key, paper_key, has_contact):
 
 
 @entry
-def reference_is_valid(data_key, q, v, a):
+def reference_is_valid(data_key: Key, q: Floats, v: Floats, a: Floats):
     """Whether a reference can be tracked: all numbers are finite, and quaternions are rotations."""
     T, _ = open_model(data_key)
     return valid_state(T, q, v) and finite(a)

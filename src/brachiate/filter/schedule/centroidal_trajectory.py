@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from brachiate.compiled import Floats, Ints, Rows3, Rows33, entry, kernel, struct_opener
+from brachiate.compiled import Floats, Ints, Key, Rows3, Rows33, entry, kernel, struct_opener
 from brachiate.dynamics.momentum import center_of_mass, momentum_about
 from brachiate.kinematics import body_inertias, body_velocities, finite, forward_kinematics, tree_origin, valid_state
 from brachiate.model.arrays import Tree, Work
@@ -51,7 +51,7 @@ def put_locked_inertia(T, W, members, c, out, n):
 
 
 @entry
-def compute_centroidal_trajectory(key):
+def compute_centroidal_trajectory(key: Key):
     """Centroidal quantities of all frames, from q and v."""
     T, W, trajectory = open_trajectory(key)
     nq, nv = W.q.shape[0], W.v.shape[0]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate.centroidal.problem import MAX_MOTORS
-from brachiate.compiled import Floats, Ints, Rows3, entry, kernel, struct_opener
+from brachiate.compiled import Floats, Ints, Key, Rows3, entry, kernel, struct_opener
 from brachiate.filter.schedule.arrays import MAX_CORNERS, open_window
 from brachiate.kinematics import ball_motion_columns, forward_kinematics, tree_origin, valid_state
 from brachiate.model.arrays import open_model
@@ -138,7 +138,7 @@ def copy_force_limits(window, leg_count, to, of, shift, c, s):
 
 
 @entry
-def compute_leg_force_limits(key, window_key, actuators_key):
+def compute_leg_force_limits(key: Key, window_key: Key, actuators_key: Key):
     """Force limits of the stance legs in all frames."""
     T, W = open_model(key)
     (window,) = open_window(window_key)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from brachiate.centroidal.planner import open_plan
-from brachiate.compiled import call_address, entry, kernel
+from brachiate.compiled import Floats, Key, call_address, entry, kernel
 from brachiate.contact.stepping.contact_rows import DETECT, open_contact
 from brachiate.filter.footsteps.mpc_problem import build_problem, place_nodes, set_landing_targets
 from brachiate.filter.footsteps.swing_foot import (
@@ -85,7 +85,7 @@ def compute_state(T, W, ref, ctl):
 
 
 @entry
-def init_tracking(data_key, reference_key, control_key, window_key, feet_key, k):
+def init_tracking(data_key: Key, reference_key: Key, control_key: Key, window_key: Key, feet_key: Key, k: int):
     """Initialize state and feet at frame k, at which the figure starts."""
     T, W = open_model(data_key)
     _, ref = open_model(reference_key)
@@ -100,7 +100,7 @@ def init_tracking(data_key, reference_key, control_key, window_key, feet_key, k)
 
 
 @entry
-def update_state(data_key, reference_key, control_key, window_key, feet_key, k):
+def update_state(data_key: Key, reference_key: Key, control_key: Key, window_key: Key, feet_key: Key, k: int):
     """Evaluate the state and frame k of the reference, and update stance and swing of the feet."""
     T, W = open_model(data_key)
     _, ref = open_model(reference_key)
@@ -116,7 +116,7 @@ def update_state(data_key, reference_key, control_key, window_key, feet_key, k):
 
 
 @entry
-def build_mpc(data_key, control_key, window_key, feet_key, plan_key, k, intervals, foot_count):
+def build_mpc(data_key: Key, control_key: Key, window_key: Key, feet_key: Key, plan_key: Key, k: int, intervals: Floats, foot_count: int):
     """Set up the MPC problem from frame k on, with the present state as initial state. Returns the number of intervals."""
     T, W = open_model(data_key)
     (ctl,) = open_control(control_key)
@@ -138,7 +138,7 @@ def build_mpc(data_key, control_key, window_key, feet_key, plan_key, k, interval
 
 
 @entry
-def apply_plan(control_key, window_key, feet_key, plan_key, k):
+def apply_plan(control_key: Key, window_key: Key, feet_key: Key, plan_key: Key, k: int):
     """Take CoM acceleration, CMP, angular momentum rate and landing targets from the plan."""
     (ctl,) = open_control(control_key)
     (window,) = open_window(window_key)
@@ -178,7 +178,7 @@ def add_contacts(data_key, contact_key, T, W, ctl, qp):
 
 
 @entry
-def solve_qp(data_key, reference_key, contact_key, qp_key, control_key, feet_key):
+def solve_qp(data_key: Key, reference_key: Key, contact_key: Key, qp_key: Key, control_key: Key, feet_key: Key):
     """Assemble and solve the whole-body QP for the next step; :func:`update_state` has been called. Returns a status."""
     T, W = open_model(data_key)
     _, ref = open_model(reference_key)
@@ -227,7 +227,7 @@ def set_torques(W, ctl, qp):
 
 
 @entry
-def apply_torques(data_key, contact_key, qp_key, control_key, window_key, feet_key, k):
+def apply_torques(data_key: Key, contact_key: Key, qp_key: Key, control_key: Key, window_key: Key, feet_key: Key, k: int):
     """Set the torques, record the contacts, and evaluate the deviation of the pelvis from the shifted reference."""
     T, W = open_model(data_key)
     (ctl,) = open_control(control_key)

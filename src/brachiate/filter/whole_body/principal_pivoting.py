@@ -9,7 +9,7 @@ is strictly convex [Cottle & Dantzig 1968].
 
 from __future__ import annotations
 
-from brachiate.compiled import entry, index, kernel, outlined
+from brachiate.compiled import Key, entry, index, kernel, outlined
 from brachiate.filter.whole_body.active_set import assemble, solve_active_set, solve_sensitivity
 from brachiate.filter.whole_body.qp import EQUALITY, INEQUALITY, RAYS, ROWS, SOLVES, open_qp, warm_start
 from brachiate.model.status import NOT_CONVERGED, OK
@@ -180,7 +180,7 @@ def drive_to_feasible(qp, i, leaving, slack):
 
 
 @entry
-def solve_single_qp(key):
+def solve_single_qp(key: Key):
     """Solve one QP given by its key. Returns a status."""
     (qp,) = open_qp(key)
     warm_start(qp)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -216,114 +214,6 @@ def test_handle_accepts_empty_arrays():
     ArrayHandle(Struct(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3, 3))))
 
 
-# --- the cache ----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def copied_package(tmp_path, monkeypatch) -> Path:
-    """A copy of the sources that ``source_hash`` takes for the package."""
-    package = tmp_path / "brachiate"
-    shutil.copytree(Path(compiled.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(compiled, "__file__", str(package / "compiled.py"))
-    monkeypatch.setenv("BRACHIATE_CACHE", str(tmp_path / "cache"))
-    return package
-
-
-def sources_of_kernels(package: Path, later: tuple[str, ...]) -> set[Path]:
-    """Files with compiled code outside of some folders, and all their direct and indirect imports."""
-    marked = re.compile(r"^@(kernel|outlined|inlined|entry|by_address|operators)\b", re.M)
-    ahead = [path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in later and marked.search(path.read_text())]
-    found: set[Path] = set()
-    while ahead:
-        path = ahead.pop()
-        if path in found or path == package / "__init__.py":  # imports everything, and only modules are imported from it
-            continue
-        found.add(path)
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "brachiate":
-                module = package.joinpath(*str(node.module).split(".")[1:])
-                candidates = [module, *(module / alias.name for alias in node.names)]
-                ahead += [file for place in candidates for file in (place.with_suffix(".py"), place / "__init__.py") if file.exists()]
-    return found
-
-
-def test_an_edited_source_changes_the_cache_folder(copied_package):
-    # Fails if any file that compiled code comes from is left out: numba does not see that a callee in another file has changed.
-    for part in ("", *compiled.ON_TOP):
-        later = compiled.ON_TOP[compiled.ON_TOP.index(part) + 1 if part else 0 :]
-        sources = sources_of_kernels(copied_package, later)
-        assert len(sources) > 60
-        seen = {compiled.cache_folder(part)}
-        for path in sorted(sources):
-            path.write_text(path.read_text() + "\n# edited\n")
-            seen.add(compiled.cache_folder(part))
-        assert len(seen) == 1 + len(sources)
-
-
-def test_editing_upper_packages_keeps_the_lower_cache(copied_package):
-    before = compiled.cache_folder()
-    for folder in compiled.ON_TOP:
-        (copied_package / folder).mkdir(exist_ok=True)
-        (copied_package / folder / "fresh.py").write_text("")
-    assert compiled.cache_folder() == before
-    assert len({compiled.cache_folder(part) for part in ("", *compiled.ON_TOP)}) == 1 + len(compiled.ON_TOP)
-
-
-def test_editing_files_without_kernels_keeps_the_cache(copied_package):
-    before = compiled.cache_folder()
-    for folder in compiled.WITHOUT_KERNELS:
-        for path in (copied_package / folder).rglob("*.py"):
-            path.write_text(path.read_text() + "\n# edited\n")
-    assert compiled.cache_folder() == before
-
-
-def test_a_new_or_renamed_source_changes_the_cache_folder(copied_package):
-    seen = [compiled.cache_folder()]
-    (copied_package / "fresh.py").write_text("")
-    seen.append(compiled.cache_folder())
-    (copied_package / "fresh.py").rename(copied_package / "stale.py")
-    seen.append(compiled.cache_folder())
-    (copied_package / "stale.py").unlink()
-    assert len(set(seen)) == 3
-    assert compiled.cache_folder() == seen[0]
-
-
-def test_each_mode_has_a_cache_folder_of_its_own(copied_package, monkeypatch):
-    folders = set()
-    for mode in compiled.MODES:
-        monkeypatch.setattr(compiled, "MODE", mode)
-        folders.add(compiled.cache_folder().name.rpartition("-")[2])
-    assert folders == set(compiled.MODES)
-
-
-def test_cache_folder_follows_the_environment(monkeypatch, tmp_path):
-    monkeypatch.delenv("BRACHIATE_CACHE", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert compiled.cache_folder().parent == tmp_path / "xdg" / "brachiate"
-    monkeypatch.setenv("BRACHIATE_CACHE", str(tmp_path / "ours"))
-    assert compiled.cache_folder().parent == tmp_path / "ours"
-    monkeypatch.delenv("BRACHIATE_CACHE")
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    assert compiled.cache_folder().parent == Path.home() / ".cache" / "brachiate"
-
-
-def test_pruning_removes_only_old_caches(monkeypatch, tmp_path):
-    monkeypatch.setenv("BRACHIATE_CACHE", str(tmp_path))
-    assert compiled.prune_cache() == 0
-    current, old, recent, foreign = compiled.cache_folder(), tmp_path / "0123-fast", tmp_path / "4567-check", tmp_path / "photographs"
-    for folder in (current, old, recent, foreign):
-        folder.mkdir()
-    (old / "code.nbc").write_bytes(b"x")
-    a_while_ago = time.time() - 40 * 86400
-    for folder in (current, old, foreign):
-        os.utime(folder, (a_while_ago, a_while_ago))
-    assert compiled.prune_cache() == 1
-    assert not old.exists()
-    assert current.exists()
-    assert recent.exists()
-    assert foreign.exists()
-
-
 # --- progress -----------------------------------------------------------------------------------
 
 TINY = """
@@ -352,7 +242,7 @@ def test_progress_is_one_line_when_cold_and_none_when_warm(tmp_path):
     cache = str(tmp_path / "cache")
     cold = run(script, BRACHIATE_COMPILED="fast", BRACHIATE_CACHE=cache)
     assert (cold.returncode, cold.stdout) == (0, "5.0\n")
-    assert re.fullmatch(r"brachiate: compiling tiny sum \(once on this machine\) \.\.\. \d+\.\d s\n", cold.stderr)
+    assert cold.stderr == "brachiate: compiling tiny sum (once on this machine)\n"
     warm = run(script, BRACHIATE_COMPILED="fast", BRACHIATE_CACHE=cache)
     assert (warm.returncode, warm.stdout, warm.stderr) == (0, "5.0\n", "")
 
@@ -367,7 +257,7 @@ def test_progress_can_be_silenced(tmp_path):
 def test_an_unwritable_cache_is_reported_and_nothing_stale_runs(tmp_path):
     # Numba would fall back to __pycache__ beside the sources, which does not notice an edited callee in another file.
     package = tmp_path / "lib" / "brachiate"
-    shutil.copytree(Path(compiled.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(Path(compiled.__file__).parent.parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     script = (
         "import brachiate as br, numpy as np\n"
         "b = br.ModelBuilder('m'); b.link('a', joint=br.Prismatic('z'), mass=1.0); m = b.build()\n"

@@ -1,0 +1,160 @@
+"""Time from nothing to a result: fresh clone, wheel in a fresh venv, warm start, command line; each in a process of its own.
+
+Everything runs with an empty cache of compiled code unless it says warm. Packages come from pip's index or its cache.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import convert
+from brachiate import figures
+from results import Row, memory_row, time_row
+
+ROOT = Path(__file__).parent.parent
+# Prints the peak memory of this program [kB]. Not by ru_maxrss on Linux, which starts at the size of the parent process.
+PRINT_PEAK_MEMORY = """
+import os, resource
+if os.path.exists("/proc/self/status"):
+    print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+else:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+FIRST_STEP = """
+import numpy as np
+from brachiate import figures
+from brachiate.model.data import Data
+from brachiate.simulate.integrators import Integrator
+data = Data(figures.human28())
+data.v[:] = np.linspace(-1, 1, data.model.nv)
+Integrator(data, "euler").advance(1e-3)
+"""
+MUJOCO_FIRST_STEP = """
+import sys, mujoco
+model = mujoco.MjModel.from_xml_path(sys.argv[1])
+data = mujoco.MjData(model)
+mujoco.mj_step(model, data)
+"""
+PINOCCHIO_FIRST_STEP = """
+import sys, pinocchio as pin, numpy as np
+model = pin.Model()
+model.loadFromText(sys.argv[1])
+data = model.createData()
+q, v = pin.neutral(model), np.zeros(model.nv)
+v = v + 1e-3 * pin.aba(model, data, q, v, v)
+q = pin.integrate(model, q, 1e-3 * v)
+"""
+# Times in seconds, memory in megabytes.
+CLONE_TARGET, WHEEL_TARGET, WARM_DEMO_TARGET, WARM_STEP_TARGET, HELP_TARGET, MEMORY_TARGET = 120.0, 15.0, 4.0, 0.8, 0.3, 140.0
+REPETITIONS = 5  # of warm starts; the fastest counts
+
+
+def rows(quick: bool) -> list[Row]:
+    """All rows; ``quick``: only warm starts, with the caches there are."""
+    with tempfile.TemporaryDirectory() as folder:
+        cold = [] if quick else [_clone_row(Path(folder)), _wheel_row(Path(folder))]
+        return [*cold, *_command_rows(Path(folder)), *_first_step_rows(Path(folder))]
+
+
+def row(name: str, seconds: float, target: float) -> Row:
+    """Time against a target."""
+    return time_row(name, "", seconds, "target", target, name=name, ours_s=seconds, target_s=target)
+
+
+def _clone_row(folder: Path) -> Row:
+    """``make demo`` in a fresh clone: virtual environment, packages, compilation, result."""
+    clone = folder / "clone"
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+    seconds = _timed(["make", "demo"], folder / "clone-cache", clone)
+    return row(f"make demo in a fresh clone, {os.cpu_count()} cores", seconds, CLONE_TARGET)
+
+
+def _wheel_row(folder: Path) -> Row:
+    """A wheel with machine code: virtual environment, packages, ``brachiate demo``. Building the wheel is not part of it."""
+    shutil.rmtree(ROOT / "dist", ignore_errors=True)
+    subprocess.run(["make", "wheel"], cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = (ROOT / "dist").glob("*-cp*.whl")
+    venv = folder / "venv"
+    script = f"{sys.executable} -m venv {venv} && {venv}/bin/pip install --quiet {wheel} && {venv}/bin/brachiate demo --out {folder}/out"
+    return row(
+        "wheel in a fresh venv to the result of brachiate demo", _timed(["sh", "-c", script], folder / "wheel-cache", folder), WHEEL_TARGET
+    )
+
+
+def _command_rows(folder: Path) -> list[Row]:
+    command, cache = [sys.executable, "-m", "brachiate"], _warm_cache(folder)
+    demo = [*command, "demo", "--out", str(folder / "demo")]
+    _timed(demo, cache, folder)  # compiles what is missing
+    return [
+        row("warm brachiate demo", min(_timed(demo, cache, folder) for _ in range(REPETITIONS)), WARM_DEMO_TARGET),
+        row("brachiate --help", min(_timed([*command, "--help"], cache, folder) for _ in range(REPETITIONS)), HELP_TARGET),
+    ]
+
+
+def _first_step_rows(folder: Path) -> list[Row]:
+    """Elapsed time and peak memory of import, model and first step with compiled code in the cache, against peers."""
+    task, environment = "warm start: import, build, first step", _environment(_warm_cache(folder))
+    _run(FIRST_STEP, environment)  # fills the cache
+    own_seconds, own_memory = _best(FIRST_STEP, environment)
+    times = [row(task, own_seconds, WARM_STEP_TARGET)]
+    memories = [memory_row("peak memory: import, build, first step", "human28", own_memory, "target", MEMORY_TARGET)]
+    peers = [("MuJoCo", MUJOCO_FIRST_STEP, _mujoco_file), ("Pinocchio", PINOCCHIO_FIRST_STEP, _pinocchio_file)]
+    for peer, script, write in peers:
+        try:
+            seconds, memory = _best(script, {}, str(write(folder)))
+        except (ImportError, subprocess.CalledProcessError) as problem:
+            print(f"{peer} omitted from start-up and memory: {problem}", file=sys.stderr)
+            continue
+        times.append(time_row(task, "human28", own_seconds, peer, seconds))
+        memories.append(memory_row("peak memory: import, build, first step", "human28", own_memory, peer, memory))
+    return times + memories
+
+
+def _warm_cache(folder: Path) -> Path:
+    """The user's cache: what is missing is compiled by the first run."""
+    return Path(os.environ.get("BRACHIATE_CACHE") or folder / "warm-cache")
+
+
+def _timed(command: list[str], cache: Path, folder: Path) -> float:
+    """Elapsed time of a command [s]."""
+    start = time.perf_counter()
+    done = subprocess.run(command, cwd=folder, env={**os.environ, **_environment(cache)}, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr[-2000:]}")
+    return time.perf_counter() - start
+
+
+def _environment(cache: Path) -> dict[str, str]:
+    return {"BRACHIATE_CACHE": str(cache), "BRACHIATE_QUIET": "1"}
+
+
+def _best(script: str, environment: dict[str, str], *arguments: str) -> tuple[float, float]:
+    runs = [_run(script, environment, *arguments) for _ in range(REPETITIONS)]
+    return min(seconds for seconds, _ in runs), min(memory for _, memory in runs)
+
+
+def _run(script: str, environment: dict[str, str], *arguments: str) -> tuple[float, float]:
+    """Elapsed time of a process [s], and its peak memory [MB]."""
+    command = [sys.executable, "-c", script + PRINT_PEAK_MEMORY, *arguments]
+    start = time.perf_counter()
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=True)
+    return time.perf_counter() - start, int(done.stdout.split()[-1]) / 1024
+
+
+def _mujoco_file(folder: Path) -> Path:
+    path = folder / "human28.xml"
+    path.write_text(convert.mjcf(figures.human28()))
+    return path
+
+
+def _pinocchio_file(folder: Path) -> Path:
+    path = folder / "human28.txt"
+    convert.to_pinocchio(figures.human28()).saveToText(str(path))
+    return path
