@@ -162,7 +162,7 @@ class ContactState:
         """
         self.begin_run()
         work, before = self.data.work, self.save_memory()
-        q, v, a, rows = work.q.copy(), work.v.copy(), work.a.copy(), self.constraint_set.row_memory()
+        q, v, a, rows = work.q.copy(), work.v.copy(), work.a.copy(), self.constraint_set.run_memory()
         log = ContactLog(1, 2 * len(self.patches.pair))
         self.reset_memory()
         try:
@@ -171,7 +171,7 @@ class ContactState:
             after = work.a.copy(), work.q.copy(), work.v.copy()
         finally:
             work.q[:], work.v[:], work.a[:] = q, v, a
-            self.constraint_set.set_row_memory(rows)
+            self.constraint_set.set_run_memory(rows)
             self.restore_memory(before)
         if status == TOO_MANY_CONTACTS:
             self.enlarge()
