@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import brachiate as br
+from brachiate.constraints.limits import LimitMonitor
 from brachiate.constraints.storage import SCRATCH
 
 DT = 0.002
@@ -170,6 +171,29 @@ def test_a_step_that_fails_changes_nothing(make):
     world.data.v[:] = v
     assert list(world.constraint_set.active_limits) == list(other.constraint_set.active_limits)
     assert np.array_equal(advance(world, 20), advance(other, 20))
+
+
+def test_a_step_that_fails_at_a_limit_changes_nothing(monkeypatch):
+    """Fails if rows of limits that were reached before the failure stay."""
+    stop_at = LimitMonitor.stop_at
+
+    def fail(monitor: LimitMonitor, n: int) -> None:
+        stop_at(monitor, n)
+        raise br.StateError("for the test")
+
+    world, failures = at_limits(), 0
+    for _ in range(60):
+        other = world.copy()
+        with monkeypatch.context() as patched:
+            patched.setattr(LimitMonitor, "stop_at", fail)
+            try:
+                advance(world, 1)
+                continue
+            except br.StateError:
+                failures += 1
+        assert world.constraint_set.active_limits == other.constraint_set.active_limits
+        assert np.array_equal(advance(world, 2), advance(other, 2))
+    assert failures >= 2
 
 
 def test_original_is_not_changed_by_its_copy():

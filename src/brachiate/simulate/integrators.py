@@ -16,7 +16,6 @@ import numpy as np
 
 from brachiate import validation
 from brachiate.compiled import ArrayHandle
-from brachiate.constraints.constraint_memory import restore_constraints, save_constraints
 from brachiate.constraints.constraint_set import ConstraintSet
 from brachiate.constraints.limits import LimitMonitor
 from brachiate.errors import ArgumentError, StateError
@@ -120,12 +119,12 @@ class Integrator:
         if self._monitor is None:
             self._run(dt, steps, every, time, Q, V)
             return Q, V
-        q, v, memory = work.q.copy(), work.v.copy(), save_constraints(self.constraint_set)
+        q, v, memory = work.q.copy(), work.v.copy(), self._monitor.begin_run()
         try:
             self._run_monitored(self._monitor, dt, steps, every, time, Q, V)
         except StateError:
             work.q[:], work.v[:] = q, v
-            restore_constraints(self.constraint_set, memory)  # without the limits that were reached on the way
+            self._monitor.undo_run(memory)
             raise
         return Q, V
 
