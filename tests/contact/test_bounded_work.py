@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import brachiate as br
+from brachiate.contact.arrays import FOUND
+from brachiate.contact.stepping.contact_state import MAX_PATCHES
 
 DT = 0.002
 
@@ -44,3 +46,21 @@ def test_parts_that_move_together_have_no_margin():
     br.Simulation(world, dt=DT).step()
     state = world.contact_settings.contact_state
     assert state.patches.count[0] <= 4
+
+
+def test_a_state_that_diverges_takes_no_memory():
+    """At 10¹⁷ m/s every pair of shapes is a patch: the dense problem of three figures took gigabytes before the step was refused."""
+    world = three_figures()
+    world.contact_settings.contact_state.arrays.predicted_acceleration[:] = 1e19
+    with pytest.raises(br.StateError):
+        br.Simulation(world, dt=DT).run(0.02)
+    assert len(world.contact_settings.contact_state.patches.pair) <= 128
+
+
+def test_more_patches_than_memory_allows_are_refused():
+    state = three_figures().contact_settings.contact_state
+    room = len(state.patches.pair)
+    state.patches.count[FOUND] = MAX_PATCHES + 1
+    with pytest.raises(br.StateError, match="more contacts than can be solved"):
+        state.enlarge()
+    assert len(state.patches.pair) == room

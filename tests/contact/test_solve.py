@@ -287,6 +287,27 @@ def test_warm_start_solves_unchanged_problem() -> None:
     assert off <= 1e-6
 
 
+def test_factor_is_not_reused_with_another_stride() -> None:
+    """Fails if a problem of fewer rows takes the factor of the one before: its rows were elsewhere."""
+    bodies, contacts = stack([1.0])
+    below = contact_case(bodies, contacts, 0.5)
+    n, rising = len(below.u0), np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+    both = below._replace(
+        patches=[*below.patches, *below.patches], G=np.kron(np.eye(2), below.G), u0=np.concatenate((below.u0, rising)),
+        friction=0.5, static_friction=0.5, torsion_scale=1.0,
+    )  # fmt: skip
+    results = []
+    for forget in (False, True):
+        s = Solver(2)
+        s.solve(both)
+        s.solve(both._replace(u0=1.05 * both.u0), fresh=False)  # its factor is kept
+        s.problem.factor_key[0] = -1 if forget else s.problem.factor_key[0]
+        w, _, _ = s.solve(below._replace(u0=1.1 * below.u0), fresh=False)
+        results.append((w.tobytes(), s.problem.counters.tolist()))
+    assert n == 6
+    assert results[0] == results[1]
+
+
 def test_newton_solves_a_stack_that_tips_about_an_edge() -> None:
     # The lowest box is on an edge, all stick: a linear system once the modes are right. Fails if other methods have to help.
     bodies, contacts = stack([1.0, 3.0, 2.0], velocity=np.array([0.01, 0.02, -G * DT, 0.0, 0.0, 0.05]))

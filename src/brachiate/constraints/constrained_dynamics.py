@@ -22,7 +22,7 @@ from brachiate.constraints.arrays import (
     open_constraints,
 )
 from brachiate.constraints.rows import connection_biases, update_gamma
-from brachiate.constraints.solve import add_transposed_product, multiply_rows, solve_rows
+from brachiate.constraints.solve import INFINITE_SCALE, add_transposed_product, multiply_rows, solve_rows
 from brachiate.dynamics.factor import backward_sweep, factor, forward_sweep
 from brachiate.dynamics.inverse import FRICTION_SPEED_SCALE, accumulate_forces, body_motion_and_force, external_forces, passive_forces
 from brachiate.kinematics import ball_motion_columns, finite, forward_kinematics, zero_motion
@@ -105,6 +105,18 @@ def set_acceleration_targets(cons, dt):
         cons.acceleration_target[r] = -(0.5 * cons.gamma[r] + (cons.velocity[r] - cons.velocity_target[r] + cons.c[r] / dt) / dt)
 
 
+@kernel
+def mark_weak(cons, r):
+    """Mark a redundant row as weak.
+
+    No pivot makes it independent any more: just beside a singular posture it is so nearly dependent that closing its residual, which is
+    of second order, within one step would need a large velocity. A residual that grows makes it independent.
+    """
+    cons.weak_rows[cons.count[WEAK_ROWS]] = r
+    cons.count[WEAK_ROWS] += 1
+    cons.pivot_scale[r] = INFINITE_SCALE
+
+
 @outlined
 def mark_violated_rows(T, W, cons):
     """Mark redundant rows as weak that these accelerations violate: J a misses its target. Returns whether there are any."""
@@ -114,8 +126,7 @@ def mark_violated_rows(T, W, cons):
     multiply_rows(T, cons, cons.J, W.a, cons.rhs)
     for r in range(cons.count[ROWS]):
         if cons.state[r] == REDUNDANT and abs(cons.rhs[r] - cons.acceleration_target[r]) > VIOLATION_TOLERANCE * size:
-            cons.weak_rows[cons.count[WEAK_ROWS]] = r
-            cons.count[WEAK_ROWS] += 1
+            mark_weak(cons, r)
     return cons.count[WEAK_ROWS] > 0
 
 
@@ -140,8 +151,7 @@ def mark_rows_violated_from_rest(T, W, cons):
     multiply_rows(T, cons, cons.J, cons.z, cons.rhs)
     for r in range(cons.count[ROWS]):
         if cons.state[r] == REDUNDANT and abs(cons.rhs[r] + cons.gamma[r]) > VIOLATION_TOLERANCE:
-            cons.weak_rows[cons.count[WEAK_ROWS]] = r
-            cons.count[WEAK_ROWS] += 1
+            mark_weak(cons, r)
     for k in range(W.a.shape[0]):
         W.v[k] = cons.v_before[k]
     return cons.count[WEAK_ROWS] > 0

@@ -1,4 +1,4 @@
-"""Memory of a constraint set: all that later steps depend on, saved and restored with the state of a world.
+"""Memory of a constraint set: all that later steps depend on, saved and restored with the state of a world, copied and pickled.
 
 Besides the constraints themselves these are limits that are reached, the classification of rows, and the order of everything: sums of
 rows in another order differ in their last bits.
@@ -10,13 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.constraints.arrays import CONTACTS, ROWS, ConstraintArrays
-from brachiate.constraints.constraint_set import PER_CONSTRAINT, PER_ROW, SCRATCH, ConstraintSet
+from brachiate.constraints.arrays import CONTACTS, ROWS
+from brachiate.constraints.constraint_set import ConstraintSet
+from brachiate.constraints.storage import PER_ROW, array_lengths, copy_values, write_values
 from brachiate.model.joints import Joint
 from brachiate.validation import Array
-
-# Arrays that are sized by the model, not by constraints or rows
-_WHOLE = ("max_error", "time", "dt", "v_before", "z")
 
 
 class ConstraintMemory(NamedTuple):
@@ -28,24 +26,17 @@ class ConstraintMemory(NamedTuple):
     capacity: int  # number of constraints that there was room for
     crossing_size: int  # length of the scratch array for crossing singular postures
     counts: Array  # of constraints, rows, ..., weak rows
-    values: dict[str, Array]  # of constraints
-    rows: dict[str, Array]  # of their rows, as last classified
+    values: dict[str, Array]  # of all arrays that are not scratch, without contacts
 
 
 def save_constraints(constraint_set: ConstraintSet) -> ConstraintMemory:
     """Return the values of a constraint set, without contacts."""
-    cons, capacity, rows = constraint_set.arrays, constraint_set.capacity, int(constraint_set.arrays.count[ROWS])
-    values, row_values = {}, {}
-    for name, array in zip(ConstraintArrays._fields, cons, strict=True):
-        if name in SCRATCH or name == "count":
-            continue
-        if name in PER_ROW:
-            row_values[name] = array[:rows].copy()
-        else:
-            values[name] = array.copy() if name in _WHOLE else array[: PER_CONSTRAINT.get(name, 1) * capacity].copy()
+    cons, capacity = constraint_set.arrays, constraint_set.capacity
+    sizes = constraint_set.sizes | {"contacts": 0, "rows": int(cons.count[ROWS])}
+    values = copy_values(cons, array_lengths(sizes, constraint_set.data.model.nv, 0))
     return ConstraintMemory(
         tuple(constraint_set.order), dict(constraint_set.active_limits), dict(constraint_set.limited_joints), capacity,
-        constraint_set.crossing_size, cons.count[:CONTACTS].copy(), values, row_values,
+        constraint_set.crossing_size, values.pop("count")[:CONTACTS], values,
     )  # fmt: skip
 
 
@@ -55,13 +46,9 @@ def restore_constraints(constraint_set: ConstraintSet, memory: ConstraintMemory)
     constraint_set.order, constraint_set.count = list(memory.order), len(memory.order)
     constraint_set.active_limits, constraint_set.limited_joints = dict(memory.active_limits), dict(memory.limited_joints)
     constraint_set.arrays.used[: constraint_set.capacity] = 0
-    _write(constraint_set.arrays, memory.values)
-    constraint_set.update_structure()
+    rows = {name: memory.values[name] for name in PER_ROW}
+    write_values(constraint_set.arrays, {name: value for name, value in memory.values.items() if name not in rows})
+    constraint_set.update_structure()  # makes room for the rows
     if constraint_set.count and np.array_equal(constraint_set.arrays.count[: ROWS + 1], memory.counts[: ROWS + 1]):
         constraint_set.arrays.count[:CONTACTS] = memory.counts
-        _write(constraint_set.arrays, memory.rows)
-
-
-def _write(arrays: ConstraintArrays, values: dict[str, Array]) -> None:
-    for name, value in values.items():
-        getattr(arrays, name)[: len(value)] = value
+        write_values(constraint_set.arrays, rows)

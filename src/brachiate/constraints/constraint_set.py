@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from brachiate.compiled import ArrayHandle, Key, array_fields, call_address, entry
+from brachiate.compiled import ArrayHandle, Key, call_address, entry
 from brachiate.constraints.arrays import (
     CONNECTION,
     CONSTRAINTS,
@@ -26,7 +26,6 @@ from brachiate.constraints.arrays import (
     WEAK_ROWS,
     WELD,
     Y_SIZE,
-    ConstraintArrays,
     open_constraints,
 )  # fmt: skip
 from brachiate.constraints.constrained_dynamics import (
@@ -41,6 +40,19 @@ from brachiate.constraints.rows import update_residuals
 from brachiate.constraints.singular import cross_singularity
 from brachiate.constraints.solve import factor_delassus
 from brachiate.constraints.sparsity import LANES, build_structure
+from brachiate.constraints.storage import (
+    COORDINATES,
+    ELEMENTS,
+    INITIAL_SIZES,
+    SCRATCH,
+    VELOCITIES,
+    RunMemory,
+    array_lengths,
+    copy_values,
+    memory_views,
+    new_arrays,
+    write_values,
+)
 from brachiate.errors import StateError
 from brachiate.kinematics import finite, valid_state
 from brachiate.model.arrays import open_model
@@ -51,21 +63,7 @@ from brachiate.model.status import LOOP_OPEN, NEEDS_CROSSING, NOT_FINITE, OK, OV
 from brachiate.spatial import quaternion_difference
 from brachiate.validation import Array
 
-# Storage for the joint of every constraint, whatever its kind: a loop-closing joint has at most five degrees of freedom.
-_ELEMENTS, _COORDINATES, _VELOCITIES = 5, 8, 6
-# Lengths of the arrays: fields of one length, by name.
-_PER_ELEMENT = ("e_kind", "e_axis", "e_anchor", "e_q", "e_v")
-_PER_COORDINATE = ("q", "rest")
-_PER_VELOCITY = ("v", "tau", "damping", "stiffness", "friction", "S", "N")
-PER_ROW = ("T", "c", "gamma", "velocity_target", "acceleration_target", "velocity", "rhs", "force", "state", "weak_rows")
-PER_ROW += ("skyline_start", "g_at", "inverse_pivot", "pivot_scale", "sine", "sine_previous", "sine_margin", "remaining")
-#: Entries for every constraint of arrays of its joint.
-PER_CONSTRAINT: dict[str, int] = {
-    **dict.fromkeys(_PER_ELEMENT, _ELEMENTS), **dict.fromkeys(_PER_COORDINATE, _COORDINATES), **dict.fromkeys(_PER_VELOCITY, _VELOCITIES)
-}  # fmt: skip
 _SPECIALIZED = {TURN: HINGE, SLIDE: SLIDER, BALL: POINT}
-_ROW_MEMORY = ("state", "weak_rows", "pivot_scale", "sine", "sine_previous", "sine_margin")
-SCRATCH = ("J", "Y", "Z", "G", "pair", "functions", "singular_scratch", "dense_rows")
 
 
 @entry
@@ -84,15 +82,11 @@ def _constraint_operation(key: Key, constraint_key: Key, operation: int):
     if operation == PROJECT_STATE:
         call_address(cons.functions[OPERATION], key, constraint_key, 0.0, APPLY_CONNECTION_IMPULSE)
     status = call_address(cons.functions[OPERATION], key, constraint_key, 0.0, operation)
-    return status if status != OK or (finite(W.a) and finite(W.v)) else OVERFLOW
-
-
-class RowMemory(NamedTuple):
-    """Classification of all rows, on which the next one depends."""
-
-    counts: Array  # of independent, redundant and weak rows
-    classified_at: float  # [s]
-    rows: tuple[Array, ...]  # arrays of _ROW_MEMORY
+    if status != OK:
+        return status
+    # Only what this operation computed: others are left as a call before left them, which may have failed.
+    computed = finite(W.a) if operation == COMPUTE_ACCELERATION_AND_RANK else finite(W.q) and finite(W.v)
+    return OK if computed else OVERFLOW
 
 
 class ConstraintSet:
@@ -105,50 +99,52 @@ class ConstraintSet:
         self.active_limits: dict[int, str] = {}  # indices of limits that are rows now, and their names
         self.limited_joints: dict[int, tuple[str, Joint]] = {}  # connections whose joints have limits, and their names
         self.crossing_size = 0  # length of the scratch array for crossing singular postures
-        self._allocate({"constraints": 8, "contacts": 0, "rows": 48, "y": 1024, "g": 1024, "pairs": 128})
+        self._allocate(INITIAL_SIZES)
 
-    def _allocate(self, sizes: dict[str, int], old: ConstraintArrays | None = None) -> None:
-        """Allocate arrays of these sizes, and copy the old ones into them."""
-        n = sizes["constraints"]
-        slots = n + sizes["contacts"]
-        length = {name: entries * n for name, entries in PER_CONSTRAINT.items()} | dict.fromkeys(PER_ROW, sizes["rows"])
-        length |= {"J": sizes["y"], "Y": sizes["y"], "Z": sizes["y"], "G": sizes["g"], "pair": sizes["pairs"]}
-        length |= {"v_before": self.data.model.nv, "dense_rows": sizes["rows"] * self.data.model.nv}
-        length |= {"count": 13, "functions": 5, "max_error": 2, "time": 2, "dt": 1, "z": self.data.model.nv}
-        length["singular_scratch"] = self.crossing_size
-        fields = array_fields(ConstraintArrays).items()
-        self.arrays = ConstraintArrays(**{name: np.zeros((length.get(name, slots), *field.row), field.dtype) for name, field in fields})
-        self._sizes = sizes
-        if old is not None:
-            for name, new, previous in zip(ConstraintArrays._fields, self.arrays, old, strict=True):
-                if name not in SCRATCH:
-                    new[: len(previous)] = previous
+    def _allocate(self, sizes: dict[str, int], values: dict[str, Array] | None = None) -> None:
+        """Allocate arrays of these sizes, with these values of those that are not scratch."""
+        self.sizes = sizes
+        self._lengths = array_lengths(sizes, self.data.model.nv, self.crossing_size)
+        self.arrays, self._memory = new_arrays(self._lengths)
+        if values is not None:
+            write_values(self.arrays, {name: value for name, value in values.items() if name not in SCRATCH})
         self.handle = ArrayHandle(self.arrays)
         self.key = self.handle.key
+
+    def _reallocate(self, sizes: dict[str, int]) -> None:
+        """Allocate longer arrays for the same constraints, whose rows keep their memory."""
+        self._allocate(sizes, self.arrays._asdict())
+        self._rebuild()
+
+    def _rebuild(self) -> None:
+        """Update the structure of the same constraints, whose rows keep their memory."""
+        memory = self.run_memory()
+        self.update_structure()
+        self.set_run_memory(memory)
 
     def __reduce__(self) -> Any:
         """Copy and pickle the values; addresses are only valid in this process."""
         limits = dict(self.active_limits), dict(self.limited_joints)
-        return _restored, (self.data, self.count, *limits, self.crossing_size, self._sizes, tuple(self.arrays))
+        return _restored, (self.data, list(self.order), *limits, self.crossing_size, self.sizes, copy_values(self.arrays, self._lengths))
 
     @property
     def capacity(self) -> int:
         """Number of constraints that there is room for."""
-        return self._sizes["constraints"]
+        return self.sizes["constraints"]
 
     def reserve_constraints(self, capacity: int, crossing_size: int = 0) -> None:
         """Make room for so many constraints, and a scratch array of this length for crossing singular postures."""
         longer, self.crossing_size = crossing_size > self.crossing_size, crossing_size
         if capacity > self.capacity or longer:
             has_addresses = bool(self.arrays.functions[OPERATION])
-            self._allocate(self._sizes | {"constraints": max(capacity, self.capacity)}, self.arrays)
+            self._allocate(self.sizes | {"constraints": max(capacity, self.capacity)}, self.arrays._asdict())
             if has_addresses:  # contact needs them without constraints, too
                 self._set_addresses()
 
     def _free_slot(self) -> int:
-        free = int(self.arrays.used[: self._sizes["constraints"]].argmin())
+        free = int(self.arrays.used[: self.sizes["constraints"]].argmin())
         if self.arrays.used[free]:
-            self._allocate(self._sizes | {"constraints": 2 * self._sizes["constraints"]}, self.arrays)
+            self._allocate(self.sizes | {"constraints": 2 * self.sizes["constraints"]}, self.arrays._asdict())
             return self._free_slot()
         return free
 
@@ -161,8 +157,8 @@ class ConstraintSet:
         self.arrays.order[: len(self.order)] = self.order
         while _constraint_structure(self.data.key, self.key) != OK:
             need = {"rows": ROWS, "y": Y_SIZE, "g": G_SIZE, "pairs": PAIRS}
-            sizes = {name: max(self._sizes[name], 2 * int(self.arrays.count[i])) for name, i in need.items()}
-            self._allocate(self._sizes | sizes, self.arrays)
+            sizes = {name: max(self.sizes[name], 2 * int(self.arrays.count[i])) for name, i in need.items()}
+            self._allocate(self.sizes | sizes, self.arrays._asdict())
         self._set_addresses()
         # With more rows than its scratch array is for, crossing must be enabled again.
         self.arrays.functions[SINGULARITY] = cross_singularity.address if self.crossing_size >= self._needed_crossing_size() else 0
@@ -176,15 +172,12 @@ class ConstraintSet:
     def reserve_contacts(self, contacts: int) -> None:
         """Reserve storage for this number of contacts after the constraints, between any bodies."""
         n, longest = contacts, 2 * LANES * (int(self.data.model.tree.depth.max(initial=0)) + 1)
-        constraints, rows = self._sizes["constraints"], int(self.arrays.count[ROWS]) + 6 * n
+        constraints, rows = self.sizes["constraints"], int(self.arrays.count[ROWS]) + 6 * n
         need = {"rows": rows + 48, "y": int(self.arrays.count[Y_SIZE]) + n * 2 * longest, "pairs": int(self.arrays.count[PAIRS])}
         need |= {"g": int(self.arrays.count[G_SIZE]) + n * 2 * LANES * (rows + LANES), "contacts": n}
         need["pairs"] += 4 * n * (constraints + n)
-        if any(self._sizes[name] < size for name, size in need.items()):
-            memory = self.row_memory()
-            self._allocate(self._sizes | {name: max(self._sizes[name], size) for name, size in need.items()}, self.arrays)
-            self.update_structure()
-            self.set_row_memory(memory)
+        if any(self.sizes[name] < size for name, size in need.items()):
+            self._reallocate(self.sizes | {name: max(self.sizes[name], size) for name, size in need.items()})
         self._set_addresses()
 
     def connect(self, first: Placement, second: Placement, joint: Joint, name: str = "loop") -> int:
@@ -196,18 +189,18 @@ class ConstraintSet:
         cons.first[n], cons.second[n], cons.v_index[n], cons.driver_v_index[n] = first.body, second.body, -1, -1
         cons.R_first[n], cons.p_first[n] = first.rotation, first.position
         cons.R_second[n], cons.p_second[n] = second.rotation, second.position
-        cons.element[n], cons.elements[n] = _ELEMENTS * n, len(elements)
-        q, v = _COORDINATES * n, _VELOCITIES * n
+        cons.element[n], cons.elements[n] = ELEMENTS * n, len(elements)
+        q, v = COORDINATES * n, VELOCITIES * n
         cons.q_at[n], cons.v_at[n], cons.dofs[n] = q, v, joint.nv
         cons.q[q : q + joint.nq], cons.rest[q : q + joint.nq] = joint.neutral, joint.rest
-        cons.v[v : v + _VELOCITIES] = cons.tau[v : v + _VELOCITIES] = 0.0
+        cons.v[v : v + VELOCITIES] = cons.tau[v : v + VELOCITIES] = 0.0
         own = slice(v, v + joint.nv)
         cons.damping[own], cons.stiffness[own], cons.friction[own] = joint.damping, joint.stiffness, joint.friction
         cons.has_joint_forces[n] = int(joint.has_passive_forces or joint.has_limits)
         cons.side[n], cons.inactive[n], cons.compliant[n], cons.owner[n] = 0, 0, 0, -1
         if joint.has_limits:
             self.limited_joints[n] = name, joint
-        for m, element in enumerate(elements, _ELEMENTS * n):
+        for m, element in enumerate(elements, ELEMENTS * n):
             cons.e_kind[m], cons.e_axis[m], cons.e_anchor[m], cons.e_q[m], cons.e_v[m] = element.kind, element.axis, element.anchor, q, v
             q, v = q + ELEMENT_NQ[element.kind], v + ELEMENT_NV[element.kind]
         self.count += 1
@@ -290,25 +283,24 @@ class ConstraintSet:
         """Classification of all rows (INDEPENDENT, REDUNDANT, ...) as last computed: a copy."""
         return self.arrays.state[: self.arrays.count[ROWS]].copy()
 
-    def row_memory(self) -> RowMemory:
-        """What the rows remember of their last classification: a copy."""
-        cons, rows = self.arrays, int(self.arrays.count[ROWS])
-        counts = cons.count[INDEPENDENT_ROWS : WEAK_ROWS + 1].copy()
-        return RowMemory(counts, float(cons.time[1]), tuple(getattr(cons, name)[:rows].copy() for name in _ROW_MEMORY))
+    def run_memory(self) -> RunMemory:
+        """What a run changes and the next one depends on, besides the state: a copy."""
+        cons = self.arrays
+        return RunMemory(cons.count[INDEPENDENT_ROWS : WEAK_ROWS + 1].copy(), float(cons.time[1]), self._lengths, self._memory.copy())
 
-    def set_row_memory(self, memory: RowMemory) -> None:
-        """Restore this memory."""
+    def set_run_memory(self, memory: RunMemory) -> None:
+        """Restore this memory, also if the arrays were enlarged since."""
         cons = self.arrays
         cons.count[INDEPENDENT_ROWS : WEAK_ROWS + 1], cons.time[1] = memory.counts, memory.classified_at
-        for name, values in zip(_ROW_MEMORY, memory.rows, strict=True):
-            getattr(cons, name)[: len(values)] = values
+        if memory.lengths is self._lengths:
+            self._memory[:] = memory.block
+        else:
+            write_values(cons, memory_views(memory.block, memory.lengths))
 
-    def enable_singularity_crossing(self, memory: RowMemory) -> None:
+    def enable_singularity_crossing(self) -> None:
         """Enable crossing of singular postures: compile its code, which most runs never need, and allocate its scratch array."""
         self.crossing_size = self._needed_crossing_size()
-        self._allocate(self._sizes, self.arrays)
-        self.update_structure()
-        self.arrays.state[: len(memory.rows[0])] = memory.rows[0]  # which rows are nearly dependent is known from the first attempt
+        self._reallocate(self.sizes)
 
     def _needed_crossing_size(self) -> int:
         """Length of the scratch array for crossing singular postures."""
@@ -411,32 +403,32 @@ class ConstraintSet:
 
     def run_operation(self, operation: int) -> None:
         """Run an operation of :func:`.constrained_dynamics.run_constraint_operation` on the data's state."""
-        memory = self.row_memory()
+        memory = self.run_memory()
         self.arrays.dt[0] = 0.0
         status = _constraint_operation(self.data.key, self.key, operation)
         if status == NEEDS_CROSSING:
-            self.enable_singularity_crossing(memory)
+            self.set_run_memory(memory)
+            self.enable_singularity_crossing()
             status = _constraint_operation(self.data.key, self.key, operation)
+        if status == OK:
+            return
+        residual = self.max_residual()
+        self.set_run_memory(memory)
         if status == LOOP_OPEN:
-            raise StateError(
-                f"The loops cannot be closed from this configuration: a residual of {self.max_residual():.3g} m or rad remains."
-            )
-        if status:
-            self.data.raise_status(status)
+            raise StateError(f"The loops cannot be closed from this configuration: a residual of {residual:.3g} m or rad remains.")
+        self.data.raise_status(status)
 
 
 def _restored(
-    data: Data, count: int, limits: dict[int, str], limited: dict[int, tuple[str, Joint]], scratch_size: int, sizes: dict[str, int],
-    arrays: tuple[Array, ...],
+    data: Data, order: list[int], limits: dict[int, str], limited: dict[int, tuple[str, Joint]], crossing_size: int, sizes: dict[str, int],
+    values: dict[str, Array],
 ) -> ConstraintSet:  # fmt: skip
     """Return a constraint set from its values."""
     restored = ConstraintSet(data)
-    restored.count, restored.active_limits, restored.limited_joints, restored.crossing_size = count, limits, limited, scratch_size
-    restored.order = [int(i) for i in ConstraintArrays(*arrays).order[:count]]
-    restored._allocate(sizes, ConstraintArrays(*arrays))
-    memory = restored.row_memory()
-    restored.update_structure()
-    restored.set_row_memory(memory)
+    restored.order, restored.count = order, len(order)
+    restored.active_limits, restored.limited_joints, restored.crossing_size = limits, limited, crossing_size
+    restored._allocate(sizes, values)
+    restored._rebuild()
     return restored
 
 

@@ -13,8 +13,10 @@ import numpy as np
 
 from brachiate.compiled import ArrayHandle, Floats, Ints, Key, Rows3, call_address, entry, kernel, struct_opener
 from brachiate.constraints.arrays import JOINT_LIMIT, RESIDUALS, SWING_LIMIT, TWIST_LIMIT, open_constraints
+from brachiate.constraints.constraint_memory import ConstraintMemory, restore_constraints, save_constraints
 from brachiate.constraints.constraint_set import ConstraintSet
 from brachiate.constraints.limit_rows import MIN_TWIST_COS2
+from brachiate.constraints.storage import RunMemory
 from brachiate.kinematics import forward_kinematics
 from brachiate.model.arrays import open_model
 from brachiate.model.data import Data
@@ -106,6 +108,7 @@ class LimitMonitor:
         self.arrays = _limit_arrays(limits)
         self._numbers = {(limit.name, limit.kind, limit.side): n for n, limit in enumerate(limits)}
         self.find_rows()
+        self._structure: ConstraintMemory | None = None  # before the first change of structure in a run
         self.handle = ArrayHandle(self.arrays)
 
     @property
@@ -120,8 +123,24 @@ class LimitMonitor:
         for i, name in self.constraint_set.active_limits.items():
             self.arrays.constraint_index[self._numbers[name, int(cons.kind[i]), int(cons.side[i])]] = i
 
+    def begin_run(self) -> RunMemory:
+        """Begin a run that can be undone; returns the memory that :meth:`undo_run` needs."""
+        self._structure = None
+        return self.constraint_set.run_memory()
+
+    def undo_run(self, memory: RunMemory) -> None:
+        """Undo the changes of a run: rows of limits that were added or removed, and what rows remember."""
+        if self._structure is not None:
+            restore_constraints(self.constraint_set, self._structure)
+        self.constraint_set.set_run_memory(memory)
+
+    def _save_structure(self) -> None:
+        if self._structure is None:
+            self._structure = save_constraints(self.constraint_set)
+
     def add_row(self, n: int) -> int:
         """Make limit n a row; returns the index of its constraint."""
+        self._save_structure()
         L, constraint_set = self.arrays, self.constraint_set
         indices = int(L.v_index[n]), int(L.q_index[n])
         i = constraint_set.add_limit(int(L.kind[n]), *indices, float(L.bound[n]), int(L.side[n]), L.axis[n], int(L.owner[n]))
@@ -158,6 +177,7 @@ class LimitMonitor:
         for n in np.flatnonzero(L.constraint_index >= 0):
             i = int(L.constraint_index[n])
             if cons.inactive[i] and L.side[n] * cons.c[cons.row[i]] > REMOVAL_DISTANCE:
+                self._save_structure()
                 self.constraint_set.remove(i)
                 del self.constraint_set.active_limits[i]
                 L.constraint_index[n], removed = -1, True

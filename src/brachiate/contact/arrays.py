@@ -133,7 +133,7 @@ class ContactProblem(NamedTuple):
     response: Floats  # (n·stride,) velocities for each unknown
     factor: Floats  # (n·stride,) LU factor
     pivots: Ints  # (n,) row exchanges of a pivoted factor
-    factor_key: Ints  # (m+1,) number of unknowns of the factor, and the modes it was made for
+    factor_key: Ints  # (m+1,) number of unknowns of the factor and its stride, -1 for none; the modes it was made for
     best_w: Floats  # (n,) best forces so far
     best_normal_mode: Ints  # (m,) and their modes
     best_tangential_mode: Ints  # (m,)

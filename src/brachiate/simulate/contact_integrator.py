@@ -6,7 +6,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from brachiate.constraints.constraint_set import ConstraintSet, RowMemory
+from brachiate.constraints.constraint_set import ConstraintSet
+from brachiate.constraints.storage import RunMemory
 from brachiate.contact.stepping.contact_log import NUM_STEPS, ContactLog, ContactSample
 from brachiate.contact.stepping.contact_state import ContactState
 from brachiate.contact.stepping.run import run_contact_steps
@@ -49,7 +50,7 @@ class ContactIntegrator:
             every = 2  # no state is returned, and none is settled
         work, rows = self.data.work, steps // every
         Q, V = np.empty((rows, len(work.q))), np.empty((rows, len(work.v)))
-        start = work.q.copy(), work.v.copy(), self.constraint_set.row_memory()
+        start = work.q.copy(), work.v.copy(), self.constraint_set.run_memory()
         samples: list[ContactSample] = []
         done, status = 0, LOG_FULL
         self.contact_state.enable_limits(self._limits)
@@ -61,14 +62,14 @@ class ContactIntegrator:
             status = self._run(time, dt, steps, every, done, Q, V)
             done = max(done, int(self._log.arrays.count[NUM_STEPS]))
             if status in (TOO_MANY_CONTACTS, NEEDS_CROSSING):
-                self._again(status, start)
                 self.contact_state.restore_memory(memory)
+                self._again(status, start)
                 done, status, samples = 0, LOG_FULL, []
                 self._log.arrays.count[:] = 0
                 continue
             samples += self._log.take_samples()
         if status != OK:
-            self.constraint_set.set_row_memory(start[2])
+            self.constraint_set.set_run_memory(start[2])
             work.q[:], work.v[:] = start[0], start[1]
             self.contact_state.restore_memory(memory)
             self._refuse(status, steps * dt)
@@ -80,14 +81,14 @@ class ContactIntegrator:
         keys = self.data.key, self.constraint_set.key, contact.key, contact.problem_key, self._log.key
         return run_contact_steps(*keys, time, dt, steps, every, done, Q, V)
 
-    def _again(self, status: int, start: tuple[Array, Array, RowMemory]) -> None:
+    def _again(self, status: int, start: tuple[Array, Array, RunMemory]) -> None:
         """Restore the start of the run, with arrays large enough for what was met on the way."""
         self.data.work.q[:], self.data.work.v[:] = start[0], start[1]
+        self.constraint_set.set_run_memory(start[2])
         if status == TOO_MANY_CONTACTS:
-            self.constraint_set.set_row_memory(start[2])
             self.contact_state.enlarge()
         else:
-            self.constraint_set.enable_singularity_crossing(start[2])
+            self.constraint_set.enable_singularity_crossing()
 
     def _refuse(self, status: int, seconds: float) -> NoReturn:
         if status == LOOP_OPEN:

@@ -119,11 +119,12 @@ class Integrator:
         if self._monitor is None:
             self._run(dt, steps, every, time, Q, V)
             return Q, V
-        q, v = work.q.copy(), work.v.copy()
+        q, v, memory = work.q.copy(), work.v.copy(), self._monitor.begin_run()
         try:
             self._run_monitored(self._monitor, dt, steps, every, time, Q, V)
         except StateError:
             work.q[:], work.v[:] = q, v
+            self._monitor.undo_run(memory)
             raise
         return Q, V
 
@@ -185,7 +186,7 @@ class Integrator:
         """
         data, constraint_set = self.data, self.constraint_set
         limits = None if self._monitor is None else self._monitor.key
-        q, v, rows = data.work.q.copy(), data.work.v.copy(), constraint_set.row_memory()
+        q, v, memory = data.work.q.copy(), data.work.v.copy(), constraint_set.run_memory()
         if self.method.adaptive and self._monitor is not None:
             self._last_state[:] = np.concatenate([q, v])
             constraint_set.arrays.inactive_previous[:], constraint_set.arrays.bound_previous[:] = (
@@ -196,10 +197,11 @@ class Integrator:
         status = self.method.run(data.key, key, limits, self._scratch.key, time, dt, steps, every, Q, V)
         if status == NEEDS_CROSSING:
             data.q[:], data.v[:] = q, v
-            constraint_set.enable_singularity_crossing(rows)
+            constraint_set.set_run_memory(memory)
+            constraint_set.enable_singularity_crossing()
             status = self.method.run(data.key, constraint_set.key, limits, self._scratch.key, time, dt, steps, every, Q, V)
         if status not in (OK, LIMIT_PASSED):
-            constraint_set.set_row_memory(rows)
+            constraint_set.set_run_memory(memory)
             data.q[:], data.v[:] = q, v  # so that an invalid initial state can be named
             self._raise_status(status, steps * dt)
         return status

@@ -128,9 +128,15 @@ def mode_key(problem, p):
 
 
 @kernel
+def layout_key(problem, unknowns):
+    """One number for the number of unknowns of a factor and its stride: with another one its rows are elsewhere."""
+    return problem.count[STRIDE] * (problem.count[STRIDE] + 1) + unknowns
+
+
+@kernel
 def factor_is_current(problem, unknowns):
     """Whether the factor was made for these modes."""
-    same = problem.factor_key[0] == unknowns
+    same = problem.factor_key[0] == layout_key(problem, unknowns)
     for p in range(problem.count[NUM_CONTACTS]):
         same = same and problem.factor_key[p + 1] == mode_key(problem, p)
     return same
@@ -139,7 +145,7 @@ def factor_is_current(problem, unknowns):
 @kernel
 def store_factor_key(problem, unknowns):
     """Store for which modes the factor was made."""
-    problem.factor_key[0] = unknowns
+    problem.factor_key[0] = layout_key(problem, unknowns)
     for p in range(problem.count[NUM_CONTACTS]):
         problem.factor_key[p + 1] = mode_key(problem, p)
 

@@ -25,7 +25,7 @@ from brachiate.model.status import OK, TOO_MANY_CONTACTS
 
 DETECTION_MARGIN = 0.002  # [m] patches are detected up to this gap, and farther for fast shapes
 TORSION_SCALE = 1.0  # torsional friction as if the load were at the corners
-_INITIAL_PATCHES = 16
+_INITIAL_PATCHES, MAX_PATCHES = 16, 512  # the dense problem of 512 patches takes about 400 MB
 
 # Fields of ContactArrays by size, and those that the next step depends on.
 _SCALARS = (
@@ -108,9 +108,16 @@ class ContactState:
         self.limits = limit_arrays(self.data.model, self.constraint_set)
 
     def enlarge(self) -> None:
-        """Make room for more patches than fitted."""
+        """Make room for more patches than fitted.
+
+        Raises:
+            StateError: There are more than MAX_PATCHES. Nothing has changed.
+        """
+        room, found = len(self.patches.pair), int(self.patches.count[FOUND])
+        if max(room + 1, found) > MAX_PATCHES:
+            self.data.raise_status(TOO_MANY_CONTACTS)
         memory = self.save_memory()
-        self._allocate(2 * max(len(self.patches.pair), int(self.patches.count[FOUND])))
+        self._allocate(min(2 * max(room, found), MAX_PATCHES))
         self.restore_memory(memory)
 
     @property
@@ -162,7 +169,7 @@ class ContactState:
         """
         self.begin_run()
         work, before = self.data.work, self.save_memory()
-        q, v, a, rows = work.q.copy(), work.v.copy(), work.a.copy(), self.constraint_set.row_memory()
+        q, v, a, rows = work.q.copy(), work.v.copy(), work.a.copy(), self.constraint_set.run_memory()
         log = ContactLog(1, 2 * len(self.patches.pair))
         self.reset_memory()
         try:
@@ -171,7 +178,7 @@ class ContactState:
             after = work.a.copy(), work.q.copy(), work.v.copy()
         finally:
             work.q[:], work.v[:], work.a[:] = q, v, a
-            self.constraint_set.set_row_memory(rows)
+            self.constraint_set.set_run_memory(rows)
             self.restore_memory(before)
         if status == TOO_MANY_CONTACTS:
             self.enlarge()

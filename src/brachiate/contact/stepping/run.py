@@ -15,12 +15,23 @@ from brachiate.kinematics import copy_to, finite, valid_state
 from brachiate.model.arrays import open_model
 from brachiate.model.status import LOG_FULL, NOT_FINITE, OK
 
+MAX_SPEED = 1e9  # [rad/s or m/s] above it a state has diverged; it is also the largest that users can give
+
 
 @kernel
 def make_part(key, constraint_key, contact_key, problem_key, cons, contact, middle, h, next_part):
     """Advance by h, a step or a part of one with this midpoint in time; ``next_part``: longest part that may come next."""
     cons.time[0], cons.dt[0], contact.gap_time[0] = middle, h, 0.5 * (h + next_part)
     return contact_step(key, constraint_key, contact_key, problem_key, h)
+
+
+@kernel
+def diverged(W):
+    """Whether the state is not finite, or so fast that it soon will be: between shapes at such speeds every pair would be a contact."""
+    fastest = 0.0
+    for k in range(W.v.shape[0]):
+        fastest = max(fastest, abs(W.v[k]))
+    return fastest > MAX_SPEED or not (finite(W.v) and finite(W.q))
 
 
 @outlined
@@ -38,7 +49,7 @@ def make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t,
         contact.swept_time[0], contact.fast_speed[0] = 0.5 * h, FAST_DISPLACEMENT / dt if swept else math.inf
         middle, next_part = t + elapsed + 0.5 * h, dt if last else remaining - h
         status = make_part(key, constraint_key, contact_key, problem_key, cons, contact, middle, h, next_part)
-        if status == OK and not (finite(W.v) and finite(W.q)):
+        if status == OK and diverged(W):
             status = NOT_FINITE
         if status == OK and logged:
             log_contacts(patches, contact, log, h / dt)
@@ -86,7 +97,7 @@ def run_contact_steps(
         if status == OK and cons.count[ROWS] > 0 and (stored or i + 1 == n) and not trial:
             cons.time[0] = t + (i + 1) * dt
             status = call_address(cons.functions[OPERATION], key, constraint_key, 0.0, PROJECT_STATE)
-        if not (finite(W.v) and finite(W.q)):
+        if diverged(W):
             return NOT_FINITE
         if status != OK:
             return status
