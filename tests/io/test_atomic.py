@@ -349,3 +349,23 @@ def test_pipes_are_written_directly(tmp_path):
     assert os.read(reader, 100) == b"through"
     os.close(reader)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+# --- before the work ----------------------------------------------------------------------------
+
+
+def test_folder_that_can_be_made_is_accepted(tmp_path):
+    atomic.check_writable(tmp_path / "new" / "folder", "the results", folder=True)
+    assert list(tmp_path.iterdir()) == []  # nothing is made
+
+
+@pytest.mark.parametrize(("name", "folder"), [("file", True), ("folder", False), ("missing/file", False), ("file/below", True)])
+def test_what_cannot_be_written_is_refused_before_the_work(tmp_path, name, folder):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(WriteError, match="the results cannot be written"):
+        atomic.check_writable(tmp_path / name, "the results", folder=folder)
+
+
+def test_pipes_and_devices_are_accepted():
+    atomic.check_writable("/dev/null", "the motion")

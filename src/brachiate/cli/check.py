@@ -14,6 +14,7 @@ from brachiate.evaluation.bounds import BOUNDS, NEARLY_PHYSICAL, PHYSICAL
 from brachiate.evaluation.check import check
 from brachiate.evaluation.metric_names import METRICS, ROWS, format_value, label_of
 from brachiate.evaluation.report import CheckReport
+from brachiate.io.atomic import check_writable
 from brachiate.motion.motion import Motion
 
 COLORS = {PHYSICAL: "green", NEARLY_PHYSICAL: "yellow"}
@@ -29,6 +30,9 @@ class CheckFiles(NamedTuple):
 
 def run(motion: Motion, arguments: dict[str, Any], files: CheckFiles, console: Console) -> None:
     """Check a motion, print the report, and write files."""
+    for name, path in files._asdict().items():
+        if path is not None:
+            check_writable(path, f"the {name}")
     report = check(motion, **arguments)
     print_assumptions(report.assumptions, console)
     print_report(report, console)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import webbrowser
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from brachiate.filter.reference.payloads import parse_payloads, parse_tracked_li
 from brachiate.filter.results.result import FilterResult
 from brachiate.filter.settings import load_settings
 from brachiate.filter.tracking.disturbances import Push, load_pushes, parse_push
+from brachiate.io.atomic import check_writable
 from brachiate.motion.motion import Motion
 from brachiate.show.plots import MISSING, is_available
 
@@ -79,6 +81,8 @@ def run(name: str, motion_input: MotionInput, arguments: FilterArguments, out: P
     }
     if out is not None and not is_available():
         console.print(f"{escape(MISSING)} Everything else is written.", highlight=False, soft_wrap=True)
+    if out is not None:
+        check_writable(out, "the results", folder=True)
     motion = motion_input.load_or_sample(name, console)
     result = filter_motion(motion, pushes=arguments.all_pushes(motion), progress=True, **options)
     print_result(result, arguments.mode, console)
@@ -90,6 +94,12 @@ def run(name: str, motion_input: MotionInput, arguments: FilterArguments, out: P
 def print_result(result: FilterResult, mode: str, console: Console) -> None:
     """Print assumptions, the comparison of original and result, and what limited the tracking."""
     print_assumptions(result.reference.assumptions, console, OPTION_NAMES)
+    print_comparison(result, mode, console)
+    print_lines(summary_lines(result), console)
+
+
+def print_comparison(result: FilterResult, mode: str, console: Console) -> None:
+    """Print the outcome, and the metrics of original and result."""
     motion, reference = result.motion, result.reference
     lasted = reference.times[-1] - reference.times[0]
     outcome = "[green]finished[/]" if result.failure is None else f"[bold red]{escape(str(result.failure))}[/]"
@@ -103,7 +113,11 @@ def print_result(result: FilterResult, mode: str, console: Console) -> None:
         table.add_row(*map(escape, row))
     console.print(table)
     console.print()
-    for label, text in summary_lines(result):
+
+
+def print_lines(lines: Sequence[tuple[str, str]], console: Console) -> None:
+    """Print labelled lines."""
+    for label, text in lines:
         console.print(f"[bold]{label:12}[/] {escape(text)}", highlight=False, soft_wrap=True)
 
 

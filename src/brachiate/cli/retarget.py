@@ -12,8 +12,9 @@ from brachiate.anatomy.contact_points import find_contact_points
 from brachiate.cli.info import draw_strip
 from brachiate.cli.models import figure_called, load_roles
 from brachiate.cli.tables import print_assumptions
+from brachiate.io.atomic import check_writable
 from brachiate.motion.motion import Motion
-from brachiate.motion.write import write_motion
+from brachiate.motion.write import check_format, write_motion
 from brachiate.retargeting.retarget import RetargetResult
 
 POSES = 9  # in a strip
@@ -34,6 +35,11 @@ def run(
 ) -> None:
     """Retarget a motion; print what was assumed and the metrics; write it."""
     figure = figure_called(to, console)
+    for path, what in ((out, "the motion"), (draw, "the picture")):
+        if path is not None:
+            check_writable(path, what)
+    if out is not None:
+        check_format(out)
     if rate is not None:
         motion = motion.resample(rate)
     labels = br.load_contact_labels(contacts, find_contact_points(motion.figure).parts) if contacts is not None else None

@@ -13,6 +13,7 @@ import platform
 import re
 import secrets
 import shutil
+import tempfile
 import time
 import zlib
 from collections.abc import Iterable, Iterator
@@ -47,6 +48,33 @@ def write_error(path: str | os.PathLike[str], what: str, problem: OSError) -> Wr
     error = WriteError(f"{path}: {what} cannot be written ({problem.strerror or problem}). {advice}")
     error.cause = problem
     return error
+
+
+def check_writable(path: str | os.PathLike[str], what: str, *, folder: bool = False) -> None:
+    """Refuse a file that cannot be written, before the work: its folder must exist, and take files.
+
+    Args:
+        path: The file.
+        what: What it will contain, for messages.
+        folder: The path is a folder of files, which is made with its parents if it does not exist.
+    """
+    place = Path(path)
+    if folder:
+        if place.exists() and not place.is_dir():
+            raise write_error(path, what, NotADirectoryError(errno.ENOTDIR, "it is a file, not a folder"))
+        while not place.exists():
+            place = place.parent
+    elif place.is_dir():
+        raise write_error(path, what, IsADirectoryError(errno.EISDIR, "it is a folder"))
+    elif place.exists() and not place.is_file():
+        return  # a pipe or a device
+    else:
+        place = place.parent
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as problem:
+        raise write_error(path, what, problem) from problem
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes, what: str) -> None:

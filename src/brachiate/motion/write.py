@@ -63,6 +63,11 @@ def export_clip(motion: Motion, rate: float | None = None) -> Clip:
     return clip if rate is None else resample_clip(clip, rate)
 
 
+def check_format(path: str | PathLike[str]) -> None:
+    """Refuse a file whose suffix names no format, before the work."""
+    _writer(as_path(path, "the file to write"))
+
+
 def _writer(path: Path) -> tuple[str, Callable[..., Any]]:
     name = path.name.lower()
     for suffix, write in _WRITERS.items():
