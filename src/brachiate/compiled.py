@@ -104,7 +104,7 @@ class ArrayHandle:
 # Folders and files without compiled code that no compiled code uses: editing them needs no recompilation.
 WITHOUT_KERNELS = (
     "anatomy", "cli", "clip", "evaluation", "figures", "foot_locking", "io", "motion", "procedural", "retargeting", "scenes", "world",
-    "__init__.py", "__main__.py", "assumptions.py", "kinematics_batch.py", "progress.py", "rotations.py",
+    "__init__.py", "__main__.py", "assumptions.py", "growing_array.py", "kinematics_batch.py", "progress.py", "rotations.py",
 )  # fmt: skip
 # Folders whose compiled code only later ones of this list use: editing one recompiles only it and those.
 ON_TOP = ("contact_estimation", "centroidal", "filter", "show")

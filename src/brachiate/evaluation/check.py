@@ -8,7 +8,7 @@ import numpy as np
 
 from brachiate import validation
 from brachiate.assumptions import Assumption
-from brachiate.contact_estimation.contact_confidence import contact_confidence
+from brachiate.contact_estimation.contact_confidence import estimate_forces_of_labels
 from brachiate.contact_estimation.given_contacts import resolve_contacts
 from brachiate.contact_estimation.infer_contacts import infer_contacts
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics
@@ -67,7 +67,7 @@ def check(
         contacts, inferred = infer_contacts(dynamics, supports)
         assumptions += inferred
     else:
-        dynamics.estimate_forces(*contact_confidence(dynamics, contacts))
+        estimate_forces_of_labels(dynamics, contacts)
     frames, limit_names = compute_metrics(dynamics, contacts)
     return CheckReport(motion, dynamics, contacts, frames, limit_names, (*motion.assumptions, *assumptions), cutoff)
 

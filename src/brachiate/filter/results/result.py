@@ -110,13 +110,13 @@ class FilterResult:
         """Take the coordinates of one figure out of a recording of the world; ``source``: default is the reference's."""
         source = source or reference.source or SourceMotion(reference.original, resampled=True)
         figure, name = reference.figure, body.figure.name
-        times, q = reference.times[0] + recording.time, recording.q[:, body.q_at]
+        times, q = reference.times[0] + recording.time, _columns(recording.q, body.q_at)
         grips = dict(outcome.grip_forces)
         terrain = replace(reference.terrain, friction=body.world.contact_settings.material.friction)
         labels = contact_labels(figure, recording, name, q, times, terrain, grips)
         forces = contact_forces(recording, name, grips)
         motion = Motion(figure, times, q, reference.original.name, reference.assumptions, contacts=labels, forces=forces)
-        torque = recording.torque[:, body.v_at]
+        torque = _columns(recording.torque, body.v_at)
         torques = {joint: torque[:, at.v] for joint, at in figure.joints.items() if not np.all(torque[:, at.v] == 0.0)}
         steps = tuple(outcome.recovery_steps)
         return cls(reference, motion, torques, recording, source, outcome.failure, outcome.feasibility, name, steps)
@@ -317,3 +317,9 @@ class FilterResult:
     whose = renamed_attribute("whose", "figure_name")
     like = renamed_method("like", "at_source_frames")
     picture = renamed_method("picture", "plot_poses")
+
+
+def _columns(table: Array, at: Array | slice) -> Array:
+    """Columns of a table; the table itself, not a copy, if these are all in order."""
+    index = np.arange(table.shape[1])
+    return table if np.array_equal(index[at], index) else table[:, at]

@@ -200,8 +200,11 @@ class ContactSchedule:
 
     def _place_corners(self) -> None:
         """Set the positions of the corners of each contact link, and the height slack."""
-        model = self.reference.figure
-        poses = BatchKinematics(model).poses(self.reference.q)
+        model, tree = self.reference.figure, self.reference.figure.tree
+        bodies = {model.placements[link.link].body for link in self.contact_links}
+        while above := {int(tree.parent[body]) for body in bodies if tree.parent[body] >= 0} - bodies:
+            bodies |= above
+        poses = BatchKinematics(model).poses_of_bodies(self.reference.q, bodies)
         self._set_height_slack(poses)
         self.corner_positions = []
         for link in self.contact_links:
