@@ -54,9 +54,12 @@ class GrowingArray:
             return self._array[: self._length][rows].copy()
         return self._array[: self._length][rows].copy() if self._array.ndim > 1 else self._array[: self._length][rows].item()
 
+    def trim(self) -> None:
+        """Give up the room to grow."""
+        self._array.resize((self._length, *self._array.shape[1:]), refcheck=False)
+
     def take(self) -> Array:
         """Return the array of all rows itself; this one is empty afterwards."""
-        array, self._array = self._array, np.zeros((0, *self._array.shape[1:]), self._array.dtype)
-        array.resize((self._length, *array.shape[1:]), refcheck=False)
-        self._length = 0
+        self.trim()
+        array, self._array, self._length = self._array, np.zeros((0, *self._array.shape[1:]), self._array.dtype), 0
         return array

@@ -92,6 +92,7 @@ class RecordedStates:
     def recording(self, world: World, limits: bool) -> Recording:
         """Recording of all states. A figure that was added during the run is recorded at its initial pose before that."""
         self._empty_buffer()
+        self._contacts.trim()
         for part in self._parts:
             part.finish()
         model, segments = world.model, [segment for part in self._parts for segment in part.segments()]

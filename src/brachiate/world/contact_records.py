@@ -77,6 +77,11 @@ class ContactRecords(Sequence["RecordedContacts | None"]):
             corners, V = (np.concatenate([getattr(sample, name) for sample in touching]) for name in ("corners", "V"))
             self._corners.extend(V[np.arange(CORNERS) < corners[:, None]])
 
+    def trim(self) -> None:
+        """Give up the room to grow: no states will be added."""
+        for array in (*self._lines.values(), self._states, self._corners):
+            array.trim()
+
     def __len__(self) -> int:
         return len(self._states)
 
