@@ -28,7 +28,8 @@ def test_records_return_the_samples_that_were_added():
     given = [None, *((sample(rng, count), PAIRS) for count in (2, 0, 3, 1))]
     records = ContactRecords(given[:2])
     records.extend(given[2:])
-    assert len(records) == 5 and records[0] is None and records.counts().tolist() == [0, 2, 0, 3, 1]
+    assert records[0] is None
+    assert records.counts().tolist() == [0, 2, 0, 3, 1]
     for found, expected in zip(records[1:], given[1:], strict=True):
         assert found[1] is PAIRS
         for name in ContactSample._fields:
@@ -44,8 +45,9 @@ def test_rows_of_a_growing_array_do_not_change_when_others_are_added():
     array.append((1.0, 2.0))
     row = array[0]
     array.extend(np.ones((100, 2)))
-    assert row.tolist() == [1.0, 2.0] and len(array) == 101 and array[:].shape == (101, 2)
-    assert array.take().shape == (101, 2) and len(array) == 0
+    assert row.tolist() == [1.0, 2.0]
+    assert array[:].shape == array.take().shape == (101, 2)
+    assert len(array) == 0
 
 
 def standing():
@@ -74,10 +76,11 @@ def test_memory_of_a_recorded_state():
     finally:
         tracemalloc.stop()
     model, added = long.model, len(long) - len(short)
-    lines, corners = ([sum(len(record[0].pair) if name == "pair" else record[0].corners.sum() for record in run.contacts.records[1:])
-        for run in (short, long)] for name in ("pair", "corners"))  # fmt: skip
+    counts = [run.contacts.records.lines()["corners"] for run in (short, long)]
+    lines, corners = ([int(f(each)) for each in counts] for f in (len, np.sum))
     state = 8 * (1 + model.nq + 2 * model.nv) + 41  # time, q, v, torque; number, places, residual, penetration and method of contacts
     contact = 7 + 8 * (3 + 9 + 6 + 6)  # pair, corners and modes, P, R, wrench, twist
     expected = added * state + (lines[1] - lines[0]) * contact + (corners[1] - corners[0]) * 16
-    assert added > recorded_states.BUFFER_ROWS and lines[1] > lines[0]
+    assert added > recorded_states.BUFFER_ROWS
+    assert lines[1] > lines[0]
     assert second - first == pytest.approx(expected, rel=0.05)

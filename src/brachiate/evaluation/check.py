@@ -69,6 +69,7 @@ def check(
     else:
         estimate_forces_of_labels(dynamics, contacts)
     frames, limit_names = compute_metrics(dynamics, contacts)
+    dynamics.cache.clear()  # a report keeps results only
     return CheckReport(motion, dynamics, contacts, frames, limit_names, (*motion.assumptions, *assumptions), cutoff)
 
 

@@ -140,6 +140,7 @@ class ContactSchedule:
         corner_positions = np.zeros((f, m, MAX_CORNERS, 3))
         for n, positions in enumerate(self.corner_positions):
             corner_positions[:, n, : positions.shape[1]] = positions
+            self.corner_positions[n] = corner_positions[:, n, : positions.shape[1]]
         count = max((len(frames) for frames in self.stance_frames), default=0)
         stance_frames = np.array([[*each, *[(-1, 0)] * (count - len(each))] for each in self.stance_frames], np.int64)
         arrays = {
