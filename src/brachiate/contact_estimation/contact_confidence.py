@@ -37,9 +37,8 @@ def contact_confidence(
     Points of a part in contact have high confidence if they are low and at rest, less at the beginning and the end of the contact. A grip
     acts at all points of its part, of which some may push while others pull; ``single_point_grips``: at one, about which it rotates.
     """
-    parts = list(_confidence_by_blocks(dynamics, labels, span, single_point_grips))
-    mode, confidence = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
-    return mode, confidence, span
+    modes, confidences, _ = zip(*_confidence_by_blocks(dynamics, labels, span, single_point_grips), strict=True)
+    return np.concatenate(modes), np.concatenate(confidences), span
 
 
 def _confidence_by_blocks(
