@@ -109,7 +109,7 @@ def print_comparison(result: FilterResult, mode: str, console: Console) -> None:
         soft_wrap=True,
     )
     table = table_of("", {"": "left", " ": "left", "original": "right", "filtered": "right"})
-    for row in compare(result.before.summary, result.check().summary):
+    for row in compare(*result.summaries):
         table.add_row(*map(escape, row))
     console.print(table)
     console.print()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
 
 from brachiate import validation
 from brachiate.contact_estimation.ground_reaction import GRIP, NO_CONTACT, SUPPORT
-from brachiate.contact_estimation.motion_dynamics import MotionDynamics
+from brachiate.contact_estimation.motion_dynamics import FrameBlock, MotionDynamics
 from brachiate.contact_estimation.parts import FOOT_WORDS
 from brachiate.motion.contact_labels import ContactInterval, ContactLabels
 from brachiate.validation import Array
@@ -21,6 +22,13 @@ MIN_CONFIDENCE = 1e-3  # of a point in contact
 SIDE_AFFIXES = {"left": ("left", "l_", "_l", "_left"), "right": ("right", "r_", "_r", "_right")}
 
 
+def estimate_forces_of_labels(
+    dynamics: MotionDynamics, labels: ContactLabels, span: slice = slice(None), *, single_point_grips: bool = False
+) -> None:
+    """Estimate contact forces, joint torques and root residual for contact labels in a span of frames."""
+    dynamics.estimate_forces_in_parts(_confidence_by_blocks(dynamics, labels, span, single_point_grips))
+
+
 def contact_confidence(
     dynamics: MotionDynamics, labels: ContactLabels, span: slice = slice(None), *, single_point_grips: bool = False
 ) -> tuple[Array, Array, slice]:
@@ -29,14 +37,33 @@ def contact_confidence(
     Points of a part in contact have high confidence if they are low and at rest, less at the beginning and the end of the contact. A grip
     acts at all points of its part, of which some may push while others pull; ``single_point_grips``: at one, about which it rotates.
     """
-    t, n = dynamics.times[span], labels.terrain.normal
-    position, point_velocity = dynamics.point_position[span], dynamics.point_velocity[span]
+    modes, confidences, _ = zip(*_confidence_by_blocks(dynamics, labels, span, single_point_grips), strict=True)
+    return np.concatenate(modes), np.concatenate(confidences), span
+
+
+def _confidence_by_blocks(
+    dynamics: MotionDynamics, labels: ContactLabels, span: slice, single_point_grips: bool
+) -> Iterator[tuple[Array, Array, slice]]:
+    """Contact mode and confidence of every point, (n, s) each, and the frames, block by block."""
+    names = {part: k for k, part in enumerate(dynamics.contact_points.parts)}
+    parts = [validation.lookup(names, label.part, "part", f"figure {dynamics.model.name!r}") for label in labels.contacts]
+    start, end = (np.array([getattr(label, name) for label in labels.contacts]) for name in ("start", "end"))
+    for block in dynamics.blocks(span):
+        t = dynamics.times[block.frames]
+        within = np.flatnonzero((start - 1e-9 <= t[-1]) & (end + 1e-9 > t[0]))
+        chosen = [(labels.contacts[k], parts[k]) for k in within.tolist()]
+        yield *_confidence(dynamics, block, labels.terrain.normal, chosen, single_point_grips), block.frames
+
+
+def _confidence(
+    dynamics: MotionDynamics, block: FrameBlock, n: Array, labels: list[tuple[ContactInterval, int]], single_point_grips: bool
+) -> tuple[Array, Array]:
+    """Contact mode and confidence of every point in a block of frames, for labels and the numbers of their parts."""
+    t, position, point_velocity = dynamics.times[block.frames], block.point_position, block.point_velocity
     mode, confidence = np.zeros(position.shape[:2], np.int8), np.zeros(position.shape[:2])
-    part_of = {part: k for k, part in enumerate(dynamics.contact_points.parts)}
     supports: list[tuple[ContactInterval, Array, Array, Array]] = []
     lowest: dict[str, Array] = {}
-    for label in labels.contacts:
-        part = validation.lookup(part_of, label.part, "part", f"figure {dynamics.model.name!r}")
+    for label, part in labels:
         rows = np.arange(*np.searchsorted(t, (label.start - 1e-9, label.end + 1e-9)))
         if not len(rows):
             continue
@@ -57,7 +84,7 @@ def contact_confidence(
         weight = np.exp(-((low / CONFIDENCE_HEIGHT) ** 2)) / (1.0 + (tangential_speed / CONFIDENCE_SPEED) ** 2)
         mode[cells] = np.where(low < MAX_POINT_HEIGHT, SUPPORT, NO_CONTACT)
         confidence[cells] = np.maximum(weight * _loading_ramp(label, t[rows], dynamics.times)[:, None], MIN_CONFIDENCE)
-    return mode, confidence, span
+    return mode, confidence
 
 
 @cache

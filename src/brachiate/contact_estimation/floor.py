@@ -23,13 +23,14 @@ def estimate_treadmill(dynamics: MotionDynamics) -> tuple[float, float]:
     indices = np.flatnonzero(np.isin(dynamics.contact_points.part, parts_matching(dynamics, FOOT_WORDS)))
     if not len(indices):
         return 0.0, 0.0
-    low = indices[np.argmin(dynamics.point_position[:, indices] @ dynamics.terrain.normal, axis=1)]
-    velocity = dynamics.point_velocity[np.arange(len(dynamics)), low, :2]
+    velocity, n = np.zeros((len(dynamics), 2)), dynamics.terrain.normal
+    for block in dynamics.blocks():
+        low = indices[np.argmin(block.point_position[:, indices] @ n, axis=1)]
+        velocity[block.frames] = block.point_velocity[np.arange(len(low)), low, :2]
     middle = np.median(velocity, axis=0)
     speed = float(np.hypot(*middle))
-    drift = np.linalg.norm(dynamics.body_position[-1, 0, :2] - dynamics.body_position[0, 0, :2]) / max(
-        dynamics.times[-1] - dynamics.times[0], 1e-9
-    )
+    first, last = (dynamics.body_positions(slice(k, k + 1))[0, 0, :2] for k in (0, len(dynamics) - 1))
+    drift = np.linalg.norm(last - first) / max(dynamics.times[-1] - dynamics.times[0], 1e-9)
     steady = np.median(np.linalg.norm(velocity - middle, axis=1)) < BELT_TOLERANCE * speed
     return (float(middle[0]), float(middle[1])) if speed > MIN_BELT_SPEED and steady and drift < BELT_TOLERANCE * speed else (0.0, 0.0)
 
@@ -67,17 +68,19 @@ def estimate_floor(dynamics: MotionDynamics) -> Floor:
 def _lowest_heights(dynamics: MotionDynamics) -> Array:
     """Height of the lowest contact point (f,): of the plane through it, at the origin."""
     n = dynamics.terrain.normal
-    return (dynamics.point_position @ n / n[2]).min(axis=1)
+    return np.concatenate([(block.point_position @ n / n[2]).min(axis=1) for block in dynamics.blocks()])
 
 
 def _stationary_foot_heights(dynamics: MotionDynamics) -> Array:
     """Heights of the lowest points of feet while they are stationary."""
     parts = parts_matching(dynamics, FOOT_WORDS) or tuple(range(len(dynamics.contact_points.parts)))
-    n, rows = dynamics.terrain.normal, np.arange(len(dynamics))
+    n = dynamics.terrain.normal
     found = [np.zeros(0)]
-    for p in parts:
-        indices = np.flatnonzero(dynamics.contact_points.part == p)
-        heights = dynamics.point_position[:, indices] @ n / n[2]  # of the plane through each point, at the origin
-        low = np.argmin(heights, axis=1)
-        found.append(heights[rows, low][np.linalg.norm(dynamics.point_velocity[:, indices][rows, low], axis=1) < STATIONARY_SPEED])
+    for block in dynamics.blocks():
+        rows = np.arange(len(block.point_position))
+        for p in parts:
+            indices = np.flatnonzero(dynamics.contact_points.part == p)
+            heights = block.point_position[:, indices] @ n / n[2]  # of the plane through each point, at the origin
+            low = np.argmin(heights, axis=1)
+            found.append(heights[rows, low][np.linalg.norm(block.point_velocity[:, indices][rows, low], axis=1) < STATIONARY_SPEED])
     return np.concatenate(found)

@@ -68,7 +68,7 @@ ARMIJO = 1e-4  # sufficient decrease of the line search (Armijo condition)
 
 
 class GroundReactionArrays(NamedTuple):
-    """Motion, contact points and estimated forces. Sizes: f frames, s contact points, nb bodies."""
+    """Motion, contact points and estimated forces of some frames. Sizes: f frames, s contact points, nb bodies."""
 
     q: Floats  # (f nq,) configurations
     v: Floats  # (f nv,) velocities
@@ -92,11 +92,11 @@ class GroundReactionArrays(NamedTuple):
     external_body: Ints  # (e,) bodies on which known external forces act
     external_wrench: Rows6  # (f e, 6) force [N], moment about the world origin [N·m]
     frame_range: Ints  # (2,) frames to solve: from the first up to the second
-    unconverged: Ints  # (1,) number of frames in which Newton's method did not converge
+    unconverged: Ints  # (1,) number of frames in which Newton's method did not converge, counted up
     active: Ints  # (s,) scratch: active contact points
     arm: Rows3  # (s, 3) [m] scratch: from the CoM
     bias_force: Rows3  # (s, 3) [N] scratch: f⁰, tangential bias of a support
-    x: Floats  # (6,) scratch: residual acceleration, linear and angular, world axes
+    x: Floats  # (6,) residual acceleration, linear and angular, world axes; of the last frame that was solved
     g: Floats  # (6,) scratch: gradient
     d: Floats  # (6,) scratch: Newton step
     M: Floats  # (36,) scratch: composite inertia
@@ -412,12 +412,9 @@ def joint_torques(T, W, a, tau):
 
 @entry
 def estimate_contact_forces(key: Key):
-    """Contact forces, joint torques and root residual of the frames in frame_range. Returns a status."""
+    """Contact forces, joint torques and root residual of the frames in frame_range, from x of the frame before. Returns a status."""
     T, W, grf = open_arrays(key)
     points, nv = grf.point_body.shape[0], W.v.shape[0]
-    grf.unconverged[0] = 0
-    for r in range(6):
-        grf.x[r] = 0.0
     for n in range(max(grf.frame_range[0], 0), min(grf.frame_range[1], grf.com.shape[0])):
         load_frame(grf, W, n)
         if not (valid_state(T, W.q, W.v) and finite(W.a)):

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from brachiate.assumptions import Assumption
-from brachiate.contact_estimation.contact_confidence import contact_confidence
+from brachiate.contact_estimation.contact_confidence import estimate_forces_of_labels
 from brachiate.contact_estimation.contact_detector import ContactThresholds, detect_contact
 from brachiate.contact_estimation.floor import CONTACT_HEIGHT, estimate_floor, estimate_treadmill
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics
@@ -50,7 +50,7 @@ def infer_contacts(dynamics: MotionDynamics, supports: bool | None = None) -> tu
     contacts = list(detect_ground_contacts(dynamics, terrain, contact_height))
     others = find_other_supports(dynamics, terrain, contacts, contact_height) if supports else []
     if not supports:
-        dynamics.estimate_forces(*contact_confidence(dynamics, ContactLabels(tuple(contacts), terrain)))
+        estimate_forces_of_labels(dynamics, ContactLabels(tuple(contacts), terrain))
     assumptions += _assumptions(others)
     return ContactLabels(tuple(sorted((*contacts, *others), key=lambda c: (c.start, c.part))), terrain), tuple(assumptions)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from brachiate.anatomy.contact_points import find_contact_points
 from brachiate.compiled import ArrayHandle, array_fields
 from brachiate.contact_estimation.ground_reaction import GroundReactionArrays, compute_point_kinematics, estimate_contact_forces
+from brachiate.contact_estimation.point_columns import PointColumns
 from brachiate.errors import MotionError
 from brachiate.model.data import Data
 from brachiate.model.joints import FLOAT
@@ -17,9 +19,24 @@ from brachiate.motion.spline import MotionStates
 from brachiate.motion.terrain import Terrain
 from brachiate.validation import Array
 
+BLOCK = 1024  # frames evaluated together: kinematics of contact points, kilobytes a frame, are kept of one block only
+
+
+class FrameBlock(NamedTuple):
+    """Kinematics of consecutive frames; the next block overwrites the arrays. Sizes: n frames, s contact points, nb bodies."""
+
+    frames: slice
+    point_position: Array  # (n, s, 3) [m] lowest point of every contact sphere
+    point_velocity: Array  # (n, s, 3) [m/s] its velocity relative to the ground
+    body_position: Array  # (n, nb, 3) [m] body origins
+    body_acceleration: Array  # (n, nb, 3) [m/s²] their accelerations
+
 
 class MotionDynamics:
     """Inverse dynamics of a motion, frame by frame.
+
+    Results are kept of all frames, contact modes and forces of points that are ever in contact. Kinematics of points and bodies are
+    evaluated when they are asked for, in blocks: see :meth:`blocks`.
 
     Args:
         model: The figure, with a floating base.
@@ -42,38 +59,59 @@ class MotionDynamics:
         self.times = states.times
         self.cache: dict[Any, Any] = {}  #: Results that depend on the terrain, by key; cleared by ``set_terrain``.
         self.contact_points = find_contact_points(model)
-        f, s, nb, nv = len(self.times), len(self.contact_points), len(model.tree.parent), model.nv
+        f, e = len(self.times), len(external_links)
+        self._external_body = np.array([model.placements[name].body for name in external_links], np.int64)
+        self._external_wrench = np.zeros((f, 0, 6)) if external_wrench is None else np.asarray(external_wrench, float).reshape(f, e, 6)
+        #: Joint torques: (f, nv) [N·m or N]; at the root the residual.
+        self.tau = np.zeros((f, model.nv))
+        #: Center of mass: (f, 3) [m].
+        self.com = np.zeros((f, 3))
+        #: External force [N] and moment about the CoM [N·m] that the motion requires: (f, 6).
+        self.required_wrench = np.zeros((f, 6))
+        #: Part of the required wrench that contacts cannot provide: (f, 6).
+        self.root_residual = np.zeros((f, 6))
+        #: Number of frames in which the force estimation did not converge.
+        self.unconverged_frames = 0
+        self._contacts = PointColumns(f, len(self.contact_points))
+        self._data = Data(model)
+        self._arrays = self._make_arrays(min(BLOCK, f))
+        self._handle = ArrayHandle(model.tree, self._data.work, self._arrays)
+        self._loaded: tuple[int, bool] = -1, False  # first frame of the block in the arrays, and whether its kinematics are evaluated
+        self._belt, self._belt_changes = np.zeros(3), list[Array]()
+        for _ in self.blocks():  # the states are valid
+            pass
+        self.set_terrain(terrain)
+
+    def _make_arrays(self, f: int) -> GroundReactionArrays:
+        """Arrays of the kernels for f frames."""
+        model, points = self.model, self.contact_points
+        s, nb = len(points), len(model.tree.parent)
         inputs = {
-            "q": states.q.ravel(),
-            "v": states.v.ravel(),
-            "a": states.a.ravel(),
-            "point_body": self.contact_points.body,
-            "point_center": self.contact_points.position,
-            "point_radius": self.contact_points.radius,
-            "normal": terrain.normal,
-            "friction": np.array([terrain.friction]),
-            "external_body": np.array([model.placements[name].body for name in external_links], np.int64),
-            "external_wrench": np.zeros((0, 6)) if external_wrench is None else np.ascontiguousarray(external_wrench, float).reshape(-1, 6),
+            "point_body": points.body,
+            "point_center": points.position,
+            "point_radius": points.radius,
+            "normal": self.terrain.normal,
+            "friction": np.array([self.terrain.friction]),
+            "external_body": self._external_body,
         }
         rows = dict.fromkeys(("point_position", "point_velocity", "contact_mode", "confidence", "contact_force"), f * s)
         rows |= dict.fromkeys(("body_position", "body_acceleration"), f * nb) | dict.fromkeys(
             ("com", "required_wrench", "root_residual"), f
         )
         rows |= dict.fromkeys(("active", "arm", "bias_force"), s) | dict.fromkeys(("M", "H"), 36) | dict.fromkeys(("x", "g", "d"), 6)
-        rows |= {"tau": f * nv, "unconverged": 1, "frame_range": 2}
-        self._arrays = GroundReactionArrays(*(
+        rows |= {"q": f * model.nq, "external_wrench": f * len(self._external_body), "unconverged": 1, "frame_range": 2}
+        rows |= dict.fromkeys(("v", "a", "tau"), f * model.nv)
+        return GroundReactionArrays(*(
             np.ascontiguousarray(inputs[name]) if name in inputs else np.zeros((rows[name], *kind.row), kind.dtype)
             for name, kind in array_fields(GroundReactionArrays).items()
         ))  # fmt: skip
-        self._data = Data(model)
-        self._handle = ArrayHandle(model.tree, self._data.work, self._arrays)
-        self._run(compute_point_kinematics)
-        self._belt = np.zeros(3)
-        self.set_terrain(terrain)
 
     def set_terrain(self, terrain: Terrain) -> None:
         """Change height, stairs or treadmill velocity of the ground; its plane (normal, friction) must be the same."""
-        self._arrays.point_velocity[:] += self._belt - terrain.velocity
+        change = self._belt - terrain.velocity
+        self._belt_changes.append(change)
+        if self._loaded[1]:
+            self._arrays.point_velocity[:] += change
         self.terrain, self._belt = terrain, terrain.velocity
         self.cache.clear()
 
@@ -82,9 +120,43 @@ class MotionDynamics:
         if status:
             self._data.raise_status(status)
 
+    def _load(self, start: int, *, kinematics: bool) -> None:
+        """Copy the states of a block into the arrays of the kernels, and evaluate the kinematics of its points and bodies."""
+        size, loaded = len(self._arrays.com), self._loaded
+        if loaded[0] != start:
+            frames = np.minimum(np.arange(start, start + size), len(self) - 1)  # beyond the end the last frame is repeated
+            for name in ("q", "v", "a"):
+                getattr(self._arrays, name)[:] = getattr(self.states, name)[frames].ravel()
+            self._arrays.external_wrench[:] = self._external_wrench[frames].reshape(-1, 6)
+            loaded = start, False
+        self._loaded = -1, False
+        if kinematics and not loaded[1]:
+            self._run(compute_point_kinematics)
+            for change in self._belt_changes:
+                self._arrays.point_velocity[:] += change
+        self._loaded = start, loaded[1] or kinematics
+
+    def _spans(self, span: slice) -> Iterator[tuple[int, slice]]:
+        """First frame of each block that has frames of a span, and these frames."""
+        first, last, _ = span.indices(len(self))
+        size = len(self._arrays.com)
+        for start in range(first // size * size, last, size):
+            yield start, slice(max(first, start), min(last, start + size))
+
+    def blocks(self, span: slice = slice(None)) -> Iterator[FrameBlock]:
+        """Kinematics of contact points and bodies in a span of frames, block by block."""
+        for start, frames in self._spans(span):
+            self._load(start, kinematics=True)
+            rows = slice(frames.start - start, frames.stop - start)
+            yield FrameBlock(frames, *(self._rows(name)[rows] for name in FrameBlock._fields[1:]))
+
     def _rows(self, name: str) -> Array:
+        """Array of the kernels by frame of the block."""
         array = getattr(self._arrays, name)
-        return array.reshape(len(self.times), -1, *array.shape[1:]) if array.ndim > 1 else array.reshape(len(self.times), -1)
+        return array.reshape(len(self._arrays.com), -1, *array.shape[1:])
+
+    def _collect(self, name: str, span: slice = slice(None)) -> Array:
+        return np.concatenate([getattr(block, name).copy() for block in self.blocks(span)])
 
     def __len__(self) -> int:
         return len(self.times)
@@ -96,69 +168,76 @@ class MotionDynamics:
 
     @property
     def point_position(self) -> Array:
-        """Lowest point of every contact sphere: (f, s, 3) [m]."""
-        return self._rows("point_position")
+        """Lowest point of every contact sphere: (f, s, 3) [m]. Evaluated for all frames: see :meth:`blocks` for long motions."""
+        return self._collect("point_position")
 
     @property
     def point_velocity(self) -> Array:
-        """Velocity of that point relative to the ground: (f, s, 3) [m/s]."""
-        return self._rows("point_velocity")
+        """Velocity of that point relative to the ground: (f, s, 3) [m/s]; likewise."""
+        return self._collect("point_velocity")
+
+    def body_positions(self, span: slice = slice(None)) -> Array:
+        """Body origins in a span of frames: (n, nb, 3) [m]."""
+        return self._collect("body_position", span)
 
     @property
     def body_position(self) -> Array:
         """Body origins: (f, nb, 3) [m]."""
-        return self._rows("body_position")
+        return self.body_positions()
 
     @property
     def body_acceleration(self) -> Array:
         """Accelerations of the body origins: (f, nb, 3) [m/s²]."""
-        return self._rows("body_acceleration")
+        return self._collect("body_acceleration")
+
+    def contacts(self, frames: slice = slice(None)) -> tuple[Array, Array, Array]:
+        """Contact modes (n, s), confidences (n, s) and contact forces (n, s, 3) [N] of all points in some frames."""
+        return self._contacts.mode(frames), self._contacts.confidence(frames), self._contacts.force(frames)
 
     @property
     def contact_mode(self) -> Array:
         """Contact mode of every point: NO_CONTACT, SUPPORT or GRIP (f, s)."""
-        return self._rows("contact_mode")
+        return self._contacts.mode(slice(None))
 
     @property
     def confidence(self) -> Array:
         """Confidence that a point carries load, up to 1 (f, s)."""
-        return self._rows("confidence")
+        return self._contacts.confidence(slice(None))
 
     @property
     def contact_force(self) -> Array:
         """Contact forces at the points: (f, s, 3) [N]."""
-        return self._rows("contact_force")
+        return self._contacts.force(slice(None))
 
     @property
-    def tau(self) -> Array:
-        """Joint torques: (f, nv) [N·m or N]; at the root the residual."""
-        return self._rows("tau")
+    def in_contact(self) -> Array:
+        """Whether any point is in contact: (f,)."""
+        return self._contacts.in_contact()
 
-    @property
-    def com(self) -> Array:
-        """Center of mass: (f, 3) [m]."""
-        return self._arrays.com
-
-    @property
-    def required_wrench(self) -> Array:
-        """External force [N] and moment about the CoM [N·m] that the motion requires: (f, 6)."""
-        return self._arrays.required_wrench
-
-    @property
-    def root_residual(self) -> Array:
-        """Part of the required wrench that contacts cannot provide: (f, 6)."""
-        return self._arrays.root_residual
-
-    @property
-    def unconverged_frames(self) -> int:
-        """Number of frames in which the force estimation did not converge."""
-        return int(self._arrays.unconverged[0])
+    def points_with(self, mode: int) -> Array:
+        """Points that ever have a contact mode, in increasing order."""
+        return self._contacts.points_with(mode)
 
     def estimate_forces(self, contact_mode: Array, confidence: Array, span: slice = slice(None)) -> None:
         """Estimate contact forces, joint torques and root residual for these contacts in a span of frames."""
-        self.contact_mode[span], self.confidence[span] = contact_mode, confidence
-        self._arrays.frame_range[:] = span.indices(len(self))[:2]
-        self._run(estimate_contact_forces)
+        self.estimate_forces_in_parts([(contact_mode, confidence, span)])
+
+    def estimate_forces_in_parts(self, parts: Iterable[tuple[Array, Array, slice]]) -> None:
+        """The same for consecutive spans of frames, each with its contact modes and confidences (n, s)."""
+        self._arrays.x[:], self._arrays.unconverged[:] = 0.0, 0
+        for contact_mode, confidence, span in parts:
+            first = span.indices(len(self))[0]
+            for start, frames in self._spans(span):
+                self._load(start, kinematics=False)
+                rows, given = slice(frames.start - start, frames.stop - start), slice(frames.start - first, frames.stop - first)
+                self._rows("contact_mode")[rows], self._rows("confidence")[rows] = contact_mode[given], confidence[given]
+                self._arrays.frame_range[:] = rows.start, rows.stop
+                self._run(estimate_contact_forces)
+                for name in ("com", "required_wrench", "root_residual"):
+                    getattr(self, name)[frames] = getattr(self._arrays, name)[rows]
+                self.tau[frames] = self._rows("tau")[rows]
+                self._contacts.store(frames, *(self._rows(name)[rows] for name in ("contact_mode", "confidence", "contact_force")))
+        self.unconverged_frames = int(self._arrays.unconverged[0])
 
 
 def _check_root(model: Model) -> None:

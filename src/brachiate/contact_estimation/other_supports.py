@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate import kinematics
-from brachiate.contact_estimation.contact_confidence import contact_confidence, residual_share
+from brachiate.contact_estimation.contact_confidence import estimate_forces_of_labels, residual_share
 from brachiate.contact_estimation.floor import CONTACT_HEIGHT, STATIONARY_SPEED
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics
 from brachiate.contact_estimation.parts import FOOT_WORDS, HAND_WORDS, SEAT_WORDS, part_motion, parts_matching
@@ -50,11 +50,10 @@ def find_stationary_parts(dynamics: MotionDynamics, terrain: Terrain) -> list[_S
     """All stationary parts, on the ground or not."""
     found = []
     seat = parts_matching(dynamics, SEAT_WORDS)
+    speeds, centers = _speeds_and_centers(dynamics)
     for p in range(len(dynamics.contact_points.parts)):
-        points = np.flatnonzero(dynamics.contact_points.part == p)
-        speed = np.linalg.norm(dynamics.point_velocity[:, points], axis=2).min(axis=1)
+        speed, center = speeds[p], centers[p]
         height, _, _ = part_motion(dynamics, terrain, p)
-        center = dynamics.point_position[:, points].mean(axis=1)
         # Hands that lean on the ground appear to slide, because skeletons have no palms
         still = apply_hysteresis(speed < STATIONARY_SPEED, speed < STATIONARY_SPEED_OFF) | (
             (height < LEANING_HEIGHT) & (speed < LEANING_SPEED)
@@ -73,6 +72,18 @@ def find_stationary_parts(dynamics: MotionDynamics, terrain: Terrain) -> list[_S
     return found
 
 
+def _speeds_and_centers(dynamics: MotionDynamics) -> tuple[Array, Array]:
+    """Speed of the slowest point (p, f) [m/s] and mean position of the points (p, f, 3) [m] of every part."""
+    count = len(dynamics.contact_points.parts)
+    speeds, centers = np.zeros((count, len(dynamics))), np.zeros((count, len(dynamics), 3))
+    for block in dynamics.blocks():
+        for p in range(count):
+            points = np.flatnonzero(dynamics.contact_points.part == p)
+            speeds[p, block.frames] = np.linalg.norm(block.point_velocity[:, points], axis=2).min(axis=1)
+            centers[p, block.frames] = block.point_position[:, points].mean(axis=1)
+    return speeds, centers
+
+
 def find_other_supports(
     dynamics: MotionDynamics, terrain: Terrain, contacts: Sequence[ContactInterval], contact_height: float
 ) -> list[ContactInterval]:
@@ -81,7 +92,7 @@ def find_other_supports(
     stationary: list[_StationaryPart] | None = None
     tried: set[tuple[int, int]] = set()
     for _ in range(MAX_PASSES):
-        dynamics.estimate_forces(*contact_confidence(dynamics, ContactLabels((*contacts, *found), terrain), single_point_grips=True))
+        estimate_forces_of_labels(dynamics, ContactLabels((*contacts, *found), terrain), single_point_grips=True)
         residual = residual_share(dynamics)
         # In flight no support is required
         required = np.abs(dynamics.required_wrench[:, :3] @ terrain.normal) / dynamics.weight
@@ -108,16 +119,15 @@ def find_other_supports(
             candidates = [rest for rest in stationary if rest.start <= end and rest.end >= start]
             on_ground = any(_overlap_share(label, dynamics.times[start], dynamics.times[end]) > 0.5 for label in contacts)
             for choice in _candidate_supports(dynamics, terrain, candidates, span, hangs=not on_ground):
-                dynamics.estimate_forces(
-                    *contact_confidence(dynamics, ContactLabels((*contacts, *found, *choice), terrain), span, single_point_grips=True)
-                )
+                labels = ContactLabels((*contacts, *found, *choice), terrain)
+                estimate_forces_of_labels(dynamics, labels, span, single_point_grips=True)
                 if np.median(residual_share(dynamics, span)) < min(MAX_RESIDUAL_SHARE, 0.5 * float(np.median(residual[span]))):
                     found += [remainder for label in choice for remainder in _without_overlaps(label, found)]
                     break
         if len(found) == before:
             break
     if stationary is not None:
-        dynamics.estimate_forces(*contact_confidence(dynamics, ContactLabels((*contacts, *found), terrain)))
+        estimate_forces_of_labels(dynamics, ContactLabels((*contacts, *found), terrain))
     return found
 
 
@@ -131,7 +141,7 @@ def _candidate_supports(
 ) -> Iterator[list[ContactInterval]]:
     """Candidate supports of a span of frames, likeliest first: stationary parts of one kind; swinging grips if the body ``hangs``."""
     floor = terrain.height or 0.0
-    top = float(dynamics.body_position[span, :, 2].max()) - floor
+    top = float(dynamics.body_positions(span)[:, :, 2].max()) - floor
     middle = float(np.median(terrain.clearance(dynamics.com[span])))  # parts above the CoM do not support it from below
     hands, feet, seat = (set(parts_matching(dynamics, words)) for words in (HAND_WORDS, FOOT_WORDS, SEAT_WORDS))
     others = set(range(len(dynamics.contact_points.parts))) - hands - feet - seat
@@ -177,10 +187,10 @@ def _is_sitting(dynamics: MotionDynamics, seat: Sequence[int], span: slice) -> b
     thighs = [body for body in bodies if any(above in bodies for above in _ancestors(parent, body))]
     if not thighs:
         return False
-    down = []
+    down, position = [], dynamics.body_positions(span)
     for body in thighs:
         for knee in np.flatnonzero(parent == body):
-            thigh = dynamics.body_position[span, knee] - dynamics.body_position[span, body]
+            thigh = position[:, knee] - position[:, body]
             down.append(-thigh[:, 2] / np.maximum(np.linalg.norm(thigh, axis=1), 1e-9))
     return bool(down) and bool(np.median(down, axis=1).max() < SITTING_COSINE)
 

@@ -24,16 +24,23 @@ def parts_matching(dynamics: MotionDynamics, words: Sequence[str]) -> tuple[int,
 
 def part_motion(dynamics: MotionDynamics, terrain: Terrain, part: int) -> tuple[Array, Array, Array]:
     """Height [m], tangential speed and normal velocity [m/s] of the lowest point of a part relative to the ground: (f,) each."""
-    cached = dynamics.cache.get((terrain, part))
-    if cached is None:
-        cached = dynamics.cache[terrain, part] = _part_motion(dynamics, terrain, part)
-    return cached
+    if terrain not in dynamics.cache:
+        dynamics.cache[terrain] = _motion_of_parts(dynamics, terrain)
+    height, tangential_speed, normal_velocity = dynamics.cache[terrain][part]
+    return height, tangential_speed, normal_velocity
 
 
-def _part_motion(dynamics: MotionDynamics, terrain: Terrain, part: int) -> tuple[Array, Array, Array]:
-    points = np.flatnonzero(dynamics.contact_points.part == part)
-    height = terrain.clearance(dynamics.point_position[:, points])
-    lowest, rows = np.argmin(height, axis=1), np.arange(len(dynamics))
-    velocity = dynamics.point_velocity[:, points][rows, lowest]
-    normal_velocity = velocity @ terrain.normal
-    return height[rows, lowest], np.linalg.norm(velocity - normal_velocity[:, None] * terrain.normal, axis=1), normal_velocity
+def _motion_of_parts(dynamics: MotionDynamics, terrain: Terrain) -> Array:
+    """Height, tangential speed and normal velocity of the lowest point of every part: (p, 3, f)."""
+    motion = np.zeros((len(dynamics.contact_points.parts), 3, len(dynamics)))
+    for block in dynamics.blocks():
+        rows = np.arange(len(block.point_position))
+        for part in range(len(motion)):
+            points = np.flatnonzero(dynamics.contact_points.part == part)
+            height = terrain.clearance(block.point_position[:, points])
+            lowest = np.argmin(height, axis=1)
+            velocity = block.point_velocity[:, points][rows, lowest]
+            normal_velocity = velocity @ terrain.normal
+            tangential_speed = np.linalg.norm(velocity - normal_velocity[:, None] * terrain.normal, axis=1)
+            motion[part, :, block.frames] = height[rows, lowest], tangential_speed, normal_velocity
+    return motion

@@ -9,7 +9,7 @@ import numpy as np
 from brachiate import validation
 from brachiate.assumptions import Assumption
 from brachiate.compiled import prepare
-from brachiate.contact_estimation.contact_confidence import contact_confidence
+from brachiate.contact_estimation.contact_confidence import estimate_forces_of_labels
 from brachiate.contact_estimation.given_contacts import resolve_contacts
 from brachiate.contact_estimation.infer_contacts import infer_contacts
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics
@@ -69,8 +69,9 @@ def check(
         contacts, inferred = infer_contacts(dynamics, supports)
         assumptions += inferred
     else:
-        dynamics.estimate_forces(*contact_confidence(dynamics, contacts))
+        estimate_forces_of_labels(dynamics, contacts)
     frames, limit_names = compute_metrics(dynamics, contacts)
+    dynamics.cache.clear()  # a report keeps results only
     return CheckReport(motion, dynamics, contacts, frames, limit_names, (*motion.assumptions, *assumptions), cutoff)
 
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.contact_estimation.ground_reaction import GRIP, NO_CONTACT, SUPPORT
-from brachiate.contact_estimation.motion_dynamics import MotionDynamics
+from brachiate.contact_estimation.ground_reaction import GRIP, SUPPORT
+from brachiate.contact_estimation.motion_dynamics import FrameBlock, MotionDynamics
 from brachiate.contact_estimation.parts import FOOT_WORDS, part_motion, parts_matching
 from brachiate.intervals import sustained_intervals
 from brachiate.model.model import Model
@@ -25,7 +25,6 @@ MIN_SUPPORTED_WEIGHT = 0.5  # of the weight: required force above which a body w
 FORCE_ROUNDOFF = 1e-6  # of the weight
 MAX_LEVEL_DIFFERENCE = 0.1  # [m] contacts closer in height are on one level
 MIN_FLIGHT_DURATION = 0.08  # [s]
-CHUNK = 1024  # frames whose contact areas are evaluated together: their scratch memory does not grow with the motion
 COP_DIRECTIONS = 16  # number of directions in which the contact area is bounded
 
 
@@ -73,26 +72,18 @@ def _part_metrics(dynamics: MotionDynamics, labels: ContactLabels) -> tuple[Arra
     """Skate, penetration and float of every part."""
     terrain, f, parts = labels.terrain, len(dynamics), dynamics.contact_points.parts
     skate, depth, floats = (np.full((f, len(parts)), np.nan) for _ in range(3))
-    n, any_load = terrain.normal, np.zeros(f, bool)
-    min_confidence = MIN_RELATIVE_CONFIDENCE * dynamics.confidence.max(axis=1, keepdims=True)
+    n, any_load, loaded = terrain.normal, np.zeros(f, bool), np.zeros((f, len(parts)), bool)
+    for block in dynamics.blocks():
+        _skate_of_block(dynamics, block, n, skate[block.frames], any_load[block.frames], loaded[block.frames])
     for p, part in enumerate(parts):
         height, _, _ = part_motion(dynamics, terrain, p)
         depth[:, p] = np.maximum(-height, 0.0)
-        mine = np.flatnonzero(dynamics.contact_points.part == p)
-        load = np.linalg.norm(dynamics.contact_force[:, mine], axis=2)
-        any_load |= (load > 0.0).any(axis=1)
-        loaded = load.sum(axis=1) > MIN_PART_LOAD * dynamics.weight
         for label in labels.of(part):
             span = slice(*np.searchsorted(dynamics.times, (label.start - 1e-9, label.end + 1e-9)))
             if label.kind == "support":
                 level = (label.height - (terrain.height or 0.0)) * n[2] if label.height is not None else 0.0
-                rows = span.start + np.flatnonzero(loaded[span])
+                rows = span.start + np.flatnonzero(loaded[span, p])
                 floats[rows, p] = np.maximum(height[rows] - level, 0.0)
-        # Of the points in contact, those that bear the part; a grip rotates about the bar
-        area = (dynamics.confidence[:, mine] >= min_confidence) & (dynamics.contact_mode[:, mine] == SUPPORT) & loaded[:, None]
-        count, velocity = area.sum(axis=1), dynamics.point_velocity[:, mine]
-        speed = np.linalg.norm(velocity - (velocity @ n)[..., None] * n, axis=2)
-        skate[count > 0, p] = (speed * area).sum(axis=1)[count > 0] / count[count > 0]
     unsupported = ~any_load & (dynamics.required_wrench[:, :3] @ n > MIN_SUPPORTED_WEIGHT * dynamics.weight)
     feet = parts_matching(dynamics, FOOT_WORDS) or tuple(range(len(parts)))
     if unsupported.any() and len(feet):
@@ -104,23 +95,44 @@ def _part_metrics(dynamics: MotionDynamics, labels: ContactLabels) -> tuple[Arra
     return skate, depth, floats
 
 
+def _skate_of_block(dynamics: MotionDynamics, block: FrameBlock, n: Array, skate: Array, any_load: Array, loaded: Array) -> None:
+    """Write skate (n, p) [m/s] of parts in contact, whether any point bears load (n,), and which parts do (n, p), in a block of frames."""
+    mode, confidence, force = dynamics.contacts(block.frames)
+    min_confidence = MIN_RELATIVE_CONFIDENCE * confidence.max(axis=1, keepdims=True)
+    for p in range(loaded.shape[1]):
+        mine = np.flatnonzero(dynamics.contact_points.part == p)
+        load = np.linalg.norm(force[:, mine], axis=2)
+        any_load |= (load > 0.0).any(axis=1)
+        loaded[:, p] = load.sum(axis=1) > MIN_PART_LOAD * dynamics.weight
+        # Of the points in contact, those that bear the part; a grip rotates about the bar
+        area = (confidence[:, mine] >= min_confidence) & (mode[:, mine] == SUPPORT) & loaded[:, p : p + 1]
+        count, velocity = area.sum(axis=1), block.point_velocity[:, mine]
+        speed = np.linalg.norm(velocity - (velocity @ n)[..., None] * n, axis=2)
+        skate[count > 0, p] = (speed * area).sum(axis=1)[count > 0] / count[count > 0]
+
+
 def _cone_and_cop(dynamics: MotionDynamics, labels: ContactLabels) -> tuple[Array, Array]:
     """Friction ratio of the required force, and distance of its CoP from the contact area, while all supports are on one level."""
-    used = np.flatnonzero((dynamics.contact_mode == SUPPORT).any(axis=0))
+    used = dynamics.points_with(SUPPORT)
     ratio, outside = np.full(len(dynamics), np.nan), np.full(len(dynamics), np.nan)
-    for k in range(0, len(dynamics) if len(used) else 0, CHUNK):
-        frames = slice(k, k + CHUNK)
-        rows, ratios = _friction_ratios(dynamics, labels, frames, used)
+    for block in dynamics.blocks() if len(used) else ():
+        mode, position, first = dynamics.contacts(block.frames)[0], block.point_position[:, used], block.frames.start
+        rows, ratios = _friction_ratios(dynamics, labels, block.frames, mode, position @ labels.terrain.normal, used)
         ratio[rows] = ratios
         loaded = rows[dynamics.required_wrench[rows, :3] @ labels.terrain.normal > MIN_LOAD * dynamics.weight]
-        outside[loaded] = _cop_distances(dynamics, labels.terrain.normal, loaded, used)
+        support = mode[loaded - first][:, used] == SUPPORT
+        outside[loaded] = _cop_distances(dynamics, labels.terrain.normal, loaded, support, position[loaded - first])
     return ratio, outside
 
 
-def _friction_ratios(dynamics: MotionDynamics, labels: ContactLabels, frames: slice, used: Array) -> tuple[Array, Array]:
-    """Those of some frames in which all supports, of the points ``used``, are on one level, and friction ratios of the required force."""
-    n, mode = labels.terrain.normal, dynamics.contact_mode[frames]
-    support, height = mode[:, used] == SUPPORT, dynamics.point_position[frames][:, used] @ n
+def _friction_ratios(
+    dynamics: MotionDynamics, labels: ContactLabels, frames: slice, mode: Array, height: Array, used: Array
+) -> tuple[Array, Array]:
+    """Those of some frames in which all supports, of the points ``used``, are on one level, and friction ratios of the required force.
+
+    ``mode``: contact mode of all points, ``height``: of the points used, along the normal [m].
+    """
+    n, support = labels.terrain.normal, mode[:, used] == SUPPORT
     low = np.where(support, height, np.inf).min(axis=1)
     high = np.where(support, height, -np.inf).max(axis=1)
     on_one_level = support.any(axis=1) & ~(mode == GRIP).any(axis=1) & (high - low < MAX_LEVEL_DIFFERENCE)
@@ -134,9 +146,11 @@ def _friction_ratios(dynamics: MotionDynamics, labels: ContactLabels, frames: sl
     return rows, np.where(pulling, np.inf, ratio)
 
 
-def _cop_distances(dynamics: MotionDynamics, n: Array, rows: Array, used: Array) -> Array:
-    """Distance of the required CoP from the contact area of the points ``used`` (n,) [m], in some frames; 0 inside."""
-    support, position = dynamics.contact_mode[rows][:, used] == SUPPORT, dynamics.point_position[rows][:, used]
+def _cop_distances(dynamics: MotionDynamics, n: Array, rows: Array, support: Array, position: Array) -> Array:
+    """Distance of the required CoP from the contact area (n,) [m], in some frames; 0 inside.
+
+    ``support``: whether points support the figure (n, k), ``position``: of these points (n, k, 3) [m].
+    """
     force, moment = dynamics.required_wrench[rows, :3], dynamics.required_wrench[rows, 3:]
     # The point r of the plane at which n × (moment − r × force) vanishes
     level = np.where(support, position @ n, 0.0).sum(axis=1) / support.sum(axis=1) - dynamics.com[rows] @ n
@@ -186,7 +200,7 @@ def _flight_metrics(dynamics: MotionDynamics) -> tuple[Array, Array]:
     """Non-gravitational CoM acceleration, and moment, in flight phases."""
     f = len(dynamics)
     acceleration, moment = np.full(f, np.nan), np.full(f, np.nan)
-    for start, end in sustained_intervals(dynamics.times, (dynamics.contact_mode == NO_CONTACT).all(axis=1), MIN_FLIGHT_DURATION):
+    for start, end in sustained_intervals(dynamics.times, ~dynamics.in_contact, MIN_FLIGHT_DURATION):
         span = slice(start, end + 1)
         acceleration[span] = np.linalg.norm(dynamics.required_wrench[span, :3], axis=1) / dynamics.model.mass
         moment[span] = np.linalg.norm(dynamics.required_wrench[span, 3:], axis=1)
@@ -196,7 +210,8 @@ def _flight_metrics(dynamics: MotionDynamics) -> tuple[Array, Array]:
 def _jerk(dynamics: MotionDynamics) -> Array:
     if len(dynamics) < 3:
         return np.zeros(len(dynamics))
-    squares, bodies = np.zeros(len(dynamics)), dynamics.body_acceleration.shape[1]
+    acceleration = dynamics.body_acceleration
+    squares, bodies = np.zeros(len(dynamics)), acceleration.shape[1]
     for b in range(bodies):
-        squares += np.sum(np.gradient(dynamics.body_acceleration[:, b], dynamics.times, axis=0) ** 2, axis=1)
+        squares += np.sum(np.gradient(acceleration[:, b], dynamics.times, axis=0) ** 2, axis=1)
     return np.sqrt(squares / bodies)

@@ -30,7 +30,12 @@ def published_metrics(dynamics: MotionDynamics, labels: ContactLabels) -> dict[s
     t = np.arange(dynamics.times[0], dynamics.times[-1] + 1e-9, 1.0 / RATE)
     motions = [part_motion(dynamics, terrain, p) for p in feet]
     mine = [np.flatnonzero(dynamics.contact_points.part == p) for p in feet]
-    position = [_interpolate(t, dynamics.times, dynamics.point_position[:, points].mean(axis=1)) for points in mine]
+    lowest, means = np.zeros(len(dynamics)), [np.zeros((len(dynamics), 3)) for _ in feet]
+    for block in dynamics.blocks():
+        lowest[block.frames] = terrain.clearance(block.point_position).min(axis=1)
+        for mean, points in zip(means, mine, strict=True):
+            mean[block.frames] = block.point_position[:, points].mean(axis=1)
+    position = [_interpolate(t, dynamics.times, mean) for mean in means]
     position = [x - np.outer(x @ n, n) for x in position]
     height = np.stack([_interpolate(t, dynamics.times, h[:, None])[:, 0] for h, _, _ in motions], axis=1)
     displacement = np.stack([np.linalg.norm(np.diff(x, axis=0), axis=1) for x in position], axis=1)
@@ -39,7 +44,6 @@ def published_metrics(dynamics: MotionDynamics, labels: ContactLabels) -> dict[s
     average = convolve1d(speed, np.full(SKID_FRAMES, 1.0 / SKID_FRAMES), axis=0, mode="constant") if len(speed) else speed
     skidding = (low & (speed > SKID_SPEED) & (average > SKID_SPEED)).any(axis=1)
     touching = (height[1:] < TOLERANCE) & (height[:-1] < TOLERANCE)
-    lowest = terrain.clearance(dynamics.point_position).min(axis=1)
     stance = np.stack([labels.active(dynamics.contact_points.parts[p], dynamics.times) for p in feet], axis=1)
     sliding = np.stack([along for _, along, _ in motions], axis=1) * stance
     return {

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from brachiate.assumptions import Assumption
-from brachiate.contact_estimation.ground_reaction import NO_CONTACT
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics
 from brachiate.deprecation import renamed_attribute
 from brachiate.evaluation.bounds import BOUNDS, NEARLY_PHYSICAL, NOT_PHYSICAL, PHYSICAL
@@ -96,14 +95,16 @@ class CheckReport:
 
     def forces(self) -> dict[str, Array]:
         """Ground reaction force [N] and center of pressure [m] of parts in contact, by name: (f, 6) each."""
-        forces = {}
-        for p, part in enumerate(self.dynamics.contact_points.parts):
-            if self.contacts.of(part):
-                mine = self.dynamics.contact_points.part == p
-                force, position = self.dynamics.contact_force[:, mine], self.dynamics.point_position[:, mine]
+        dynamics = self.dynamics
+        parts = {part: dynamics.contact_points.part == p for p, part in enumerate(dynamics.contact_points.parts) if self.contacts.of(part)}
+        forces = {part: np.zeros((len(dynamics), 6)) for part in parts}
+        for block in dynamics.blocks() if parts else ():
+            all_forces = dynamics.contacts(block.frames)[2]
+            for part, mine in parts.items():
+                force, position = all_forces[:, mine], block.point_position[:, mine]
                 load = np.linalg.norm(force, axis=2, keepdims=True)
                 share = load / np.maximum(load.sum(axis=1, keepdims=True), 1e-9)
-                forces[part] = np.concatenate((force.sum(axis=1), (share * position).sum(axis=1)), axis=1)
+                forces[part][block.frames] = np.concatenate((force.sum(axis=1), (share * position).sum(axis=1)), axis=1)
         return forces
 
     def annotated(self) -> Motion:
@@ -142,7 +143,7 @@ class CheckReport:
             "cop_outside_share": _mean(outside > COP_ROUNDOFF),
             "cop_outside_rms_mm": 1e3 * _rms(outside),
             "cop_outside_max_mm": 1e3 * _max(outside),
-            "contact_share": _mean((self.dynamics.contact_mode != NO_CONTACT).any(axis=1)),
+            "contact_share": _mean(self.dynamics.in_contact),
             "torque_peak_share_of_limit": _max(m.torque_share),
             "joint_limit_violation_max_deg": float(np.degrees(_max(m.limit_violation))),
             "joint_limit_violation_share": _mean(beyond.any(axis=1)) if m.limit_violation.size else 0.0,

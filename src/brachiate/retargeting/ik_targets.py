@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
@@ -14,14 +14,16 @@ from brachiate.assumptions import Assumption
 from brachiate.clip.joint_roles import SIDES
 from brachiate.errors import MotionError
 from brachiate.foot_locking.foot_trajectories import PoseTrajectory
+from brachiate.foot_locking.nearest_contact import time_to_nearest
 from brachiate.intervals import true_intervals
-from brachiate.kinematics_batch import BatchKinematics, BodyPoints, Poses
+from brachiate.kinematics_batch import BatchKinematics, Poses
 from brachiate.model.joints import Free
 from brachiate.motion.motion import Motion
 from brachiate.retargeting import source_contacts
 from brachiate.retargeting.extreme_vertices import extreme_vertices
 from brachiate.retargeting.hand_contacts import find_grips_and_steps
 from brachiate.retargeting.locked_feet import FootMotion, LockedFoot, lock_feet
+from brachiate.retargeting.target_rows import TargetRow, TargetRows
 from brachiate.retargeting.trajectory_ik import IkTargets, contact_weights
 from brachiate.validation import Array
 
@@ -43,15 +45,6 @@ MAX_LEG_EXTENSION = 0.998  # of leg length: largest extension of a stance leg, u
 MIN_STAIR_HEIGHT = 0.06  # [m] above the ground: higher footholds are on a stair
 GRIP_RELEASE_TIME = 0.2  # [s] over which the pelvis correction of a grip decays
 PELVIS_SMOOTHING = 0.06  # [s] smoothing of the pelvis correction
-
-
-class _Target(NamedTuple):
-    """Target of the vector from ``second`` to ``first``, or of the position of ``first``."""
-
-    first: BodyPoint
-    second: BodyPoint | None
-    target: Array  # (f, 3)
-    weight: Array  # (f, 3)
 
 
 class RetargetTargets:
@@ -236,48 +229,34 @@ class RetargetTargets:
     # --- targets ----------------------------------------------------------------------------
 
     def pose_targets(self) -> IkTargets:
+        """Targets of the pose, without contacts, in all frames."""
+        return self.pose_rows().frames(slice(None))
+
+    def contact_targets(self) -> IkTargets:
+        """Targets of the pose and of the contacts of feet and hands, in all frames."""
+        return self.contact_rows().frames(slice(None))
+
+    def pose_rows(self) -> TargetRows:
         """Targets of the pose, without contacts."""
-        rows = [*self._limb_targets(), *self._trunk_targets(), *self._orientation_targets()]
+        rows = list(self._common_rows)
         for side in SIDES:
             body = self.target.bodies[f"{side}_foot"]
             if body != self.target.points[f"{side}_knee"].body:
                 rows += self._orientation_rows(body, self.pose_of_leg(side)["R"], 1.0)
-        return self._assemble(rows, [])
+        return TargetRows(rows, [])
 
-    def contact_targets(self) -> IkTargets:
+    def contact_rows(self) -> TargetRows:
         """Targets of the pose and of the contacts of feet and hands."""
-        return self._assemble(
-            [*self._limb_targets(), *self._trunk_targets(), *self._orientation_targets(), *self._sole_targets(), *self._hand_targets()],
-            self._ground_points(),
-        )
+        return TargetRows([*self._common_rows, *self._sole_targets(), *self._hand_targets()], self._ground_points())
 
-    def _assemble(self, rows: list[_Target], ground_points: list[tuple[BodyPoint, float]]) -> IkTargets:
-        points: dict[tuple[int, bytes], int] = {}
-        body_points: list[BodyPoint] = []
-
-        def index_of(point: BodyPoint | None) -> int:
-            if point is None:
-                return -1
-            key = (point.body, point.position.tobytes())
-            if key not in points:
-                points[key] = len(body_points)
-                body_points.append(point)
-            return points[key]
-
-        first = np.array([index_of(row.first) for row in rows])
-        second = np.array([index_of(row.second) for row in rows])
-        ground_indices, ground_weight = (
-            np.array([index_of(point) for point, _ in ground_points], int),
-            np.array([weight for _, weight in ground_points]),
-        )
-        where = BodyPoints(np.array([point.body for point in body_points]), np.array([point.position for point in body_points]))
-        target, weight = (np.stack([getattr(row, what) for row in rows], axis=1) for what in ("target", "weight"))
-        return IkTargets(where, first, second, target, weight, ground_indices, ground_weight)
+    @cached_property
+    def _common_rows(self) -> list[TargetRow]:
+        return [*self._limb_targets(), *self._trunk_targets(), *self._orientation_targets()]
 
     def _weights(self, weight: float | Array) -> Array:
         return np.broadcast_to(np.asarray(weight, float).reshape(-1, 1), (self.frame_count, 3))
 
-    def _limb_targets(self) -> list[_Target]:
+    def _limb_targets(self) -> list[TargetRow]:
         rows, missing = [], []
         for side in SIDES:
             for limb, (a, b, weight) in LIMBS.items():
@@ -290,12 +269,12 @@ class RetargetTargets:
                 if not all(end in self.source.points for end in end_roles):
                     missing.append(f"{side} {limb}")
                     continue
-                rows.append(_Target(second, first, self.limb_vector(side, limb), self._weights(weight / self.limb_length(side, limb))))
+                rows.append(TargetRow(second, first, self.limb_vector(side, limb), self._weights(weight / self.limb_length(side, limb))))
         if missing:
             self.assumptions.append(Assumption("limbs missing in the source", ", ".join(missing), "kept near the standing posture"))
         return rows
 
-    def _trunk_targets(self) -> list[_Target]:
+    def _trunk_targets(self) -> list[TargetRow]:
         """Shoulders relative to the pelvis: direction of the source's trunk, length and width of the target's."""
         spans = self._scaled_trunk_vectors()
         if spans is None or self._is_pelvis("chest"):
@@ -306,7 +285,7 @@ class RetargetTargets:
             self._weights(TRUNK_WEIGHT / float(np.linalg.norm(self._trunk_vectors(self.target_rest, self.target)[0]))),
         )
         sides = zip(SHOULDERS, (1.0, -1.0), strict=True)
-        return [_Target(self.target.points[end], start, along + side * across, each) for end, side in sides]
+        return [TargetRow(self.target.points[end], start, along + side * across, each) for end, side in sides]
 
     def _scaled_trunk_vectors(self) -> tuple[Array, Array] | None:
         """Trunk vector and shoulder half-width vector of the source, scaled to the target: two (f, 3); None without shoulders."""
@@ -326,29 +305,29 @@ class RetargetTargets:
         left, right, pelvis = (poses.point(*marks.points[role]) for role in ("left_shoulder", "right_shoulder", "pelvis"))
         return 0.5 * (left + right) - pelvis, 0.5 * (left - right)
 
-    def _orientation_targets(self) -> list[_Target]:
-        rows = [_Target(self.target.points["pelvis"], None, self.pelvis, self._weights(PELVIS_WEIGHT))]
+    def _orientation_targets(self) -> list[TargetRow]:
+        rows = [TargetRow(self.target.points["pelvis"], None, self.pelvis, self._weights(PELVIS_WEIGHT))]
         for role, R in self.part_orientations.items():
             rows += self._orientation_rows(self.target.bodies[role], R, ORIENTED_PARTS[role])
         return rows
 
-    def _orientation_rows(self, body: int, R: Array, weight: float) -> list[_Target]:
+    def _orientation_rows(self, body: int, R: Array, weight: float) -> list[TargetRow]:
         """Orientation of a body as targets of its axes."""
         origin, each = BodyPoint(body, np.zeros(3)), self._weights(weight / np.sqrt(2.0))
-        return [_Target(BodyPoint(body, axis), origin, R @ axis, each) for axis in np.eye(3)]
+        return [TargetRow(BodyPoint(body, axis), origin, R @ axis, each) for axis in np.eye(3)]
 
-    def _sole_targets(self) -> list[_Target]:
+    def _sole_targets(self) -> list[TargetRow]:
         rows = []
         for side, foot in self.feet.items():
             body, sole = self.target.bodies[f"{side}_foot"], self.target.soles[side]
             if body == self.target.points[f"{side}_knee"].body:  # a foot without an ankle is inclined with the shank
                 weight = 0.5 * contact_weights(foot.in_stance, self.times, STANCE_WEIGHT, SWING_WEIGHT)
                 level = np.stack((weight, weight, np.minimum(weight, SWING_WEIGHT)), axis=1)
-                rows += [_Target(BodyPoint(body, end), None, foot.x + foot.R @ end, level) for end in (sole.heel, sole.toe)]
+                rows += [TargetRow(BodyPoint(body, end), None, foot.x + foot.R @ end, level) for end in (sole.heel, sole.toe)]
                 continue
             for corner, label in zip(sole.corners, (foot.heel, foot.heel, foot.toe, foot.toe), strict=True):
                 weight = contact_weights(label, self.times, STANCE_WEIGHT, SWING_WEIGHT)
-                rows.append(_Target(BodyPoint(body, corner), None, foot.x + foot.R @ corner, self._weights(0.5 * weight)))
+                rows.append(TargetRow(BodyPoint(body, corner), None, foot.x + foot.R @ corner, self._weights(0.5 * weight)))
         return rows
 
     def grip_positions(self) -> dict[str, Array]:
@@ -383,7 +362,7 @@ class RetargetTargets:
         fade = np.clip(1.0 - self._time_to_contact(available) / GRIP_RELEASE_TIME, 0.0, 1.0)
         return (fade * fade * (3.0 - 2.0 * fade))[:, None] * mean
 
-    def _hand_targets(self) -> list[_Target]:
+    def _hand_targets(self) -> list[TargetRow]:
         """Targets of palms in contact and of grips: one position for each contact."""
         rows, grips = [], self.grip_positions()
         for side in SIDES:
@@ -395,22 +374,21 @@ class RetargetTargets:
             path = self.scale * (self.poses.point(*self.source.points[role]) - (0.0, 0.0, self.ground_height))
             vertices = body_vertices(self.target.model, self.target.points[role].body) - self.target.points[role].position
             thickness = float(np.linalg.norm(vertices, axis=1).min()) if len(vertices) else 0.0
-            weight = contact_weights(on, self.times, HAND_WEIGHT, HAND_RELEASE_WEIGHT)
+            weight, distance = contact_weights(on, self.times, HAND_WEIGHT, HAND_RELEASE_WEIGHT), self._time_to_contact(on)
             for a, b in true_intervals(on):
                 place = np.nanmean(grips[side][a:b], axis=0) if grip[a:b].any() else np.array((*path[a:b, :2].mean(axis=0), thickness))
                 middle = 0.5 * (self.times[a] + self.times[b - 1])
                 # Before and after a contact the target is that of the nearest contact, with decaying weight
-                is_nearest = np.abs(self.times - middle) - 0.5 * (self.times[b - 1] - self.times[a]) <= self._time_to_contact(on)
+                is_nearest = np.abs(self.times - middle) - 0.5 * (self.times[b - 1] - self.times[a]) <= distance
                 path[is_nearest] = place
             rows.append(
-                _Target(self.target.points[role], None, path, self._weights(np.where(weight > 1.01 * HAND_RELEASE_WEIGHT, weight, 0.0)))
+                TargetRow(self.target.points[role], None, path, self._weights(np.where(weight > 1.01 * HAND_RELEASE_WEIGHT, weight, 0.0)))
             )
         return rows
 
     def _time_to_contact(self, on: Array) -> Array:
         """Time to the nearest contact, plus an epsilon: (f,) [s]."""
-        away = [np.maximum(np.maximum(self.times[a] - self.times, self.times - self.times[b - 1]), 0.0) for a, b in true_intervals(on)]
-        return np.min(away, axis=0) + 1e-9
+        return time_to_nearest(self.times, on) + 1e-9
 
     def _ground_points(self) -> list[tuple[BodyPoint, float]]:
         """Points that must not penetrate the ground, and their weights: extreme points of feet, toes and hands."""

@@ -30,7 +30,8 @@ from brachiate.progress import ProgressBar
 from brachiate.retargeting.hand_contacts import contacts_by_role
 from brachiate.retargeting.ik_targets import RetargetTargets
 from brachiate.retargeting.pieces import solve_in_pieces
-from brachiate.retargeting.trajectory_ik import IkTargets, TrajectoryIk
+from brachiate.retargeting.target_rows import TargetRows
+from brachiate.retargeting.trajectory_ik import TrajectoryIk
 from brachiate.validation import Array
 
 WEIGHT_STAGES = (15.0,)  # [1/m] limits of target weights of successive solutions: feet approach the ground in moderate steps
@@ -135,13 +136,12 @@ def retarget(
         contacts = contacts_by_role(contacts, motion.times)
     prepare("check")  # contacts are inferred
     targets = RetargetTargets(motion, source, target, contacts, scale, ground_height)
-    pose_targets, contact_targets = targets.pose_targets(), targets.contact_targets()
+    contact_rows = targets.contact_rows()
     with ProgressBar("retargeting", progress) as bar:
-        q = _solve_pieces(targets, pose_targets, contact_targets, bar)
-    del pose_targets  # of a long motion they are large
+        q = _solve_pieces(targets, targets.pose_rows(), contact_rows, bar)
     assumptions = (*motion.assumptions, *targets.assumptions)
     result = Motion(figure, motion.times, unwrap_quaternions(figure, q), motion.name, assumptions, captured=motion.captured)
-    return _evaluate(targets, result, TrajectoryIk(figure, contact_targets, motion.times, target.standing_q))
+    return _evaluate(targets, result, TrajectoryIk(figure, contact_rows.frames(slice(0, 0)), motion.times[:0], target.standing_q))
 
 
 def retargeted(motion: Motion, figure: Model, **options: Any) -> RetargetResult:
@@ -150,7 +150,7 @@ def retargeted(motion: Motion, figure: Model, **options: Any) -> RetargetResult:
     return retarget(motion, figure, **{"progress": True, **options})
 
 
-def _solve_pieces(targets: RetargetTargets, pose: IkTargets, contact: IkTargets, bar: ProgressBar) -> Array:
+def _solve_pieces(targets: RetargetTargets, pose: TargetRows, contact: TargetRows, bar: ProgressBar) -> Array:
     """Configurations of all frames; long motions in overlapping pieces."""
     times, start, model = targets.times, targets.initial_guess(), targets.target.model
     stages = GRIP_WEIGHT_STAGES if targets.grip_positions() else WEIGHT_STAGES

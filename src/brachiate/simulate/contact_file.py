@@ -15,6 +15,7 @@ from brachiate.errors import FileFormatError
 from brachiate.model.model import Model
 from brachiate.validation import Array
 from brachiate.world.contact_history import ContactHistory
+from brachiate.world.contact_records import RecordedContacts
 
 _PREFIX = "contacts_"
 #: Columns of the file by name: field of :class:`~brachiate.contact.stepping.contact_log.ContactSample`, shape, and range of integers.
@@ -43,16 +44,16 @@ def history_to_arrays(history: ContactHistory) -> dict[str, Array]:
         return {}
     names = sorted({link for pair in history.link_pairs for link in pair})
     index = {name: n for n, name in enumerate(names)}
-    known = [found for found in history.records if found is not None]
-    pair = [(index[link], index[on]) for sample, pairs in known for on, link in (pairs[n] for n in sample.pair)]
-    counts = [0 if found is None else len(found[0].pair) for found in history.records]
+    records = history.records
+    pair = [(index[link], index[on]) for found in records if found is not None for on, link in (found[1][n] for n in found[0].pair)]
+    lines = records.lines()
     content = {
-        "at": np.cumsum([0, *counts], dtype=np.int64),
+        "at": np.cumsum([0, *records.counts()], dtype=np.int64),
         "pair": np.array(pair, np.int64).reshape(-1, 2),
         "residual": history.residual,
         "depth": history.penetration,
-        "way": np.array([METHODS.index(method) for method in history.method], np.int64),
-        **{name: np.concatenate([getattr(sample, field) for sample, _ in known]) for name, (field, _, _) in _COLUMNS.items()},
+        "way": records.column("method").astype(np.int64),
+        **{name: lines[field] for name, (field, _, _) in _COLUMNS.items()},
     }
     return {"contacts": np.array(names, dtype=str), **{_PREFIX + name: values for name, values in content.items()}}
 
@@ -79,11 +80,12 @@ def history_from_arrays(content: Mapping[str, Any], rows: int, model: Model, pat
     pairs = [(names[on], names[link]) for link, on in distinct]
     columns = {"pair": which.reshape(-1)} | {field: lines[name] for name, (field, _, _) in _COLUMNS.items()}
     parts = [slice(at[n], at[n + 1]) for n in range(rows)]
-    records = []
-    for n, part in enumerate(parts):
+
+    def record(n: int) -> RecordedContacts:
         scalars: dict[str, Any] = {"residual": float(residual[n]), "penetration": float(penetration[n]), "method": int(method[n])}
-        records.append((ContactSample(**{field: column[part] for field, column in columns.items()}, **scalars), pairs))
-    return ContactHistory(records)
+        return ContactSample(**{field: column[parts[n]] for field, column in columns.items()}, **scalars), pairs
+
+    return ContactHistory(record(n) for n in range(rows))
 
 
 def _names(array: Array, model: Model, path: Path) -> list[str]:

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from brachiate import kinematics, validation
+from brachiate import validation
 from brachiate.deprecation import renamed_arguments, renamed_attribute
 from brachiate.errors import ArgumentError, StateError
-from brachiate.kinematics import Pose
-from brachiate.model.data import Data
-from brachiate.model.model import Model
 from brachiate.progress import ProgressBar
-from brachiate.simulate.constraint_forces import ConstraintForces, RecordingSegment
 from brachiate.simulate.contact_integrator import ContactIntegrator
 from brachiate.simulate.integrators import METHODS, Integrator
+from brachiate.simulate.recorded_states import RecordedStates, StateRow
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.stable_step import largest_stable_step
-from brachiate.validation import Array
-from brachiate.world.contact_history import ContactHistory, RecordedContacts
+from brachiate.world.contact_records import RecordedContacts
 from brachiate.world.world import World
 from brachiate.world.world_state import WorldState
 
@@ -147,13 +142,14 @@ class Simulation:
         if until is not None and not callable(until):
             raise ArgumentError(f"until: expected a function of the world, got {until!r}.")
         steps = int(np.ceil(seconds / self.dt - 1e-9))
-        start, rows = self.world.time, [self._row()]
+        start, states = self.world.time, RecordedStates()
+        states.add([self._row()])
         with ProgressBar("simulating", progress) as bar:
-            self._run(start, seconds, steps, rows, bar, until)
-        return self._recording(rows)
+            self._run(start, seconds, steps, states, bar, until)
+        return states.recording(self.world, self._limits)
 
     def _run(
-        self, start: float, seconds: float, steps: int, rows: list[Any], bar: ProgressBar, until: Callable[[World], Any] | None
+        self, start: float, seconds: float, steps: int, states: RecordedStates, bar: ProgressBar, until: Callable[[World], Any] | None
     ) -> None:
         done = 0
         while done < steps:
@@ -161,7 +157,7 @@ class Simulation:
                 for _ in range(min(self.every - done % self.every, steps - done)):
                     done += 1
                     self._advance_to(start + min(done * self.dt, seconds))
-                rows.append(self._row())
+                states.add([self._row()])
                 if until is not None and until(self.world):
                     return
             else:
@@ -170,29 +166,13 @@ class Simulation:
                 if count <= 0:
                     self._advance_to(start + seconds)
                     done = steps
-                    rows.append(self._row())
+                    states.add([self._row()])
                 else:
-                    rows += self._advance_many(start, done, count)
+                    states.add(self._advance_many(start, done, count))
                     done += count
             bar.show((self.world.time - start) / seconds)
 
-    def _recording(self, rows: list[Any]) -> Recording:
-        """Recording of the rows. A figure that was added during the run is recorded at its initial pose before that."""
-        model = self.world.model
-        same = all(row[4] is model for row in rows)
-        columns = _columns(rows if same else _in_model(rows, model))
-        segments, start = [], 0
-        for _, group in groupby(rows, key=lambda row: id(row[5])):
-            part = list(group)
-            end = start + len(part)
-            arrays = [column[start:end] for column in columns] if same else _columns(part)
-            segments.append(RecordingSegment(part[0][5], *arrays))
-            start = end
-        history = ContactHistory([row[6] for row in rows]) if any(row[6] for row in rows) else None
-        forces = ConstraintForces(self.world, segments, self._limits)
-        return Recording(model, self.world.gravity, *columns, forces=forces, contacts=history)
-
-    def _advance_many(self, start: float, done: int, count: int) -> list[Any]:
+    def _advance_many(self, start: float, done: int, count: int) -> list[StateRow]:
         """Advance many steps in one call of compiled code."""
         self._saturate()
         state = self._structure()
@@ -202,7 +182,7 @@ class Simulation:
         torque = self.world.torque.copy()
         model = self.world.model
         logged = self._contacts_of(len(Q))
-        rows = [(t, q, v, torque, model, state, contacts) for t, q, v, contacts in zip(times, Q, V, logged, strict=True)]
+        rows = [StateRow(t, q, v, torque, model, state, contacts) for t, q, v, contacts in zip(times, Q, V, logged, strict=True)]
         return rows if count % self.every == 0 else [*rows, self._row()]
 
     def _saturate(self) -> None:
@@ -216,9 +196,9 @@ class Simulation:
         pending = [e for e in self._events if not (e.once and e.happened)]
         return not self._project or bool(self._controllers) or any(e.function is not None or e.at <= until for e in pending)
 
-    def _row(self) -> tuple[float, Array, Array, Array, Model, WorldState, RecordedContacts | None]:
+    def _row(self) -> StateRow:
         w = self.world
-        return w.time, w.q.copy(), w.v.copy(), w.torque.copy(), w.model, self._structure(), self._contacts_of(1)[0]
+        return StateRow(w.time, w.q.copy(), w.v.copy(), w.torque.copy(), w.model, self._structure(), self._contacts_of(1)[0])
 
     def _contacts_of(self, rows: int) -> Sequence[RecordedContacts | None]:
         """Logged contacts of the last states; None before the first step."""
@@ -374,44 +354,6 @@ class Simulation:
             else:
                 high, f_high = middle, f
         return high
-
-
-def _columns(rows: list[Any]) -> list[Array]:
-    """Times, configurations, velocities and torques of rows."""
-    return [np.array(column) for column in list(zip(*rows, strict=True))[:4]]
-
-
-def _in_model(rows: list[Any], model: Model) -> list[Any]:
-    """Rows of earlier structures, expressed in the coordinates of the last model.
-
-    Joints of figures that were added later keep their first value; free joints of links that were cut off later have the pose of
-    the link.
-    """
-    q_first, converted, data = model.neutral.copy(), [], None
-    for time, q, v, torque, was, state, contacts in reversed(rows):
-        Q, V, tau = q_first.copy(), np.zeros(model.nv), np.zeros(model.nv)
-        if was is not model:
-            data = Data(was) if data is None or data.model is not was else data
-            data.q[:], data.v[:] = q, v
-        for name, new in model.joints.items():
-            if name in was.joints:
-                old = was.joints[name]
-                Q[new.q], V[new.v], tau[new.v] = q[old.q], v[old.v], torque[old.v]
-            elif data is not None and new.link in was.links:
-                Q[new.q], V[new.v] = _free_state(data, model, new.link)
-        q_first = Q
-        converted.append((time, Q, V, tau, model, state, contacts))
-    return converted[::-1]
-
-
-def _free_state(data: Data, model: Model, link: str) -> tuple[list[float], list[float]]:
-    """Coordinates and velocities of the free joint that a link gets later, from its pose and velocity in the earlier structure."""
-    frame, base = data.model.placements[link], model.links[link]
-    velocity, _ = kinematics.frame_motion(data, frame)
-    pose = kinematics.pose(data, frame)
-    R = base.rotation.T @ pose.rotation
-    position = base.rotation.T @ (pose.position - base.position)
-    return [*position, *Pose(R, position).quaternion], [*(pose.rotation.T @ velocity[:3]), *(pose.rotation.T @ velocity[3:])]
 
 
 def _crosses(event: Event, before: float, after: float) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import overload
 
@@ -10,14 +10,12 @@ import numpy as np
 
 from brachiate.contact.arrays import METHODS
 from brachiate.contact.published.states import C7
-from brachiate.contact.stepping.contact_log import ContactSample
 from brachiate.deprecation import renamed_attribute
 from brachiate.errors import UnknownName
 from brachiate.validation import Array
+from brachiate.world.contact_records import ContactRecords, RecordedContacts
 from brachiate.world.contacts import Contact, Contacts, Reaction
 
-#: A sample of the contact log, and the supporting and resting link of every pair of shapes.
-RecordedContacts = tuple[ContactSample, Sequence[tuple[str, str]]]
 MAX_KEPT = 20_000  # states of a recording whose contacts are kept
 
 
@@ -27,13 +25,14 @@ class ContactHistory(Mapping[str, "LinkHistory"]):
     A pair of links is one of ``pairs``: ``contacts["man/left_foot on floor/ground"]``.
     """
 
-    def __init__(self, records: Sequence[RecordedContacts | None]) -> None:
-        self.records = list(records)  #: None where nothing is known: before the first step
+    def __init__(self, records: Iterable[RecordedContacts | None]) -> None:
+        #: None where nothing is known: before the first step.
+        self.records = records if isinstance(records, ContactRecords) else ContactRecords(records)
 
     @classmethod
     def joined(cls, parts: Sequence[ContactHistory]) -> ContactHistory:
         """Contacts of consecutive runs, each but the first without its first state, which is the last one before."""
-        return cls([found for n, part in enumerate(parts) for found in (part.records if n == 0 else part.records[1:])])
+        return cls(found for n, part in enumerate(parts) for found in (part.records if n == 0 else part.records[1:]))
 
     @cached_property
     def _samples(self) -> Sequence[Contacts]:
@@ -47,7 +46,7 @@ class ContactHistory(Mapping[str, "LinkHistory"]):
     @cached_property
     def link_pairs(self) -> set[tuple[str, str]]:
         """Supporting and resting links that were in contact."""
-        return {pairs[n] for lines, pairs in filter(None, self.records) for n in set(lines.pair.tolist())}
+        return self.records.link_pairs()
 
     @cached_property
     def pairs(self) -> list[str]:
@@ -79,17 +78,17 @@ class ContactHistory(Mapping[str, "LinkHistory"]):
     @property
     def residual(self) -> Array:
         """Residual of the contact law (n,) [m/s]."""
-        return np.array([0.0 if found is None else found[0].residual for found in self.records])
+        return self.records.column("residual").copy()
 
     @property
     def penetration(self) -> Array:
         """Largest penetration (n,) [m]."""
-        return np.array([0.0 if found is None else found[0].penetration for found in self.records])
+        return self.records.column("penetration").copy()
 
     @property
     def method(self) -> list[str]:
         """Hardest method that the contact solver needed: see :data:`brachiate.contact.arrays.METHODS`."""
-        return [METHODS[0 if found is None else found[0].method] for found in self.records]
+        return [METHODS[n] for n in self.records.column("method").tolist()]
 
     depth = renamed_attribute("depth", "penetration")
     way = renamed_attribute("way", "method")
@@ -123,61 +122,81 @@ class LinkHistory:
     def __init__(self, samples: Sequence[Contacts], name: str) -> None:
         self._samples, self._name = samples, name
 
-    @cached_property
-    def _mine(self) -> list[list[Contact]]:
-        return [[c for c in sample if c.involves(self._name)] for sample in self._samples]
+    def _mine(self) -> Iterator[list[Contact]]:
+        """Its contacts, state by state; they are not kept, as those of a long recording need gigabytes."""
+        for sample in self._samples:
+            yield [c for c in sample if c.involves(self._name)]
+
+    def reactions(self) -> Iterator[Reaction]:
+        """Resultant of its contacts, state by state."""
+        for mine in self._mine():
+            yield Contacts(mine).reaction(self._name)
 
     @cached_property
-    def _reactions(self) -> list[Reaction]:
-        return [Contacts(mine).reaction(self._name) for mine in self._mine]
+    def _resultants(self) -> tuple[Array, Array, Array]:
+        """Total force (n, 3) [N], moment about the world's origin (n, 3) [N·m], and height of the contacts (n,) [m]."""
+        n = len(self._samples)
+        force, moment, height = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n)
+        for row, mine in enumerate(self._mine()):
+            if mine:
+                force[row], moment[row], height[row] = Contacts(mine).resultant(self._name)
+        return force, moment, height
+
+    def _without_support(self) -> Iterator[Reaction]:
+        """Resultants without their support polygons, which take longer."""
+        for force, moment, height in zip(*self._resultants, strict=True):
+            yield Reaction(force, moment, np.zeros((0, 3)), float(height))
 
     @property
     def force(self) -> Array:
         """Total force (n, 3) [N]."""
-        return np.array([r.force for r in self._reactions])
+        return self._resultants[0].copy()
 
     @property
     def moment(self) -> Array:
         """Total moment about the world's origin (n, 3) [N·m]."""
-        return np.array([r.moment for r in self._reactions])
+        return self._resultants[1].copy()
 
     @property
     def cop(self) -> Array:
         """Center of pressure (n, 3) [m]; NaN in the air."""
-        return np.array([r.cop for r in self._reactions])
+        found = np.zeros((len(self._samples), 3))
+        for row, reaction in enumerate(self._without_support()):
+            found[row] = reaction.cop
+        return found
 
     @property
     def free_moment(self) -> Array:
         """Moment about the vertical through the center of pressure (n,) [N·m]."""
-        return np.array([r.free_moment for r in self._reactions])
+        return np.array([reaction.free_moment for reaction in self._without_support()])
 
     @property
     def height(self) -> Array:
         """Height of the plane of the center of pressure (n,) [m]."""
-        return np.array([r.height for r in self._reactions])
+        return self._resultants[2].copy()
 
     @property
     def support(self) -> list[Array]:
         """Corners of the support polygon, state by state: each (k, 3) [m]."""
-        return [r.support for r in self._reactions]
+        return [reaction.support for reaction in self.reactions()]
 
     @property
     def slip(self) -> Array:
         """Fastest slip of any contact (n,) [m/s]."""
-        return np.array([max((float(np.linalg.norm(c.slip)) for c in mine), default=0.0) for mine in self._mine])
+        return np.array([max((float(np.linalg.norm(c.slip)) for c in mine), default=0.0) for mine in self._mine()])
 
     @property
     def area(self) -> Array:
         """Total area of all contacts (n,) [m²]; points and segments have none."""
-        return np.array([sum(c.size for c in mine) for mine in self._mine], float)
+        return np.array([sum(c.size for c in mine) for mine in self._mine()], float)
 
     @property
     def state(self) -> Array:
         """State of the contact with the largest normal force (n,): 0 ... 6 for C0 ... C6, and 7 without contact."""
-        largest = [max(mine, key=lambda c: c.wrench[2], default=None) for mine in self._mine]
+        largest = (max(mine, key=lambda c: c.wrench[2], default=None) for mine in self._mine())
         return np.array([C7 if c is None else int(c.state[1]) for c in largest])
 
     @property
     def states(self) -> list[tuple[str, ...]]:
         """States of all contacts, state by state."""
-        return [tuple(c.state for c in mine) for mine in self._mine]
+        return [tuple(c.state for c in mine) for mine in self._mine()]

@@ -172,13 +172,18 @@ class Contacts(Sequence[Contact]):
 
         For a pair, ``man/left_foot on floor/ground``, that of the second on the first.
         """
+        force, moment, height = self.resultant(name)
+        mine = [c.active_corners for c in self._found if c.force_sign(name)]
+        return Reaction(force, moment, _hull(np.concatenate(mine) if mine else np.zeros((0, 3))), height)
+
+    def resultant(self, name: str) -> tuple[Array, Array, float]:
+        """Force [N], moment about the world's origin [N·m] and height [m] of the reaction on a figure, a link, or of a pair."""
         mine = [(c, side) for c in self._found if (side := c.force_sign(name))]
         force = sum((s * c.force for c, s in mine), _NONE)
         moment = sum((s * (c.axes @ c.wrench[3:] + np.cross(c.point, c.force)) for c, s in mine), _NONE)
         load = sum(abs(c.force[2]) for c, _ in mine)
         height = sum(abs(c.force[2]) * c.point[2] for c, _ in mine) / load if load > 0 else 0.0
-        corners = np.concatenate([c.active_corners for c, _ in mine]) if mine else np.zeros((0, 3))
-        return Reaction(force, moment, _hull(corners), float(height))
+        return force, moment, float(height)
 
     def __str__(self) -> str:
         """Return one line per contact."""

@@ -9,12 +9,13 @@ import numpy as np
 from brachiate.anatomy.contact_points import find_contact_points
 from brachiate.filter.schedule.inferred_surfaces import SURFACES
 from brachiate.intervals import true_intervals
-from brachiate.kinematics_batch import BatchKinematics
+from brachiate.kinematics_batch import POSE_CHUNK, BatchKinematics
 from brachiate.model.model import Model
 from brachiate.motion.contact_labels import ContactInterval, ContactLabels
 from brachiate.motion.terrain import Terrain
 from brachiate.simulate.recording import Recording
 from brachiate.validation import Array
+from brachiate.world.contacts import Contacts
 
 CONTACT_MIN_GAP = 0.02  # [s] contact intervals with a shorter gap between them are merged
 
@@ -55,11 +56,7 @@ class _PartContacts:
     """
 
     def __init__(self, model: Model, q: Array) -> None:
-        self.points, poses = find_contact_points(model), BatchKinematics(model).poses(q)
-        #: Positions of the contact points (f, n, 3) [m].
-        self.positions = np.stack(
-            [poses.point(int(body), at) for body, at in zip(self.points.body, self.points.position, strict=True)], axis=1
-        )
+        self.points, self._kinematics, self._q = find_contact_points(model), BatchKinematics(model), q
         #: Contact points by link.
         self.of_link = {link: np.flatnonzero([self.points.links[p] == link for p in self.points.part]) for link in self.points.links}
         shape = len(q), len(self.points.parts)
@@ -68,18 +65,30 @@ class _PartContacts:
         #: Height of the contact by frame and part [m].
         self.height = np.zeros(shape)
 
+    def positions(self, frames: slice) -> Array:
+        """Positions of the contact points in some frames: (f, n, 3) [m]."""
+        poses = self._kinematics.poses(self._q[frames])
+        points = zip(self.points.body, self.points.position, strict=True)
+        return np.stack([poses.point(int(body), at) for body, at in points], axis=1)
+
     def add_recorded(self, recording: Recording, figure: str) -> None:
         """Mark the parts whose contact points are nearest to the corners of the loaded areas."""
-        frames = len(self.height)
-        for k in range(frames):
-            for contact in recording.contacts.at(max(k, min(1, frames - 1))):
-                owner, _, link = contact.link.rpartition("/")
-                if owner != figure or contact.on.startswith(f"{figure}/") or link not in self.of_link:
-                    continue
-                points = self.of_link[link]
-                nearest = np.linalg.norm(self.positions[k, points][:, None] - contact.active_corners, axis=2).argmin(axis=0)
-                parts, raised = self.points.part[points[nearest]], contact.on.startswith(f"{SURFACES}/")
-                self.active[raised][k, parts], self.height[k, parts] = True, contact.point[2]
+        count = len(self.height)
+        for first in range(0, count, POSE_CHUNK):
+            positions = self.positions(slice(first, first + POSE_CHUNK))
+            for k, position in enumerate(positions, first):
+                self._add_contacts(k, position, recording.contacts.at(max(k, min(1, count - 1))), figure)
+
+    def _add_contacts(self, k: int, position: Array, contacts: Contacts, figure: str) -> None:
+        """Mark the parts in contact in frame k, in which contact points are at ``position`` (n, 3) [m]."""
+        for contact in contacts:
+            owner, _, link = contact.link.rpartition("/")
+            if owner != figure or contact.on.startswith(f"{figure}/") or link not in self.of_link:
+                continue
+            points = self.of_link[link]
+            nearest = np.linalg.norm(position[points][:, None] - contact.active_corners, axis=2).argmin(axis=0)
+            parts, raised = self.points.part[points[nearest]], contact.on.startswith(f"{SURFACES}/")
+            self.active[raised][k, parts], self.height[k, parts] = True, contact.point[2]
 
     def intervals(self, times: Array) -> list[ContactInterval]:
         """Contact intervals of all parts; those above the terrain with their median height."""
@@ -99,7 +108,7 @@ class _PartContacts:
             for a, b in true_intervals(np.any(values != 0.0, axis=1)):
                 if link in self.of_link:
                     points = self.of_link[link]
-                    nearest = points[np.linalg.norm(self.positions[a, points] - values[a, 3:], axis=1).argmin()]
+                    nearest = points[np.linalg.norm(self.positions(slice(a, a + 1))[0, points] - values[a, 3:], axis=1).argmin()]
                     start, end = float(times[a - 1 if a == 1 else a]), float(times[b - 1])
                     found.append(ContactInterval(self.points.parts[self.points.part[nearest]], start, end, "grip"))
         return found

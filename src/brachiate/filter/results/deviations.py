@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from brachiate.intervals import true_intervals
-from brachiate.kinematics_batch import BatchKinematics
+from brachiate.kinematics_batch import POSE_CHUNK, BatchKinematics
 from brachiate.validation import Array
 
 if TYPE_CHECKING:
@@ -54,20 +54,32 @@ class Deviation(NamedTuple):
 
 def find_deviations(result: FilterResult) -> list[Deviation]:
     """Deviations in the order of their start times."""
-    n = len(result.motion)
-    kinematics = BatchKinematics(result.motion.figure)
-    filtered, original = kinematics.poses(result.motion.q), kinematics.poses(result.reference.original.q[:n])
-    mean_errors = 100.0 * np.linalg.norm(filtered.x - original.x, axis=-1).mean(axis=0)
-    joint_errors = np.degrees(np.abs(kinematics.difference(result.reference.original.q[:n], result.motion.q)))
     found = [
-        *_torque_limits(result, joint_errors),
-        *_speed_limits(result, joint_errors),
-        *_joint_limits(result, joint_errors),
-        *_contact_deviations(result, mean_errors),
+        *_torque_limits(result),
+        *_speed_limits(result),
+        *_joint_limits(result),
+        *_contact_deviations(result, _mean_errors(result)),
         *_footholds(result),
         *_recovery_steps(result),
     ]
     return sorted(found, key=lambda deviation: (deviation.start, deviation.part))
+
+
+def _mean_errors(result: FilterResult) -> Array:
+    """Mean position error over all joints: (f,) [cm]."""
+    n, kinematics = len(result.motion), BatchKinematics(result.motion.figure)
+    errors = np.zeros(n)
+    for k in range(0, n, POSE_CHUNK):
+        frames = slice(k, min(k + POSE_CHUNK, n))
+        filtered, original = kinematics.poses(result.motion.q[frames]), kinematics.poses(result.reference.original.q[frames])
+        errors[frames] = 100.0 * np.linalg.norm(filtered.x - original.x, axis=-1).mean(axis=0)
+    return errors
+
+
+def _max_joint_error(result: FilterResult, interval: slice, coordinates: slice) -> float:
+    """Largest error of some coordinates in an interval [deg]."""
+    difference = BatchKinematics(result.motion.figure).difference(result.reference.original.q[interval], result.motion.q[interval])
+    return float(np.degrees(np.abs(difference[:, coordinates])).max())
 
 
 def _lasting_intervals(flags: Array, times: Array) -> Iterator[slice]:
@@ -80,18 +92,18 @@ def _lasting_intervals(flags: Array, times: Array) -> Iterator[slice]:
             yield slice(a, b)
 
 
-def _torque_limits(result: FilterResult, joint_errors: Array) -> Iterator[Deviation]:
+def _torque_limits(result: FilterResult) -> Iterator[Deviation]:
     times, figure = result.motion.times, result.motion.figure
     for name, torque in result.joint_torques.items():
         coordinates = figure.joints[name].v
         limit = result.torque_limits[coordinates]
         at_limit = np.any(np.abs(torque) >= TORQUE_LIMIT_SHARE * np.where(np.isfinite(limit) & (limit > 0.0), limit, np.inf), axis=1)
         for interval in _lasting_intervals(at_limit, times):
-            error = float(joint_errors[interval, coordinates].max())
+            error = _max_joint_error(result, interval, coordinates)
             yield Deviation(TORQUE_LIMIT, name, float(times[interval.start]), float(times[interval.stop - 1]), error, "deg")
 
 
-def _speed_limits(result: FilterResult, joint_errors: Array) -> Iterator[Deviation]:
+def _speed_limits(result: FilterResult) -> Iterator[Deviation]:
     times, figure, joints = result.motion.times, result.motion.figure, result.recording.model.joints
     for name, joint in figure.joints.items():
         limit = figure.speed[joint.v]
@@ -99,11 +111,11 @@ def _speed_limits(result: FilterResult, joint_errors: Array) -> Iterator[Deviati
             speed = np.abs(result.recording.v[: len(times), joints[f"{result.figure_name}/{name}"].v])
             at_limit = np.any(speed >= SPEED_LIMIT_SHARE * limit, axis=1)
             for interval in _lasting_intervals(at_limit, times):
-                error = float(joint_errors[interval, joint.v].max())
+                error = _max_joint_error(result, interval, joint.v)
                 yield Deviation(SPEED_LIMIT, name, float(times[interval.start]), float(times[interval.stop - 1]), error, "deg")
 
 
-def _joint_limits(result: FilterResult, joint_errors: Array) -> Iterator[Deviation]:
+def _joint_limits(result: FilterResult) -> Iterator[Deviation]:
     times, figure, q = result.motion.times, result.motion.figure, result.motion.q
     lower, upper = figure.limits
     for name, joint in figure.joints.items():
@@ -113,7 +125,7 @@ def _joint_limits(result: FilterResult, joint_errors: Array) -> Iterator[Deviati
         differs = np.abs(result.reference.original.q[: len(q), joint.q.start] - x) > JOINT_LIMIT_DISTANCE
         at_limit = ((x < lower[k] + JOINT_LIMIT_DISTANCE) | (x > upper[k] - JOINT_LIMIT_DISTANCE)) & differs
         for interval in _lasting_intervals(at_limit, times):
-            error = float(joint_errors[interval, k].max())
+            error = _max_joint_error(result, interval, joint.v)
             yield Deviation(JOINT_LIMIT, name, float(times[interval.start]), float(times[interval.stop - 1]), error, "deg")
 
 
@@ -123,19 +135,14 @@ def _contact_deviations(result: FilterResult, mean_errors: Array) -> Iterator[De
     min_load = LOAD_MIN_SHARE * result.motion.figure.mass * float(np.linalg.norm(result.recording.gravity))
     if figure not in history:
         return
-    total = history[figure]
-    loaded = total.force[:, 2] > min_load
-    margin = np.array(
-        [_inside_distance(cop, corners) if on else np.inf for cop, corners, on in zip(total.cop, total.support, loaded, strict=True)]
-    )
+    margin = np.array([_inside_distance(r.cop, r.support) if r.force[2] > min_load else np.inf for r in history[figure].reactions()])
     pairs = [pair for pair in history.pairs if pair.startswith(f"{figure}/")]
-    load = {pair: history[pair].force[:, 2] for pair in pairs}
+    load = {pair: history[pair].force[:, 2].copy() for pair in pairs}
     for interval in _lasting_intervals(margin < COP_BOUNDARY_DISTANCE, times):
         pair = max(pairs, key=lambda pair: load[pair][interval].sum())
         yield _contact_deviation(COP_AT_BOUNDARY, pair, interval, times, mean_errors)
     for pair in pairs:
-        contact = history[pair]
-        slips = (contact.slip > SLIP_MIN_SPEED) & (contact.force[:, 2] > min_load)
+        slips = (history[pair].slip > SLIP_MIN_SPEED) & (load[pair] > min_load)
         for interval in _lasting_intervals(slips, times):
             yield _contact_deviation(SLIP, pair, interval, times, mean_errors)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+import weakref
 import webbrowser
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
@@ -43,6 +44,7 @@ from brachiate.world.world import World
 
 FORMAT = "brachiate filter 2"
 FILES = ("motion.npz", "motion.bvh", "torques.csv", "forces.csv", "metrics.json", "plot.png", "poses.png", "report.html")  # of a result
+MAX_KEPT_FRAMES = 20_000  # of a motion whose check report is kept: kilobytes a frame
 TRACKING_CHUNK = 10_000  # frames whose tracking errors are computed together
 BVH_RATE = 120.0  # [frames/s] of motion.bvh, where no source motion is known
 
@@ -110,13 +112,13 @@ class FilterResult:
         """Take the coordinates of one figure out of a recording of the world; ``source``: default is the reference's."""
         source = source or reference.source or SourceMotion(reference.original, resampled=True)
         figure, name = reference.figure, body.figure.name
-        times, q = reference.times[0] + recording.time, recording.q[:, body.q_at]
+        times, q = reference.times[0] + recording.time, _columns(recording.q, body.q_at)
         grips = dict(outcome.grip_forces)
         terrain = replace(reference.terrain, friction=body.world.contact_settings.material.friction)
         labels = contact_labels(figure, recording, name, q, times, terrain, grips)
         forces = contact_forces(recording, name, grips)
         motion = Motion(figure, times, q, reference.original.name, reference.assumptions, contacts=labels, forces=forces)
-        torque = recording.torque[:, body.v_at]
+        torque = _columns(recording.torque, body.v_at)
         torques = {joint: torque[:, at.v] for joint, at in figure.joints.items() if not np.all(torque[:, at.v] == 0.0)}
         steps = tuple(outcome.recovery_steps)
         return cls(reference, motion, torques, recording, source, outcome.failure, outcome.feasibility, name, steps)
@@ -188,14 +190,24 @@ class FilterResult:
         """Deviations from the original and their causes: limits reached, CoP at the support boundary, slip, displaced footholds."""
         return find_deviations(self)
 
-    @cached_property
+    @property
     def before(self) -> CheckReport:
         """Check report of the source motion, with the contacts and the source terrain that were given."""
-        return check(self.source.motion, terrain=self.source.terrain, contacts=self.source.contacts)
+        return self._kept("_before", lambda: check(self.source.motion, terrain=self.source.terrain, contacts=self.source.contacts))
+
+    def _kept(self, name: str, make: Callable[[], CheckReport]) -> CheckReport:
+        """Report that is made when first asked for; one of a long motion, which is large, is kept only while it is in use."""
+        found = self.__dict__.get(name)
+        report = found() if isinstance(found, weakref.ref) else found
+        if report is None:
+            report = make()
+            self.__dict__[name] = report if len(report.times) <= MAX_KEPT_FRAMES else weakref.ref(report)
+        return report
 
     @cached_property
-    def _report(self) -> CheckReport:
-        return check(self.motion)
+    def summaries(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Summaries of the check reports of the source motion and the filtered motion."""
+        return self.before.summary, self.check().summary
 
     def check(self) -> CheckReport:
         """Check report of the filtered motion, with the contacts of the simulation.
@@ -203,7 +215,7 @@ class FilterResult:
         It evaluates a smooth spline through the frames, not the simulation steps, so its root residual is small, not zero: largest where
         a foot lands within a step, and while a push acts, which the check does not know of. See :meth:`root_residual`.
         """
-        return self._report
+        return self._kept("_after", lambda: check(self.motion))
 
     @cached_property
     def _equations(self) -> EquationsOfMotion:
@@ -246,8 +258,8 @@ class FilterResult:
             "duration_s": self.motion.duration,
             "reference_duration_s": float(self.reference.times[-1] - self.reference.times[0]),
             "tracking": self.tracking,
-            "original": self.before.summary,
-            "filtered": self.check().summary,
+            "original": self.summaries[0],
+            "filtered": self.summaries[1],
             "peak_torque_Nm": self.peak_torques,
             "peak_torque_share_of_limit": self.peak_torque_shares,
             "feasibility": None if self.feasibility is None else self.feasibility.summary,
@@ -317,3 +329,9 @@ class FilterResult:
     whose = renamed_attribute("whose", "figure_name")
     like = renamed_method("like", "at_source_frames")
     picture = renamed_method("picture", "plot_poses")
+
+
+def _columns(table: Array, at: Array | slice) -> Array:
+    """Columns of a table; the table itself, not a copy, if these are all in order."""
+    index = np.arange(table.shape[1])
+    return table if np.array_equal(index[at], index) else table[:, at]

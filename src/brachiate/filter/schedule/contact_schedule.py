@@ -140,6 +140,7 @@ class ContactSchedule:
         corner_positions = np.zeros((f, m, MAX_CORNERS, 3))
         for n, positions in enumerate(self.corner_positions):
             corner_positions[:, n, : positions.shape[1]] = positions
+            self.corner_positions[n] = corner_positions[:, n, : positions.shape[1]]
         count = max((len(frames) for frames in self.stance_frames), default=0)
         stance_frames = np.array([[*each, *[(-1, 0)] * (count - len(each))] for each in self.stance_frames], np.int64)
         arrays = {
@@ -200,8 +201,11 @@ class ContactSchedule:
 
     def _place_corners(self) -> None:
         """Set the positions of the corners of each contact link, and the height slack."""
-        model = self.reference.figure
-        poses = BatchKinematics(model).poses(self.reference.q)
+        model, tree = self.reference.figure, self.reference.figure.tree
+        bodies = {model.placements[link.link].body for link in self.contact_links}
+        while above := {int(tree.parent[body]) for body in bodies if tree.parent[body] >= 0} - bodies:
+            bodies |= above
+        poses = BatchKinematics(model).poses_of_bodies(self.reference.q, bodies)
         self._set_height_slack(poses)
         self.corner_positions = []
         for link in self.contact_links:

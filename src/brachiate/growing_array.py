@@ -1,0 +1,65 @@
+"""Growing array: rows of numbers that are added one by one or many at a time, without a copy of what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from brachiate.validation import Array
+
+MIN_ROWS, GROWTH = 16, 1.25
+
+
+class GrowingArray:
+    """Rows of one shape in a contiguous array with some room to grow.
+
+    It grows in place where the operating system can move pages, as large arrays do on Linux, so there are never two copies. What is read
+    from it is a copy, which does not change when rows are added.
+
+    Args:
+        row: Shape of a row.
+        dtype: Type of its numbers.
+    """
+
+    def __init__(self, row: Sequence[int] = (), dtype: DTypeLike = np.float64) -> None:
+        self._array, self._length = np.zeros((0, *row), dtype), 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def _reserve(self, rows: int) -> None:
+        if rows > len(self._array):
+            # Nothing else refers to the array, as only copies leave this class
+            self._array.resize((max(rows, MIN_ROWS, int(GROWTH * len(self._array))), *self._array.shape[1:]), refcheck=False)
+
+    def append(self, row: ArrayLike) -> None:
+        """Add a row."""
+        self._reserve(self._length + 1)
+        self._array[self._length] = row
+        self._length += 1
+
+    def extend(self, rows: ArrayLike) -> None:
+        """Add several rows."""
+        count = len(rows)  # type: ignore[arg-type]
+        self._reserve(self._length + count)
+        self._array[self._length : self._length + count] = rows
+        self._length += count
+
+    def __getitem__(self, rows: int | slice) -> Any:
+        """Return a copy of a row, or of several."""
+        if isinstance(rows, slice):
+            return self._array[: self._length][rows].copy()
+        return self._array[: self._length][rows].copy() if self._array.ndim > 1 else self._array[: self._length][rows].item()
+
+    def trim(self) -> None:
+        """Give up the room to grow."""
+        self._array.resize((self._length, *self._array.shape[1:]), refcheck=False)
+
+    def take(self) -> Array:
+        """Return the array of all rows itself; this one is empty afterwards."""
+        self.trim()
+        array, self._array, self._length = self._array, np.zeros((0, *self._array.shape[1:]), self._array.dtype), 0
+        return array
