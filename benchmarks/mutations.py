@@ -29,7 +29,7 @@ from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
-from brachiate.compiled import source_hash
+from brachiate.compiled.store import source_hash
 from results import make_console
 
 ROOT = Path(__file__).parent.parent
@@ -37,8 +37,6 @@ COPIED = ("src", "tests", "examples", "docs", "benchmarks", "pyproject.toml", "R
 DECORATORS = ("@kernel", "@outlined", "@inlined", "@entry", "@by_address", "@operators")
 TIME_LIMIT = 300.0  # [s] of the tests of one mutation; the control may compile
 CONTROL_TIME_LIMIT = 1800.0  # [s]
-# The hash of sources names the cache of compiled code: in the copy it is that of the unchanged ones.
-HASH_LINE, FIXED_HASH = "return digest.hexdigest()[:16]", 'return "unchanged"'
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,6 @@ class WorkingCopy:
                 shutil.copytree(source, self.root / name, ignore=shutil.ignore_patterns("__pycache__", "build"))
             elif source.exists():
                 shutil.copy2(source, self.root / name)
-        self._replace(self.root / "src/brachiate/compiled.py", HASH_LINE, FIXED_HASH, changes=0)
 
     def run(self, mutation: Mutation, number: int) -> Outcome:
         """Run the tests of a mutation with its line changed; the line is restored afterwards."""
