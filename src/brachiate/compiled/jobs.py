@@ -12,7 +12,49 @@ from collections.abc import Iterable
 from brachiate.compiled.marks import ENTRIES
 from brachiate.compiled.store import PACKAGE, CodeName
 
-JOBS: dict[str, tuple[str, ...]] = {}
+# Names of modules and their entry points.
+_CHECK = {"contact_estimation.ground_reaction": "compute_point_kinematics estimate_contact_forces"}
+_CONTACT = {
+    "kinematics": "update_body_poses",
+    "constraints.constrained_dynamics": "run_constraint_operation update_mass_factor",
+    "constraints.rows": "update_residuals",
+    "constraints.solve": "factor_delassus",
+    "contact.collision.narrow_phase": "_detect detect collide_convex build_patch collide_gjk",
+    "contact.solver.solve": "solve",
+    "contact.solver.newton": "newton",
+    "contact.solver.gauss_seidel": "gauss_seidel",
+    "contact.solver.douglas_rachford": "select_modes douglas_rachford",
+    "contact.stepping.run": "run_contact_steps",
+}
+_FILTER = {
+    "kinematics": "update_body_poses _jacobian",
+    "manifold": "_integrate",
+    "dynamics": "_bias _inverse_dynamics",
+    "contact.solver.continuation": "continuation",
+    "centroidal.planner": "solve_plan",
+    "centroidal.staged_least_squares": "solve_staged",
+    "filter.schedule.centroidal_trajectory": "compute_centroidal_trajectory",
+    "filter.schedule.leg_force_limits": "compute_leg_force_limits",
+    "filter.footsteps.capture_step_kernels": "decide_step",
+    "filter.tracking.control_step": "init_tracking build_mpc apply_plan update_state solve_qp apply_torques",
+    "show.canvas": "_rasterize",
+}
+_ONLINE = {
+    "filter.online.contact_estimator": "process_frame",
+    "filter.online.motion_prediction": "predict_from_history",
+}
+
+
+def _names(*tables: dict[str, str]) -> tuple[str, ...]:
+    return tuple(f"brachiate.{module}.{name}" for table in tables for module, names in table.items() for name in names.split())
+
+
+JOBS: dict[str, tuple[str, ...]] = {
+    "check": _names(_CHECK),
+    "contact": _names(_CONTACT),
+    "filter": _names(_CHECK, _CONTACT, _FILTER),
+    "online": _names(_CHECK, _CONTACT, _FILTER, _ONLINE),
+}
 
 
 def code_names(jobs: Iterable[str]) -> list[CodeName]:

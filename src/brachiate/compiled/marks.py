@@ -40,6 +40,10 @@ class Kernel:
         """Run as Python."""
         return self.py_func(*arguments)
 
+    def __reduce__(self) -> str:
+        """Copy and pickle by name, as functions are."""
+        return self.py_func.__qualname__
+
     @functools.cached_property
     def _numba_type_(self) -> Any:
         """Type for Numba's type inference, which asks for it where a compiled function refers to this one."""
@@ -82,6 +86,10 @@ class Entry:
     def __call__(self, *arguments: Any) -> Any:
         """Call the machine code."""
         return self._call(*arguments)
+
+    def __reduce__(self) -> str:
+        """Copy and pickle by name, as functions are."""
+        return self.py_func.__qualname__
 
     @functools.cached_property
     def _numba_type_(self) -> Any:

@@ -113,7 +113,7 @@ class DynamicsFilter:
             raise ArgumentError("figure: expected the name of a figure in the world, such as DynamicsFilter(world, 'man').")
         model = world.figure(figure).model
         check_world(world, figure, settings)
-        prepare("filter", "online")
+        prepare("online")
         self.world, self.figure, self.tracked_links = world, figure, tracking_weights(model, figure, tracked_links)
         self.height = figure_height(model)
         self.settings = (settings or FilterSettings()).scaled(self.height)
