@@ -32,8 +32,6 @@ from brachiate.spatial import Vec3, norm, put_rotation, put_vec3, rotation, vec3
 PENETRATION_SLACK = 1e-4  # [m] penetration that is not corrected
 REST_ACCELERATION = 20.0  # [m/s²] twice gravity: an approach slower than this times dt is resting contact, without rebound
 LIMIT_ACTIVATION_DISTANCE = 0.01  # [rad or m] a limit is a contact from this distance on, and from farther for fast joints
-CORRECTION_SHARE = 0.2  # of the penetration, corrected in one step
-MAX_CORRECTION_SPEED = 0.5  # [m/s]
 
 DETECT = 0  # index of ContactArrays.functions
 
@@ -81,6 +79,9 @@ class ContactArrays(NamedTuple):
     limit_index: Ints  # (na,) joint limit that a contact of the problem is, -1 for patches
     limit_distance: Floats  # (na,) [rad or m] distance to it
     penetration: Floats  # (1,) [m] largest penetration
+    stuck_pair: Ints  # (1,) pair that penetrates most, of those that positional correction tries to separate
+    stuck_depth: Floats  # (1,) [m] its depth when it was last seen to shrink
+    stuck_travel: Floats  # (1,) [rad or m] that a coordinate could have moved by correction since then
     # since the last sample of the log
     max_penetration: Floats  # (1,) [m] largest penetration
     max_residual: Floats  # (1,) [m/s] largest residual of the contact law
