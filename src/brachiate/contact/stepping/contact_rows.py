@@ -45,7 +45,7 @@ class ContactArrays(NamedTuple):
     limits_enabled: Ints  # (1,) whether joints stop at their limits
     divided: Ints  # (1,) whether steps with fast bodies are divided
     gap_time: Floats  # (1,) [s] from the midpoint to the next one: gaps must not close before
-    swept_time: Floats  # (1,) [s] from the midpoint, for which impacts of fast shapes are known
+    swept_time: Floats  # (1,) [s] from the midpoint, within which fast shapes collide; zero in parts of a step without an impact
     fast_speed: Floats  # (1,) [m/s] above which shapes are fast; infinite if impacts were not searched for
     predicted_acceleration: Floats  # (nv,) accelerations predicted for the step; of floating roots as seen from fixed axes
     contact_acceleration: Floats  # (nv,) part of contact in the accelerations of the step before
