@@ -60,7 +60,7 @@ def rows(quick: bool = False) -> list[Row]:
 def held_rows() -> list[Row]:
     """Rows of figures that stand and are held, against one that stands free."""
     own = {"free": Brachiate(settle("standing"))} | {name: Brachiate(settle("standing", links)) for name, links in HELD.items()}
-    times = best_times({name: stepper.runner() for name, stepper in own.items()}, STEPS)
+    times = best_times({name: stepper.runner() for name, stepper in own.items()})
     return [
         time_row(f"step, {COMPILED_LOOP}", f"standing, {name} held", times[name], "standing free", times["free"], target_ratio=HELD_TARGET)
         for name in HELD
