@@ -1,5 +1,7 @@
 """Contact steps against MuJoCo: a human figure standing on two box feet, and one lying after a fall; same shapes and pairs.
 
+Figures that stand and are held at the pelvis or the hands are compared with one that stands free.
+
 ``python benchmarks/run.py contact [--quick] [--json FILE]``
 """
 
@@ -7,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +35,8 @@ FALL_SPEED = 0.8  # [m/s] initial forward velocity of the falling figure
 SETTLING_TIME = {"standing": 2.0, "lying": 20.0}  # [s] simulated before timing
 MUJOCO_SETTLING_STEPS = 10_000  # from brachiate's state at rest
 TARGETS = {"standing": 3.0, "lying": 1.5}  # ratio of times
+HELD = {"pelvis": ("pelvis",), "hands": ("left_hand", "right_hand"), "pelvis and hands": ("pelvis", "left_hand", "right_hand")}
+HELD_TARGET = 1 / 3  # ratio of times, standing free to held
 
 
 class Case(NamedTuple):
@@ -48,11 +53,22 @@ def rows(quick: bool = False) -> list[Row]:
     for note in notes:
         print(note, file=sys.stderr)
     pin_to_one_core()
-    return [row for name in SETTLING_TIME for row in compare(settle(name), libraries.get("mujoco"), percentiles=not quick)]
+    found = [row for name in SETTLING_TIME for row in compare(settle(name), libraries.get("mujoco"), percentiles=not quick)]
+    return found + held_rows()
 
 
-def settle(name: str) -> Case:
-    """Simulate a figure until it stands, or has fallen and lies."""
+def held_rows() -> list[Row]:
+    """Rows of figures that stand and are held, against one that stands free."""
+    own = {"free": Brachiate(settle("standing"))} | {name: Brachiate(settle("standing", links)) for name, links in HELD.items()}
+    times = best_times({name: stepper.runner() for name, stepper in own.items()})
+    return [
+        time_row(f"step, {COMPILED_LOOP}", f"standing, {name} held", times[name], "standing free", times["free"], target_ratio=HELD_TARGET)
+        for name in HELD
+    ]
+
+
+def settle(name: str, held: Sequence[str] = ()) -> Case:
+    """Simulate a figure until it stands, or has fallen and lies; then links may be held where they are."""
     world = World()
     world.add(figures.ground(), "floor")
     stiffness, damping = JOINT_SPRINGS[name]
@@ -61,6 +77,10 @@ def settle(name: str) -> Case:
     if name == "lying":
         world.v[0] = FALL_SPEED
     Simulation(world, dt=DT, limits=False).run(SETTLING_TIME[name], progress=False)
+    for link in held:
+        world.connect(f"man/{link}", "world")
+    if held:
+        Simulation(world, dt=DT, limits=False).run(SETTLING_TIME[name], progress=False)
     return Case(name, world, State(world.q.copy(), world.v.copy()))
 
 

@@ -294,11 +294,6 @@ def jacobian_columns(T, W, i, r, J):
 
 
 @entry
-def _poses(key: Key):
-    return update_body_poses(key)
-
-
-@entry
 def _motion(key: Key):
     return update_body_motion(key)
 
@@ -317,7 +312,7 @@ class Pose(NamedTuple):
 
 def update_poses(data: Data) -> None:
     """Compute the pose of every body at ``data.q``."""
-    status = _poses(data.key)
+    status = update_body_poses(data.key)
     if status:
         data.raise_status(status)
 

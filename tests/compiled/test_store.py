@@ -19,7 +19,7 @@ from brachiate.compiled.store import CodeName, MachineCode
 
 pytestmark = pytest.mark.skipif(compiled.MODE == "off", reason="compiled code is switched off")
 
-NAME = CodeName("brachiate.kinematics._poses", ("int64[1]",))
+NAME = CodeName("brachiate.kinematics.update_body_poses", ("int64[1]",))
 CODE = MachineCode(b"\x7fELF" + bytes(range(256)), "symbol", "wrapper")
 
 

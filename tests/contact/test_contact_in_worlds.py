@@ -8,6 +8,7 @@ from tests.contact.bodies import BOX, G, body, on_slope, place
 
 import brachiate as br
 from brachiate import scenes
+from brachiate.constraints.arrays import INDEPENDENT, REDUNDANT, ROWS
 from brachiate.errors import ArgumentError, UnknownName
 from brachiate.figures import objects
 from brachiate.model.builder import ModelBuilder
@@ -240,3 +241,37 @@ def test_cold_start_with_stiff_dampers_adds_no_energy():
     world.enable_contact()
     world.v = 3.0 * np.random.default_rng(1).normal(size=world.model.nv)
     assert np.diff(br.Simulation(world, dt=0.002).run(0.1, progress=False)["energy"]).max() < 0
+
+
+def held_figure() -> br.World:
+    """A figure that stands on the floor and is held at the pelvis and both hands: 15 of 18 rows are independent."""
+    world = br.World()
+    world.add(br.figures.ground(), name="floor")
+    world.add(br.figures.human28(), name="man")
+    world.enable_contact()
+    for link in ("pelvis", "left_hand", "right_hand"):
+        world.connect(f"man/{link}", "world")
+    return world
+
+
+def test_rows_of_a_figure_at_rest_are_classified_once():
+    """Fails if redundant rows are compared with the rows before them only: they were classified in every step, twice its time."""
+    world = held_figure()
+    simulation, cons = br.Simulation(world, dt=0.002, limits=False), world.constraint_set.arrays
+    simulation.run(0.02)
+    classified = cons.time[1]
+    simulation.run(0.02)
+    assert (cons.state[: cons.count[ROWS]] == REDUNDANT).sum() == 3
+    assert cons.time[1] == classified
+
+
+@pytest.mark.parametrize("row", [0, 7, 17])
+def test_a_row_that_is_not_redundant_is_noticed(row):
+    """Rows before and behind others: fails if the pivot of a redundant row is not tested."""
+    world = held_figure()
+    simulation, cons = br.Simulation(world, dt=0.002, limits=False), world.constraint_set.arrays
+    simulation.run(0.02)
+    assert cons.state[row] == INDEPENDENT
+    cons.state[row], cons.pivot_scale[row] = REDUNDANT, 0.0
+    simulation.step()
+    assert (cons.state[: cons.count[ROWS]] == INDEPENDENT).sum() == 15

@@ -8,7 +8,8 @@ from tests.contact.bodies import G, body
 
 import brachiate as br
 from brachiate import compiled, figures
-from brachiate.contact.stepping.contact_rows import CORRECTION_SHARE, MAX_CORRECTION_SPEED, PENETRATION_SLACK
+from brachiate.contact.stepping.contact_rows import PENETRATION_SLACK
+from brachiate.contact.stepping.position_correction import CORRECTION_SHARE, MAX_CORRECTION_SPEED
 from brachiate.figures import objects
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Revolute

@@ -105,13 +105,53 @@ def factor_row(cons, r):
 
 
 @kernel
-def factor_independent_rows(cons, weak):
+def store_columns_below(cons, nv):
+    """Store the products of redundant rows with independent rows behind them, which factoring overwrites, in cons.dense_rows."""
+    for r in range(cons.count[ROWS]):
+        if cons.state[r] == REDUNDANT:
+            n = 0
+            for s in range(r + 1, cons.count[ROWS]):
+                if cons.state[s] == INDEPENDENT and n < nv:
+                    start = cons.skyline_start[s]
+                    cons.dense_rows[index(r * nv + n)] = cons.G[index(cons.g_at[s] - start + r)] if start <= r else 0.0
+                    n += 1
+
+
+@kernel
+def pivot_of_redundant_row(cons, r, pivot, nv):
+    """Pivot of a redundant row behind all independent rows, from the one behind those that precede it, once all are factored.
+
+    Of rows that depend on each other any may be the redundant one: alone with rows before it, it may be independent.
+    """
+    start, row, n = cons.skyline_start[r], cons.g_at[r] - cons.skyline_start[r], 0
+    for s in range(r + 1, cons.count[ROWS]):
+        if cons.state[s] != INDEPENDENT or n == nv:
+            continue
+        low, other, m = cons.skyline_start[s], cons.g_at[s] - cons.skyline_start[s], 0
+        x = cons.dense_rows[index(r * nv + n)]
+        for t in range(max(start, low), r):
+            if cons.inverse_pivot[t] > 0.0:
+                x -= cons.G[index(other + t)] * cons.G[index(row + t)] / cons.inverse_pivot[t]
+        for t in range(r + 1, s):
+            if cons.state[t] == INDEPENDENT:
+                if t >= low:
+                    x -= cons.G[index(other + t)] * cons.dense_rows[index(r * nv + m)]
+                m += 1
+        cons.dense_rows[index(r * nv + n)] = x
+        pivot -= x * x * cons.inverse_pivot[s]
+        n += 1
+    return pivot
+
+
+@kernel
+def factor_independent_rows(cons, weak, nv):
     """Factor G in place without rows that are not independent. Returns whether rows must be classified again.
 
     Reasons are a pivot that has shrunk to ``weak`` of its value at right angles, a redundant row with a pivot, and
     unclassified rows.
     """
     doubtful, independent, redundant = False, 0, 0
+    store_columns_below(cons, nv)
     for r in range(cons.count[ROWS]):
         size, pivot = factor_row(cons, r)
         cons.inverse_pivot[r] = 0.0
@@ -122,9 +162,13 @@ def factor_independent_rows(cons, weak):
                 cons.inverse_pivot[r] = 1.0 / pivot
         elif cons.state[r] == REDUNDANT:
             redundant += 1
-            doubtful = doubtful or pivot > REDUNDANT_PIVOT_LIMIT * size + cons.pivot_scale[r]
+            cons.remaining[r] = pivot
         elif cons.state[r] == UNCLASSIFIED:
             doubtful = True
+    for r in range(cons.count[ROWS] if redundant > 0 else 0):
+        if cons.state[r] == REDUNDANT:
+            pivot, size = pivot_of_redundant_row(cons, r, cons.remaining[r], nv), cons.G[cons.g_at[r] - cons.skyline_start[r] + r]
+            doubtful = doubtful or pivot > REDUNDANT_PIVOT_LIMIT * size + cons.pivot_scale[r]
     cons.count[INDEPENDENT_ROWS], cons.count[REDUNDANT_ROWS] = independent, redundant
     return doubtful
 
@@ -167,14 +211,14 @@ def factor_delassus(key, constraint_key, weak, update_rank):
     (cons,) = open_constraints(constraint_key)
     fill_jacobian(T, W, cons)
     compute_delassus(T, W, cons)
-    doubtful = factor_independent_rows(cons, weak)
+    doubtful = factor_independent_rows(cons, weak, W.v.shape[0])
     if update_rank and not doubtful:
         cons.count[WEAK_ROWS] = 0
     if doubtful:
         classify_rows(T, W, cons, weak, update_rank)
     if doubtful and update_rank:
         accumulate_delassus(cons)
-        factor_independent_rows(cons, weak)
+        factor_independent_rows(cons, weak, W.v.shape[0])
         update_pivot_scales(cons)
     if cons.count[WEAK_ROWS]:
         factor_without_weak_rows(cons)

@@ -14,6 +14,7 @@ from brachiate.errors import ArgumentError, StateError
 from brachiate.model.arrays import Work
 from brachiate.model.model import Model
 from brachiate.model.status import (
+    CANNOT_SEPARATE,
     LIMIT_PASSED,
     LOG_FULL,
     LOOP_OPEN,
@@ -34,6 +35,7 @@ _STATUS_MESSAGES = {
     NEEDS_CROSSING: "A singular configuration of the loops could not be crossed. Use a shorter step, or move the figure away from it.",
     LIMIT_PASSED: "A joint limit was passed within the step, and the joint could not be stopped there. Use a shorter step.",
     TOO_MANY_CONTACTS: "There are more contacts than can be solved together. Use simpler shapes, or ignore_contact for some pairs.",
+    CANNOT_SEPARATE: "Shapes overlap, and joints or other shapes hold them there. Move them apart, or let them pass: ignore_contact.",
     LOG_FULL: "The contact log is full. Record fewer states in one run.",
 }
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)

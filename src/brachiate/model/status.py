@@ -14,3 +14,4 @@ NEEDS_CROSSING = 11  # a singular configuration is near, and the kernels that cr
 LIMIT_PASSED = 12  # a joint limit was passed within the step; LimitArrays.count says which, and after how many steps
 TOO_MANY_CONTACTS = 13  # more contacts than the arrays hold; ContactPatches.count says how many
 LOG_FULL = 14  # the contact log is full; ContactLogArrays.count says after how many steps
+CANNOT_SEPARATE = 15  # joints hold shapes inside each other; ContactArrays.stuck_pair says which

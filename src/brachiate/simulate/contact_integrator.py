@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NoReturn
 
 import numpy as np
@@ -13,7 +14,7 @@ from brachiate.contact.stepping.contact_state import ContactState
 from brachiate.contact.stepping.run import run_contact_steps
 from brachiate.errors import ArgumentError, StateError
 from brachiate.model.data import Data
-from brachiate.model.status import LOG_FULL, LOOP_OPEN, NEEDS_CROSSING, NOT_FINITE, OK, TOO_MANY_CONTACTS
+from brachiate.model.status import CANNOT_SEPARATE, LOG_FULL, LOOP_OPEN, NEEDS_CROSSING, NOT_FINITE, OK, TOO_MANY_CONTACTS
 from brachiate.validation import Array
 
 _LOG_SAMPLES, _LOG_LINES = 512, 4096
@@ -25,10 +26,17 @@ class ContactIntegrator:
     name = "contact"
 
     def __init__(
-        self, data: Data, constraint_set: ConstraintSet, contact_state: ContactState, *, limits: bool = True, project: bool = True
+        self,
+        data: Data,
+        constraint_set: ConstraintSet,
+        contact_state: ContactState,
+        *,
+        limits: bool = True,
+        project: bool = True,
+        link_pairs: Sequence[tuple[str, str]] = (),
     ) -> None:
         self.data, self.constraint_set, self.contact_state = data, constraint_set, contact_state
-        self._limits, self._project = limits, project
+        self._limits, self._project, self._link_pairs = limits, project, link_pairs  # names of the links of every pair, for errors
         self._log = ContactLog(_LOG_SAMPLES, _LOG_LINES)
         #: Contacts at every state that was returned last.
         self.samples: list[ContactSample] = []
@@ -69,10 +77,11 @@ class ContactIntegrator:
                 continue
             samples += self._log.take_samples()
         if status != OK:
+            depth = float(self.contact_state.arrays.stuck_depth[0])
             self.constraint_set.set_run_memory(start[2])
             work.q[:], work.v[:] = start[0], start[1]
             self.contact_state.restore_memory(memory)
-            self._refuse(status, steps * dt)
+            self._refuse(status, steps * dt, depth)
         self.samples = samples
         return Q, V
 
@@ -90,7 +99,13 @@ class ContactIntegrator:
         else:
             self.constraint_set.enable_singularity_crossing()
 
-    def _refuse(self, status: int, seconds: float) -> NoReturn:
+    def _refuse(self, status: int, seconds: float, depth: float) -> NoReturn:
+        if status == CANNOT_SEPARATE and self._link_pairs:
+            first, second = self._link_pairs[int(self.contact_state.arrays.stuck_pair[0])]
+            raise StateError(
+                f"{second!r} is {100 * depth:.1f} cm inside {first!r}, and joints, connections or other shapes keep it there. Move them "
+                f"apart, or let them pass each other: world.ignore_contact({first!r}, {second!r})."
+            )
         if status == LOOP_OPEN:
             raise StateError(f"Loop constraints opened within {seconds:g} s and could not be closed again. Use a shorter step.")
         if status == NOT_FINITE and all(np.isfinite(x).all() for x in (self.data.q, self.data.v, self.data.tau)):

@@ -13,6 +13,7 @@ from brachiate.deprecation import renamed_arguments, renamed_attribute
 from brachiate.errors import ArgumentError, StateError
 from brachiate.progress import ProgressBar
 from brachiate.simulate.contact_integrator import ContactIntegrator
+from brachiate.simulate.initial_overlap import check_overlap
 from brachiate.simulate.integrators import METHODS, Integrator
 from brachiate.simulate.recorded_states import RecordedStates, StateRow
 from brachiate.simulate.recording import Recording
@@ -21,7 +22,6 @@ from brachiate.world.contact_records import RecordedContacts
 from brachiate.world.world import World
 from brachiate.world.world_state import WorldState
 
-MAX_OVERLAP = 0.05  # [m] of shapes at the start; deeper ones are refused
 _STABILITY_CALLS = 50  # calls of compiled code between checks of the stable step, which changes with the posture
 _CHUNK_STEPS = 500  # recorded steps per call of compiled code, between updates of the progress bar
 _NEGLIGIBLE = 1e-12  # fraction of a step that is round-off
@@ -82,7 +82,7 @@ class Simulation:
         self._method, self._tolerance = method, tolerance
         self._limits, self._project = bool(limits), bool(project)
         self._integrator = self._new_integrator()
-        self._overlap_checked = False
+        self._overlap_checked = -1  # structure that was checked
         self._stability = -1, 0  # structure that was checked, and calls since
         self._last_structure: WorldState | None = None  # last snapshot: see _structure
         self._events: list[Event] = []
@@ -244,30 +244,25 @@ class Simulation:
             )
 
     def _check_overlap(self) -> None:
-        """Refuse to start while shapes overlap so deeply that they cannot be separated gently; checked once.
+        """Refuse to start while shapes overlap that cannot be separated gently; checked at the start and after structure changes.
 
         Raises:
-            StateError: Two shapes overlap by more than MAX_OVERLAP.
+            StateError: Two shapes overlap deeply, or joints and connections hold them inside each other.
         """
-        contact_state = self.world.contact_settings.contact_state
-        if self._overlap_checked or contact_state is None:
-            return
-        self._overlap_checked = True
-        pair, depth = contact_state.deepest_overlap()
-        if depth > MAX_OVERLAP:
-            self._overlap_checked = False
-            first, second = self.world.contact_settings.link_pairs[pair]
-            raise StateError(
-                f"{second!r} starts {100 * depth:.1f} cm inside {first!r}; up to {100 * MAX_OVERLAP:.0f} cm are separated gently. Move "
-                f"them apart, or let them pass each other: world.ignore_contact({first!r}, {second!r})."
-            )
+        version = self.world.structure_version
+        if self._overlap_checked != version:
+            check_overlap(self.world, start=self._overlap_checked < 0)
+            self._overlap_checked = version
 
     def _new_integrator(self) -> Integrator | ContactIntegrator:
         world, contact_state = self.world, self.world.contact_settings.contact_state
         if contact_state is not None:
             if self._method not in (None, ContactIntegrator.name):
                 raise ArgumentError(f"With contact enabled, the integrator is 'contact', not {self._method!r}: see World.enable_contact.")
-            return ContactIntegrator(world.data, world.constraint_set, contact_state, limits=self._limits, project=self._project)
+            names = world.contact_settings.link_pairs
+            return ContactIntegrator(
+                world.data, world.constraint_set, contact_state, limits=self._limits, project=self._project, link_pairs=names
+            )
         if self._method == ContactIntegrator.name:
             raise ArgumentError("The integrator 'contact' is for worlds with contact: call world.enable_contact() first.")
         if not self._project:

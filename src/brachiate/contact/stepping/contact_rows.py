@@ -32,8 +32,6 @@ from brachiate.spatial import Vec3, norm, put_rotation, put_vec3, rotation, vec3
 PENETRATION_SLACK = 1e-4  # [m] penetration that is not corrected
 REST_ACCELERATION = 20.0  # [m/s²] twice gravity: an approach slower than this times dt is resting contact, without rebound
 LIMIT_ACTIVATION_DISTANCE = 0.01  # [rad or m] a limit is a contact from this distance on, and from farther for fast joints
-CORRECTION_SHARE = 0.2  # of the penetration, corrected in one step
-MAX_CORRECTION_SPEED = 0.5  # [m/s]
 
 DETECT = 0  # index of ContactArrays.functions
 
@@ -47,7 +45,7 @@ class ContactArrays(NamedTuple):
     limits_enabled: Ints  # (1,) whether joints stop at their limits
     divided: Ints  # (1,) whether steps with fast bodies are divided
     gap_time: Floats  # (1,) [s] from the midpoint to the next one: gaps must not close before
-    swept_time: Floats  # (1,) [s] from the midpoint, for which impacts of fast shapes are known
+    swept_time: Floats  # (1,) [s] from the midpoint, within which fast shapes collide; zero in parts of a step without an impact
     fast_speed: Floats  # (1,) [m/s] above which shapes are fast; infinite if impacts were not searched for
     predicted_acceleration: Floats  # (nv,) accelerations predicted for the step; of floating roots as seen from fixed axes
     contact_acceleration: Floats  # (nv,) part of contact in the accelerations of the step before
@@ -81,6 +79,9 @@ class ContactArrays(NamedTuple):
     limit_index: Ints  # (na,) joint limit that a contact of the problem is, -1 for patches
     limit_distance: Floats  # (na,) [rad or m] distance to it
     penetration: Floats  # (1,) [m] largest penetration
+    stuck_pair: Ints  # (1,) pair that penetrates most, of those that positional correction tries to separate
+    stuck_depth: Floats  # (1,) [m] its depth when it was last seen to shrink
+    stuck_travel: Floats  # (1,) [rad or m] that a coordinate could have moved by correction since then
     # since the last sample of the log
     max_penetration: Floats  # (1,) [m] largest penetration
     max_residual: Floats  # (1,) [m/s] largest residual of the contact law

@@ -30,11 +30,13 @@ _INITIAL_PATCHES, MAX_PATCHES = 16, 512  # the dense problem of 512 patches take
 # Fields of ContactArrays by size, and those that the next step depends on.
 _SCALARS = (
     "functions", "margin", "cold_start", "limits_enabled", "divided", "gap_time", "swept_time", "fast_speed", "restitution_scale",
-    "rebounds", "last_dt", "old_count", "penetration", "max_penetration", "max_residual", "hardest_method", "twist_wanted",
+    "rebounds", "last_dt", "old_count", "penetration", "stuck_pair", "stuck_depth", "stuck_travel", "max_penetration", "max_residual",
+    "hardest_method", "twist_wanted",
 )  # fmt: skip
 _VELOCITIES = ("predicted_acceleration", "contact_acceleration", "v_mid", "v_start", "half_jump", "jump_bias", "v_free")
 _CONTACT_MEMORY = ("old_pair", "old_feature", "old_corners", "old_row_start", "old_normal_mode", "old_tangential_mode", "old_w")
-_MEMORY = ("cold_start", "predicted_acceleration", "contact_acceleration", "last_dt", "old_count", *_CONTACT_MEMORY)
+_STEP_MEMORY = ("cold_start", "predicted_acceleration", "contact_acceleration", "last_dt", "old_count", "stuck_depth", "stuck_travel")
+_MEMORY = (*_STEP_MEMORY, *_CONTACT_MEMORY)
 _INSTANT = 1e-3  # [s] short enough for small motion, long enough for gaps of round-off size to be negligible
 
 
@@ -46,6 +48,16 @@ class InstantResult(NamedTuple):
     q: np.ndarray  # (nq,) the state after the step
     v: np.ndarray  # (nv,)
     seconds: float  # length of the step
+
+
+class Overlap(NamedTuple):
+    """Two shapes that overlap."""
+
+    pair: int
+    depth: float  # [m]
+    point: np.ndarray  # (3,) [m] deepest point, in the world
+    normal: np.ndarray  # (3,) from the first shape to the second
+    bounded: bool  # whether the first shape is bounded: out of planes and height fields the way is always up
 
 
 class ContactState:
@@ -207,22 +219,20 @@ class ContactState:
         if status != OK:
             self.data.raise_status(status)
 
-    def deepest_overlap(self) -> tuple[int, float]:
-        """Pair of bounded shapes that overlaps most at the present pose, and its depth [m]; (-1, 0) if none does.
-
-        Out of planes and height fields the way is always up.
-        """
+    def overlaps(self) -> list[Overlap]:
+        """Shapes that overlap at the present pose, the deepest first."""
         update_poses(self.data)
         while find_contacts(self.data, self.handle, 0.0) < self.patches.count[FOUND]:
             self.enlarge()
-        patches, pair, depth = self.patches, -1, 0.0
+        patches, found = self.patches, []
         for a in range(int(patches.count[KEPT])):
             corners = patches.V[a, : patches.corners[a]]
-            gap = float((patches.gap[a, 0] + corners @ patches.gap[a, 1:]).min())
-            bounded = self.geometry.kind[self.geometry.pair[patches.pair[a], 0]] < PLANE
-            if bounded and -gap > depth:
-                pair, depth = int(patches.pair[a]), -gap
-        return pair, depth
+            gaps = patches.gap[a, 0] + corners @ patches.gap[a, 1:]
+            j, pair, R = int(gaps.argmin()), int(patches.pair[a]), patches.R[a]
+            bounded = bool(self.geometry.kind[self.geometry.pair[pair, 0]] < PLANE)
+            if gaps[j] < 0.0:
+                found.append(Overlap(pair, -float(gaps[j]), patches.P[a] + R[:, :2] @ corners[j], R[:, 2].copy(), bounded))
+        return sorted(found, key=lambda overlap: -overlap.depth)
 
     def enable_limits(self, enabled: bool) -> None:
         """Enable or disable stops at joint limits."""

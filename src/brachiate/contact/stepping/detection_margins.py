@@ -8,7 +8,7 @@ from brachiate.kinematics import tree_origin, zero_motion
 from brachiate.spatial import motion, norm, put_rotation, put_vec3, rotation, vec3, velocity_at
 
 COMMON_REACH = 0.05  # [m] up to this reach all pairs have the same margin; beyond, each pair has its own
-TOUCH_GAP = 1e-4  # [m] at which fast shapes touch
+TOUCH_GAP = 1e-4  # [m] at which fast shapes touch: as much as PENETRATION_SLACK, so that either side of the surface is contact
 MAX_ROTATION = 2.0  # [rad] a point turns about the center of its shape by at most its diameter, however fast
 
 

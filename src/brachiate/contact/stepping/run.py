@@ -44,9 +44,12 @@ def make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t,
     elapsed, impacts, budget, status = 0.0, MAX_IMPACTS, MAX_DISTANCES, OK
     while elapsed < dt and status == OK:
         remaining = dt - elapsed
+        impacts_left = impacts
         h, swept, impacts, budget = part_length(T, W, geometry, scratch, dt, remaining, impacts, budget)
         last = remaining - h < 1e-9 * dt
-        contact.swept_time[0], contact.fast_speed[0] = 0.5 * h, FAST_DISPLACEMENT / dt if swept else math.inf
+        # In parts without an impact gaps that seem to close are those beside a shape, to the plane of its closest feature
+        contact.swept_time[0] = 0.5 * h if impacts < impacts_left else 0.0
+        contact.fast_speed[0] = FAST_DISPLACEMENT / dt if swept else math.inf
         middle, next_part = t + elapsed + 0.5 * h, dt if last else remaining - h
         status = make_part(key, constraint_key, contact_key, problem_key, cons, contact, middle, h, next_part)
         if status == OK and diverged(W):

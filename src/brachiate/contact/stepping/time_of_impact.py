@@ -16,15 +16,21 @@ from brachiate.contact.stepping.detection_margins import COMMON_REACH, TOUCH_GAP
 from brachiate.kinematics import body_velocities, forward_kinematics
 from brachiate.spatial import Vec3, compose, cross, exponential, motion, norm, rotation_of, vec3
 
-FAST_DISPLACEMENT = 0.5 * COMMON_REACH  # [m] in a step, from which shapes are fast; thin ones from less
-MAX_TURN = 0.25  # [rad] of a body within a part of a step
+# [m] in a step, from which shapes are fast; thin ones from less. Contacts are detected within the reach of two steps, which up to this
+# displacement is within the common margin of all pairs.
+FAST_DISPLACEMENT = 0.5 * COMMON_REACH
+# [rad] of a body within a part of a step. Gyroscopic forces at the midpoint are found by iteration, which contracts by about half of
+# this: four passes leave 2e-4 of the first error, less than PREDICTION_TOLERANCE. A point leaves its tangent by 3 % of its radius.
+MAX_TURN = 0.25
 MAX_PARTS = 4096  # of a step, if bodies turn fast
 MAX_PARTS_WORK = 24_576  # parts times degrees of freedom: bounds the work of a step
 MAX_IMPACTS = 32  # impacts of fast shapes that are searched for in a step
 IMPACT_PART = 1e-3  # of a step: part with an impact at its midpoint
 MAX_ADVANCES = 32  # of conservative advancement; it ends before the impact, if it needs more
 MAX_DISTANCES = 20_000  # evaluated in a step: bounds its work
-MAX_OVERLAP = 0.25  # of the thickness of two shapes, by which they may turn into each other within a part
+# Of the thickness of two shapes, by which they may turn into each other within a part: from a half on the shortest way out may be on the
+# other side. The rest is for turning with other velocities after an impact.
+MAX_OVERLAP = 0.25
 
 
 @kernel

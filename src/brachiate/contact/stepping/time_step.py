@@ -13,18 +13,13 @@ from brachiate.compiled import call_address, kernel, outlined
 from brachiate.constraints.arrays import CONSTRAINTS, CONTACTS, DELASSUS, OPERATION, ROWS, open_constraints
 from brachiate.constraints.constrained_dynamics import COMPLETE_STEP, PREPARE_STEP, weak_row_threshold
 from brachiate.constraints.solve import multiply_constraint_rows, multiply_rows
-from brachiate.contact.arrays import FOUND, KEPT, METHOD, NUM_CONTACTS, SOLVE
-from brachiate.contact.solver.contact_law import STICKING, UNKNOWN
+from brachiate.contact.arrays import FOUND, KEPT, METHOD, SOLVE
 from brachiate.contact.stepping.contact_rows import (
-    CORRECTION_SHARE,
     DETECT,
-    MAX_CORRECTION_SPEED,
     PENETRATION_SLACK,
-    add_gap,
     assemble_contacts,
     build_problem,
     contact_velocity_change,
-    min_gap,
     open_contact,
     record_twists,
     store_solution,
@@ -36,7 +31,9 @@ from brachiate.contact.stepping.detection_margins import (
     max_point_speed,
     set_pair_margins,
 )
+from brachiate.contact.stepping.position_correction import resolve_penetration
 from brachiate.contact.stepping.velocity_prediction import (
+    MAX_STEP_GROWTH,
     contact_changed,
     predict_acceleration,
     predict_mean_acceleration,
@@ -44,40 +41,14 @@ from brachiate.contact.stepping.velocity_prediction import (
 )
 from brachiate.dynamics.inverse import accumulate_forces, body_motion_and_force, damping_and_friction
 from brachiate.kinematics import copy_to, zero_motion
-from brachiate.manifold import integrate_configuration, integrate_unforced, is_floating_root
+from brachiate.manifold import integrate_unforced, is_floating_root
 from brachiate.model.arrays import open_model
 from brachiate.model.status import OK, TOO_MANY_CONTACTS
 from brachiate.spatial import Vec3, cross, put_vec3_at, vec3_at
 
 RESTITUTION_STEP = 0.125  # by which restitution is reduced where it would add energy
 ENERGY_TOLERANCE = 1e-9  # of the energy of the impact: contact impulses are solved for to about this accuracy
-MAX_CORRECTION_RATE = 10.0  # [rad/s or m/s] of a coordinate by positional correction
 MAX_PASSES = 4  # repetitions of a step with corrected midpoint velocities
-
-
-@kernel
-def resolve_penetration(key, problem_key, T, W, cons, patches, problem, contact, limits, dt):
-    """Positional correction: separate shapes deeper than PENETRATION_SLACK by the smallest motion, without changing velocities."""
-    for a in range(problem.count[NUM_CONTACTS]):
-        o = problem.row_start[a]
-        for r in range(o, problem.row_start[a + 1]):
-            problem.u0[r], problem.w[r] = 0.0, 0.0
-        problem.friction[a], problem.static_friction[a], problem.normal_mode[a], problem.tangential_mode[a] = 0.0, 0.0, UNKNOWN, STICKING
-        if contact.limit_index[a] >= 0:
-            problem.u0[o] = max(contact.limit_distance[a], 0.0)
-            continue
-        smallest = min_gap(patches, a)
-        deep = smallest < -PENETRATION_SLACK and contact.stiffness[patches.pair[a]] == 0.0
-        share = min(CORRECTION_SHARE, MAX_CORRECTION_SPEED * dt / -smallest) if deep else 1.0
-        gap = share * (patches.gap[a, 0] + (PENETRATION_SLACK if deep else -min(smallest, 0.0)))
-        add_gap(problem, o, problem.corners[a], gap, share * patches.gap[a, 1], share * patches.gap[a, 2], 1.0)
-    call_address(problem.functions[SOLVE], key, problem_key, 0.0, 0)
-    contact_velocity_change(T, W, cons, problem, contact, limits, cons.z)
-    largest = 0.0
-    for k in range(cons.z.shape[0]):
-        largest = max(largest, abs(cons.z[k]))
-    # A link that its joint can hardly lift, such as a slide along the ground, would be moved any distance
-    integrate_configuration(T, W.q, cons.z, min(1.0, MAX_CORRECTION_RATE * dt / max(largest, 1e-300)), W.q)
 
 
 @kernel
@@ -154,15 +125,17 @@ def free_velocity(key, constraint_key, T, W, cons, contact, dt, passes):
 
 
 @kernel
-def begin_step(W, contact):
+def begin_step(W, contact, dt):
     """Keep the velocities of the start; after a cold start nothing is known of a step before."""
     for k in range(W.v.shape[0]):
         contact.v_start[k] = W.v[k]
-    if contact.cold_start[0]:
-        # Accelerations at rest are no prediction: those of stiff dampers and loose limbs do not last for a step
+    if contact.cold_start[0] or dt > MAX_STEP_GROWTH * contact.last_dt[0]:
+        # Accelerations at rest are no prediction: those of stiff dampers and loose limbs do not last for a step. Neither are those of a
+        # much shorter step: an impact would go on for many times its duration
         for k in range(W.v.shape[0]):
             contact.predicted_acceleration[k], contact.contact_acceleration[k] = 0.0, 0.0
-        contact.cold_start[0], contact.old_count[0] = 0, 0
+    if contact.cold_start[0]:
+        contact.cold_start[0], contact.old_count[0], contact.stuck_travel[0] = 0, 0, 0.0
 
 
 @kernel
@@ -236,7 +209,7 @@ def end_velocity(T, W, cons, problem, contact, dt):
     for k in range(nv):
         W.v[k] = contact.v_free[k]
     if cons.count[CONTACTS] == 0:
-        contact.old_count[0] = 0
+        contact.old_count[0], contact.last_dt[0] = 0, dt
         for k in range(nv):
             contact.contact_acceleration[k] = 0.0
         return
@@ -267,7 +240,7 @@ def contact_step(key, constraint_key, contact_key, problem_key, dt):
     geometry, patches, scratch, problem, contact, limits = open_contact(contact_key)
     cold = contact.cold_start[0] != 0
     integrate_unforced(T, W.q, W.v, 0.5 * dt)  # to the midpoint configuration
-    begin_step(W, contact)
+    begin_step(W, contact, dt)
     passes, jumped = 0, False
     while True:
         status = midpoint_dynamics(key, constraint_key, T, W, cons, contact, dt, passes)
@@ -287,6 +260,8 @@ def contact_step(key, constraint_key, contact_key, problem_key, dt):
         predict_mean_acceleration(contact, cons.z, dt)
     end_velocity(T, W, cons, problem, contact, dt)
     if cons.count[CONTACTS] > 0 and contact.penetration[0] > PENETRATION_SLACK:
-        resolve_penetration(key, problem_key, T, W, cons, patches, problem, contact, limits, dt)
+        status = resolve_penetration(key, problem_key, T, W, cons, patches, problem, contact, limits, dt)
+    else:
+        contact.stuck_travel[0] = 0.0
     integrate_unforced(T, W.q, W.v, 0.5 * dt)  # to the end of the step
-    return OK
+    return status

@@ -8,6 +8,7 @@ FAST_DISPLACEMENT = 0.02  # [rad or m] per step, above which velocities are fast
 SLOW_SPEED = 0.1  # [rad/s or m/s] below which predictions are not corrected, except after an impact
 PREDICTION_TOLERANCE = 0.005  # of the largest velocity: error of predicted velocities, fast or after an impact
 LARGE_PREDICTION_ERROR = 0.05  # the same, elsewhere
+MAX_STEP_GROWTH = 2.0  # of the length of a step, up to which accelerations of the step before are a prediction
 MAX_STEADY_CHANGE = 0.5  # relative change of contact accelerations from step to step in steady contact
 
 
