@@ -138,14 +138,14 @@ class AddressCell:
         self._cell = ctypes.c_void_p(ctypes.cast(self._first, ctypes.c_void_p).value)
         self.address = ctypes.addressof(self._cell)
 
-    def load(self) -> None:
-        """Load the function before it is called."""
-        self._cell.value = load_function(self.function, ADDRESS_SIGNATURE).address
+    def load(self) -> int:
+        """Load the function before it is called; returns its own address."""
+        self._cell.value = address = load_function(self.function, ADDRESS_SIGNATURE).address
+        return address
 
     def _load_and_call(self, *arguments: Any) -> int:
         try:
-            self.load()
-            return _FUNCTION(self._cell.value)(*arguments)
+            return _FUNCTION(self.load())(*arguments)
         except BaseException as error:  # it cannot pass through compiled code: raised when that has returned
             _failures.append(error)
             return FAILED

@@ -135,7 +135,7 @@ class by_address:  # noqa: N801
     signatures = (ADDRESS_SIGNATURE,)
 
     def __init__(self, function: Callable[..., int]) -> None:
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(cast(Any, self), function)
         self.py_func = function
         ENTRIES[entry_name(function)] = self
 

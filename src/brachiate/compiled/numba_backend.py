@@ -15,7 +15,7 @@ import llvmlite.binding as ll
 import numba
 import numpy as np
 from llvmlite import ir
-from numba import _dynfunc
+from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core import cgutils, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
@@ -106,7 +106,7 @@ class _Library(JITCodeLibrary):
 @contextlib.contextmanager
 def _whole_program() -> Iterator[None]:
     """While Numba compiles, keep functions as intermediate representation."""
-    context = cpu_target.target_context
+    context: Any = cpu_target.target_context
     codegen = context.codegen()
     before = codegen._library_class, context.get_executable
     codegen._library_class = _Library
@@ -183,7 +183,7 @@ def address_caller() -> Any:
         return types.int64(types.int64, *_ADDRESS_TYPES), generate
 
     def call_address(address, key, other_key, x, n):
-        return call(address, key, other_key, x, n)
+        return call(address, key, other_key, x, n)  # pyright: ignore[reportCallIssue]
 
     return kernel_type(call_address, {"forceinline": True})
 

@@ -56,7 +56,8 @@ class _Wrapper:
     """Builder of one wrapper."""
 
     def __init__(self, function: Callable[..., Any], signature: Signature, result: Any) -> None:
-        self.context, self.signature, self.result = cpu_target.target_context, signature, result
+        self.context: Any = cpu_target.target_context
+        self.signature, self.result = signature, result
         self.title = function.__name__.strip("_")
         self.argument_names = function.__code__.co_varnames[: function.__code__.co_argcount]
         self.name = f"python.{function.__module__}.{function.__qualname__}"
@@ -191,7 +192,7 @@ class _Wrapper:
     def _text(self, text: str) -> Any:
         data = bytearray(text.encode() + b"\0")
         constant = ir.Constant(ir.ArrayType(I8, len(data)), data)
-        variable = ir.GlobalVariable(self.module, constant.type, f"{self.name}.text{self.texts}")
+        variable: Any = ir.GlobalVariable(self.module, constant.type, f"{self.name}.text{self.texts}")
         variable.initializer, variable.global_constant, variable.linkage = constant, True, "internal"
         self.texts += 1
         return self.builder.bitcast(variable, POINTER)
