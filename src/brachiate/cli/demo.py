@@ -13,9 +13,8 @@ from brachiate.io.atomic import check_writable
 from brachiate.procedural import sample_motion
 
 INTRODUCTION = """\
-A sample walk, made from joint angles and footprints, without physics: to carry it, a force would have to act on the pelvis that
-no joint and no ground provides, the root residual. The dynamics filter makes it a motion that joint torques and ground reaction
-forces carry."""
+A sample walk, made from joint angles and footprints. To carry it, a force would have to act on the pelvis that no joint and no ground
+provides: the root residual. The dynamics filter makes it a motion that joint torques and ground reaction forces carry."""
 SHOWN = ("Tracking", "Residual")
 
 
