@@ -36,7 +36,6 @@ def raise_failure() -> None:
 #: Objects of Python that wrappers compare with or raise (``python_wrapper``), as symbols.
 OBJECTS = {
     "ndarray": np.ndarray, "None": None, "TypeError": TypeError, "raise_failure": raise_failure,
-    **{name: np.dtype(name) for name in ("int64", "float64", "float32", "bool")},
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding as ll
+import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.core.registry import cpu_target
@@ -23,9 +24,11 @@ POINTER = I8.as_pointer()
 # Offsets in an array object [B]: object head (reference count, type), data, axes, dimensions, strides, base, type of items, flags.
 TYPE, DATA, AXES, DIMENSIONS, ITEM_TYPE, FLAGS = 8, 16, 24, 32, 56, 64
 C_CONTIGUOUS = 1
+# Offsets in the type of items (``PyArray_Descr``), which is another object in arrays that were unpickled: byte order, number of the type.
+BYTE_ORDER, TYPE_NUMBER = 26, 28
 #: Python objects whose addresses wrappers need, and their symbols, which are defined where code is loaded. Not Python's own symbols:
 #: Numba redefines some of them (``PyExc_TypeError``) in its process.
-OBJECTS = {name: f"brachiate_{name}" for name in ("ndarray", "int64", "float64", "float32", "bool", "None", "TypeError", "raise_failure")}
+OBJECTS = {name: f"brachiate_{name}" for name in ("ndarray", "None", "TypeError", "raise_failure")}
 #: Functions of Python that wrappers call: result, arguments.
 PYTHON: dict[str, tuple[Any, list[Any]]] = {
     "PyLong_AsLongLong": (I64, [POINTER]),
@@ -107,12 +110,23 @@ class _Wrapper:
         message = f"{self.title}: {self.argument_names[n]} must be a C-contiguous {dtype} array with {axes} axes"
         is_array = builder.icmp_unsigned("==", self._field(value, TYPE, POINTER), self._object("ndarray"))
         self._fail_if(builder.not_(is_array), "TypeError", message)
-        fits = builder.icmp_unsigned("==", self._field(value, ITEM_TYPE, POINTER), self._object(dtype))
+        fits = self._has_items(self._field(value, ITEM_TYPE, POINTER), np.dtype(dtype))
         fits = builder.and_(fits, builder.icmp_signed("==", self._field(value, AXES, I32), ir.Constant(I32, int(axes))))
         contiguous = builder.and_(self._field(value, FLAGS, I32), ir.Constant(I32, C_CONTIGUOUS))
         fits = builder.and_(fits, builder.icmp_signed("!=", contiguous, ir.Constant(I32, 0)))
         self._fail_if(builder.not_(fits), "TypeError", message)
         return self._array_value(self.result.signature.args[n], value)
+
+    def _has_items(self, item_type: Any, dtype: np.dtype[Any]) -> Any:
+        """Whether items are of a type: of any C type with its size, in native byte order."""
+        builder = self.builder
+        number = self._field(item_type, TYPE_NUMBER, I32)
+        same = ir.Constant(ir.IntType(1), 0)
+        for code in "?lqfd":
+            if np.dtype(code) == dtype:
+                same = builder.or_(same, builder.icmp_signed("==", number, ir.Constant(I32, np.dtype(code).num)))
+        order = ir.Constant(I8, ord(dtype.byteorder))
+        return builder.and_(same, builder.icmp_signed("==", self._field(item_type, BYTE_ORDER, I8), order))
 
     def _array_value(self, array_type: Any, value: Any) -> Any:
         """Numba's array. Strides follow from the shape, as arrays are contiguous."""
