@@ -254,6 +254,17 @@ def test_assumptions():
     assert any(assumption.quantity == "contacts left out" for assumption in seat.motion.assumptions)
 
 
+def test_feet_that_slide_together_do_not_step_together():
+    """Both feet slide by 20 cm in contact: one steps, the other supports the body meanwhile; both assumptions are told."""
+    man = human()
+    q = np.tile(find_landmarks(man).standing_q, (40, 1))
+    q[:, man.joints["root"].q.start] += 0.2 * np.clip((np.arange(40) - 18) / 4, 0.0, 1.0)
+    done = retarget(Motion(man, np.arange(40) / RATE, q), man, contacts={f"{side}_foot": np.ones(40, bool) for side in ("left", "right")})
+    assert np.any([done.contacts[f"{side}_{end}"] for side in ("left", "right") for end in ("heel", "toe")], axis=0).all()
+    told = [(assumption.quantity, assumption.value.split()[0]) for assumption in done.motion.assumptions if "foot" in assumption.quantity]
+    assert told == [("left foot", "steps"), ("right foot", "slides")]
+
+
 def test_airborne_motion_is_not_put_on_the_ground():
     done = retarget(waving(human(), 20), br.figures.human28(height=1.6), contacts={})
     assumptions = {assumption.quantity: assumption.value for assumption in done.motion.assumptions}

@@ -173,10 +173,13 @@ class FootTrack:
                 trimmed[start + settled[-1] + 1 : end] = False
         return trimmed
 
-    def split_resteps(self, in_stance: Array, other_support: Array, heights: Array) -> tuple[Array, list[Assumption]]:
-        """Stance flags (f,) with a swing where a foot moves to another foothold within a stance, and assumptions about slides and hops.
+    def split_resteps(
+        self, in_stance: Array, other_support: Array, heights: Array, brief_hops: bool = True
+    ) -> tuple[Array, list[Assumption]]:
+        """Stance flags (f,) with a swing where a foot moves to another foothold within a stance, and assumed steps, slides and hops.
 
-        ``other_support``: whether something else supports the body (f,); without it only a far restep is a hop.
+        ``other_support``: whether something else supports the body (f,); without it only a far restep is a hop. ``brief_hops``: whether
+        a hop is as brief as possible, since it is a flight phase of the body, or as long as the foot moves.
         """
         in_stance, assumptions = in_stance.copy(), []
         pending = true_intervals(in_stance)
@@ -188,16 +191,17 @@ class FootTrack:
             is_hop = foothold.max_slide > HOP_DISTANCE or foothold.max_yaw_error > HOP_YAW
             options = ((RESTEP_MIN_DURATION, True), (RESTEP_MIN_DURATION, False), (HOP_MIN_DURATION, False))
             swings = [self._restep_frames(start, end, duration, extend) for duration, extend in options]
+            unsupported = swings[-1] if is_hop and brief_hops else swings[0]
             # A step as long as it took, while something else supports the body; else a hop
-            liftoff, landing = next((swing for swing in swings if other_support[slice(*swing)].all()), swings[-1] if is_hop else swings[0])
+            liftoff, landing = next((swing for swing in swings if other_support[slice(*swing)].all()), unsupported)
             supported = bool(other_support[liftoff:landing].all())
             if liftoff - start < 3 or end - landing < 3 or landing - liftoff < 3 or not (is_hop or supported):
                 assumptions.append(self._slide_assumption(foothold))
                 continue
-            if not supported:
-                interval = f"{self.times[liftoff]:.2f}-{self.times[landing - 1]:.2f} s"
-                reason = "it turns or slides too far for one foothold, without other support of the body"
-                assumptions.append(Assumption(f"{self.foot.side} foot", f"hops ({interval})", reason))
+            interval = f"{self.times[liftoff]:.2f}-{self.times[landing - 1]:.2f} s"
+            what, support = ("steps", "while something else supports") if supported else ("hops", "without other support of")
+            reason = f"it turns or slides too far for one foothold, {support} the body"
+            assumptions.append(Assumption(f"{self.foot.side} foot", f"{what} ({interval})", reason))
             in_stance[liftoff:landing] = False
             pending += [(start, liftoff), (landing, end)]
         return in_stance, assumptions
