@@ -53,6 +53,26 @@ def test_a_released_foot_follows_its_own_track_in_mid_swing():
     assert np.abs(locked(track).foot.x - track.x)[middle].max() > 1e-3
 
 
+def square_acceleration(values: np.ndarray) -> float:
+    """Integral of the squared second derivative of values over frames."""
+    return float((np.diff(values, 2, axis=0) ** 2).sum() / DT**3)
+
+
+def test_a_released_foot_returns_with_the_least_acceleration():
+    """The root residual of a motion grows with accelerations. Least of all: the cubic from the correction and its rate to zero."""
+    track, T = skating_step(), 0.2
+    correction = (locked(track, release_time=T).foot.x - track.x)[(TIMES > 0.495) & (TIMES < 0.705), 0]
+    value, rate = -DRIFT * 0.25, -DRIFT
+    least = 12 * value**2 / T**3 + 12 * value * rate / T**2 + 4 * rate**2 / T
+    assert square_acceleration(correction) < 1.02 * least
+
+
+def test_foot_roll_sets_in_with_the_least_acceleration():
+    track = skating_step(0.3)
+    track.roll_by_contacts(TIMES <= 0.2, TIMES <= 0.5)
+    assert square_acceleration(track.rocker_angle[(TIMES > 0.195) & (TIMES < 0.305)]) < 1.02 * 12 * 0.3**2 / FLATTENING_TIME**3
+
+
 def test_roll_by_contacts():
     """Flat where heel and toe touch, about the heel (toes up) or toe (toes down) where only one does; never the other way."""
     track = skating_step(0.3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -247,10 +248,10 @@ def test_foothold_of_a_rolling_foot_is_where_its_edge_is():
 # --- resteps --------------------------------------------------------------------------------------
 
 
-def split(x: np.ndarray, support: np.ndarray, yaw: np.ndarray | float = 0.0):
+def split(x: np.ndarray, support: np.ndarray, yaw: np.ndarray | float = 0.0, **options: bool):
     """Stance intervals after a split of one stance of the whole motion, and what is reported."""
     moving = track(x, yaw=yaw)
-    in_stance, assumptions = moving.split_resteps(flags((0, 126)), support, np.zeros(len(TIMES)))
+    in_stance, assumptions = moving.split_resteps(flags((0, 126)), support, np.zeros(len(TIMES)), **options)
     return true_intervals(in_stance), assumptions
 
 
@@ -259,7 +260,7 @@ def test_restep_during_other_support_is_a_swing():
     assert len(stances) == 2
     assert stances[0][1] <= 60 <= stances[1][0]
     assert TIMES[stances[1][0]] - TIMES[stances[0][1]] >= 0.12 - 1e-9
-    assert assumptions == []
+    assert [assumption.value[:7] for assumption in assumptions] == ["steps ("]
 
 
 def test_slide_without_other_support_is_locked_and_reported():
@@ -273,6 +274,15 @@ def test_far_slide_without_other_support_is_a_hop():
     stances, assumptions = split(stepping(57, 64, length=0.5, height=0.0), flags())
     assert len(stances) == 2
     assert [assumption.value[:6] for assumption in assumptions] == ["hops ("]
+
+
+def test_hop_is_brief_or_as_long_as_the_foot_moves():
+    """A foot slides by 0.5 m in 0.32 s without other support: a flight of the body must be brief, a hop of kinematics need not be."""
+    for brief, shortest, longest in ((True, 0.06, 0.09), (False, 0.3, 0.34)):
+        stances, assumptions = split(stepping(40, 80, length=0.5, height=0.0), flags(), brief_hops=brief)
+        swings = [TIMES[after[0]] - TIMES[before[1]] for before, after in pairwise(stances)]
+        assert shortest < min(swings) <= max(swings) < longest
+        assert sum(assumption.value.startswith("hops") for assumption in assumptions) == len(swings)
 
 
 def test_turn_in_place_during_other_support_is_a_restep():

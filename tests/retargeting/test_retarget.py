@@ -254,6 +254,31 @@ def test_assumptions():
     assert any(assumption.quantity == "contacts left out" for assumption in seat.motion.assumptions)
 
 
+def slid(length: float, frames: int, sides: tuple[str, ...]) -> tuple[RetargetResult, list[tuple[str, str]]]:
+    """A standing figure that slides by a length [m] within some frames, with feet in contact; and what is told of its feet."""
+    man = human()
+    q = np.tile(find_landmarks(man).standing_q, (40, 1))
+    q[:, man.joints["root"].q.start] += length * np.clip((np.arange(40) - 15) / frames, 0.0, 1.0)
+    done = retarget(Motion(man, np.arange(40) / RATE, q), man, contacts={f"{side}_foot": np.ones(40, bool) for side in sides})
+    return done, [(each.quantity, each.value.split()[0]) for each in done.motion.assumptions if each.quantity.endswith(" foot")]
+
+
+def test_feet_that_slide_together_do_not_step_together():
+    """One steps, the other supports the body meanwhile; both assumptions are told."""
+    done, told = slid(0.2, 4, ("left", "right"))
+    assert np.any([done.contacts[f"{side}_{end}"] for side in ("left", "right") for end in ("heel", "toe")], axis=0).all()
+    assert told == [("left foot", "steps"), ("right foot", "slides")]
+
+
+def test_a_foot_that_slides_far_is_released_as_long_as_it_moves():
+    """A briefer release would need accelerations that the source does not have."""
+    done, told = slid(0.5, 10, ("left",))
+    assert told == [("left foot", "hops")]
+    ((liftoff, landing),) = true_intervals(~(done.contacts["left_heel"] | done.contacts["left_toe"]))
+    assert abs(liftoff - 15) <= 2
+    assert abs(landing - 25) <= 2
+
+
 def test_airborne_motion_is_not_put_on_the_ground():
     done = retarget(waving(human(), 20), br.figures.human28(height=1.6), contacts={})
     assumptions = {assumption.quantity: assumption.value for assumption in done.motion.assumptions}

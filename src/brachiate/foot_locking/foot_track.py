@@ -120,7 +120,7 @@ class FootTrack:
         is_flat = heel & toe
         angle = np.where(is_flat, 0.0, np.where(toe, np.maximum(self.pitch, 0.0), np.minimum(self.pitch, 0.0)))
         if is_flat.any():
-            angle = angle * smoothstep(time_to_nearest(self.times, is_flat) / FLATTENING_TIME)
+            angle = angle * min_acceleration_step(time_to_nearest(self.times, is_flat) / FLATTENING_TIME)
         self.rocker_angle = np.where(heel | toe, angle, self.pitch)
 
     def _median_pitch(self, span: Array | slice) -> float:
@@ -173,10 +173,13 @@ class FootTrack:
                 trimmed[start + settled[-1] + 1 : end] = False
         return trimmed
 
-    def split_resteps(self, in_stance: Array, other_support: Array, heights: Array) -> tuple[Array, list[Assumption]]:
-        """Stance flags (f,) with a swing where a foot moves to another foothold within a stance, and assumptions about slides and hops.
+    def split_resteps(
+        self, in_stance: Array, other_support: Array, heights: Array, brief_hops: bool = True
+    ) -> tuple[Array, list[Assumption]]:
+        """Stance flags (f,) with a swing where a foot moves to another foothold within a stance, and assumed steps, slides and hops.
 
-        ``other_support``: whether something else supports the body (f,); without it only a far restep is a hop.
+        ``other_support``: whether something else supports the body (f,); without it only a far restep is a hop. ``brief_hops``: whether
+        a hop is as brief as possible, since it is a flight phase of the body, or as long as the foot moves.
         """
         in_stance, assumptions = in_stance.copy(), []
         pending = true_intervals(in_stance)
@@ -188,16 +191,17 @@ class FootTrack:
             is_hop = foothold.max_slide > HOP_DISTANCE or foothold.max_yaw_error > HOP_YAW
             options = ((RESTEP_MIN_DURATION, True), (RESTEP_MIN_DURATION, False), (HOP_MIN_DURATION, False))
             swings = [self._restep_frames(start, end, duration, extend) for duration, extend in options]
+            unsupported = swings[-1] if is_hop and brief_hops else swings[0]
             # A step as long as it took, while something else supports the body; else a hop
-            liftoff, landing = next((swing for swing in swings if other_support[slice(*swing)].all()), swings[-1] if is_hop else swings[0])
+            liftoff, landing = next((swing for swing in swings if other_support[slice(*swing)].all()), unsupported)
             supported = bool(other_support[liftoff:landing].all())
             if liftoff - start < 3 or end - landing < 3 or landing - liftoff < 3 or not (is_hop or supported):
                 assumptions.append(self._slide_assumption(foothold))
                 continue
-            if not supported:
-                interval = f"{self.times[liftoff]:.2f}-{self.times[landing - 1]:.2f} s"
-                reason = "it turns or slides too far for one foothold, without other support of the body"
-                assumptions.append(Assumption(f"{self.foot.side} foot", f"hops ({interval})", reason))
+            interval = f"{self.times[liftoff]:.2f}-{self.times[landing - 1]:.2f} s"
+            what, support = ("steps", "while something else supports") if supported else ("hops", "without other support of")
+            reason = f"it turns or slides too far for one foothold, {support} the body"
+            assumptions.append(Assumption(f"{self.foot.side} foot", f"{what} ({interval})", reason))
             in_stance[liftoff:landing] = False
             pending += [(start, liftoff), (landing, end)]
         return in_stance, assumptions
@@ -265,6 +269,12 @@ def smoothstep(s: Array) -> Array:
     """Quintic step from 0 to 1, with zero velocity and acceleration at its ends."""
     s = np.clip(s, 0.0, 1.0)
     return s * s * s * (10.0 - 15.0 * s + 6.0 * s * s)
+
+
+def min_acceleration_step(s: Array) -> Array:
+    """Cubic step from 0 to 1 with zero velocity at its ends: that of least mean square acceleration, 0.84 of smoothstep's in RMS."""
+    s = np.clip(s, 0.0, 1.0)
+    return s * s * (3.0 - 2.0 * s)
 
 
 def _apply_dead_band(angle: Array, width: float) -> Array:

@@ -12,7 +12,7 @@ from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
 from brachiate import rotations
 from brachiate.anatomy.feet import Foot, Toes
-from brachiate.foot_locking.foot_track import Foothold, FootTrack, smoothstep
+from brachiate.foot_locking.foot_track import Foothold, FootTrack, min_acceleration_step, smoothstep
 from brachiate.foot_locking.nearest_contact import nearest_interval
 from brachiate.intervals import true_intervals
 from brachiate.motion.terrain import Stairs
@@ -68,8 +68,8 @@ def make_foot_trajectory(
         own_toes: Motion of the toes, if the foot has any.
         clearance: Ground clearance of the swing foot: (f,) [m].
         over: Stairs of the terrain, if there are any.
-        release_time: Time in which the displacement of a stance foot from its own track decays in swing [s]. Default: it is interpolated
-            from one stance to the next.
+        release_time: Time in which the displacement of a stance foot from its own track decays in swing [s], with the least mean square
+            acceleration. Default: it is interpolated from one stance to the next, with continuous acceleration.
     """
     foot, times = track.foot, track.times
     in_stance, is_flat, corner_contact = _stance_contacts(track, footholds)
@@ -158,17 +158,18 @@ def _interpolate_swings(
         return PoseTrajectory(R, x)
     corrections = [_correction(own, stance, _neighborhood(*span, len(times)), center) for stance, span in zip(stances, spans, strict=True)]
     correction = np.zeros((len(times), 6))
+    step = smoothstep if release_time == np.inf else min_acceleration_step
     first, last = spans[0][0], spans[-1][1]
     before, after = (times[first] - times[:first]) / release_time, (times[last:] - times[last - 1]) / release_time
-    correction[:first] = (1.0 - smoothstep(before))[:, None] * corrections[0].at(first)
-    correction[last:] = (1.0 - smoothstep(after))[:, None] * corrections[-1].at(last - 1)
+    correction[:first] = (1.0 - step(before))[:, None] * corrections[0].at(first)
+    correction[last:] = (1.0 - step(after))[:, None] * corrections[-1].at(last - 1)
     correction[:first] += _fade_out(corrections[0], first, times, times[:first], -1, np.inf, release_time)
     correction[last:] += _fade_out(corrections[-1], last - 1, times, times[last:], 1, np.inf, release_time)
     for k in range(len(spans) - 1):
         a, b = spans[k][1] - 1, spans[k + 1][0]
         t = times[a + 1 : b]
         gap = float(times[b] - times[a])
-        since, until = (smoothstep(time / min(gap, release_time))[:, None] for time in (t - times[a], times[b] - t))
+        since, until = (step(time / min(gap, release_time))[:, None] for time in (t - times[a], times[b] - t))
         correction[a + 1 : b] = (1.0 - since) * corrections[k].at(a) + (1.0 - until) * corrections[k + 1].at(b)
         if heights and heights[k] != heights[k + 1]:
             half = smoothstep(2.0 * (t - times[a]) / (times[b] - times[a]) - (heights[k + 1] < heights[k]))
@@ -218,19 +219,21 @@ def _correction(own: PoseTrajectory, target: PoseTrajectory, frames: slice, cent
 def _fade_out(correction: _Correction, k: int, times: Array, t: Array, direction: int, gap: float, release_time: float) -> Array:
     """Term at times t that continues velocity and acceleration of the correction at frame k, and fades out: (len(t), 6).
 
-    ``direction``: 1 for later times, -1 for earlier ones. ``gap``: duration of the swing [s].
+    ``direction``: 1 for later times, -1 for earlier ones. ``gap``: duration of the swing [s]. With a finite release time it continues the
+    velocity only: together with the step, it is the cubic Hermite polynomial, which has the least mean square acceleration.
     """
     if not 0 < k < len(times) - 1:
         return np.zeros((len(t), correction.values.shape[1]))
     dt = 0.5 * (times[k + 1] - times[k - 1])
+    if release_time < np.inf:
+        # The correction ends with the stance, where the foot may already move: its rate is that within the stance
+        rate, length = (correction.at(k) - correction.at(k - direction)) / dt, min(release_time, gap)
+        s = np.clip(direction * (t - times[k]) / length, 0.0, 1.0)[:, None]
+        return length * rate * s * (1 - s) ** 2
     velocity = direction * (correction.at(k + 1) - correction.at(k - 1)) / (2 * dt)
     acceleration = (correction.at(k + 1) - 2 * correction.at(k) + correction.at(k - 1)) / dt**2
     # A fast correction is stopped soon: else the leg would have to reach far beyond its own motion
     length = float(np.clip(BLEND_LENGTH / max(np.linalg.norm(velocity[:3]), 1e-9), *BLEND_TIME))
-    if release_time < np.inf:
-        # The correction ends with the stance, where the foot may already move: its rate is that within the stance
-        velocity, acceleration = (correction.at(k) - correction.at(k - direction)) / dt, np.zeros_like(acceleration)
-        length = release_time
     length = min(length, gap)
     s = np.clip(direction * (t - times[k]) / length, 0.0, 1.0)[:, None]
     # Quintic Hermite polynomials with unit slope or unit curvature at 0, and value, slope and curvature zero at 1

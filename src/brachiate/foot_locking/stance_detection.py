@@ -71,10 +71,7 @@ def detect_stances(
     for k, foot in enumerate(feet):
         in_stance[k] = drop_brief_intervals(foot, in_stance[k], heights[k])
         foot.estimate_rest_pitch(in_stance[k], limits.dead_band)
-    for k, foot in enumerate(feet):
-        support = np.any([flags for j, flags in enumerate(in_stance) if j != k], axis=0) | other_support
-        in_stance[k], moved = foot.split_resteps(in_stance[k], support, heights[k])
-        assumptions += moved
+    assumptions += split_resteps(feet, in_stance, heights, other_support)
     footholds = [fit_footholds(*each) for each in zip(feet, in_stance, heights, strict=True)]
     return StancePhases(in_stance, lying, footholds, assumptions)
 
@@ -94,6 +91,29 @@ def _labeled_stance(foot: FootTrack, labels: ContactLabels, tracks: ContactTrack
     in_contact = np.isfinite(height)
     in_stance = in_contact & foot.sole_down & (foot.min_speed < limits.max_speed)
     return in_stance, in_contact & ~foot.sole_down, np.where(in_contact, height, 0.0)
+
+
+def split_resteps(
+    feet: Sequence[FootTrack], in_stance: list[Array], heights: Sequence[Array], other_support: Array, brief_hops: bool = True
+) -> list[Assumption]:
+    """Split stances in which a foot moves to another foothold, foot after foot: one that has been split supports the others no longer.
+
+    Args:
+        feet: Tracks of all feet.
+        in_stance: Stance flags (f,) of each foot; changed in place.
+        heights: Heights of the supporting surface (f,) [m] of each foot.
+        other_support: Whether something else supports the body: (f,).
+        brief_hops: Whether hops without other support are as brief as possible, or as long as the foot moves.
+
+    Returns:
+        Steps, hops and slides that were assumed.
+    """
+    assumptions = []
+    for k, foot in enumerate(feet):
+        support = np.any([flags for j, flags in enumerate(in_stance) if j != k], axis=0) | other_support
+        in_stance[k], moved = foot.split_resteps(in_stance[k], support, heights[k], brief_hops)
+        assumptions += moved
+    return assumptions
 
 
 def fit_footholds(track: FootTrack, in_stance: Array, heights: Array) -> list[Foothold]:

@@ -182,7 +182,8 @@ class RetargetTargets:
             path = PoseTrajectory(pose["R"], pose["x"] + rise[:, None] * (0.0, 0.0, 1.0))
             motions[side] = FootMotion(path, self.contacts[f"{side}_heel"], self.contacts[f"{side}_toe"], levels[side])
         hands = np.any([self.contacts[f"{side}_{part}"] for side in SIDES for part in ("hand", "grip")], axis=0)
-        feet = lock_feet(self.target, motions, hands, self.times)
+        feet, moved = lock_feet(self.target, motions, hands, self.times)
+        self.assumptions += moved
         self.contacts |= {f"{side}_{end}": getattr(foot, end) for side, foot in feet.items() for end in ("heel", "toe")}
         self.pelvis = self.pelvis + self._reach_correction(feet)
         return feet
