@@ -68,7 +68,7 @@ def test_without_matplotlib_everything_but_the_pictures_is_written(squat, tmp_pa
     assert result.exit_code == 0, result.output
     first = result.output.splitlines()[0]  # before the work
     assert "Pictures need matplotlib" in first
-    assert "pip install 'brachiate[plots]'" in first
+    assert "pip install matplotlib" in first
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {"motion.npz", "motion.bvh", "torques.csv", "forces.csv", "metrics.json", "report.html"}
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

@@ -120,7 +120,7 @@ def test_bounds_are_checked(mode, tmp_path):
 
 
 def test_unknown_mode_raises_with_the_valid_ones():
-    done = run("import brachiate", BRACHIATE_COMPILED="quick")
+    done = run("import brachiate as br; br.World()", BRACHIATE_COMPILED="quick")
     assert done.returncode != 0
     assert "SettingError: BRACHIATE_COMPILED='quick' is not a mode. Choose one of: fast, check, off." in done.stderr
 

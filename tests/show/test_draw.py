@@ -148,5 +148,5 @@ def test_invalid_arguments_are_refused(tmp_path, monkeypatch):
     with pytest.raises(ArgumentError, match=r"q: expected 7 numbers"):
         picture([(data, [0.0])], tmp_path / "none.png")
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(BrachiateError, match=r"pip install 'brachiate\[plots\]'"):
+    with pytest.raises(BrachiateError, match=r"pip install matplotlib"):
         picture([(data, data.model.neutral)], tmp_path / "none.png")

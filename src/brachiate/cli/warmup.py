@@ -15,7 +15,7 @@ def warm(console: Console, core: bool = False) -> None:
         console.print("Compiled code is switched off (BRACHIATE_COMPILED=off): there is nothing to compile.")
         return
     from brachiate.compiled.jobs import all_code_names  # noqa: PLC0415
-    from brachiate.compiled.prepare import compile_all  # noqa: PLC0415
+    from brachiate.compiled.parallel import compile_all  # noqa: PLC0415
     from brachiate.compiled.store import cache_folder, prune_cache  # noqa: PLC0415
 
     began = time.perf_counter()

@@ -48,7 +48,7 @@ class MethodDef(ctypes.Structure):
 class LoadedFunction(NamedTuple):
     """A function in memory."""
 
-    call: Callable[..., Any]  # keeps the memory
+    call: Callable[..., Any]
     address: int
 
 
@@ -60,7 +60,7 @@ def find_or_compile(function: Callable[..., Any], signature: Signature) -> Loade
         return load(compile_here(function, name), name.name)
     code = store.find(name, source)
     if code is None and not source:
-        from brachiate.compiled.prepare import compile_all  # noqa: PLC0415
+        from brachiate.compiled.parallel import compile_all  # noqa: PLC0415
 
         compile_all([name])
         code = store.find(name)
@@ -92,12 +92,16 @@ def own_source(function: Callable[..., Any]) -> str | None:
 
 
 @functools.cache
-def target_machine() -> Any:
-    """LLVM's description of the processor that code is made for."""
+def _initialize() -> None:
     ll.initialize_native_target()
     ll.initialize_native_asmprinter()
     for name, thing in OBJECTS.items():
         ll.add_symbol(f"brachiate_{name}", id(thing))
+
+
+def target_machine() -> Any:
+    """LLVM's description of the processor that code is made for: a new one, as an engine owns its own."""
+    _initialize()
     target, processor = ll.Target.from_triple(ll.get_process_triple()), store.processor()
     return target.create_target_machine(cpu=processor.name, features=processor.features, **TARGET_OPTIONS)
 
@@ -109,7 +113,7 @@ TARGET_OPTIONS: dict[str, Any] = {
 
 
 def load(code: MachineCode, name: str) -> LoadedFunction:
-    """Load object code into memory."""
+    """Load object code into memory, where it stays until the process ends."""
     engine = ll.create_mcjit_compiler(ll.parse_assembly(""), target_machine())
     engine.add_object_file(ll.ObjectFileRef.from_data(code.data))
     engine.finalize_object()
@@ -117,8 +121,8 @@ def load(code: MachineCode, name: str) -> LoadedFunction:
     definition = MethodDef(name.rpartition(".")[2].encode(), wrapper, METH_FASTCALL, None)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    keep = engine, definition  # alive as long as the function, whose "self" they are
-    return LoadedFunction(make(ctypes.addressof(definition), keep, None), address)
+    engine.detach()
+    return LoadedFunction(make(ctypes.addressof(definition), definition, None), address)  # its "self" is the definition, which it needs
 
 
 # --- functions called by address --------------------------------------------------------------------

@@ -258,6 +258,6 @@ def prepare(*jobs: str) -> None:
     if not _PREPARED.issuperset(jobs):
         _PREPARED.update(jobs)
         from brachiate.compiled.jobs import code_names  # noqa: PLC0415
-        from brachiate.compiled.prepare import compile_all  # noqa: PLC0415
+        from brachiate.compiled.parallel import compile_all  # noqa: PLC0415
 
         compile_all(code_names(jobs))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from brachiate.compiled import store
 from brachiate.compiled.jobs import all_code_names
-from brachiate.compiled.prepare import compile_all
+from brachiate.compiled.parallel import compile_all
 
 
 def ship(folder: Path) -> int:

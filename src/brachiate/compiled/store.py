@@ -40,7 +40,7 @@ FEATURES = {"x86-64-v3": V3, "x86-64-v4": (*V3, "avx512f", "avx512bw", "avx512cd
 WITHOUT_KERNELS = (
     "anatomy", "cli", "clip", "evaluation", "figures", "foot_locking", "io", "motion", "procedural", "retargeting", "scenes", "world",
     "__init__.py", "__main__.py", "assumptions.py", "growing_array.py", "kinematics_batch.py", "progress.py", "rotations.py",
-    "compiled/__init__.py", "compiled/jobs.py", "compiled/prepare.py", "compiled/ship.py", "compiled/store.py", "compiled/uncompiled.py",
+    "compiled/__init__.py", "compiled/jobs.py", "compiled/parallel.py", "compiled/ship.py", "compiled/store.py", "compiled/uncompiled.py",
     "compiled/worker.py",
 )  # fmt: skip
 # Folders whose compiled code only later ones of this list use: editing one recompiles only it and those.

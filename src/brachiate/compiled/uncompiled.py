@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -21,12 +22,10 @@ outlined = inlined = kernel
 _FUNCTIONS: list[Callable[..., int]] = []
 
 
-class by_address:  # noqa: N801
-    """A function whose address is its number, from 1; 0 is no function."""
-
-    def __init__(self, function: Callable[..., int]) -> None:
-        _FUNCTIONS.append(np.errstate(all="ignore")(function))
-        self.address = len(_FUNCTIONS)
+def by_address(function: Callable[..., int]) -> SimpleNamespace:
+    """Give a function an address: its number, from 1; 0 is no function."""
+    _FUNCTIONS.append(np.errstate(all="ignore")(function))
+    return SimpleNamespace(address=len(_FUNCTIONS))
 
 
 def call_address(address: int, key: Any, other_key: Any, x: float, n: int) -> int:

@@ -42,17 +42,9 @@ def midpoint_steps(key, constraint_key, scratch, t, h, count, at):
 
 @entry
 def run_bulirsch_stoer(
-    key: Key,
-    constraint_key: Key | None,
-    limits_key: Key | None,
-    scratch_key: Key,
-    t: float,
-    dt: float,
-    n: int,
-    every: int,
-    Q: Matrix,
-    V: Matrix,
-):
+    key: Key, constraint_key: Key | None, limits_key: Key | None, scratch_key: Key,
+    t: float, dt: float, n: int, every: int, Q: Matrix, V: Matrix,
+):  # fmt: skip
     """Integrate over n·dt by midpoint rules of 2, 4, ... 16 parts extrapolated to zero step, until two columns agree [HNW] II.9, [EGC]."""
     T, W = open_model(key)
     (scratch,) = open_integrator_arrays(scratch_key)

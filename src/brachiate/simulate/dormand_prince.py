@@ -20,17 +20,9 @@ from brachiate.simulate.runge_kutta import combine, first_stage_rate, stage_stat
 
 @entry
 def run_dormand_prince(
-    key: Key,
-    constraint_key: Key | None,
-    limits_key: Key | None,
-    scratch_key: Key,
-    t: float,
-    dt: float,
-    n: int,
-    every: int,
-    Q: Matrix,
-    V: Matrix,
-):
+    key: Key, constraint_key: Key | None, limits_key: Key | None, scratch_key: Key,
+    t: float, dt: float, n: int, every: int, Q: Matrix, V: Matrix,
+):  # fmt: skip
     """Integrate over n·dt with steps chosen by the error estimate; states recorded every ``every``·dt are dense output."""
     T, W = open_model(key)
     (scratch,) = open_integrator_arrays(scratch_key)

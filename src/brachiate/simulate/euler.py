@@ -32,17 +32,9 @@ def euler_step(key, constraint_key, T, W, t, dt):
 
 @entry
 def run_euler(
-    key: Key,
-    constraint_key: Key | None,
-    limits_key: Key | None,
-    scratch_key: Key,
-    t: float,
-    dt: float,
-    n: int,
-    every: int,
-    Q: Matrix,
-    V: Matrix,
-):
+    key: Key, constraint_key: Key | None, limits_key: Key | None, scratch_key: Key,
+    t: float, dt: float, n: int, every: int, Q: Matrix, V: Matrix,
+):  # fmt: skip
     """Integrate n steps of dt from time t, recording every ``every`` steps; returns a status code."""
     T, W = open_model(key)
     if not is_valid_start(T, W, constraint_key, dt):

@@ -25,7 +25,7 @@ BUFFER_ROWS = 500  # states that are added to the arrays together, which is fast
 COLUMNS = ("time", "q", "v", "torque")
 
 
-class StateRow(NamedTuple):
+class RecordedState(NamedTuple):
     """A state of the world to record."""
 
     time: float  # [s]
@@ -48,7 +48,7 @@ class _Part:
         #: Times (n,), configurations (n, nq), velocities and torques (n, nv), when all states are known.
         self.columns: list[Array] = []
 
-    def add(self, structure: WorldState, rows: list[StateRow]) -> None:
+    def add(self, structure: WorldState, rows: list[RecordedState]) -> None:
         """Add rows of one structure."""
         if not self.structures or self.structures[-1][0] is not structure:
             self.structures.append((structure, len(self._growing[0])))
@@ -70,11 +70,11 @@ class RecordedStates:
     """States of a run, added as it goes."""
 
     def __init__(self) -> None:
-        self._buffer: list[StateRow] = []
+        self._buffer: list[RecordedState] = []
         self._parts: list[_Part] = []
         self._contacts = ContactRecords()
 
-    def add(self, rows: Iterable[StateRow]) -> None:
+    def add(self, rows: Iterable[RecordedState]) -> None:
         """Add states, in the order of their times."""
         self._buffer += rows
         if len(self._buffer) >= BUFFER_ROWS:

@@ -75,17 +75,9 @@ def runge_kutta_step(key, constraint_key, scratch, T, W, t, dt):
 
 @entry
 def run_runge_kutta(
-    key: Key,
-    constraint_key: Key | None,
-    limits_key: Key | None,
-    scratch_key: Key,
-    t: float,
-    dt: float,
-    n: int,
-    every: int,
-    Q: Matrix,
-    V: Matrix,
-):
+    key: Key, constraint_key: Key | None, limits_key: Key | None, scratch_key: Key,
+    t: float, dt: float, n: int, every: int, Q: Matrix, V: Matrix,
+):  # fmt: skip
     """Integrate n steps of dt from time t, recording every ``every`` steps; returns a status code."""
     T, W = open_model(key)
     (scratch,) = open_integrator_arrays(scratch_key)

@@ -15,7 +15,7 @@ from brachiate.progress import ProgressBar
 from brachiate.simulate.contact_integrator import ContactIntegrator
 from brachiate.simulate.initial_overlap import check_overlap
 from brachiate.simulate.integrators import METHODS, Integrator
-from brachiate.simulate.recorded_states import RecordedStates, StateRow
+from brachiate.simulate.recorded_states import RecordedState, RecordedStates
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.stable_step import largest_stable_step
 from brachiate.world.contact_records import RecordedContacts
@@ -172,7 +172,7 @@ class Simulation:
                     done += count
             bar.show((self.world.time - start) / seconds)
 
-    def _advance_many(self, start: float, done: int, count: int) -> list[StateRow]:
+    def _advance_many(self, start: float, done: int, count: int) -> list[RecordedState]:
         """Advance many steps in one call of compiled code."""
         self._saturate()
         state = self._structure()
@@ -182,7 +182,7 @@ class Simulation:
         torque = self.world.torque.copy()
         model = self.world.model
         logged = self._contacts_of(len(Q))
-        rows = [StateRow(t, q, v, torque, model, state, contacts) for t, q, v, contacts in zip(times, Q, V, logged, strict=True)]
+        rows = [RecordedState(t, q, v, torque, model, state, contacts) for t, q, v, contacts in zip(times, Q, V, logged, strict=True)]
         return rows if count % self.every == 0 else [*rows, self._row()]
 
     def _saturate(self) -> None:
@@ -196,9 +196,9 @@ class Simulation:
         pending = [e for e in self._events if not (e.once and e.happened)]
         return not self._project or bool(self._controllers) or any(e.function is not None or e.at <= until for e in pending)
 
-    def _row(self) -> StateRow:
+    def _row(self) -> RecordedState:
         w = self.world
-        return StateRow(w.time, w.q.copy(), w.v.copy(), w.torque.copy(), w.model, self._structure(), self._contacts_of(1)[0])
+        return RecordedState(w.time, w.q.copy(), w.v.copy(), w.torque.copy(), w.model, self._structure(), self._contacts_of(1)[0])
 
     def _contacts_of(self, rows: int) -> Sequence[RecordedContacts | None]:
         """Logged contacts of the last states; None before the first step."""

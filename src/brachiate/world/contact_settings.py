@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brachiate import validation
+from brachiate.compiled import prepare
 from brachiate.contact.collision.collision_shapes import colliding_shapes, collision_geometry
 from brachiate.contact.collision.pair_filter import contact_pair_friction
 from brachiate.contact.stepping.contact_state import ContactState
@@ -57,6 +58,7 @@ class ContactSettings:
             self.material = material
         else:
             raise ArgumentError("enable_contact: give two links, or none to enable contact everywhere.")
+        prepare("contact")
         self.enabled = True
         self.rebuild()
 

@@ -9,7 +9,6 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from brachiate import dynamics, validation
-from brachiate.compiled import prepare
 from brachiate.constraints.constraint_set import ConstraintSet
 from brachiate.constraints.coordinates import Coordinates
 from brachiate.deprecation import renamed_arguments, renamed_attribute, renamed_method, warn_renamed
@@ -163,7 +162,6 @@ class World(TreeQueries):
         friction=0.05)``. Connected links, and neighbors in a figure, never collide. :meth:`disable_contact` is the inverse.
         """
         self.contact_settings.enable(link, other, material, friction, restitution)
-        prepare("contact")
 
     def disable_contact(self) -> None:
         """Disable contact in the whole world."""

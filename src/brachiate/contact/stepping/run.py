@@ -63,19 +63,9 @@ def make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t,
 
 @entry
 def run_contact_steps(
-    key: Key,
-    constraint_key: Key,
-    contact_key: Key,
-    problem_key: Key,
-    log_key: Key,
-    t: float,
-    dt: float,
-    n: int,
-    every: int,
-    done: int,
-    Q: Matrix,
-    V: Matrix,
-):
+    key: Key, constraint_key: Key, contact_key: Key, problem_key: Key, log_key: Key,
+    t: float, dt: float, n: int, every: int, done: int, Q: Matrix, V: Matrix,
+):  # fmt: skip
     """Advance by n steps of dt, of which ``done`` are done already; store states and contacts after every ``every`` steps.
 
     A single step that is not stored (n = 1 < every) is a trial: its contacts are logged, and constraint forces stay those of the step.

@@ -16,7 +16,7 @@ from brachiate import compiled, manifold
 if compiled.MODE == "off":
     pytest.skip("compiled code is switched off", allow_module_level=True)
 
-from brachiate.compiled import prepare
+from brachiate.compiled import parallel
 from brachiate.compiled.jobs import JOBS, code_names, variants
 from brachiate.compiled.store import MAGIC, SUFFIX, CodeName
 
@@ -40,8 +40,8 @@ def finish(program: subprocess.Popen[str]) -> tuple[str, str]:
     return out, err
 
 
-def task(name: str, **sizes: int) -> prepare.Task:
-    return prepare.Task(CodeName(name, ()), sizes)
+def task(name: str, **sizes: int) -> parallel.Task:
+    return parallel.Task(CodeName(name, ()), sizes)
 
 
 # --- schedule -----------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ def task(name: str, **sizes: int) -> prepare.Task:
 
 def test_every_task_is_in_one_queue_and_large_ones_come_first():
     tasks = [task(f"t{n}", **{f"own{n}": 100 * (n + 1)}) for n in range(9)]
-    queues = prepare.assign(tasks, 3)
+    queues = parallel.assign(tasks, 3)
     assert sorted(t.name for queue in queues for t in queue) == sorted(t.name for t in tasks)
     for queue in queues:
         assert [t.cost for t in queue] == sorted((t.cost for t in queue), reverse=True)
@@ -59,12 +59,12 @@ def test_every_task_is_in_one_queue_and_large_ones_come_first():
 def test_tasks_that_share_kernels_go_to_one_worker():
     # Two families, each with large kernels of its own: translated once each, not in both workers.
     tasks = [task(f"{family}{n}", **{f"{family}_shared": 1000, f"{family}{n}_own": 10 + n}) for family in "ab" for n in range(4)]
-    for queue in prepare.assign(tasks, 2):
+    for queue in parallel.assign(tasks, 2):
         assert len({t.name.name[0] for t in queue}) == 1
 
 
 def test_callees_are_found_through_modules_and_kernels():
-    found = {function.__name__ for function in prepare.callees(manifold._integrate.py_func)}
+    found = {function.__name__ for function in parallel.callees(manifold._integrate.py_func)}
     assert {"_integrate", "integrate_configuration", "valid_state"} <= found
 
 
