@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 
 import brachiate as br
-from brachiate.contact.arrays import FOUND
+from brachiate.contact.arrays import DOUGLAS_RACHFORD_STEPS, FACTORIZATIONS, FOUND, GAUSS_SEIDEL_SWEEPS, NUM_ROWS
+from brachiate.contact.solver.search_work import STEP_WORK
 from brachiate.contact.stepping.contact_state import MAX_PATCHES
 
 DT = 0.002
@@ -64,3 +67,21 @@ def test_more_patches_than_memory_allows_are_refused():
     with pytest.raises(br.StateError, match="more contacts than can be solved"):
         state.enlarge()
     assert len(state.patches.pair) == room
+
+
+@pytest.mark.parametrize(("height", "held"), [(0.05, ("pelvis", "left_hand")), (0.1, ("pelvis", "left_hand", "right_hand"))])
+def test_all_problems_of_a_step_share_one_budget(height, held):
+    """A figure held inside the floor: no forces satisfy the contact law. Each repetition of the step was searched anew: 0.5 s in all."""
+    world = br.World()
+    world.add(br.figures.ground(), name="floor")
+    world.add(br.figures.human16(), name="man").place((0.0, 0.0, height))
+    for link in held:
+        world.connect(f"man/{link}", "world", br.Spherical())
+    world.enable_contact()
+    world.v = np.random.default_rng(9 + len(held)).normal(size=world.model.nv)
+    with contextlib.suppress(br.StateError):
+        br.Simulation(world, dt=DT).step()
+    problem = world.contact_settings.contact_state.problem
+    n, iterations = float(problem.count[NUM_ROWS]), problem.counters
+    work = n**2 * (iterations[GAUSS_SEIDEL_SWEEPS] + iterations[DOUGLAS_RACHFORD_STEPS]) + n**3 / 3.0 * iterations[FACTORIZATIONS]
+    assert work < STEP_WORK

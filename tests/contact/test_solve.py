@@ -406,3 +406,13 @@ def test_falling_human(seed: int) -> None:
     assert most >= 8 or MODE == "check"
     assert problem.counters[UNSOLVED] + problem.counters[METHOD_CONVEX] == 0
     assert problem.counters[METHOD_WARM_START] > 0.6 * problem.counters[:UNSOLVED].sum()
+
+
+def test_contacts_do_not_pull() -> None:
+    """A heavy body that rested, and separates more slowly than the tolerance: forces that stop it have a small residual, but they pull."""
+    s, up = Solver(1), np.array([0.0, 0.0, 1e-7, 0.0, 0.0, 0.0])
+    s.solve(contact_case(*stack([5e4]), 0.5))
+    c = contact_case(*stack([5e4], velocity=up), 0.5)
+    w, u, _ = s.solve(c, fresh=False)
+    assert w.tolist() == [0.0] * 6
+    assert u.tolist() == c.u0.tolist()

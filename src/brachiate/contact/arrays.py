@@ -28,6 +28,7 @@ KEPT, FOUND = range(2)
 
 # Indices of ContactProblem.count.
 NUM_CONTACTS, NUM_ROWS, STRIDE, FROZEN, METHOD = range(5)
+WORK_DONE, WORK_LIMIT = range(2)  # indices of ContactProblem.work
 
 # Indices of ContactProblem.counters: by which method solutions were found, from the easiest to the hardest, and how many iterations
 # it took.
@@ -119,6 +120,7 @@ class ContactProblem(NamedTuple):
     tangential_mode: Ints  # (m,) STICKING or SLIPPING; initially a guess
     residual: Floats  # (1,) [m/s] largest violation of the contact law
     counters: Ints  # (11,) how often every method was needed, and its iterations: METHOD_WARM_START ...
+    work: Floats  # (2,) multiplications in this step so far, WORK_DONE, and up to which the present search may go on, WORK_LIMIT
     # work arrays of the solver
     was_sticking: Ints  # (m,) 1 if the contact stuck before
     static_allowed: Ints  # (m,) 1 if it did and may use static friction

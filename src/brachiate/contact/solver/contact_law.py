@@ -223,6 +223,16 @@ def clip_norm(a, limit):
 
 
 @kernel
+def clear_forces(problem, p):
+    """Remove the forces of contact p, which does not push. Returns whether there were any."""
+    found = False
+    for r in range(problem.row_start[p], problem.row_start[p + 1]):
+        found = found or problem.w[r] != 0.0
+        problem.w[r] = 0.0
+    return found
+
+
+@kernel
 def friction_violation(problem, p, f, s, normal_force):
     """Violation of the friction law by f' and s': its natural map, or for static friction cone and slip separately."""
     compliance = tangential_compliance(problem, p)

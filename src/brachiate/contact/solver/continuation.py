@@ -21,6 +21,7 @@ from brachiate.contact.solver.contact_law import ContactVector, contact_vector, 
 from brachiate.contact.solver.douglas_rachford import apply_metric, contact_metric, solve_from_auxiliary
 from brachiate.contact.solver.gauss_seidel import solve_symmetric
 from brachiate.contact.solver.mode_unknowns import block_start
+from brachiate.contact.solver.search_work import add_work, continuation_work, search_exhausted
 from brachiate.linalg.lu import lu_factor_pivoted, lu_solve_pivoted
 from brachiate.model.status import OK
 from brachiate.spatial import Vec3, four, put_four
@@ -142,6 +143,7 @@ def factor_jacobian(problem):
             problem.factor[r * stride + c] = 1.0 if r == c else 0.0
         problem.solution[r] = problem.trial_tangent[r] = 0.0
     problem.counters[FACTORIZATIONS] += 1
+    add_work(problem, continuation_work(problem))
     return lu_factor_pivoted(problem.factor, stride, padded, problem.pivots)
 
 
@@ -194,8 +196,10 @@ def correct(problem, share, speed, tau, step):
     last = math.inf
     for n in range(MAX_CORRECTIONS):
         found = evaluate(problem, share, speed, tau)
-        if not found.distance < 5.0 * step + DIFFERENCE_SCALE or (
-            n > 1 and found.residual > max(MIN_CONTRACTION * last, CORRECTOR_TOLERANCE)
+        if (
+            search_exhausted(problem)
+            or not found.distance < 5.0 * step + DIFFERENCE_SCALE
+            or (n > 1 and found.residual > max(MIN_CONTRACTION * last, CORRECTOR_TOLERANCE))
         ):
             break
         for r in range(problem.count[NUM_ROWS]):
@@ -238,14 +242,14 @@ def continuation(key, problem_key, share, max_steps):
     """Forces and modes at the end of the path, or as far as so many steps lead; R is the given multiple of the contacts' own response.
 
     The predictor follows the tangent. If the corrector fails, the path may have a kink: then the tangent beyond it is tried, else a shorter
-    step.
+    step. It ends early if the search has no work left.
     """
     (problem,) = open_problem(problem_key)
     speed, step = start_decoupled(problem, share), FIRST_STEP
     present = PathPoint(0, 0.0, evaluate(problem, share, speed, 0.0).tau_tangent)
     accept(problem)
     for _ in range(max_steps):
-        if present.tau >= TAU_END or step < MIN_STEP:
+        if present.tau >= TAU_END or step < MIN_STEP or search_exhausted(problem):
             break
         predict(problem, problem.path_tangent, step)
         reached = step_along(problem, share, speed, present, present.tau_tangent, step)

@@ -19,12 +19,12 @@ from brachiate.contact.solver.contact_law import (
     put_contact_vector,
     update_velocities,
 )
+from brachiate.contact.solver.search_work import RELAXATION_SHARE, add_work, limit_work, product_work, search_exhausted
 from brachiate.model.status import OK
 from brachiate.spatial import Vec3, put_vec3, vec3
 
 STATIONARITY_TOLERANCE = 1e-6  # [m/s]
-MAX_ITERATIONS, MIN_ITERATIONS = 20000, 20
-MAX_WORK = 3e7  # multiplications, about 25 ms
+MAX_ITERATIONS, MIN_ITERATIONS = 20000, 20  # at least so many, even if the step has no work left
 
 
 @kernel
@@ -148,13 +148,23 @@ def scale_to_min_energy(problem):
 
 
 @by_address
-def convex_relaxation(key, problem_key, unused, unused_count):
-    """Forces w and velocities u of the convex problem; the residual is the stationarity error [m/s]."""
+def convex_relaxation(key, problem_key, unused, again):
+    """Forces w and velocities u of the convex problem; the residual is the stationarity error [m/s].
+
+    ``again`` is 1 if the same problem, except for u0, was just solved here: its corner forces are the start.
+    """
     (problem,) = open_problem(problem_key)
-    for i in range(problem.corner_force.shape[0]):
-        problem.corner_force[i, 0] = problem.corner_force[i, 1] = problem.corner_force[i, 2] = 0.0
+    limit_work(problem, RELAXATION_SHARE)
+    if again:
+        extrapolate(problem, 0.0)
+    else:
+        for i in range(problem.corner_force.shape[0]):
+            problem.corner_force[i, 0] = problem.corner_force[i, 1] = problem.corner_force[i, 2] = 0.0
     stiffness, theta, error = 1.0, 1.0, math.inf
-    for _ in range(min(MAX_ITERATIONS, int(MAX_WORK / (problem.count[NUM_ROWS] ** 2 + 1.0)) + MIN_ITERATIONS)):
+    for n in range(MAX_ITERATIONS):
+        if n >= MIN_ITERATIONS and search_exhausted(problem):
+            break
+        add_work(problem, 2.0 * product_work(problem))
         fits, error, uphill = gradient_step(problem, stiffness)
         if not fits:
             stiffness *= 2.0

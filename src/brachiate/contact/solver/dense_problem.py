@@ -28,7 +28,7 @@ def problem_from_dense(
     rows = [row_indices(len(corners)) for corners in patches]
     keep = np.concatenate([6 * i + np.array(indices) for i, indices in enumerate(rows)])
     n = len(keep)
-    length = {"count": 5, "row_start": m + 1, "G": n * n, "residual": 1, "counters": 11} | dict.fromkeys(("u0", "u", "w"), n)
+    length = {"count": 5, "row_start": m + 1, "G": n * n, "residual": 1, "counters": 11, "work": 2} | dict.fromkeys(("u0", "u", "w"), n)
     fields = array_fields(ContactProblem).items()
     problem = ContactProblem(**{name: np.zeros((length.get(name, m), *field.row), field.dtype) for name, field in fields})
     problem.count[:3], problem.row_start[1:], problem.u0[:], problem.torsion_scale[:] = (

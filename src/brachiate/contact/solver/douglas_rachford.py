@@ -23,6 +23,7 @@ from brachiate.contact.solver.contact_law import (
     update_velocities,
 )
 from brachiate.contact.solver.gauss_seidel import add_diagonal, local_delassus, solve_friction, solve_normal, solve_symmetric
+from brachiate.contact.solver.search_work import add_work, factor_work, product_work
 from brachiate.linalg.lu import lu_factor, lu_solve_transposed
 from brachiate.model.status import OK
 from brachiate.spatial import Sym3, Vec3, trace
@@ -133,6 +134,7 @@ def douglas_rachford(key, problem_key, share, iterations):
     relaxation = OVER_RELAXATION if share < 1.0 else 1.0
     factor_coupling(problem, share)
     problem.counters[DOUGLAS_RACHFORD_STEPS] += iterations
+    add_work(problem, factor_work(n) + iterations * product_work(problem))
     for _ in range(iterations):
         for p in range(problem.count[NUM_CONTACTS]):
             reflect(problem, p, contact_metric(problem, p, share))

@@ -26,6 +26,7 @@ from brachiate.contact.solver.contact_law import (
     update_center,
     update_velocities,
 )
+from brachiate.contact.solver.search_work import add_work, product_work
 from brachiate.model.status import OK
 from brachiate.spatial import Sym3, Vec3, cross, norm, trace
 
@@ -243,6 +244,7 @@ def gauss_seidel(key, problem_key, relaxation, times):
     """
     (problem,) = open_problem(problem_key)
     problem.counters[GAUSS_SEIDEL_SWEEPS] += times
+    add_work(problem, (times + 1) * product_work(problem))
     update_velocities(problem)
     for _ in range(max(times, 1)):
         sweep(problem, relaxation, 2 if relaxation == 1.0 else 1)

@@ -31,6 +31,7 @@ from brachiate.contact.solver.contact_law import (
     update_velocities,
 )
 from brachiate.contact.solver.mode_unknowns import ZERO, block_start, build_unknowns, normal_basis, normal_unknowns, test_velocities
+from brachiate.contact.solver.search_work import add_work, factor_work, product_work, search_exhausted
 from brachiate.linalg.lu import lu_factor, lu_solve_transposed
 from brachiate.model.status import OK
 from brachiate.spatial import Vec3, four, norm, put_four
@@ -243,6 +244,8 @@ def newton_step(problem, proximal):
         lu_factor(problem.factor, problem.count[STRIDE], padded)
         store_factor_key(problem, unknowns)
         problem.counters[FACTORIZATIONS] += 1
+        add_work(problem, factor_work(padded))
+    add_work(problem, 2.0 * product_work(problem))
     put_residual(problem, unknowns)
     lu_solve_transposed(problem.factor, problem.count[STRIDE], padded, problem.solution)
     apply_solution(problem)
@@ -253,13 +256,15 @@ def newton_step(problem, proximal):
 def newton(key, problem_key, proximal, max_steps):
     """Newton steps from forces with a known residual until the law is satisfied, with fixed modes as long as that helps.
 
-    ``proximal`` is the relative increase of the diagonal.
+    ``proximal`` is the relative increase of the diagonal. If the search has no work left, there is one step.
     """
     (problem,) = open_problem(problem_key)
     last = problem.residual[0]
     project_onto_modes(problem)
     update_velocities(problem)
     for n in range(max_steps):
+        if n > 0 and search_exhausted(problem):
+            break
         old = newton_step(problem, proximal)
         error = residual(problem)
         problem.residual[0] = error

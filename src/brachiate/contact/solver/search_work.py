@@ -1,32 +1,84 @@
-"""Work of the search for contact forces: multiplications so far, and iterations that are left of a bound."""
+"""Work of the contact solver: one budget for all contact problems of a step, in multiplications.
+
+Work is counted, not timed, so that results are reproducible. A step may have many problems: parts of a divided step, repetitions with
+corrected midpoint velocities or less restitution, positional correction. Each search may take a share of the work that is left in the
+step, so that later ones have some, too, and their sum is bounded. With nothing left, a problem has the Newton attempt from the warm start
+and a few iterations of the last resort.
+"""
 
 from __future__ import annotations
 
 from brachiate.compiled import kernel
-from brachiate.contact.arrays import (
-    DOUGLAS_RACHFORD,
-    DOUGLAS_RACHFORD_STEPS,
-    FACTORIZATIONS,
-    GAUSS_SEIDEL_SWEEPS,
-    NUM_CONTACTS,
-    NUM_ROWS,
-)
+from brachiate.contact.arrays import CONTINUATION, DOUGLAS_RACHFORD, NUM_CONTACTS, NUM_ROWS, WORK_DONE, WORK_LIMIT
 
-MAX_WORK = 2e8  # multiplications of one search, about 0.1 s; beyond, only Gauss-Seidel sweeps and the last resort are left
+STEP_WORK = 1.2e8  # multiplications in a step: 20 to 60 ms
+SEARCH_SHARE, RELAXATION_SHARE = 0.75, 0.5  # of the work left in the step: of one search for modes, and of one convex relaxation
 MIN_ITERATIONS = 8  # of a round that is worth its while
+# Multiplications that take as long as:
+LOCAL_WORK = 400.0  # the law of one contact alone
+DISTANCE_WORK = 2000.0  # a distance of two shapes
+DYNAMICS_WORK = 500.0  # dynamics and collision detection, for each degree of freedom
 
 
 @kernel
-def work_done(problem):
-    """Multiplications by all searches so far, from the counters of sweeps, steps and factors."""
-    n, unknowns = float(problem.count[NUM_ROWS]), float(problem.unknown_start[problem.count[NUM_CONTACTS]])
-    steps = problem.counters[GAUSS_SEIDEL_SWEEPS] + problem.counters[DOUGLAS_RACHFORD_STEPS]
-    return n * n * steps + max(unknowns, n) ** 3 / 3.0 * problem.counters[FACTORIZATIONS]
+def begin_budget(problem):
+    """Start the budget of a step."""
+    problem.work[WORK_DONE] = 0.0
+    problem.work[WORK_LIMIT] = STEP_WORK
 
 
 @kernel
-def affordable_iterations(problem, function, iterations, work):
-    """Iterations of a round, fewer if they would take more than this many multiplications."""
+def add_work(problem, multiplications):
+    """Count work."""
+    problem.work[WORK_DONE] += multiplications
+
+
+@kernel
+def limit_work(problem, share):
+    """Allow a search this share of the work that is left in the step."""
+    problem.work[WORK_LIMIT] = problem.work[WORK_DONE] + share * max(STEP_WORK - problem.work[WORK_DONE], 0.0)
+
+
+@kernel
+def search_exhausted(problem):
+    """Whether the search has used its share."""
+    return problem.work[WORK_DONE] >= problem.work[WORK_LIMIT]
+
+
+@kernel
+def step_exhausted(problem):
+    """Whether the step has used its budget."""
+    return problem.work[WORK_DONE] >= STEP_WORK
+
+
+@kernel
+def product_work(problem):
+    """Multiplications of a product with G, and of the law of every contact alone: a sweep, a splitting step, or a residual."""
     n = float(problem.count[NUM_ROWS])
-    each = n * n if function == DOUGLAS_RACHFORD else n * n * n / 3.0
-    return min(iterations, int(max(work, 0.0) / (each + 1.0)))
+    return n * n + LOCAL_WORK * problem.count[NUM_CONTACTS]
+
+
+@kernel
+def factor_work(size):
+    """Multiplications of a factorization of this size, its assembly included."""
+    n = float(size)
+    return n * n * (n / 3.0 + 6.0)
+
+
+@kernel
+def continuation_work(problem):
+    """Multiplications of an evaluation of the homotopy: a factor, and the derivative of every contact by differences."""
+    n = float(problem.count[NUM_ROWS])
+    return factor_work(n) + product_work(problem) + 2.0 * LOCAL_WORK * n
+
+
+@kernel
+def affordable_iterations(problem, function, iterations):
+    """Iterations of a round, fewer if they would take more than the search has left; none if the round is not worth its while."""
+    left, each = problem.work[WORK_LIMIT] - problem.work[WORK_DONE], product_work(problem)
+    if function == CONTINUATION:
+        each = continuation_work(problem)
+    elif function == DOUGLAS_RACHFORD:
+        left -= factor_work(problem.count[NUM_ROWS])
+    affordable = int(max(left, 0.0) / (each + 1.0))
+    return min(iterations, affordable) if affordable >= min(iterations, MIN_ITERATIONS) else 0

@@ -49,6 +49,7 @@ from brachiate.contact.solver.contact_law import (
     TOLERANCE,
     UNKNOWN,
     ContactVector,
+    clear_forces,
     clip_norm,
     contact_vector,
     distance_outside,
@@ -67,7 +68,7 @@ from brachiate.contact.solver.convex_relaxation import convex_relaxation
 from brachiate.contact.solver.douglas_rachford import douglas_rachford, select_modes
 from brachiate.contact.solver.gauss_seidel import gauss_seidel
 from brachiate.contact.solver.newton import LOOSE_PROXIMAL, TIGHT_PROXIMAL, newton
-from brachiate.contact.solver.search_work import MAX_WORK, MIN_ITERATIONS, affordable_iterations, work_done
+from brachiate.contact.solver.search_work import SEARCH_SHARE, affordable_iterations, begin_budget, limit_work
 from brachiate.model.status import OK
 from brachiate.spatial import Vec3, norm
 
@@ -204,13 +205,16 @@ def project_center(problem, p):
 
 @kernel
 def project_forces(problem):
-    """Remove violations within the tolerance: friction beyond its cone, moments without torsional length, pressure outside the patch.
+    """Remove violations within the tolerance: pull, friction beyond its cone, moments without torsional length, pressure outside the patch.
 
     Returns whether anything changed. Centers of pressure are known from the last evaluation of the residual.
     """
     found = False
     for p in range(problem.count[NUM_CONTACTS]):
-        if problem.row_start[p + 1] - problem.row_start[p] == 1 or not problem.w[normal_row(problem, p)] > 0.0:
+        if not problem.w[normal_row(problem, p)] > 0.0:
+            found = clear_forces(problem, p) or found
+            continue
+        if problem.row_start[p + 1] - problem.row_start[p] == 1:
             continue
         found = project_center(problem, p) or found
         w = contact_vector(problem, problem.w, p)
@@ -320,13 +324,16 @@ def newton_tight(problem, key, before):
 
 
 @kernel
-def last_resort(problem, key, best):
-    """The best forces so far if their residual is acceptable, otherwise those of the convex relaxation."""
+def last_resort(problem, key, best, again):
+    """The best forces so far if their residual is acceptable, otherwise those of the convex relaxation.
+
+    ``again``: the relaxation of this problem, except for u0, was just solved.
+    """
     problem.count[FROZEN] = 0
     if best <= ACCEPTABLE_RESIDUAL:
         restore_best(problem)
         return finish(problem, UNSOLVED if best > TOLERANCE else METHOD_DOUGLAS_RACHFORD, residual(problem))
-    call_address(problem.functions[CONVEX_RELAXATION], key, key, 0.0, 0)
+    call_address(problem.functions[CONVEX_RELAXATION], key, key, 0.0, again)
     call_address(problem.functions[GAUSS_SEIDEL], key, key, 0.0, 0)
     return finish(problem, METHOD_CONVEX, problem.residual[0])
 
@@ -359,18 +366,19 @@ def solve(key, problem_key, unused, again):
     new = initialize(problem, again)
     fresh, warm = new == problem.count[NUM_CONTACTS], new == 0
     best = error = math.inf
-    before = work_done(problem)
+    relaxed = int(again and problem.count[METHOD] == METHOD_CONVEX)
+    limit_work(problem, SEARCH_SHARE)
     for k in range(len(SCHEDULE) + 1):
         if k == len(SCHEDULE):
             if best <= ACCEPTABLE_RESIDUAL:
                 break
             freeze_centers(problem)
+            limit_work(problem, SEARCH_SHARE)
         if k > 0:
             function, scale, iterations, start = SCHEDULE[k - 1]
-            if function != GAUSS_SEIDEL:
-                iterations = affordable_iterations(problem, function, iterations, MAX_WORK - (work_done(problem) - before))
-                if iterations < MIN_ITERATIONS:
-                    continue
+            iterations = affordable_iterations(problem, function, iterations)
+            if iterations == 0:
+                continue
             drop_static_friction(problem, k)
             if start == FROM_ZERO:
                 zero_forces(problem)
@@ -399,13 +407,14 @@ def solve(key, problem_key, unused, again):
         if 0 < k < len(SCHEDULE) and error < best:
             best = error
             save_best(problem)
-    return last_resort(problem, problem_key, best)
+    return last_resort(problem, problem_key, best, relaxed)
 
 
 @entry
 def solve_problem(key: Key):
     """Solve one problem from Python. Returns the residual [m/s]."""
     (problem,) = open_problem(key)
+    begin_budget(problem)
     call_address(problem.functions[SOLVE], key, key, 0.0, 0)
     return problem.residual[0]
 
@@ -423,7 +432,7 @@ def new_problem(contacts: int) -> ContactProblem:
     m = max(contacts, 1)
     n = (6 * m + 3) // 4 * 4
     squares, blocks = ("G", "response", "factor"), ("basis", "test", "local_jacobian")
-    size = {"count": 5, "counters": len(METHODS) + 3, "functions": 7, "residual": 1, "corner_force": 3 * CORNERS * m}
+    size = {"count": 5, "counters": len(METHODS) + 3, "functions": 7, "residual": 1, "work": 2, "corner_force": 3 * CORNERS * m}
     size.update(
         dict.fromkeys(squares, n * n + 4),  # blocks of four may reach beyond the last row
         **dict.fromkeys(blocks, BLOCK_SIZE * m),

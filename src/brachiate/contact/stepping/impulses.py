@@ -5,6 +5,7 @@ from __future__ import annotations
 from brachiate.compiled import Key, call_address, entry
 from brachiate.constraints.arrays import CONTACTS, DELASSUS, ROWS, open_constraints
 from brachiate.contact.arrays import FOUND, KEPT, SOLVE
+from brachiate.contact.solver.search_work import begin_budget
 from brachiate.contact.stepping.contact_rows import (
     DETECT,
     PENETRATION_SLACK,
@@ -38,6 +39,7 @@ def apply_contact_impulses(key: Key, constraint_key: Key, contact_key: Key, prob
     for k in range(W.v.shape[0]):
         contact.v_free[k] = W.v[k]
     build_problem(T, cons, patches, problem, contact, limits, dt, 0)
+    begin_budget(problem)
     call_address(problem.functions[SOLVE], key, problem_key, 0.0, 0)
     contact_velocity_change(T, W, cons, problem, contact, limits, cons.z)
     for k in range(W.v.shape[0]):

@@ -7,6 +7,7 @@ import math
 from brachiate.compiled import Key, Matrix, call_address, entry, kernel, outlined
 from brachiate.constraints.arrays import OPERATION, ROWS, open_constraints
 from brachiate.constraints.constrained_dynamics import PROJECT_STATE
+from brachiate.contact.solver.search_work import DISTANCE_WORK, add_work, begin_budget, step_exhausted
 from brachiate.contact.stepping.contact_log import NUM_STEPS, finish_sample, has_capacity, log_contacts, open_log
 from brachiate.contact.stepping.contact_rows import open_contact
 from brachiate.contact.stepping.time_of_impact import FAST_DISPLACEMENT, MAX_DISTANCES, MAX_IMPACTS, may_be_fast, part_length
@@ -39,13 +40,16 @@ def make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t,
     """Advance by dt in parts: see :mod:`.time_of_impact`. Contacts of all parts are logged; W.a is that of the last one."""
     T, W = open_model(key)
     (cons,) = open_constraints(constraint_key)
-    geometry, patches, scratch, _, contact, _ = open_contact(contact_key)
+    geometry, patches, scratch, problem, contact, _ = open_contact(contact_key)
     (log,) = open_log(log_key)
     elapsed, impacts, budget, status = 0.0, MAX_IMPACTS, MAX_DISTANCES, OK
     while elapsed < dt and status == OK:
         remaining = dt - elapsed
         impacts_left = impacts
-        h, swept, impacts, budget = part_length(T, W, geometry, scratch, dt, remaining, impacts, budget)
+        h, swept, distances = remaining, False, budget
+        if not step_exhausted(problem):
+            h, swept, impacts, budget = part_length(T, W, geometry, scratch, dt, remaining, impacts, budget)
+            add_work(problem, DISTANCE_WORK * (distances - budget))
         last = remaining - h < 1e-9 * dt
         # In parts without an impact gaps that seem to close are those beside a shape, to the plane of its closest feature
         contact.swept_time[0] = 0.5 * h if impacts < impacts_left else 0.0
@@ -72,7 +76,7 @@ def run_contact_steps(
     """
     T, W = open_model(key)
     (cons,) = open_constraints(constraint_key)
-    _, patches, _, _, contact, _ = open_contact(contact_key)
+    _, patches, _, problem, contact, _ = open_contact(contact_key)
     (log,) = open_log(log_key)
     if not (valid_state(T, W.q, W.v) and finite(W.tau)):
         return NOT_FINITE
@@ -81,6 +85,7 @@ def run_contact_steps(
             return LOG_FULL
         stored, trial = (i + 1) % every == 0, n == 1 and every > 1
         contact.twist_wanted[0] = int(stored or trial)
+        begin_budget(problem)
         if contact.divided[0] and may_be_fast(W, dt):
             status = make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t + i * dt, dt, stored or trial)
         else:

@@ -14,6 +14,7 @@ from brachiate.constraints.arrays import CONSTRAINTS, CONTACTS, DELASSUS, OPERAT
 from brachiate.constraints.constrained_dynamics import COMPLETE_STEP, PREPARE_STEP, weak_row_threshold
 from brachiate.constraints.solve import multiply_constraint_rows, multiply_rows
 from brachiate.contact.arrays import FOUND, KEPT, METHOD, SOLVE
+from brachiate.contact.solver.search_work import DYNAMICS_WORK, add_work, step_exhausted
 from brachiate.contact.stepping.contact_rows import (
     DETECT,
     PENETRATION_SLACK,
@@ -198,7 +199,8 @@ def solve_contacts(key, problem_key, T, W, cons, patches, problem, contact, limi
         if contact.rebounds[0] == 0 or contact.restitution_scale[0] == 0.0 or not adds_energy(T, W, cons, problem, contact, limits):
             return
         # Several impacts at once, or one with friction, may rebound with more energy than they had [Kane 1984]
-        contact.restitution_scale[0] = contact.restitution_scale[0] - RESTITUTION_STEP if contact.restitution_scale[0] > 0.5 else 0.0
+        more = contact.restitution_scale[0] > 0.5 and not step_exhausted(problem)
+        contact.restitution_scale[0] = contact.restitution_scale[0] - RESTITUTION_STEP if more else 0.0
         again = 1
 
 
@@ -232,8 +234,8 @@ def contact_step(key, constraint_key, contact_key, problem_key, dt):
     """Advance the state (W.q, W.v) by dt under the torques W.tau, contact impulses included.
 
     Velocity-dependent forces need the velocities at the midpoint: these are predicted from the step before, and the step is repeated,
-    at most MAX_PASSES times, if contact makes them jump or the prediction fails. Leaves the mean over the step of accelerations W.a and
-    of constraint forces.
+    at most MAX_PASSES times and while its budget of work lasts, if contact makes them jump or the prediction fails. Leaves the mean over
+    the step of accelerations W.a and of constraint forces.
     """
     T, W = open_model(key)
     (cons,) = open_constraints(constraint_key)
@@ -243,6 +245,7 @@ def contact_step(key, constraint_key, contact_key, problem_key, dt):
     begin_step(W, contact, dt)
     passes, jumped = 0, False
     while True:
+        add_work(problem, DYNAMICS_WORK * W.v.shape[0])
         status = midpoint_dynamics(key, constraint_key, T, W, cons, contact, dt, passes)
         if status == OK and passes == 0:
             status = detect_contacts(key, contact_key, T, W, cons, geometry, patches, scratch, contact, limits)
@@ -254,7 +257,8 @@ def contact_step(key, constraint_key, contact_key, problem_key, dt):
         solve_contacts(key, problem_key, T, W, cons, patches, problem, contact, limits, dt, passes)
         if passes == 0:
             jumped = cold or contact_changed(contact, cons.z, dt)
-        if passes == MAX_PASSES or not ((passes == 0 and jumped) or prediction_failed(contact, cons.z, dt, jumped)):
+        last = passes == MAX_PASSES or step_exhausted(problem)
+        if last or not ((passes == 0 and jumped) or prediction_failed(contact, cons.z, dt, jumped)):
             break
         passes += 1
         predict_mean_acceleration(contact, cons.z, dt)
