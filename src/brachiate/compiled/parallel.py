@@ -109,6 +109,9 @@ class _Compilation:
         finally:
             for process in self._processes:
                 process.kill()
+                with contextlib.suppress(OSError):  # what was not yet written to it
+                    process.stdin.close()
+                process.stdout.close()
                 process.wait()
             self._show_end()
 
