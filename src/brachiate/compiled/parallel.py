@@ -107,13 +107,20 @@ class _Compilation:
                 leaders[-1].join(0.2)
                 leaders = [*leaders[-1:], *leaders[:-1]]
         finally:
-            for process in self._processes:
-                process.kill()
-                with contextlib.suppress(OSError):  # what was not yet written to it
-                    process.stdin.close()
-                process.stdout.close()
-                process.wait()
+            self._end(leaders)
             self._show_end()
+
+    def _end(self, leaders: list[threading.Thread]) -> None:
+        """End the processes: they are idle, or the compilation was interrupted."""
+        for process in self._processes:
+            process.kill()
+        for leader in leaders:
+            leader.join()
+        for process in self._processes:
+            with contextlib.suppress(OSError):  # what was not yet written to it
+                process.stdin.close()
+            process.stdout.close()
+            process.wait()
 
     def _lead(self, queue: list[Task]) -> None:
         """Give tasks to a process of its own until there are none."""
