@@ -11,7 +11,7 @@ from __future__ import annotations
 from brachiate.compiled import kernel
 from brachiate.contact.arrays import CONTINUATION, DOUGLAS_RACHFORD, NUM_CONTACTS, NUM_ROWS, WORK_DONE, WORK_LIMIT
 
-STEP_WORK = 1.2e8  # multiplications in a step: 20 to 60 ms
+STEP_WORK = 2.4e8  # multiplications in a step: 40 to 130 ms; piles such as a row of dominoes need it
 SEARCH_SHARE, RELAXATION_SHARE = 0.75, 0.5  # of the work left in the step: of one search for modes, and of one convex relaxation
 MIN_ITERATIONS = 8  # of a round that is worth its while
 # Multiplications that take as long as:
