@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip --disable-pip-version-check install --progress-bar off --constraint constraints.txt
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install --progress-bar off --no-compile --constraint constraints.txt
 # Output of a command only if it fails.
 QUIETLY = log=$$(mktemp); if $(1) > $$log 2>&1; then rm -f $$log; else cat $$log; rm -f $$log; exit 1; fi
 

@@ -57,6 +57,8 @@ def numba_type(name: str) -> Any:
 
 def kernel_type(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Type of a kernel for type inference."""
+    if MODE == "check":  # without inlining it is compiled in half the time
+        options = {name: value for name, value in options.items() if name != "forceinline"}
     dispatcher = numba.njit(**_COMMON, **options)(function)
     _DISPATCHERS.append(dispatcher)
     return types.Dispatcher(dispatcher)
@@ -153,8 +155,8 @@ def _optimize(module: Any, machine: Any) -> None:
     passes.add_instruction_combine_pass()
     passes.add_jump_threading_pass()
     passes.run(module, builder)
-    options = ll.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.slp_vectorization = True
+    options = ll.create_pipeline_tuning_options(speed_level=3 if MODE == "fast" else 1)
+    options.loop_vectorization = options.slp_vectorization = MODE == "fast"
     builder = ll.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     module.verify()
