@@ -11,6 +11,7 @@ import pytest
 
 from brachiate import compiled
 from brachiate.compiled import Floats, Image, Ints, Key, Matrix, by_address, call_address, entry
+from brachiate.errors import SettingError
 
 if compiled.MODE == "off":
     pytest.skip("compiled code is switched off", allow_module_level=True)
@@ -154,3 +155,15 @@ def test_entries_are_copied_and_pickled_by_name():
 
     assert pickle.loads(pickle.dumps(run_euler)) is run_euler
     assert copy.deepcopy(run_euler) is run_euler
+
+
+@pytest.mark.parametrize("field", ["TYPE", "DATA", "AXES", "DIMENSIONS", "ITEM_TYPE", "FLAGS", "TYPE_NUMBER", "BYTE_ORDER"])
+def test_another_layout_of_arrays_is_refused(field, monkeypatch):
+    # Fails if compiled code would read the head of arrays at wrong places, as in a free-threaded build of Python.
+    from brachiate.compiled import array_layout  # noqa: PLC0415
+
+    array_layout.check_layout()
+    monkeypatch.setattr(array_layout, field, getattr(array_layout, field) - 1 if field == "BYTE_ORDER" else 4)
+    monkeypatch.setattr(array_layout, "DIMENSIONS", array_layout.AXES - 8) if field == "DIMENSIONS" else None
+    with pytest.raises(SettingError, match="BRACHIATE_COMPILED=off"):
+        array_layout.check_layout()

@@ -17,6 +17,7 @@ import llvmlite.binding as ll
 import numpy as np
 
 from brachiate.compiled import store
+from brachiate.compiled.array_layout import check_layout
 from brachiate.compiled.marks import ADDRESS_SIGNATURE, Signature, entry_name, load_function
 from brachiate.compiled.store import CodeName, MachineCode
 
@@ -93,6 +94,7 @@ def own_source(function: Callable[..., Any]) -> str | None:
 
 @functools.cache
 def _initialize() -> None:
+    check_layout()
     ll.initialize_native_target()
     ll.initialize_native_asmprinter()
     for name, thing in OBJECTS.items():

@@ -28,7 +28,7 @@ MAX_WORKERS = 8
 
 
 class Task(NamedTuple):
-    """An entry point to be compiled, the functions that it calls with their sizes in bytes, and its cost [s] alone."""
+    """An entry point to be compiled, and the functions that it calls with the sizes of their bytecode."""
 
     name: CodeName
     callees: dict[Any, int]
@@ -95,6 +95,7 @@ class _Compilation:
         self.began = time.monotonic()
         self._lock = threading.Lock()
         self._processes: list[Any] = []
+        self._ended = False
 
     def run(self) -> None:
         """Compile all tasks. If a worker fails, the others take over what it has not begun."""
@@ -111,9 +112,11 @@ class _Compilation:
             self._show_end()
 
     def _end(self, leaders: list[threading.Thread]) -> None:
-        """End the processes: they are idle, or the compilation was interrupted."""
-        for process in self._processes:
-            process.kill()
+        """End the processes: they are idle, or the compilation was interrupted, perhaps before all had started."""
+        with self._lock:
+            self._ended = True
+            for process in self._processes:
+                process.kill()
         for leader in leaders:
             leader.join()
         for process in self._processes:
@@ -124,8 +127,11 @@ class _Compilation:
 
     def _lead(self, queue: list[Task]) -> None:
         """Give tasks to a process of its own until there are none."""
-        process = _start_worker()
-        self._processes.append(process)
+        with self._lock:
+            if self._ended:
+                return
+            process = _start_worker()
+            self._processes.append(process)
         with contextlib.suppress(OSError):  # it has died
             while (task := self._next_task(queue)) is not None:
                 process.stdin.write(json.dumps(task.name) + "\n")

@@ -17,15 +17,11 @@ from numba.core import types
 from numba.core.registry import cpu_target
 from numba.np.arrayobj import populate_array
 
+from brachiate.compiled.array_layout import AXES, BYTE_ORDER, C_CONTIGUOUS, DATA, DIMENSIONS, FLAGS, ITEM_TYPE, TYPE, TYPE_NUMBER
 from brachiate.compiled.marks import Signature
 
 I8, I32, I64, F64 = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.DoubleType()
 POINTER = I8.as_pointer()
-# Offsets in an array object [B]: object head (reference count, type), data, axes, dimensions, strides, base, type of items, flags.
-TYPE, DATA, AXES, DIMENSIONS, ITEM_TYPE, FLAGS = 8, 16, 24, 32, 56, 64
-C_CONTIGUOUS = 1
-# Offsets in the type of items (``PyArray_Descr``), which is another object in arrays that were unpickled: byte order, number of the type.
-BYTE_ORDER, TYPE_NUMBER = 26, 28
 #: Python objects whose addresses wrappers need, and their symbols, which are defined where code is loaded. Not Python's own symbols:
 #: Numba redefines some of them (``PyExc_TypeError``) in its process.
 OBJECTS = {name: f"brachiate_{name}" for name in ("ndarray", "None", "TypeError", "raise_failure")}
