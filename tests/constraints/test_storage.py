@@ -13,9 +13,9 @@ from brachiate.constraints.arrays import ConstraintArrays
 from brachiate.constraints.constraint_memory import save_constraints
 from brachiate.constraints.storage import RUN_MEMORY, SCRATCH, array_lengths
 
-SIZES = {"constraints": 3, "contacts": 2, "rows": 11, "y": 101, "g": 103, "pairs": 107}
-NV, CROSSING = 13, 17
-LENGTHS = {"nc": 5, "ne": 15, "nq": 24, "nv": 18, "nr": 11, "nr·n": 11 * NV, "ny": 101, "ng": 103, "np": 107, "n": NV, "nx": CROSSING}
+SIZES = {"constraints": 3, "contacts": 2, "rows": 11, "y": 101, "g": 103, "pairs": 107, "crossing": 17}
+NV = 13
+LENGTHS = {"nc": 5, "ne": 15, "nq": 24, "nv": 18, "nr": 11, "nr·n": 11 * NV, "ny": 101, "ng": 103, "np": 107, "n": NV, "nx": 17}
 
 
 def figure_with_loops() -> br.World:
@@ -32,7 +32,7 @@ def test_arrays_are_as_long_as_their_declaration_says():
     declared = dict(re.findall(r"^    (\w+): \w+  # \(([^,)]+)[,)]", source, re.MULTILINE))
     assert declared.keys() == set(ConstraintArrays._fields)
     expected = {name: LENGTHS[size] if size in LENGTHS else int(size) for name, size in declared.items()}
-    assert array_lengths(SIZES, NV, CROSSING) == expected
+    assert array_lengths(SIZES, NV) == expected
 
 
 def test_every_array_is_saved_or_scratch():

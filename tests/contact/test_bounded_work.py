@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import brachiate as br
-from brachiate.contact.arrays import DOUGLAS_RACHFORD_STEPS, FACTORIZATIONS, FOUND, GAUSS_SEIDEL_SWEEPS, NUM_ROWS
+from brachiate.contact.arrays import DOUGLAS_RACHFORD_STEPS, FACTORIZATIONS, FOUND, GAUSS_SEIDEL_SWEEPS, NUM_ROWS, WORK_DONE
 from brachiate.contact.solver.search_work import STEP_WORK
-from brachiate.contact.stepping.contact_state import MAX_PATCHES
+from brachiate.contact.stepping.contact_state import MAX_PATCHES, ContactState
 
 DT = 0.002
 
@@ -58,6 +58,40 @@ def test_a_state_that_diverges_takes_no_memory():
     with pytest.raises(br.StateError):
         br.Simulation(world, dt=DT).run(0.02)
     assert len(world.contact_settings.contact_state.patches.pair) <= 128
+
+
+def hammer_plate_and_targets() -> br.World:
+    """A hammer hits a plate at rest, which then flies at 25 boxes within the same step."""
+    world = br.World(gravity=(0.0, 0.0, 0.0))
+    world.add(br.figures.box((0.2, 0.2, 0.2), 100.0), name="hammer", at=(-0.21, 0.0, 0.0))
+    world.add(br.figures.box((0.02, 2.0, 2.0), 1.0), name="plate")
+    for k in range(25):
+        world.add(br.figures.box((0.1, 0.1, 0.1), 1.0), name=f"target{k}", at=(0.2, 0.3 * (k // 5 - 2), 0.3 * (k % 5 - 2)))
+    world.enable_contact(friction=0.0, restitution=1.0)
+    world.v = {"hammer/root": [100.0, 0.0, 0.0, 0.0, 0.0, 0.0]}
+    return world
+
+
+def test_a_divided_step_goes_on_where_its_contacts_did_not_fit(monkeypatch):
+    """Fails if it is made anew in longer arrays: its work was bounded each time, and its time was not."""
+    worlds, interrupted, work = [hammer_plate_and_targets() for _ in range(2)], [], []
+    worlds[1].contact_settings.contact_state._allocate(200)
+    enlarge = ContactState.enlarge
+    monkeypatch.setattr(ContactState, "enlarge", lambda state: (interrupted.append(state.interrupted), enlarge(state)))
+    for world in worlds:
+        simulation = br.Simulation(world, dt=DT)
+        for _ in range(3):
+            simulation.step()
+            work.append(world.contact_settings.contact_state.problem.work[WORK_DONE])
+        assert interrupted
+        assert all(interrupted)
+        monkeypatch.setattr(ContactState, "enlarge", lambda state: pytest.fail("there is room"))
+    assert work[:3] == work[3:]
+    assert np.array_equal(worlds[0].q, worlds[1].q)
+    assert np.array_equal(worlds[0].v, worlds[1].v)
+    forces = [world.contacts.force for world in worlds]
+    assert np.array_equal(*forces)
+    assert worlds[0].totals().momentum == pytest.approx([1e4, 0.0, 0.0], rel=1e-9, abs=1e-6)
 
 
 def test_more_patches_than_memory_allows_are_refused():

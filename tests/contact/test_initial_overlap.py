@@ -103,3 +103,18 @@ def test_a_link_that_can_be_lifted_along_its_rail_is_separated():
     world = cart((1.0, 0.0, 0.2), 0.05)
     br.Simulation(world, dt=0.002).run(1.0)
     assert world.position("cart/cart")[2] == pytest.approx(0.1, abs=1e-3)
+
+
+def test_one_copy_of_the_world_tests_all_overlaps(monkeypatch):
+    """Fails if every overlap has its own: two figures that sat in each other took half a second."""
+    world, copies, copy = br.World(), [], br.World.copy
+    world.add(br.figures.ground(), name="floor")
+    for k in range(4):
+        world.add(br.figures.box((0.2, 0.2, 0.2), 5.0), name=f"box{k}", at=(0.5 * k, 0.0, -0.04))
+    world.enable_contact()
+    world.connect("box0/box", "box1/box", br.Spherical())
+    monkeypatch.setattr(br.World, "copy", lambda world: copies.append(world) or copy(world))
+    before = world.q.copy()
+    br.Simulation(world, dt=0.002).step()
+    assert len(copies) == 1
+    assert np.abs(world.q - before).max() < 0.01

@@ -98,6 +98,7 @@ class ConstraintArrays(NamedTuple):
     e_q: Ints  # (ne,)
     e_v: Ints  # (ne,)
     q: Floats  # (nq,) coordinates of loop-closing joints
+    q_part: Floats  # (nq,) the same at the start of the present part of a divided step
     rest: Floats  # (nq,)
     v: Floats  # (nv,)
     tau: Floats  # (nv,) [N·m or N] of their motors

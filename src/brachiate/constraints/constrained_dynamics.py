@@ -28,7 +28,7 @@ from brachiate.dynamics.inverse import FRICTION_SPEED_SCALE, accumulate_forces, 
 from brachiate.kinematics import ball_motion_columns, finite, forward_kinematics, zero_motion
 from brachiate.manifold import integrate_configuration
 from brachiate.model.arrays import open_model
-from brachiate.model.status import LOOP_OPEN, NEEDS_CROSSING, OK, SINGULAR
+from brachiate.model.status import LOOP_OPEN, OK, SINGULAR
 
 RESIDUAL_TOLERANCE = 1e-14  # [m or rad] residuals below this are round-off
 REDUNDANT_RESIDUAL_TOLERANCE = 1e-11  # [m or rad] residuals of truly redundant rows are well below this
@@ -381,19 +381,16 @@ def check_redundant_rows(key, constraint_key, T, W, cons, dt, resting):
     Velocities are corrected so that the motion is admissible to second order, and accelerations computed again.
     """
     violated = mark_rows_violated_from_rest(T, W, cons) if resting else mark_violated_rows(T, W, cons)
-    if violated and cons.functions[SINGULARITY] == 0:
-        return NEEDS_CROSSING
     if violated and not resting:
         call_address(cons.functions[SINGULARITY], key, constraint_key, 0.0, CORRECT_VELOCITY)
     if violated or resting:  # the test has overwritten γ and forces
         update_bias_and_gamma(T, W, cons)
         solve_accelerations(T, W, cons, dt)
-    return OK
 
 
 @inlined
 def accelerate_constrained(key, constraint_key, T, W, cons, dt, update_rank):
-    """Accelerations and constraint forces, once A and G are factored; returns OK or NEEDS_CROSSING.
+    """Accelerations and constraint forces, once A and G are factored.
 
     With ``update_rank``, limits are released and activated as the forces require, and redundant rows are checked. Weak rows are
     replaced by higher-order ones (:mod:`.singular`).
@@ -407,14 +404,10 @@ def accelerate_constrained(key, constraint_key, T, W, cons, dt, update_rank):
     resting = False
     if update_rank and cons.count[REDUNDANT_ROWS] and not cons.count[WEAK_ROWS]:
         resting = at_rest(W)
-        if check_redundant_rows(key, constraint_key, T, W, cons, dt, resting) == NEEDS_CROSSING:
-            return NEEDS_CROSSING
+        check_redundant_rows(key, constraint_key, T, W, cons, dt, resting)
     if cons.count[WEAK_ROWS]:
-        if cons.functions[SINGULARITY] == 0:
-            return NEEDS_CROSSING
         correction = CORRECT_START_FROM_REST if resting else CORRECT_ACCELERATION
         call_address(cons.functions[SINGULARITY], key, constraint_key, 0.0, correction)
-    return OK
 
 
 @by_address
@@ -443,5 +436,5 @@ def run_constraint_operation(key, constraint_key, implicit, operation):
         if operation == EVALUATE_ROWS:
             return status
     closing = implicit if operation in (COMPUTE_STEP, COMPLETE_STEP) else 0.0
-    crossing = accelerate_constrained(key, constraint_key, T, W, cons, closing, update_rank)
-    return crossing if crossing != OK else status
+    accelerate_constrained(key, constraint_key, T, W, cons, closing, update_rank)
+    return status

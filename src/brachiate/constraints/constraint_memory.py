@@ -24,7 +24,6 @@ class ConstraintMemory(NamedTuple):
     active_limits: dict[int, str]
     limited_joints: dict[int, tuple[str, Joint]]
     capacity: int  # number of constraints that there was room for
-    crossing_size: int  # length of the scratch array for crossing singular postures
     counts: Array  # of constraints, rows, ..., weak rows
     values: dict[str, Array]  # of all arrays that are not scratch, without contacts
 
@@ -33,16 +32,16 @@ def save_constraints(constraint_set: ConstraintSet) -> ConstraintMemory:
     """Return the values of a constraint set, without contacts."""
     cons, capacity = constraint_set.arrays, constraint_set.capacity
     sizes = constraint_set.sizes | {"contacts": 0, "rows": int(cons.count[ROWS])}
-    values = copy_values(cons, array_lengths(sizes, constraint_set.data.model.nv, 0))
+    values = copy_values(cons, array_lengths(sizes, constraint_set.data.model.nv))
     return ConstraintMemory(
         tuple(constraint_set.order), dict(constraint_set.active_limits), dict(constraint_set.limited_joints), capacity,
-        constraint_set.crossing_size, values.pop("count")[:CONTACTS], values,
+        values.pop("count")[:CONTACTS], values,
     )  # fmt: skip
 
 
 def restore_constraints(constraint_set: ConstraintSet, memory: ConstraintMemory) -> None:
     """Bring back the values of a constraint set of the same model."""
-    constraint_set.reserve_constraints(memory.capacity, memory.crossing_size)
+    constraint_set.reserve_constraints(memory.capacity)
     constraint_set.order, constraint_set.count = list(memory.order), len(memory.order)
     constraint_set.active_limits, constraint_set.limited_joints = dict(memory.active_limits), dict(memory.limited_joints)
     constraint_set.arrays.used[: constraint_set.capacity] = 0

@@ -21,7 +21,6 @@ from brachiate.constraints.arrays import (
     POINT,
     PRESCRIBED,
     ROWS,
-    SINGULARITY,
     SLIDER,
     WEAK_ROWS,
     WELD,
@@ -49,6 +48,7 @@ from brachiate.constraints.storage import (
     RunMemory,
     array_lengths,
     copy_values,
+    crossing_size,
     memory_views,
     new_arrays,
     write_values,
@@ -59,7 +59,7 @@ from brachiate.model.arrays import open_model
 from brachiate.model.data import Data
 from brachiate.model.flatten import Placement
 from brachiate.model.joints import BALL, ELEMENT_NQ, ELEMENT_NV, SLIDE, TURN, Joint
-from brachiate.model.status import LOOP_OPEN, NEEDS_CROSSING, NOT_FINITE, OK, OVERFLOW
+from brachiate.model.status import LOOP_OPEN, NOT_FINITE, OK, OVERFLOW
 from brachiate.spatial import quaternion_difference
 from brachiate.validation import Array
 
@@ -98,13 +98,12 @@ class ConstraintSet:
         self.order: list[int] = []  # indices of constraints, oldest first
         self.active_limits: dict[int, str] = {}  # indices of limits that are rows now, and their names
         self.limited_joints: dict[int, tuple[str, Joint]] = {}  # connections whose joints have limits, and their names
-        self.crossing_size = 0  # length of the scratch array for crossing singular postures
         self._allocate(INITIAL_SIZES)
 
     def _allocate(self, sizes: dict[str, int], values: dict[str, Array] | None = None) -> None:
         """Allocate arrays of these sizes, with these values of those that are not scratch."""
         self.sizes = sizes
-        self._lengths = array_lengths(sizes, self.data.model.nv, self.crossing_size)
+        self._lengths = array_lengths(sizes, self.data.model.nv)
         self.arrays, self._memory = new_arrays(self._lengths)
         if values is not None:
             write_values(self.arrays, {name: value for name, value in values.items() if name not in SCRATCH})
@@ -125,19 +124,18 @@ class ConstraintSet:
     def __reduce__(self) -> Any:
         """Copy and pickle the values; addresses are only valid in this process."""
         limits = dict(self.active_limits), dict(self.limited_joints)
-        return _restored, (self.data, list(self.order), *limits, self.crossing_size, self.sizes, copy_values(self.arrays, self._lengths))
+        return _restored, (self.data, list(self.order), *limits, self.sizes, copy_values(self.arrays, self._lengths))
 
     @property
     def capacity(self) -> int:
         """Number of constraints that there is room for."""
         return self.sizes["constraints"]
 
-    def reserve_constraints(self, capacity: int, crossing_size: int = 0) -> None:
-        """Make room for so many constraints, and a scratch array of this length for crossing singular postures."""
-        longer, self.crossing_size = crossing_size > self.crossing_size, crossing_size
-        if capacity > self.capacity or longer:
+    def reserve_constraints(self, capacity: int) -> None:
+        """Make room for so many constraints."""
+        if capacity > self.capacity:
             has_addresses = bool(self.arrays.functions[OPERATION])
-            self._allocate(self.sizes | {"constraints": max(capacity, self.capacity)}, self.arrays._asdict())
+            self._allocate(self.sizes | {"constraints": capacity}, self.arrays._asdict())
             if has_addresses:  # contact needs them without constraints, too
                 self._set_addresses()
 
@@ -155,19 +153,17 @@ class ConstraintSet:
             return
         self.arrays.count[CONSTRAINTS] = len(self.order)
         self.arrays.order[: len(self.order)] = self.order
-        while _constraint_structure(self.data.key, self.key) != OK:
+        while _constraint_structure(self.data.key, self.key) != OK or self.sizes["crossing"] < self._crossing_size(1):
             need = {"rows": ROWS, "y": Y_SIZE, "g": G_SIZE, "pairs": PAIRS}
             sizes = {name: max(self.sizes[name], 2 * int(self.arrays.count[i])) for name, i in need.items()}
+            sizes["crossing"] = max(self.sizes["crossing"], self._crossing_size(2))
             self._allocate(self.sizes | sizes, self.arrays._asdict())
         self._set_addresses()
-        # With more rows than its scratch array is for, crossing must be enabled again.
-        self.arrays.functions[SINGULARITY] = cross_singularity.address if self.crossing_size >= self._needed_crossing_size() else 0
 
     def _set_addresses(self) -> None:
         if not self.arrays.functions[OPERATION]:
-            self.arrays.functions[:4] = [
-                function.address for function in (update_residuals, update_mass_factor, factor_delassus, run_constraint_operation)
-            ]
+            functions = update_residuals, update_mass_factor, factor_delassus, run_constraint_operation, cross_singularity
+            self.arrays.functions[:] = [function.address for function in functions]
 
     def reserve_contacts(self, contacts: int) -> None:
         """Reserve storage for this number of contacts after the constraints, between any bodies."""
@@ -297,15 +293,9 @@ class ConstraintSet:
         else:
             write_values(cons, memory_views(memory.block, memory.lengths))
 
-    def enable_singularity_crossing(self) -> None:
-        """Enable crossing of singular postures: compile its code, which most runs never need, and allocate its scratch array."""
-        self.crossing_size = self._needed_crossing_size()
-        self._reallocate(self.sizes)
-
-    def _needed_crossing_size(self) -> int:
-        """Length of the scratch array for crossing singular postures."""
-        n, rows = self.data.model.nv, int(self.arrays.count[ROWS])
-        return self.data.model.nq + 2 * n + rows * (rows + 2 * n + 1 + rows)
+    def _crossing_size(self, times: int) -> int:
+        """Length of the scratch array for crossing singular postures, with so many times the present rows."""
+        return crossing_size(times * int(self.arrays.count[ROWS]), self.data.model.nq, self.data.model.nv)
 
     def accelerations(self) -> Array:
         """Accelerations at the data's state and torques; constraint forces are in ``arrays.force``. A view."""
@@ -406,10 +396,6 @@ class ConstraintSet:
         memory = self.run_memory()
         self.arrays.dt[0] = 0.0
         status = _constraint_operation(self.data.key, self.key, operation)
-        if status == NEEDS_CROSSING:
-            self.set_run_memory(memory)
-            self.enable_singularity_crossing()
-            status = _constraint_operation(self.data.key, self.key, operation)
         if status == OK:
             return
         residual = self.max_residual()
@@ -420,13 +406,13 @@ class ConstraintSet:
 
 
 def _restored(
-    data: Data, order: list[int], limits: dict[int, str], limited: dict[int, tuple[str, Joint]], crossing_size: int, sizes: dict[str, int],
+    data: Data, order: list[int], limits: dict[int, str], limited: dict[int, tuple[str, Joint]], sizes: dict[str, int],
     values: dict[str, Array],
 ) -> ConstraintSet:  # fmt: skip
     """Return a constraint set from its values."""
     restored = ConstraintSet(data)
     restored.order, restored.count = order, len(order)
-    restored.active_limits, restored.limited_joints, restored.crossing_size = limits, limited, crossing_size
+    restored.active_limits, restored.limited_joints = limits, limited
     restored._allocate(sizes, values)
     restored._rebuild()
     return restored

@@ -19,17 +19,17 @@ from brachiate.validation import Array
 # Storage for the joint of every constraint, whatever its kind: a loop-closing joint has at most five degrees of freedom.
 ELEMENTS, COORDINATES, VELOCITIES = 5, 8, 6
 _PER_ELEMENT = ("e_kind", "e_axis", "e_anchor", "e_q", "e_v")
-_PER_COORDINATE = ("q", "rest")
+_PER_COORDINATE = ("q", "q_part", "rest")
 _PER_VELOCITY = ("v", "tau", "damping", "stiffness", "friction", "S", "N")
 PER_ROW = ("T", "c", "gamma", "velocity_target", "acceleration_target", "velocity", "rhs", "force", "state", "weak_rows")
 PER_ROW += ("skyline_start", "g_at", "inverse_pivot", "pivot_scale", "sine", "sine_previous", "sine_margin", "remaining")
 #: Neither saved nor copied: computed anew before every use, whatever they contain.
-SCRATCH = ("J", "Y", "Z", "G", "pair", "functions", "singular_scratch", "dense_rows")
+SCRATCH = ("J", "Y", "Z", "G", "pair", "functions", "singular_scratch", "dense_rows", "q_part")
 #: What a run changes and the next one depends on, besides ``count`` and ``time``: restored if a run fails or is repeated. Joints of
 #: connections follow their angles from state to state, limits become active and inactive, rows are classified.
 RUN_MEMORY = ("q", "inactive", "polynomial", "state", "weak_rows", "c", "pivot_scale", "sine", "sine_previous", "sine_margin")
 _FIELDS = array_fields(ConstraintArrays)
-INITIAL_SIZES = {"constraints": 8, "contacts": 0, "rows": 48, "y": 1024, "g": 1024, "pairs": 128}
+INITIAL_SIZES = {"constraints": 8, "contacts": 0, "rows": 48, "y": 1024, "g": 1024, "pairs": 128, "crossing": 0}
 
 
 class RunMemory(NamedTuple):
@@ -41,8 +41,13 @@ class RunMemory(NamedTuple):
     block: Array  # the arrays of RUN_MEMORY, one after the other
 
 
-def array_lengths(sizes: Mapping[str, int], nv: int, crossing_size: int) -> dict[str, int]:
-    """Length of every array for these capacities, ``nv`` velocities of the tree, and a scratch array for crossing singular postures."""
+def crossing_size(rows: int, nq: int, nv: int) -> int:
+    """Length of the scratch array for crossing singular postures, with so many rows of constraints."""
+    return nq + 2 * nv + rows * (2 * rows + 2 * nv + 1)
+
+
+def array_lengths(sizes: Mapping[str, int], nv: int) -> dict[str, int]:
+    """Length of every array for these capacities, and ``nv`` velocities of the tree."""
     n, rows = sizes["constraints"], sizes["rows"]
     lengths = dict.fromkeys(_FIELDS, n + sizes["contacts"]) | dict.fromkeys(PER_ROW, rows)
     for names, entries in ((_PER_ELEMENT, ELEMENTS), (_PER_COORDINATE, COORDINATES), (_PER_VELOCITY, VELOCITIES)):
@@ -56,7 +61,7 @@ def array_lengths(sizes: Mapping[str, int], nv: int, crossing_size: int) -> dict
         "dt": 1,
         "z": nv,
         "v_before": nv,
-        "singular_scratch": crossing_size,
+        "singular_scratch": sizes["crossing"],
     }
 
 

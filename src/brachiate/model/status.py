@@ -10,7 +10,6 @@ OVERFLOW = 2  # a result is not finite
 SINGULAR = 3  # the mass matrix is singular; Work.status names the coordinate
 NOT_CONVERGED = 4  # an iteration did not converge: implicit integration step, whole-body QP
 LOOP_OPEN = 10  # the constraints cannot be closed from this configuration
-NEEDS_CROSSING = 11  # a singular configuration is near, and the kernels that cross it are not compiled yet
 LIMIT_PASSED = 12  # a joint limit was passed within the step; LimitArrays.count says which, and after how many steps
 TOO_MANY_CONTACTS = 13  # more contacts than the arrays hold; ContactPatches.count says how many
 LOG_FULL = 14  # the contact log is full; ContactLogArrays.count says after how many steps

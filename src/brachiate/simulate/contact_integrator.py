@@ -14,7 +14,7 @@ from brachiate.contact.stepping.contact_state import ContactState
 from brachiate.contact.stepping.run import run_contact_steps
 from brachiate.errors import ArgumentError, StateError
 from brachiate.model.data import Data
-from brachiate.model.status import CANNOT_SEPARATE, LOG_FULL, LOOP_OPEN, NEEDS_CROSSING, NOT_FINITE, OK, TOO_MANY_CONTACTS
+from brachiate.model.status import CANNOT_SEPARATE, LOG_FULL, LOOP_OPEN, NOT_FINITE, OK, TOO_MANY_CONTACTS
 from brachiate.validation import Array
 
 _LOG_SAMPLES, _LOG_LINES = 512, 4096
@@ -69,18 +69,21 @@ class ContactIntegrator:
                 self._log = ContactLog(_LOG_SAMPLES, 16 * len(self.contact_state.patches.pair))
             status = self._run(time, dt, steps, every, done, Q, V)
             done = max(done, int(self._log.arrays.count[NUM_STEPS]))
-            if status in (TOO_MANY_CONTACTS, NEEDS_CROSSING):
-                self.contact_state.restore_memory(memory)
-                self._again(status, start)
-                done, status, samples = 0, LOG_FULL, []
+            if status == TOO_MANY_CONTACTS and self.contact_state.has_room:
+                status = LOG_FULL
+                if self.contact_state.interrupted:
+                    self.contact_state.enlarge()
+                    self._log = self._log.enlarged(2 * len(self.contact_state.patches.pair))
+                    continue
+                self._restore(start, memory)
+                self.contact_state.enlarge()
+                done, samples = 0, []
                 self._log.arrays.count[:] = 0
                 continue
             samples += self._log.take_samples()
         if status != OK:
             depth = float(self.contact_state.arrays.stuck_depth[0])
-            self.constraint_set.set_run_memory(start[2])
-            work.q[:], work.v[:] = start[0], start[1]
-            self.contact_state.restore_memory(memory)
+            self._restore(start, memory)
             self._refuse(status, steps * dt, depth)
         self.samples = samples
         return Q, V
@@ -90,14 +93,11 @@ class ContactIntegrator:
         keys = self.data.key, self.constraint_set.key, contact.key, contact.problem_key, self._log.key
         return run_contact_steps(*keys, time, dt, steps, every, done, Q, V)
 
-    def _again(self, status: int, start: tuple[Array, Array, RunMemory]) -> None:
-        """Restore the start of the run, with arrays large enough for what was met on the way."""
+    def _restore(self, start: tuple[Array, Array, RunMemory], memory: tuple[Array, ...]) -> None:
+        """Restore the start of the run."""
         self.data.work.q[:], self.data.work.v[:] = start[0], start[1]
         self.constraint_set.set_run_memory(start[2])
-        if status == TOO_MANY_CONTACTS:
-            self.contact_state.enlarge()
-        else:
-            self.constraint_set.enable_singularity_crossing()
+        self.contact_state.restore_memory(memory)
 
     def _refuse(self, status: int, seconds: float, depth: float) -> NoReturn:
         if status == CANNOT_SEPARATE and self._link_pairs:

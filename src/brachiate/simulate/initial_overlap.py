@@ -31,6 +31,7 @@ def check_overlap(world: World, *, start: bool) -> None:
     memory = contact_state.save_memory()
     overlaps = contact_state.overlaps()
     contact_state.restore_memory(memory)
+    trial: World | None = None
     for overlap in overlaps:
         first, second = world.contact_settings.link_pairs[overlap.pair]
         if start and overlap.bounded and overlap.depth > MAX_OVERLAP:
@@ -38,25 +39,43 @@ def check_overlap(world: World, *, start: bool) -> None:
                 f"{second!r} starts {100 * overlap.depth:.1f} cm inside {first!r}; up to {100 * MAX_OVERLAP:.0f} cm are separated gently. "
                 f"Move them apart, or let them pass each other: world.ignore_contact({first!r}, {second!r})."
             )
-        if overlap.depth > MAX_HELD_DEPTH and _is_held(world, first, second, overlap):
+        if overlap.depth <= MAX_HELD_DEPTH or _responds(world, first, second, overlap):
+            continue
+        trial = world.copy() if trial is None else trial  # one for all overlaps: it takes as long as many steps
+        if _is_held(world, trial, first, second, overlap):
             raise StateError(
                 f"{second!r} is {100 * overlap.depth:.1f} cm inside {first!r}, and their joints and connections hold them there: no motion "
                 f"separates them. Move them apart, or let them pass each other: world.ignore_contact({first!r}, {second!r})."
             )
 
 
-def _is_held(world: World, first: str, second: str, overlap: Overlap) -> bool:
+def _responds(world: World, first: str, second: str, overlap: Overlap) -> bool:
+    """Whether the joints change the gap, and there are no connections that could prevent it."""
+    if _has_connections(world):
+        return False
+    points = [_local(world, link, overlap.point) for link in (first, second)]
+    gradient = _gap_gradient(world, (first, second), points, world.pose(first).rotation.T @ overlap.normal)
+    return bool(np.linalg.norm(gradient) >= MIN_RESPONSE)
+
+
+def _is_held(world: World, trial: World, first: str, second: str, overlap: Overlap) -> bool:
     """Whether no motion that joints and connections allow changes the gap, here and at postures nearby.
 
     In a singular posture, such as a straight leg, the gap changes to second order only: the leg bends, and is not held. Locked and
     prescribed coordinates do not count: who prescribes a motion may lead it through the floor.
+
+    Args:
+        world: The world.
+        trial: Copy of it, in any posture.
+        first: Link of the first shape.
+        second: Link of the second shape.
+        overlap: Their overlap.
     """
     points = [_local(world, link, overlap.point) for link in (first, second)]
     normal = world.pose(first).rotation.T @ overlap.normal
     gradient = _gap_gradient(world, (first, second), points, normal)
-    if not _has_connections(world) and np.linalg.norm(gradient) >= MIN_RESPONSE:
-        return False
-    trial, random = world.copy(), np.random.default_rng(0)
+    random = np.random.default_rng(0)
+    trial.data.q[:] = world.q
     rows, _ = _connection_rows(trial)
     if np.linalg.norm(_admissible(rows, gradient)) >= MIN_RESPONSE:
         return False

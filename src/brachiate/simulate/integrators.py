@@ -20,7 +20,7 @@ from brachiate.constraints.constraint_set import ConstraintSet
 from brachiate.constraints.limits import LimitMonitor
 from brachiate.errors import ArgumentError, StateError
 from brachiate.model.data import Data
-from brachiate.model.status import LIMIT_PASSED, LOOP_OPEN, NEEDS_CROSSING, NOT_CONVERGED, NOT_FINITE, OK
+from brachiate.model.status import LIMIT_PASSED, LOOP_OPEN, NOT_CONVERGED, NOT_FINITE, OK
 from brachiate.simulate.bulirsch_stoer import MIDPOINT_COLUMNS, run_bulirsch_stoer
 from brachiate.simulate.butcher_tables import DORMAND_PRINCE, DORMAND_PRINCE_DENSE, DORMAND_PRINCE_ERROR, RK4, RK8, ButcherTable
 from brachiate.simulate.dormand_prince import run_dormand_prince
@@ -180,10 +180,7 @@ class Integrator:
         monitor.restore_previous()
 
     def _run(self, dt: float, steps: int, every: int, time: float, Q: Array, V: Array) -> int:
-        """Advance in one call of compiled code; repeated with singularity crossing enabled if a singular posture is met.
-
-        On failure the state is as it was before.
-        """
+        """Advance in one call of compiled code; on failure the state is as it was before."""
         data, constraint_set = self.data, self.constraint_set
         limits = None if self._monitor is None else self._monitor.key
         q, v, memory = data.work.q.copy(), data.work.v.copy(), constraint_set.run_memory()
@@ -195,11 +192,6 @@ class Integrator:
             )
         key = constraint_set.key if constraint_set.count else None
         status = self.method.run(data.key, key, limits, self._scratch.key, time, dt, steps, every, Q, V)
-        if status == NEEDS_CROSSING:
-            data.q[:], data.v[:] = q, v
-            constraint_set.set_run_memory(memory)
-            constraint_set.enable_singularity_crossing()
-            status = self.method.run(data.key, constraint_set.key, limits, self._scratch.key, time, dt, steps, every, Q, V)
         if status not in (OK, LIMIT_PASSED):
             constraint_set.set_run_memory(memory)
             data.q[:], data.v[:] = q, v  # so that an invalid initial state can be named

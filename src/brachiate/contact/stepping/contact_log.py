@@ -127,6 +127,14 @@ class ContactLog:
         self.arrays = ContactLogArrays(**{name: np.zeros((length.get(name, lines), *f.row), f.dtype) for name, f in fields})
         self.handle = ArrayHandle(self.arrays)
 
+    def enlarged(self, lines: int) -> ContactLog:
+        """A log with the same content and so many free lines."""
+        log, mine = ContactLog(len(self.arrays.residual), int(self.arrays.count[NUM_LINES]) + lines), self.arrays
+        for values, longer in zip(mine, log.arrays, strict=True):
+            n = min(len(values), len(longer))
+            longer[:n] = values[:n]
+        return log
+
     @property
     def key(self) -> Any:
         """First argument of compiled entry points; a copy has its own."""

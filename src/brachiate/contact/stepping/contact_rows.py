@@ -37,13 +37,17 @@ DETECT = 0  # index of ContactArrays.functions
 
 
 class ContactArrays(NamedTuple):
-    """State of contact from step to step. Sizes: np pairs of shapes, na contacts, n rows, nv velocities."""
+    """State of contact from step to step. Sizes: np pairs of shapes, na contacts, n rows, nq coordinates, nv velocities."""
 
     functions: Ints  # (1,) addresses of functions: DETECT
     margin: Floats  # (1,) [m] patches are detected up to this gap, and farther for fast shapes
     cold_start: Ints  # (1,) 1 if nothing is known of the step before
     limits_enabled: Ints  # (1,) whether joints stop at their limits
     divided: Ints  # (1,) whether steps with fast bodies are divided
+    part: Floats  # (4,) of a divided step that is interrupted: PART_ELAPSED, zero for none, ... of run.py
+    q_part: Floats  # (nq,) state at the start of the present part of it
+    v_part: Floats  # (nv,)
+    face_part: Ints  # (np,) and faces on which boxes of every pair were
     gap_time: Floats  # (1,) [s] from the midpoint to the next one: gaps must not close before
     swept_time: Floats  # (1,) [s] from the midpoint, within which fast shapes collide; zero in parts of a step without an impact
     fast_speed: Floats  # (1,) [m/s] above which shapes are fast; infinite if impacts were not searched for

@@ -17,7 +17,7 @@ from brachiate.contact.solver.solve import new_problem
 from brachiate.contact.stepping.contact_log import ContactLog, ContactSample
 from brachiate.contact.stepping.contact_rows import DETECT, ContactArrays
 from brachiate.contact.stepping.impulses import apply_contact_impulses
-from brachiate.contact.stepping.run import run_contact_steps
+from brachiate.contact.stepping.run import PART_ELAPSED, run_contact_steps
 from brachiate.kinematics import update_poses
 from brachiate.model.data import Data
 from brachiate.model.material import Material
@@ -33,10 +33,11 @@ _SCALARS = (
     "rebounds", "last_dt", "old_count", "penetration", "stuck_pair", "stuck_depth", "stuck_travel", "max_penetration", "max_residual",
     "hardest_method", "twist_wanted",
 )  # fmt: skip
-_VELOCITIES = ("predicted_acceleration", "contact_acceleration", "v_mid", "v_start", "half_jump", "jump_bias", "v_free")
+_VELOCITIES = ("predicted_acceleration", "contact_acceleration", "v_mid", "v_start", "half_jump", "jump_bias", "v_free", "v_part")
 _CONTACT_MEMORY = ("old_pair", "old_feature", "old_corners", "old_row_start", "old_normal_mode", "old_tangential_mode", "old_w")
 _STEP_MEMORY = ("cold_start", "predicted_acceleration", "contact_acceleration", "last_dt", "old_count", "stuck_depth", "stuck_travel")
 _MEMORY = (*_STEP_MEMORY, *_CONTACT_MEMORY)
+_INTERRUPTED = ("part", "max_penetration", "max_residual", "hardest_method")  # memory of a divided step that is interrupted
 _INSTANT = 1e-3  # [s] short enough for small motion, long enough for gaps of round-off size to be negligible
 
 
@@ -78,6 +79,7 @@ class ContactState:
         length = dict.fromkeys(("friction", "static_friction", "restitution", "stiffness", "damping", "torsion_scale"), pairs)
         length |= dict.fromkeys(_SCALARS, 1)
         length |= dict.fromkeys(_VELOCITIES, nv) | {"old_w": rows, "twist": rows}
+        length |= {"part": 4, "q_part": self.data.model.nq, "face_part": pairs}
         collision = collision_handle(self.geometry, patches)
         self.patches = cast(ContactPatches, collision.structs[1])
         self._scratch = cast(CollisionScratch, collision.structs[2])
@@ -125,12 +127,25 @@ class ContactState:
         Raises:
             StateError: There are more than MAX_PATCHES. Nothing has changed.
         """
-        room, found = len(self.patches.pair), int(self.patches.count[FOUND])
-        if max(room + 1, found) > MAX_PATCHES:
+        if not self.has_room:
             self.data.raise_status(TOO_MANY_CONTACTS)
-        memory = self.save_memory()
+        room, found = len(self.patches.pair), int(self.patches.count[FOUND])
+        memory, before = self.save_memory(), self.arrays
         self._allocate(min(2 * max(room, found), MAX_PATCHES))
         self.restore_memory(memory)
+        if before.part[PART_ELAPSED] > 0.0:
+            for name in _INTERRUPTED:
+                getattr(self.arrays, name)[:] = getattr(before, name)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether more patches than fitted would be at most MAX_PATCHES."""
+        return max(len(self.patches.pair) + 1, int(self.patches.count[FOUND])) <= MAX_PATCHES
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a divided step is interrupted in its midst, as its contacts do not fit."""
+        return bool(self.arrays.part[PART_ELAPSED] > 0.0)
 
     @property
     def face_memory(self) -> np.ndarray:
@@ -173,6 +188,7 @@ class ContactState:
         self.problem.factor_key[0] = -1
         self._divided = divided
         self.arrays.divided[0] = int(divided)
+        self.arrays.part[PART_ELAPSED] = 0.0
 
     def evaluate_instant(self, time: float) -> InstantResult:
         """Contacts and accelerations now, by a very short step that leaves the state unchanged.

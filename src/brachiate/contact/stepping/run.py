@@ -7,6 +7,7 @@ import math
 from brachiate.compiled import Key, Matrix, call_address, entry, kernel, outlined
 from brachiate.constraints.arrays import OPERATION, ROWS, open_constraints
 from brachiate.constraints.constrained_dynamics import PROJECT_STATE
+from brachiate.contact.arrays import WORK_DONE
 from brachiate.contact.solver.search_work import DISTANCE_WORK, add_work, begin_budget, step_exhausted
 from brachiate.contact.stepping.contact_log import NUM_STEPS, finish_sample, has_capacity, log_contacts, open_log
 from brachiate.contact.stepping.contact_rows import open_contact
@@ -14,8 +15,10 @@ from brachiate.contact.stepping.time_of_impact import FAST_DISPLACEMENT, MAX_DIS
 from brachiate.contact.stepping.time_step import contact_step
 from brachiate.kinematics import copy_to, finite, valid_state
 from brachiate.model.arrays import open_model
-from brachiate.model.status import LOG_FULL, NOT_FINITE, OK
+from brachiate.model.status import LOG_FULL, NOT_FINITE, OK, TOO_MANY_CONTACTS
 
+# Indices of ContactArrays.part: time since the start of the step [s], impacts and distances that are left, and work of the solver so far
+PART_ELAPSED, PART_IMPACTS, PART_DISTANCES, PART_WORK = range(4)
 MAX_SPEED = 1e9  # [rad/s or m/s] above it a state has diverged; it is also the largest that users can give
 
 
@@ -35,17 +38,47 @@ def diverged(W):
     return fastest > MAX_SPEED or not (finite(W.v) and finite(W.q))
 
 
+@kernel
+def keep_part_start(W, cons, scratch, contact):
+    """Keep what a part of a step changes before it detects contacts."""
+    copy_to(W.q, contact.q_part)
+    copy_to(W.v, contact.v_part)
+    copy_to(cons.q, cons.q_part)
+    for i in range(scratch.last_face.shape[0]):
+        contact.face_part[i] = scratch.last_face[i]
+
+
+@kernel
+def restore_part_start(W, cons, scratch, contact):
+    """Return to the start of a part whose contacts do not fit."""
+    copy_to(contact.q_part, W.q)
+    copy_to(contact.v_part, W.v)
+    copy_to(cons.q_part, cons.q)
+    for i in range(scratch.last_face.shape[0]):
+        scratch.last_face[i] = contact.face_part[i]
+
+
 @outlined
 def make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t, dt, logged):
-    """Advance by dt in parts: see :mod:`.time_of_impact`. Contacts of all parts are logged; W.a is that of the last one."""
+    """Advance by dt in parts: see :mod:`.time_of_impact`. Contacts of all parts are logged; W.a is that of the last one.
+
+    Where the contacts of a later part do not fit, the step is interrupted and goes on from there in longer arrays: made anew, it would take
+    the work of its first parts twice, which is bounded only together.
+    """
     T, W = open_model(key)
     (cons,) = open_constraints(constraint_key)
     geometry, patches, scratch, problem, contact, _ = open_contact(contact_key)
     (log,) = open_log(log_key)
-    elapsed, impacts, budget, status = 0.0, MAX_IMPACTS, MAX_DISTANCES, OK
+    elapsed, impacts, budget, status = contact.part[PART_ELAPSED], MAX_IMPACTS, MAX_DISTANCES, OK
+    if elapsed > 0.0:
+        impacts, budget = int(contact.part[PART_IMPACTS]), int(contact.part[PART_DISTANCES])
+        problem.work[WORK_DONE] = contact.part[PART_WORK]
+        contact.part[PART_ELAPSED] = 0.0
     while elapsed < dt and status == OK:
         remaining = dt - elapsed
-        impacts_left = impacts
+        impacts_left, work = impacts, problem.work[WORK_DONE]
+        keep_part_start(W, cons, scratch, contact)
+        problem.factor_key[0] = -1  # longer arrays have no factor
         h, swept, distances = remaining, False, budget
         if not step_exhausted(problem):
             h, swept, impacts, budget = part_length(T, W, geometry, scratch, dt, remaining, impacts, budget)
@@ -56,6 +89,10 @@ def make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t,
         contact.fast_speed[0] = FAST_DISPLACEMENT / dt if swept else math.inf
         middle, next_part = t + elapsed + 0.5 * h, dt if last else remaining - h
         status = make_part(key, constraint_key, contact_key, problem_key, cons, contact, middle, h, next_part)
+        if status == TOO_MANY_CONTACTS and elapsed > 0.0:
+            restore_part_start(W, cons, scratch, contact)
+            contact.part[PART_ELAPSED], contact.part[PART_IMPACTS] = elapsed, impacts_left
+            contact.part[PART_DISTANCES], contact.part[PART_WORK] = distances, work
         if status == OK and diverged(W):
             status = NOT_FINITE
         if status == OK and logged:
@@ -86,7 +123,7 @@ def run_contact_steps(
         stored, trial = (i + 1) % every == 0, n == 1 and every > 1
         contact.twist_wanted[0] = int(stored or trial)
         begin_budget(problem)
-        if contact.divided[0] and may_be_fast(W, dt):
+        if contact.divided[0] and (contact.part[PART_ELAPSED] > 0.0 or may_be_fast(W, dt)):
             status = make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t + i * dt, dt, stored or trial)
         else:
             status = make_part(key, constraint_key, contact_key, problem_key, cons, contact, t + (i + 0.5) * dt, dt, dt)
