@@ -37,6 +37,7 @@ def contact_forces(recording: Recording, figure: str, grip_forces: Mapping[str, 
         forces[name] = _sum_forces(forces[name], values) if name in forces else values
     for values in forces.values():
         values[0] = values[min(1, len(values) - 1)]
+        values.flags.writeable = False  # then the motion need not copy them
     return forces
 
 
