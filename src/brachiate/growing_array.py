@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from brachiate.validation import Array
 
 MIN_ROWS = 16
-GROWTH, LARGE, LARGE_GROWTH = 1.25, 2**20, 1.04  # of large arrays [bytes], room that is not used yet counts
+GROWTH, LARGE, LARGE_GROWTH = 1.25, 2**20, 1.02  # of large arrays [bytes], room that is not used yet counts
 
 
 class GrowingArray:

@@ -26,7 +26,7 @@ from brachiate.motion.spline import UNIFORM_SPACING_TOLERANCE, MotionSpline
 from brachiate.motion.terrain import Terrain
 
 CUTOFFS = (0.1, 1e4)  # [Hz] valid range
-PIECE = 8192  # frames that are summarized together
+PIECE = 4096  # frames that are summarized together
 OVERLAP, OVERLAP_FRAMES = 0.2, 64  # [s], and frames: longer than loading ramps and the shortest flight, and than a spline looks
 CUTOFF = 10.0  # [Hz] low-pass filter of captured motion: human motion is hardly faster, marker noise is
 

@@ -21,6 +21,7 @@ from brachiate.evaluation.check import check
 from brachiate.filter.online.run_online import run_online_filter
 from brachiate.filter.paper.run_clip import PAPER, run_paper_filter
 from brachiate.filter.paper.settings import PaperSettings
+from brachiate.filter.reference.freed_memory import return_freed_memory
 from brachiate.filter.reference.payloads import add_payload
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference, SourceCheck, SourceMotion
@@ -137,10 +138,17 @@ def _filter_reference(
             raise ArgumentError(f"tracked_links: mode={PAPER!r} tracks one point, which PaperSettings(point=...) names.")
         return run_paper_filter(world, FIGURE, reference, settings, options.pushes, source, options.progress)
     source = _check_source(source)
+    if len(reference) > MAX_KEPT_FRAMES:
+        return_freed_memory()
     tracker = OfflineTracker(
         world, FIGURE, reference, _filter_settings(settings, mode), plan_whole_clip=mode == OFFLINE, tracked_links=options.tracked_links
     )
-    return tracker.run(source, options.pushes, options.progress)
+    recording = tracker.simulate(options.pushes, options.progress)
+    controller, outcome = tracker.controller, tracker.outcome(recording)
+    del tracker  # its schedule is large
+    if len(reference) > MAX_KEPT_FRAMES:
+        return_freed_memory()
+    return FilterResult.from_recording(controller, reference, recording, outcome, source)
 
 
 def _check_source(source: SourceMotion) -> SourceMotion:
@@ -211,6 +219,10 @@ class OfflineTracker:
             self.tracker.failure = failure._replace(reason="; ".join((failure.reason, *details)))
 
     def run(self, source: SourceMotion | None = None, pushes: Sequence[Push] = (), progress: bool = False) -> FilterResult:
+        """Simulate to the end of the reference or to a fall; the result."""
+        return self.result(self.simulate(pushes, progress), source)
+
+    def simulate(self, pushes: Sequence[Push] = (), progress: bool = False) -> Recording:
         """Simulate to the end of the reference or to a fall."""
         simulation = Simulation(self.world, dt=self.reference.dt, project=False)
         simulation.control(self.control)
@@ -219,10 +231,13 @@ class OfflineTracker:
         duration = (len(self.reference) - 1) * self.reference.dt
         recording = simulation.run(duration, progress, until=lambda _: self.tracker.failure is not None)
         self.grips.record_forces(self.frame)
-        return self.result(recording, source)
+        return recording
 
     def result(self, recording: Recording, source: SourceMotion | None = None) -> FilterResult:
         """Result of a recorded simulation that this tracker controlled."""
+        return FilterResult.from_recording(self.controller, self.reference, recording, self.outcome(recording), source)
+
+    def outcome(self, recording: Recording) -> RunOutcome:
+        """How a recorded simulation that this tracker controlled went."""
         grip_forces = self.grips.forces(len(recording.time))
-        outcome = RunOutcome(self.tracker.failure, self.feasibility, grip_forces, self.tracker.recovery_steps)
-        return FilterResult.from_recording(self.controller, self.reference, recording, outcome, source)
+        return RunOutcome(self.tracker.failure, self.feasibility, grip_forces, self.tracker.recovery_steps)
