@@ -1,10 +1,11 @@
 """Long motions: time and peak memory of check, retargeting to a robot, preprocessing and filter for walks of 1 to 10 minutes.
 
-    python benchmarks/long_motion.py [MINUTES ...] [--stage check,retarget,reference,filter]
+    python benchmarks/long_motion.py [MINUTES ...] [--stage check,retarget,reference,filter,files,offline]
 
 Every stage runs in a process of its own, as the peak memory of a process never falls. Time is that of the process, which depends little on
 other work of the machine. Both should grow linearly, and memory stay below 1 GB. The robot is Unitree's G1 if example-robot-data is
-installed, else the figure human28.
+installed, else the figure human28. ``filter`` is mode preview with metrics, ``files`` also writes the results, and ``offline`` is the mode
+that plans the whole clip at once, whose memory is not bounded; these two run only if they are named.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import resource
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -34,11 +36,18 @@ def robot() -> br.Model:
         return br.load_model(ROBOT, floating_base=True) if ROBOT.exists() else br.figures.human28()
 
 
-def filtered(motion: br.Motion) -> None:
-    """Filter a motion in mode preview and evaluate the result."""
-    result = br.filter_motion(motion, mode="preview")
+def filtered(motion: br.Motion, mode: str = "preview") -> br.FilterResult:
+    """Filter a motion and evaluate the result."""
+    result = br.filter_motion(motion, mode=mode)
     assert result.success, result.failure
     result.metrics()
+    return result
+
+
+def saved(motion: br.Motion) -> None:
+    """Filter a motion and write the results."""
+    with tempfile.TemporaryDirectory() as folder:
+        filtered(motion).save(folder)
 
 
 STAGES: dict[str, Callable[[br.Motion], Any]] = {
@@ -46,7 +55,10 @@ STAGES: dict[str, Callable[[br.Motion], Any]] = {
     "retarget": lambda motion: br.retarget(motion, robot()),
     "reference": br.make_reference,
     "filter": filtered,
+    "files": saved,
+    "offline": lambda motion: filtered(motion, "offline"),
 }
+DEFAULT_STAGES = ("check", "retarget", "reference", "filter")
 
 
 def peak_memory() -> float:
@@ -68,7 +80,7 @@ def measure(stage: str, minutes: float) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("minutes", nargs="*", type=float, default=[1.0, 2.5, 5.0, 10.0])
-    parser.add_argument("--stage", default=",".join(STAGES), help="stages, separated by commas")
+    parser.add_argument("--stage", default=",".join(DEFAULT_STAGES), help="stages, separated by commas")
     parser.add_argument("--here", action="store_true", help="in this process")
     arguments = parser.parse_args()
     if not arguments.here:

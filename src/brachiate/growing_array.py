@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from brachiate.validation import Array
 
-MIN_ROWS, GROWTH = 16, 1.25
+MIN_ROWS = 16
+GROWTH, LARGE, LARGE_GROWTH = 1.25, 2**20, 1.02  # of large arrays [bytes], room that is not used yet counts
 
 
 class GrowingArray:
@@ -32,8 +33,9 @@ class GrowingArray:
 
     def _reserve(self, rows: int) -> None:
         if rows > len(self._array):
+            growth = GROWTH if self._array.nbytes < LARGE else LARGE_GROWTH
             # Nothing else refers to the array, as only copies leave this class
-            self._array.resize((max(rows, MIN_ROWS, int(GROWTH * len(self._array))), *self._array.shape[1:]), refcheck=False)
+            self._array.resize((max(rows, MIN_ROWS, int(growth * len(self._array))), *self._array.shape[1:]), refcheck=False)
 
     def append(self, row: ArrayLike) -> None:
         """Add a row."""

@@ -174,6 +174,23 @@ def frozen(array: Array) -> Array:
     return array
 
 
+def frozen_numbers(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
+    """Read-only array of finite numbers of exactly this shape: a copy, unless the value is one, and no view of an array that can change."""
+    if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.shape != shape or not _is_read_only(value):
+        return frozen(numbers(value, shape, what))
+    if not np.isfinite(value).all():
+        raise ArgumentError(f"{what}: every number must be finite, got {short_repr(value)}.")
+    return value
+
+
+def _is_read_only(array: Array) -> bool:
+    """Whether neither an array nor one that it is a view of is writable."""
+    owner: object = array
+    while isinstance(owner, np.ndarray) and not owner.flags.writeable:
+        owner = owner.base
+    return owner is None
+
+
 def short_repr(value: object) -> str:
     """Return the value as text of at most 60 characters, for messages."""
     text = str(value) if isinstance(value, np.ndarray) else repr(value)

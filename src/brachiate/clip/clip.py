@@ -17,7 +17,7 @@ from brachiate.validation import Array
 
 
 def freeze_frames(owner: Any, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Replace the arrays of a frozen dataclass by read-only copies of the given shapes; its ``times`` must increase."""
+    """Replace the arrays of a frozen dataclass by read-only ones of the given shapes; its ``times`` must increase."""
     times = validation.reals(owner.times, "times", "increasing numbers [s]")
     if times.ndim != 1 or not np.isfinite(times).all():
         raise ArgumentError(f"times: expected finite, increasing numbers [s], got {validation.short_repr(owner.times)}.")
@@ -27,7 +27,7 @@ def freeze_frames(owner: Any, shapes: Mapping[str, tuple[int, ...]]) -> None:
     if not (steps > 0).all():
         raise MotionError(f"Times must increase from frame to frame; frame {int(np.argmin(steps)) + 1} does not.")
     for name, shape in {"times": times.shape, **shapes}.items():
-        object.__setattr__(owner, name, validation.frozen(validation.numbers(getattr(owner, name), shape, name).copy()))
+        object.__setattr__(owner, name, validation.frozen_numbers(getattr(owner, name), shape, name))
 
 
 def check_slice(which: slice) -> int:

@@ -1,4 +1,4 @@
-"""Physical plausibility check of a motion."""
+"""Physical plausibility check of a motion, and its summary alone, for long motions."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from brachiate.contact_estimation.infer_contacts import infer_contacts
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics
 from brachiate.deprecation import renamed_arguments
 from brachiate.errors import MotionError
-from brachiate.evaluation.metrics import compute_metrics
+from brachiate.evaluation.metrics import FrameMetrics, compute_metrics
 from brachiate.evaluation.report import CheckReport
+from brachiate.evaluation.summary import ReducedMetrics, metric_units, reduce_metrics, summarize
 from brachiate.motion.arguments import check_motion
 from brachiate.motion.contact_labels import ContactLabels
 from brachiate.motion.edit import resample
@@ -25,6 +26,8 @@ from brachiate.motion.spline import UNIFORM_SPACING_TOLERANCE, MotionSpline
 from brachiate.motion.terrain import Terrain
 
 CUTOFFS = (0.1, 1e4)  # [Hz] valid range
+PIECE = 4096  # frames that are summarized together
+OVERLAP, OVERLAP_FRAMES = 0.2, 64  # [s], and frames: longer than loading ramps and the shortest flight, and than a spline looks
 CUTOFF = 10.0  # [Hz] low-pass filter of captured motion: human motion is hardly faster, marker noise is
 
 
@@ -73,6 +76,43 @@ def check(
     frames, limit_names = compute_metrics(dynamics, contacts)
     dynamics.cache.clear()  # a report keeps results only
     return CheckReport(motion, dynamics, contacts, frames, limit_names, (*motion.assumptions, *assumptions), cutoff)
+
+
+def check_summary(motion: Motion) -> dict[str, float]:
+    """Summary of the check of a motion that is not captured and has contact labels, as :func:`check` gives it.
+
+    It is computed in pieces that overlap, so memory hardly grows with the motion, while a report keeps kilobytes a frame. Metrics agree
+    with those of the report to round-off, up to the tolerance of the force estimation at the start of a piece.
+    """
+    contacts, _ = resolve_contacts(motion, None, None)
+    if contacts is None or motion.captured:
+        raise MotionError(f"{motion.name} needs contact labels, and must not be captured, to be checked in pieces.")
+    prepare("check")
+    parts, heights, unconverged, weight = [], [], 0, 0.0
+    for start in range(0, len(motion), PIECE):
+        inner = slice(start, min(start + PIECE, len(motion)))
+        dynamics, rows = _piece_dynamics(motion, contacts, inner)
+        frames, _ = compute_metrics(dynamics, contacts)
+        inner_frames = FrameMetrics(*(np.copy(values[rows]) for values in frames))
+        parts.append(reduce_metrics(inner_frames, dynamics.in_contact[rows]))
+        heights.append(contacts.terrain.clearance(dynamics.com[rows]))
+        unconverged, weight = unconverged + dynamics.unconverged_frames, dynamics.weight
+    unit = metric_units(weight, np.concatenate(heights))
+    return summarize(ReducedMetrics.joined(parts), unit, contacts.terrain.friction, unconverged)
+
+
+def _piece_dynamics(motion: Motion, contacts: ContactLabels, inner: slice) -> tuple[MotionDynamics, slice]:
+    """Dynamics of some frames and of those before and after that have an influence on them; and which rows the frames are."""
+    times = motion.times
+    first, last = np.searchsorted(times, (times[inner.start] - OVERLAP, times[inner.stop - 1] + OVERLAP))
+    outer = slice(max(min(int(first), inner.start - OVERLAP_FRAMES), 0), max(int(last), inner.stop + OVERLAP_FRAMES))
+    spline = MotionSpline(motion.figure, times[outer], motion.q[outer])
+    dynamics = MotionDynamics(motion.figure, spline.at(times[outer]), contacts.terrain)
+    rows, n = slice(inner.start - outer.start, inner.stop - outer.start), len(dynamics)
+    for span in (slice(0, rows.start), slice(rows.stop, n), rows):  # the last one counts the frames that did not converge
+        if span.stop > span.start:
+            estimate_forces_of_labels(dynamics, contacts, span)
+    return dynamics, rows
 
 
 def _resolve_cutoff(motion: Motion, cutoff: float | str | None) -> tuple[float | None, list[Assumption]]:

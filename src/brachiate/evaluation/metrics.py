@@ -208,10 +208,30 @@ def _flight_metrics(dynamics: MotionDynamics) -> tuple[Array, Array]:
 
 
 def _jerk(dynamics: MotionDynamics) -> Array:
-    if len(dynamics) < 3:
-        return np.zeros(len(dynamics))
-    acceleration = dynamics.body_acceleration
-    squares, bodies = np.zeros(len(dynamics)), acceleration.shape[1]
-    for b in range(bodies):
-        squares += np.sum(np.gradient(acceleration[:, b], dynamics.times, axis=0) ** 2, axis=1)
+    """Root mean square over bodies of the rates of their accelerations: (f,) [m/s³]."""
+    f, steps = len(dynamics), np.diff(dynamics.times)
+    if f < 3:
+        return np.zeros(f)
+    uniform, squares, bodies = bool((steps == steps[0]).all()), np.zeros(f), len(dynamics.model.tree.parent)
+    tail = np.zeros((0, bodies, 3))  # last two frames of the block before
+    for block in dynamics.blocks():
+        acceleration = np.concatenate((tail, block.body_acceleration))
+        first, end = block.frames.stop - len(acceleration), block.frames.stop
+        for b in range(bodies):
+            a = acceleration[:, b]
+            squares[first + 1 : end - 1] += np.sum(_central_difference(a, steps[first : end - 1], uniform) ** 2, axis=1)
+            if first == 0:
+                squares[0] += np.sum(((a[1] - a[0]) / steps[0]) ** 2)
+            if end == f:
+                squares[-1] += np.sum(((a[-1] - a[-2]) / steps[-1]) ** 2)
+        tail = acceleration[-2:].copy()
     return np.sqrt(squares / bodies)
+
+
+def _central_difference(x: Array, steps: Array, uniform: bool) -> Array:
+    """Rates of the rows of a table but its first and last, with the intervals between rows [s]; as ``numpy.gradient`` has them."""
+    if uniform:
+        return (x[2:] - x[:-2]) / (2.0 * steps[0])
+    before, after = steps[:-1, None], steps[1:, None]
+    a, c = -after / (before * (before + after)), before / (after * (before + after))
+    return a * x[:-2] + (after - before) / (before * after) * x[1:-1] + c * x[2:]

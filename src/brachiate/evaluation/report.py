@@ -19,6 +19,7 @@ from brachiate.evaluation.bounds import BOUNDS, NEARLY_PHYSICAL, NOT_PHYSICAL, P
 from brachiate.evaluation.metric_names import label_of
 from brachiate.evaluation.metrics import FrameMetrics
 from brachiate.evaluation.published_metrics import published_metrics
+from brachiate.evaluation.summary import metric_units, reduce_metrics, summarize
 from brachiate.io.atomic import write_text
 from brachiate.io.json_text import format_json
 from brachiate.motion.contact_labels import ContactLabels
@@ -30,8 +31,6 @@ FORMAT = "brachiate check 2"
 MIN_SEPARATION = 0.25  # [s] between violations of the same family
 #: Criteria that are mostly violated together.
 FAMILY: Mapping[str, str] = dict.fromkeys(("root_residual_moment", "flight_acceleration", "flight_moment"), "root_residual_force")
-SKATE_THRESHOLD = 0.05  # [m/s]
-COP_ROUNDOFF = 1e-6  # [m]
 CONTACT_COLORS: Mapping[int, tuple[str, str]] = {1: ("support", "#1f6f8b"), 2: ("grip", "#edae49")}
 
 
@@ -114,46 +113,13 @@ class CheckReport:
     @cached_property
     def unit(self) -> tuple[float, float]:
         """Weight [N], and weight times median CoM height above the ground [N·m]."""
-        height = float(np.median(self.contacts.terrain.clearance(self.dynamics.com)))
-        return self.dynamics.weight, self.dynamics.weight * max(height, 0.1)
+        return metric_units(self.dynamics.weight, self.contacts.terrain.clearance(self.dynamics.com))
 
     @cached_property
     def summary(self) -> dict[str, float]:
         """Metrics of the whole motion; keys with units as in :data:`brachiate.evaluation.metric_names.METRICS`."""
-        m, (weight, weight_height) = self.frames, self.unit
-        skate, floating = m.foot_skate[np.isfinite(m.foot_skate)], m.foot_float[np.isfinite(m.foot_float)]
-        ratio, outside = m.friction_ratio[~np.isnan(m.friction_ratio)], m.cop_outside[np.isfinite(m.cop_outside)]  # infinite: it pulls
-        flight, moment = m.flight_acceleration[np.isfinite(m.flight_acceleration)], m.flight_moment[np.isfinite(m.flight_moment)]
-        beyond = np.nan_to_num(m.limit_violation) > np.radians(0.1)
-        return {
-            "root_residual_force_rms_N": _rms(m.root_residual_force),
-            "root_residual_force_peak_N": _max(m.root_residual_force),
-            "root_residual_force_rms_percent_weight": 100.0 * _rms(m.root_residual_force) / weight,
-            "root_residual_force_peak_percent_weight": 100.0 * _max(m.root_residual_force) / weight,
-            "root_residual_moment_rms_Nm": _rms(m.root_residual_moment),
-            "root_residual_moment_peak_Nm": _max(m.root_residual_moment),
-            "root_residual_moment_rms_percent_weight_height": 100.0 * _rms(m.root_residual_moment) / weight_height,
-            "foot_skate_mean_m_s": _mean(skate),
-            "foot_skate_share_above_0.05_m_s": _mean(skate > SKATE_THRESHOLD),
-            "penetration_mean_mm": 1e3 * _mean(m.penetration.max(axis=1, initial=0.0)),
-            "penetration_max_mm": 1e3 * _max(m.penetration),
-            "foot_float_mean_mm": 1e3 * _mean(floating),
-            "foot_float_max_mm": 1e3 * _max(floating),
-            "friction_cone_violation_share": _mean(ratio > self.contacts.terrain.friction * (1 + 1e-9)),
-            "cop_outside_share": _mean(outside > COP_ROUNDOFF),
-            "cop_outside_rms_mm": 1e3 * _rms(outside),
-            "cop_outside_max_mm": 1e3 * _max(outside),
-            "contact_share": _mean(self.dynamics.in_contact),
-            "torque_peak_share_of_limit": _max(m.torque_share),
-            "joint_limit_violation_max_deg": float(np.degrees(_max(m.limit_violation))),
-            "joint_limit_violation_share": _mean(beyond.any(axis=1)) if m.limit_violation.size else 0.0,
-            "flight_share": _mean(np.isfinite(m.flight_acceleration)),
-            "flight_acceleration_rms_m_s2": _rms(flight),
-            "flight_moment_rms_Nm": _rms(moment),
-            "flight_moment_rms_percent_weight_height": 100.0 * _rms(moment) / weight_height,
-            "jerk_rms_m_s3": _rms(m.jerk),
-            "unconverged_frames": float(self.dynamics.unconverged_frames),
-        }
+        metrics = reduce_metrics(self.frames, self.dynamics.in_contact)
+        return summarize(metrics, self.unit, self.contacts.terrain.friction, self.dynamics.unconverged_frames)
 
     @cached_property
     def peak_torque_share(self) -> dict[str, float]:
@@ -398,18 +364,6 @@ def _plain(x: Array) -> list[float | None]:
 def _named(table: Array, names: Sequence[str]) -> dict[str, list[float | None]]:
     """Columns by name: those that are ever nonzero."""
     return {name: _plain(column) for name, column in zip(names, table.T, strict=True) if np.nan_to_num(column).any()}
-
-
-def _mean(x: Array) -> float:
-    return float(np.mean(x)) if np.size(x) else 0.0
-
-
-def _rms(x: Array) -> float:
-    return float(np.sqrt(np.mean(np.square(x)))) if np.size(x) else 0.0
-
-
-def _max(x: Array) -> float:
-    return float(np.nanmax(x)) if np.size(x) and np.isfinite(x).any() else 0.0
 
 
 def _percentile90(x: Array) -> float:

@@ -8,27 +8,30 @@ simulation. The result is therefore as consistent as any simulation, whatever th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
+
+import numpy as np
 
 from brachiate import validation
 from brachiate.anatomy.figure_height import figure_height
 from brachiate.compiled import prepare
 from brachiate.deprecation import renamed_arguments
-from brachiate.errors import ArgumentError
+from brachiate.errors import ArgumentError, BrachiateError
+from brachiate.evaluation.check import check
 from brachiate.filter.online.run_online import run_online_filter
 from brachiate.filter.paper.run_clip import PAPER, run_paper_filter
 from brachiate.filter.paper.settings import PaperSettings
+from brachiate.filter.reference.freed_memory import return_freed_memory
 from brachiate.filter.reference.payloads import add_payload
 from brachiate.filter.reference.preprocess import make_reference
-from brachiate.filter.reference.reference import Reference, SourceMotion
+from brachiate.filter.reference.reference import Reference, SourceCheck, SourceMotion
 from brachiate.filter.reference.self_collision import ignore_self_collisions
-from brachiate.filter.results.result import FilterResult, RunOutcome
+from brachiate.filter.results.result import MAX_KEPT_FRAMES, FilterResult, RunOutcome
 from brachiate.filter.schedule.contact_schedule import ContactSchedule
 from brachiate.filter.schedule.inferred_surfaces import InferredSurfaces, surface_assumptions
 from brachiate.filter.schedule.unanchored_contacts import describe_infeasible_contacts
 from brachiate.filter.settings import FilterSettings
-from brachiate.filter.tracking.centroidal_mpc import plan_clip_in_place
+from brachiate.filter.tracking.centroidal_mpc import horizon_intervals, plan_clip_in_place
 from brachiate.filter.tracking.disturbances import Push
 from brachiate.filter.tracking.feasibility import Feasibility
 from brachiate.filter.tracking.grip_constraints import GripConstraints
@@ -46,6 +49,7 @@ from brachiate.world.world import World
 OFFLINE, PREVIEW, ONLINE = "offline", "preview", "online"
 TRACKING_MODES = (OFFLINE, PREVIEW, ONLINE)  # modes of the tracking controller
 MODES = (*TRACKING_MODES, PAPER)
+STEP_LOOKAHEAD = 4.0  # durations of a recovery step, before whose end the reference is used
 
 
 @renamed_arguments(ground="terrain", made_on="source_terrain", strength="torque_scale", load="payloads", keep="tracked_links")
@@ -128,15 +132,33 @@ def _filter_reference(
     world = simulation_world(reference, options.friction, options.torque_scale)
     check_arguments(world, FIGURE, reference, None)
     ignored = ignore_self_collisions(world, FIGURE, reference.q, reference.dt)
-    reference = replace(reference, assumptions=(*reference.assumptions, *surface_assumptions(reference), *ignored))
+    reference = reference.changed(assumptions=(*reference.assumptions, *surface_assumptions(reference), *ignored))
     if mode == PAPER:
         if options.tracked_links:
             raise ArgumentError(f"tracked_links: mode={PAPER!r} tracks one point, which PaperSettings(point=...) names.")
         return run_paper_filter(world, FIGURE, reference, settings, options.pushes, source, options.progress)
+    source = _check_source(source)
+    if len(reference) > MAX_KEPT_FRAMES:
+        return_freed_memory()
     tracker = OfflineTracker(
         world, FIGURE, reference, _filter_settings(settings, mode), plan_whole_clip=mode == OFFLINE, tracked_links=options.tracked_links
     )
-    return tracker.run(source, options.pushes, options.progress)
+    recording = tracker.simulate(options.pushes, options.progress)
+    controller, outcome = tracker.controller, tracker.outcome(recording)
+    del tracker  # its schedule is large
+    if len(reference) > MAX_KEPT_FRAMES:
+        return_freed_memory()
+    return FilterResult.from_recording(controller, reference, recording, outcome, source)
+
+
+def _check_source(source: SourceMotion) -> SourceMotion:
+    """Source with results of its check, if it is long: before the simulation, as check and recording both need much memory."""
+    if len(source.motion) <= MAX_KEPT_FRAMES or source.checked is not None:
+        return source
+    try:
+        return source._replace(checked=SourceCheck.of(check(source.motion, terrain=source.terrain, contacts=source.contacts)))
+    except BrachiateError:  # raised again when the check is asked for
+        return source
 
 
 class OfflineTracker:
@@ -162,13 +184,16 @@ class OfflineTracker:
         self.world, self.figure, self.reference = world, figure, reference
         height = figure_height(world.figure(figure).model)
         settings = (settings or FilterSettings()).scaled(height)
-        self.schedule = ContactSchedule(reference, settings.stance_lookahead, world.figure(figure).model.effort)
+        steps = STEP_LOOKAHEAD * settings.recovery_step_duration
+        horizon = np.inf if plan_whole_clip else max(float(horizon_intervals(settings.horizon).sum()), steps)
+        self.schedule = ContactSchedule(reference, settings.stance_lookahead, world.figure(figure).model.effort, horizon)
         self.schedule.mark_long_flights(settings.long_flight_duration)
         self.controller = WholeBodyController(
             world, figure, self.schedule.contact_links, settings, reference.dt, self.schedule.grips, tracked_links
         )
         self.grips = GripConstraints(self.controller, self.schedule.grips)
-        set_figure_state(world, self.controller, reference.q[0], reference.v[0])
+        first = reference.states(slice(0, 1))
+        set_figure_state(world, self.controller, first.q[0], first.v[0])
         self.grips.update(0)
         self.surfaces = InferredSurfaces(world, figure, reference)
         self.surfaces.update(0)
@@ -182,6 +207,7 @@ class OfflineTracker:
     def control(self, _: World | None = None) -> None:
         """Set the torques of the next simulation step and advance to the next frame of the reference."""
         k = min(self.frame, len(self.reference) - 1)
+        self.schedule.prepare(k)
         self.grips.record_forces(self.frame)
         self.grips.update(k)
         self.surfaces.update(k)
@@ -193,6 +219,10 @@ class OfflineTracker:
             self.tracker.failure = failure._replace(reason="; ".join((failure.reason, *details)))
 
     def run(self, source: SourceMotion | None = None, pushes: Sequence[Push] = (), progress: bool = False) -> FilterResult:
+        """Simulate to the end of the reference or to a fall; the result."""
+        return self.result(self.simulate(pushes, progress), source)
+
+    def simulate(self, pushes: Sequence[Push] = (), progress: bool = False) -> Recording:
         """Simulate to the end of the reference or to a fall."""
         simulation = Simulation(self.world, dt=self.reference.dt, project=False)
         simulation.control(self.control)
@@ -201,10 +231,13 @@ class OfflineTracker:
         duration = (len(self.reference) - 1) * self.reference.dt
         recording = simulation.run(duration, progress, until=lambda _: self.tracker.failure is not None)
         self.grips.record_forces(self.frame)
-        return self.result(recording, source)
+        return recording
 
     def result(self, recording: Recording, source: SourceMotion | None = None) -> FilterResult:
         """Result of a recorded simulation that this tracker controlled."""
+        return FilterResult.from_recording(self.controller, self.reference, recording, self.outcome(recording), source)
+
+    def outcome(self, recording: Recording) -> RunOutcome:
+        """How a recorded simulation that this tracker controlled went."""
         grip_forces = self.grips.forces(len(recording.time))
-        outcome = RunOutcome(self.tracker.failure, self.feasibility, grip_forces, self.tracker.recovery_steps)
-        return FilterResult.from_recording(self.controller, self.reference, recording, outcome, source)
+        return RunOutcome(self.tracker.failure, self.feasibility, grip_forces, self.tracker.recovery_steps)

@@ -187,7 +187,7 @@ def _make_references(motions: Any, progress: bool) -> dict[str, Reference]:
         for k, motion in enumerate(given):
             bar.show(k / len(given))
             reference = motion if isinstance(motion, Reference) else make_reference(motion)
-            name = reference.original.name
+            name = reference.name
             clips[name if name not in clips else f"{name} {k + 1}"] = reference
     return clips
 
@@ -197,7 +197,7 @@ def _evaluate(reference: Reference, settings: FilterSettings, torque_scale: floa
         result = filter_motion(reference, settings=settings, torque_scale=torque_scale, mode=mode, progress=False)
     except BrachiateError as problem:
         if first:  # refused with the defaults, so settings are not the cause
-            raise MotionError(f"{reference.original.name} cannot be filtered: {problem}") from None
+            raise MotionError(f"{reference.name} cannot be filtered: {problem}") from None
         return ClipOutcome(False, 0.0, math.nan, math.nan, math.nan)
     duration = reference.times[-1] - reference.times[0]
     share, torque = float(result.motion.duration / duration), float(np.mean(list(result.peak_torque_shares.values()) or [0.0]))

@@ -62,7 +62,7 @@ class Motion:
         _check_finite(self)
         freeze_frames(self, {"q": (np.size(self.times), self.figure.nq)})
         forces = {
-            part: validation.frozen(validation.numbers(x, (len(self.times), 6), f"forces of {part}").copy())
+            part: validation.frozen_numbers(x, (len(self.times), 6), f"forces of {part}")
             for part, x in validation.mapping(self.forces, "forces", "arrays by part").items()
         }
         object.__setattr__(self, "forces", MappingProxyType(forces))
@@ -226,7 +226,8 @@ def _check_parts(motion: Motion) -> None:
 
 def _check_finite(motion: Motion) -> None:
     """Raise an error that names the first frame and joint with a value that is not finite."""
-    q = validation.reals(motion.q, "q", f"configurations of {motion.figure.nq} numbers")
+    is_array = isinstance(motion.q, np.ndarray) and motion.q.dtype == np.float64
+    q = motion.q if is_array else validation.reals(motion.q, "q", f"configurations of {motion.figure.nq} numbers")
     if q.shape != (np.size(motion.times), motion.figure.nq) or q.dtype.kind != "f" or np.isfinite(q).all():
         return
     frame, k = (int(i) for i in np.argwhere(~np.isfinite(q))[0])

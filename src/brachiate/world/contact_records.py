@@ -130,6 +130,7 @@ class ContactRecords(Sequence["RecordedContacts | None"]):
 
     def link_pairs(self) -> set[tuple[str, str]]:
         """Supporting and resting links that were in contact."""
-        states = self._states[:]
-        which = np.stack((np.repeat(states["pairs"], np.maximum(states["count"], 0)), self._lines["pair"][:]), axis=1)
-        return {self._link_pairs[n][pair] for n, pair in np.unique(which, axis=0).tolist()}
+        pairs, count = max(map(len, self._link_pairs), default=1), self.counts()
+        # One number for list and pair: distinct rows of a table would take several copies of it
+        found = np.unique(np.repeat(self.column("pairs").astype(np.int64), count) * pairs + self._lines["pair"][:])
+        return {self._link_pairs[n // pairs][n % pairs] for n in found.tolist()}

@@ -115,12 +115,13 @@ def _track(
     steps: list[PaperStep] = []
     failure: Failure | None = None
     acting: dict[Push, AppliedForce] = {}
+    q, v, a = reference.q, reference.v, reference.a
     with ProgressBar("filtering", progress) as bar:
         for k in range(len(reference) - 1):
             _update_pushes(world, figure, pushes, acting)
             try:
-                steps.append(paper_filter.step(reference.q[k], reference.v[k], reference.a[k]))
-                reason = _fall_reason(world.q[:7], reference.q[k + 1, :7])
+                steps.append(paper_filter.step(q[k], v[k], a[k]))
+                reason = _fall_reason(world.q[:7], q[k + 1, :7])
             except StateError as problem:
                 if not steps:
                     raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from brachiate.errors import ArgumentError
 from brachiate.figures.payloads import with_payload
@@ -12,8 +11,7 @@ from brachiate.filter.reference.reference import Reference
 
 def add_payload(reference: Reference, masses: Mapping[str, float]) -> Reference:
     """Reference of the figure with payloads: masses by link [kg]."""
-    figure = with_payload(reference.figure, masses)
-    return replace(reference, figure=figure, original=replace(reference.original, figure=figure))
+    return reference.of_figure(with_payload(reference.figure, masses))
 
 
 def parse_payloads(texts: Iterable[str]) -> dict[str, float]:

@@ -27,6 +27,14 @@ from brachiate.errors import ArgumentError, MotionError
 from brachiate.filter.reference.assemble import StanceAssembler, preprocess_displacement, split_fixed_contacts
 from brachiate.filter.reference.diagnostics import diagnose
 from brachiate.filter.reference.fixed_contacts import FixedContact
+from brachiate.filter.reference.frames_on_demand import (
+    MAX_KEPT_FRAMES,
+    Column,
+    MotionOnDemand,
+    MotionParts,
+    OriginalFrames,
+    SplineFrames,
+)
 from brachiate.filter.reference.limb_contacts import find_fixed_contacts
 from brachiate.filter.reference.posture_ik import solve_posture
 from brachiate.filter.reference.reference import PreprocessDisplacement, Reference, SourceMotion, Stance
@@ -114,7 +122,7 @@ def make_reference(
     assumptions = (*diagnosis, *noise, *inferred, *posture.assumptions)
     original, displacement, grid = _original_at_frames(source, frame), _displacement(source, frame, posture), source.grid
     del source  # its spline is large
-    return replace(_assemble(original, grid, frame, posture, displacement, assumptions, options), source=given_source)
+    return _assemble(original, grid, frame, posture, displacement, assumptions, options).changed(source=given_source)
 
 
 class _Source(NamedTuple):
@@ -296,15 +304,11 @@ def _move_to_terrain(scene: _Scene, fixed: Sequence[FixedContact], terrain: Terr
     return q, scene.kinematics.poses(q)
 
 
-def _original_at_frames(source: _Source, frame: GroundFrame) -> Motion:
+def _original_at_frames(source: _Source, frame: GroundFrame) -> MotionOnDemand:
     """Source motion at the frames of the reference, moved onto its terrain."""
     motion, grid = source.motion, source.grid
-    q = np.zeros((len(grid.times), motion.figure.nq))
-    for k in range(0, len(q), CHUNK):
-        times = grid.times[k : k + CHUNK]
-        some = frame.from_source(source.spline.configurations(grid.source_times(times)), times, grid.first)
-        q[k : k + CHUNK] = frame.to_world(frame.to_terrain(some, times))
-    return Motion(motion.figure, grid.times, q, motion.name, motion.assumptions, captured=motion.captured)
+    parts = MotionParts(motion.figure, motion.name, motion.assumptions, motion.captured)
+    return MotionOnDemand(grid.times, Column(OriginalFrames(source.spline, grid, frame), 0), parts)
 
 
 def _displacement(source: _Source, frame: GroundFrame, posture: _Posture) -> PreprocessDisplacement:
@@ -315,7 +319,7 @@ def _displacement(source: _Source, frame: GroundFrame, posture: _Posture) -> Pre
 
 
 def _assemble(
-    original: Motion,
+    original: MotionOnDemand,
     grid: TimeGrid,
     frame: GroundFrame,
     posture: _Posture,
@@ -324,12 +328,14 @@ def _assemble(
     options: Mapping[str, Any],
 ) -> Reference:
     """Reference at its frames, from configurations at the knots in the ground frame."""
-    figure, stances, contacts = original.figure, posture.stances, posture.contacts
-    states = MotionSpline(figure, grid.knots, frame.to_world(unwrap_quaternions(figure, posture.q))).at(grid.times)
+    figure, stances, contacts = original.parts.figure, posture.stances, posture.contacts
+    frames = SplineFrames(MotionSpline(figure, grid.knots, frame.to_world(unwrap_quaternions(figure, posture.q))), grid.times)
+    values: list[Any] = [*(Column(frames, k) for k in range(3)), original]
+    q, v, a, motion = [value.get() for value in values] if len(grid.times) <= MAX_KEPT_FRAMES else values
     in_stance = {link: np.zeros(len(grid.times), bool) for link in dict.fromkeys(stance.link for stance in stances)}
     for stance in stances:
         in_stance[stance.link][stance.start : stance.end] = True
     return Reference(
-        figure, frame.terrain, states.times, states.q, states.v, states.a, original, stances, contacts, in_stance, displacement,
-        (*original.assumptions, *assumptions), options,
+        figure, frame.terrain, grid.times, q, v, a, motion, stances, contacts, in_stance, displacement,
+        (*original.parts.assumptions, *assumptions), options,
     )  # fmt: skip

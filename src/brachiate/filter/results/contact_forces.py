@@ -30,13 +30,16 @@ def contact_forces(recording: Recording, figure: str, grip_forces: Mapping[str, 
         link, _, other = pair.partition(" on ")
         if link.startswith(f"{figure}/") and not other.startswith(f"{figure}/"):
             history = recording.contacts[pair]
-            values = np.concatenate((history.force, np.nan_to_num(history.cop)), axis=1)
+            values = np.zeros((len(recording), 6))
+            values[:, :3] = history.force
+            values[:, 3:] = np.nan_to_num(history.cop)
             name = link.rpartition("/")[2]
             forces[name] = _sum_forces(forces[name], values) if name in forces else values
     for name, values in grip_forces.items():
         forces[name] = _sum_forces(forces[name], values) if name in forces else values
     for values in forces.values():
         values[0] = values[min(1, len(values) - 1)]
+        values.flags.writeable = False  # then the motion need not copy them
     return forces
 
 
@@ -62,7 +65,7 @@ class _PartContacts:
         shape = len(q), len(self.points.parts)
         #: Contact with the terrain (False) and with inferred surfaces above it (True), by frame and part.
         self.active = {raised: np.zeros(shape, bool) for raised in (False, True)}
-        #: Height of the contact by frame and part [m].
+        #: Height of the contact with an inferred surface by frame and part [m].
         self.height = np.zeros(shape)
 
     def positions(self, frames: slice) -> Array:
@@ -88,7 +91,9 @@ class _PartContacts:
             points = self.of_link[link]
             nearest = np.linalg.norm(position[points][:, None] - contact.active_corners, axis=2).argmin(axis=0)
             parts, raised = self.points.part[points[nearest]], contact.on.startswith(f"{SURFACES}/")
-            self.active[raised][k, parts], self.height[k, parts] = True, contact.point[2]
+            self.active[raised][k, parts] = True
+            if raised:  # else the height is that of the terrain, and the array takes no memory
+                self.height[k, parts] = contact.point[2]
 
     def intervals(self, times: Array) -> list[ContactInterval]:
         """Contact intervals of all parts; those above the terrain with their median height."""

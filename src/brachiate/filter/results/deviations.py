@@ -71,14 +71,18 @@ def _mean_errors(result: FilterResult) -> Array:
     errors = np.zeros(n)
     for k in range(0, n, POSE_CHUNK):
         frames = slice(k, min(k + POSE_CHUNK, n))
-        filtered, original = kinematics.poses(result.motion.q[frames]), kinematics.poses(result.reference.original.q[frames])
+        filtered, original = (
+            kinematics.poses(result.motion.q[frames]),
+            kinematics.poses(result.reference.original_configurations(frames)),
+        )
         errors[frames] = 100.0 * np.linalg.norm(filtered.x - original.x, axis=-1).mean(axis=0)
     return errors
 
 
 def _max_joint_error(result: FilterResult, interval: slice, coordinates: slice) -> float:
     """Largest error of some coordinates in an interval [deg]."""
-    difference = BatchKinematics(result.motion.figure).difference(result.reference.original.q[interval], result.motion.q[interval])
+    original = result.reference.original_configurations(interval)
+    difference = BatchKinematics(result.motion.figure).difference(original, result.motion.q[interval])
     return float(np.degrees(np.abs(difference[:, coordinates])).max())
 
 
@@ -116,17 +120,25 @@ def _speed_limits(result: FilterResult) -> Iterator[Deviation]:
 
 
 def _joint_limits(result: FilterResult) -> Iterator[Deviation]:
-    times, figure, q = result.motion.times, result.motion.figure, result.motion.q
-    lower, upper = figure.limits
-    for name, joint in figure.joints.items():
-        if joint.q.stop - joint.q.start != 1 or joint.v.stop - joint.v.start != 1:
-            continue
-        k, x = joint.v.start, q[:, joint.q.start]
-        differs = np.abs(result.reference.original.q[: len(q), joint.q.start] - x) > JOINT_LIMIT_DISTANCE
-        at_limit = ((x < lower[k] + JOINT_LIMIT_DISTANCE) | (x > upper[k] - JOINT_LIMIT_DISTANCE)) & differs
-        for interval in _lasting_intervals(at_limit, times):
+    times, figure = result.motion.times, result.motion.figure
+    joints = [(name, j) for name, j in figure.joints.items() if j.q.stop - j.q.start == 1 and j.v.stop - j.v.start == 1]
+    at_limit = _at_joint_limits(result, np.array([j.q.start for _, j in joints], int), np.array([j.v.start for _, j in joints], int))
+    for (name, joint), flags in zip(joints, at_limit, strict=True):
+        for interval in _lasting_intervals(flags, times):
             error = _max_joint_error(result, interval, joint.v)
             yield Deviation(JOINT_LIMIT, name, float(times[interval.start]), float(times[interval.stop - 1]), error, "deg")
+
+
+def _at_joint_limits(result: FilterResult, q_at: Array, v_at: Array) -> Array:
+    """Whether single coordinates are at their limit and differ from the original, by coordinate and frame."""
+    n, (lower, upper) = len(result.motion), result.motion.figure.limits
+    found = np.zeros((len(q_at), n), bool)
+    for k in range(0, n, POSE_CHUNK):
+        frames = slice(k, min(k + POSE_CHUNK, n))
+        x, original = result.motion.q[frames][:, q_at], result.reference.original_configurations(frames)[:, q_at]
+        outside = (x < lower[v_at] + JOINT_LIMIT_DISTANCE) | (x > upper[v_at] - JOINT_LIMIT_DISTANCE)
+        found[:, frames] = (outside & (np.abs(original - x) > JOINT_LIMIT_DISTANCE)).T
+    return found
 
 
 def _contact_deviations(result: FilterResult, mean_errors: Array) -> Iterator[Deviation]:

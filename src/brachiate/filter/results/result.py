@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from brachiate.deprecation import renamed_attribute, renamed_method, warn_renamed
-from brachiate.evaluation.check import check
+from brachiate.evaluation.check import check, check_summary
 from brachiate.evaluation.report import CheckReport
 from brachiate.filter.footsteps.recovery_step import RecoveryStep
-from brachiate.filter.reference.reference import Reference, SourceMotion
+from brachiate.filter.reference.reference import Reference, SourceCheck, SourceMotion
 from brachiate.filter.results.contact_forces import contact_forces, contact_labels
 from brachiate.filter.results.deviations import Deviation, find_deviations
 from brachiate.filter.results.equations_of_motion import EquationsOfMotion, equations_of_motion
@@ -46,6 +46,7 @@ FORMAT = "brachiate filter 2"
 FILES = ("motion.npz", "motion.bvh", "torques.csv", "forces.csv", "metrics.json", "plot.png", "poses.png", "report.html")  # of a result
 MAX_KEPT_FRAMES = 20_000  # of a motion whose check report is kept: kilobytes a frame
 TRACKING_CHUNK = 10_000  # frames whose tracking errors are computed together
+SPLINE_OVERLAP = 64  # frames: a spline does not depend on frames farther away
 BVH_RATE = 120.0  # [frames/s] of motion.bvh, where no source motion is known
 
 
@@ -113,11 +114,12 @@ class FilterResult:
         source = source or reference.source or SourceMotion(reference.original, resampled=True)
         figure, name = reference.figure, body.figure.name
         times, q = reference.times[0] + recording.time, _columns(recording.q, body.q_at)
+        q.flags.writeable = False  # then the motion shares it with the recording
         grips = dict(outcome.grip_forces)
         terrain = replace(reference.terrain, friction=body.world.contact_settings.material.friction)
         labels = contact_labels(figure, recording, name, q, times, terrain, grips)
         forces = contact_forces(recording, name, grips)
-        motion = Motion(figure, times, q, reference.original.name, reference.assumptions, contacts=labels, forces=forces)
+        motion = Motion(figure, times, q, reference.name, reference.assumptions, contacts=labels, forces=forces)
         torque = _columns(recording.torque, body.v_at)
         torques = {joint: torque[:, at.v] for joint, at in figure.joints.items() if not np.all(torque[:, at.v] == 0.0)}
         steps = tuple(outcome.recovery_steps)
@@ -143,7 +145,7 @@ class FilterResult:
         parts = []  # of some frames at a time: poses of all would need gigabytes
         for k in range(0, n, TRACKING_CHUNK):
             frames = slice(k, min(k + TRACKING_CHUNK, n))
-            q, original = self.motion.q[frames], self.reference.original.q[frames]
+            q, original = self.motion.q[frames], self.reference.original_configurations(frames)
             error = kinematics.poses(q).x - kinematics.poses(original).x
             angles = kinematics.difference(original, q)[:, 6:]
             distances = (np.linalg.norm(x, axis=-1).mean(axis=0) for x in (error, error - error[:1]))
@@ -204,10 +206,15 @@ class FilterResult:
             self.__dict__[name] = report if len(report.times) <= MAX_KEPT_FRAMES else weakref.ref(report)
         return report
 
+    @property
+    def _source_check(self) -> SourceCheck:
+        return SourceCheck.of(self.before) if self.source.checked is None else self.source.checked
+
     @cached_property
     def summaries(self) -> tuple[dict[str, float], dict[str, float]]:
         """Summaries of the check reports of the source motion and the filtered motion."""
-        return self.before.summary, self.check().summary
+        before = dict(self._source_check.summary)
+        return before, check_summary(self.motion) if len(self.motion) > MAX_KEPT_FRAMES else self.check().summary
 
     def check(self) -> CheckReport:
         """Check report of the filtered motion, with the contacts of the simulation.
@@ -233,13 +240,28 @@ class FilterResult:
         """Filtered motion at the frames and with the skeleton of the source motion, which keeps joints that the figure lacks (fingers)."""
         source = self.source.motion if source is None else source
         times = source.times[source.times <= self.motion.times[-1] + 1e-9]
-        q = MotionSpline(self.motion.figure, self.motion.times, self.motion.q).at(np.clip(times, *self.motion.times[[0, -1]])).q
+        q = self._interpolated(np.clip(times, *self.motion.times[[0, -1]]))
         frames = source.frames(slice(0, len(times)))
         return replace(frames, q=q, assumptions=self.motion.assumptions, captured=False, contacts=self.motion.contacts, forces={})
 
+    def _interpolated(self, times: Array) -> Array:
+        """Configurations at times within the motion [s], increasing: (n, nq); of a long motion by splines of pieces that overlap."""
+        motion, q = self.motion, np.zeros((len(times), self.motion.figure.nq))
+        piece = len(motion) if len(motion) <= MAX_KEPT_FRAMES else TRACKING_CHUNK
+        for k in range(0, len(motion), piece):
+            end = min(k + piece, len(motion) - 1)
+            rows = slice(*np.searchsorted(times, motion.times[[k, end]], side="left"))
+            rows = slice(rows.start, len(times)) if end == len(motion) - 1 else rows
+            frames = slice(max(k - SPLINE_OVERLAP, 0), end + 1 + SPLINE_OVERLAP)
+            if rows.stop > rows.start:
+                q[rows] = MotionSpline(motion.figure, motion.times[frames], motion.q[frames]).at(times[rows]).q
+            if end == len(motion) - 1:
+                break
+        return q
+
     def plot(self, path: str | PathLike[str] | None = None) -> Any:
         """Plot CoM and ground reaction force of original and result over time; write the plot, or return the Matplotlib figure."""
-        return plot_comparison(self.before, self.reference.original, self.motion, path)
+        return plot_comparison(self._source_check, self.reference, self.motion, path)
 
     def plot_poses(self, path: str | PathLike[str]) -> None:
         """Draw pose strips of the original and, below it, of the result at the same times."""
@@ -296,7 +318,7 @@ class FilterResult:
     def _save_pictures(self, files: FileSet) -> dict[str, str]:
         """Write the pictures and return them as HTML elements; without matplotlib, only a plot for the page, as SVG."""
         if not is_available():
-            svg = svg_panels(self.motion.times, comparison_panels(self.before, self.reference.original, self.motion), PICTURES["plot.png"])
+            svg = svg_panels(self.motion.times, comparison_panels(self._source_check, self.reference, self.motion), PICTURES["plot.png"])
             return {"plot.png": svg}
         elements = {}
         for name, draw in (("plot.png", self.plot), ("poses.png", self.plot_poses)):

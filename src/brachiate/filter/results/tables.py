@@ -10,6 +10,8 @@ import numpy as np
 from brachiate.io.atomic import replace_file
 from brachiate.validation import Array
 
+BLOCK = 4096  # rows that are written together
+
 
 def save_torques(path: Path, times: Array, torques: Mapping[str, Array]) -> Path:
     """Write torques by joint: (f, n) [N·m]."""
@@ -31,8 +33,9 @@ def save_forces(path: Path, times: Array, forces: Mapping[str, Array]) -> Path:
 
 
 def _save_table(path: Path, heads: list[str], columns: list[Array]) -> Path:
-    rows = np.stack(columns, axis=1)
     with replace_file(path, "the table") as file:
         file.write((",".join(heads) + "\n").encode())
-        file.writelines((",".join(f"{x:.9g}" for x in row) + "\n").encode() for row in rows)
+        for k in range(0, len(columns[0]), BLOCK):
+            rows = np.stack([column[k : k + BLOCK] for column in columns], axis=1)
+            file.writelines((",".join(f"{x:.9g}" for x in row) + "\n").encode() for row in rows)
     return path

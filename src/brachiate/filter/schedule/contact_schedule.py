@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -12,11 +12,13 @@ from scipy.ndimage import gaussian_filter1d
 
 from brachiate.centroidal.problem import MAX_MOTORS
 from brachiate.compiled import ArrayHandle, array_fields
+from brachiate.filter.reference.frames_on_demand import MAX_KEPT_FRAMES
 from brachiate.filter.reference.reference import Reference, Stance
 from brachiate.filter.reference.seat_contacts import is_seat_part
 from brachiate.filter.reference.stair_footholds import tread_range
 from brachiate.filter.schedule.arrays import MAX_CORNERS, NEVER, ReferenceWindow
 from brachiate.filter.schedule.centroidal_trajectory import CentroidalTrajectory, compute_centroidal_trajectory
+from brachiate.filter.schedule.frame_array import FrameArray
 from brachiate.filter.schedule.leg_force_limits import LegActuators, compute_leg_force_limits
 from brachiate.filter.schedule.unanchored_contacts import find_unanchored_points, links_without_foothold
 from brachiate.intervals import true_intervals
@@ -27,6 +29,9 @@ from brachiate.validation import Array
 
 LOAD_TRANSFER_TIME = 0.04  # [s] in which the body weight moves from one leg to another
 TREAD_EDGE_MARGIN = 0.005  # [m] smallest planned distance of a foot from the edge of its tread
+MAX_WHOLE_FRAMES = MAX_KEPT_FRAMES  # of a reference whose frames are evaluated all at once
+BLOCK = 4096  # frames of a longer one that are evaluated together
+MARGIN = 16  # frames kept before the present one, and evaluated beyond those that are needed
 START_FRAMES = 5  # a stance that begins within the first frames is there from the start
 
 
@@ -56,6 +61,8 @@ class ContactSchedule:
         reference: Made by :func:`brachiate.filter.reference.preprocess.make_reference`.
         lookahead: Time for which upcoming contacts of a link in contact are known [s].
         effort: Torque limits (nv,) [N·m or N]; by default there are none.
+        horizon: Time ahead of the present frame that is used [s]. Of a long reference, q, v, a, centroidal trajectory, corner positions and
+            force limits are evaluated block by block as :meth:`prepare` is called. Default: all are evaluated at once.
 
     Attributes:
         contact_links: The contact links.
@@ -76,7 +83,7 @@ class ContactSchedule:
         window, handle: The schedule as arrays of the kernels, which share memory with these, and their handle.
     """
 
-    def __init__(self, reference: Reference, lookahead: float, effort: Array | None = None) -> None:
+    def __init__(self, reference: Reference, lookahead: float, effort: Array | None = None, horizon: float = np.inf) -> None:
         self.reference, self.dt = reference, reference.dt
         excluded = links_without_foothold(reference)
         supports = tuple(stance for stance in reference.stances if stance.kind == "support" and stance.link not in excluded)
@@ -93,18 +100,64 @@ class ContactSchedule:
         self._number_stances()
         self._set_load_shares()
         self.long_flight = np.zeros(len(reference), np.int64)
-        self._place_corners()
-        self._set_centroidal_trajectory()
-        count = len(reference) * self.leg_count if effort is not None and has_torque_limits(effort) else 0
-        self.max_vertical_force, self.motor_point, self.motor_rows = (
-            np.zeros(count),
-            np.zeros((count, 2)),
-            np.zeros((count * MAX_MOTORS, 6)),
-        )
+        self._bodies = self._contact_bodies()
+        self._poses: tuple[slice, Poses] | None = None
+        self._set_height_slack()
+        self._effort = effort if effort is not None and has_torque_limits(effort) else None
+        self._allocate_frames()
         self.window = self._make_window()
         self.handle = ArrayHandle(self.window)
-        if count and effort is not None:
-            self._compute_force_limits(effort)
+        self._evaluated = self._next_frame = 0  # frames that were evaluated, and the one at which more are needed
+        self._ahead = len(reference) if np.isinf(horizon) else int(np.ceil(horizon / self.dt))
+        self.prepare(0)
+
+    def _allocate_frames(self) -> None:
+        """Allocate the arrays that are evaluated block by block."""
+        f, m, legs = len(self.reference), len(self.contact_links), self.leg_count
+        long = f > MAX_WHOLE_FRAMES
+        self._arrays = [FrameArray(f, row, long) for row in ((3,),) * 5 + ((3, 3), (m, MAX_CORNERS, 3))]
+        com, velocity, acceleration, momentum, rate, inertia, self._corner_positions = (each.array for each in self._arrays)
+        self.com, self.com_velocity, self.com_acceleration = com, velocity, acceleration
+        self.angular_momentum, self.angular_momentum_rate, self.locked_inertia = momentum, rate, inertia
+        self.corner_positions = [self._corner_positions[:, n, : len(link.corners)] for n, link in enumerate(self.contact_links)]
+        limits = [FrameArray(f if self._effort is not None else 0, row, long) for row in ((legs,), (legs, 2), (legs * MAX_MOTORS, 6))]
+        self.max_vertical_force, self.motor_point, self.motor_rows = (each.array.reshape(-1, *each.array.shape[2:]) for each in limits)
+        figure = self.reference.figure
+        states = [FrameArray(f, (n,), long) for n in (figure.nq, figure.nv, figure.nv)] if long else []
+        self._q, self._v, self._a = (each.array for each in states) if long else (self.reference.q, self.reference.v, self.reference.a)
+        self._arrays += [*limits, *states]
+        self.orientation_offset = np.zeros((f, 3))
+        self.foot_offset: Array = np.zeros((f, self.leg_count, 3))
+        self.foot_offset_rate: Array = np.zeros((f, self.leg_count, 3))
+
+    def prepare(self, k: int) -> None:
+        """Evaluate the frames that are used while frame k is tracked, and give up the memory of frames before it."""
+        if k < self._next_frame:
+            return
+        f = len(self.reference)
+        if f <= MAX_WHOLE_FRAMES:
+            self._evaluate(0, f)
+            self._next_frame = f
+            return
+        self._next_frame = k + BLOCK
+        frames = np.arange(k, min(self._next_frame, f))
+        swinging = np.where(self.time_to_landing[frames] < NEVER, self.time_to_landing[frames], 0.0)  # feet are placed as they will land
+        landing = int((frames[:, None] + swinging / self.dt).max(initial=0.0)) if len(frames) else 0
+        needed = min(max(self._next_frame + self._ahead, landing) + MARGIN, f)
+        while self._evaluated < needed:
+            self._evaluate(self._evaluated, min(self._evaluated + BLOCK, f))
+        for each in self._arrays:
+            each.release(k - MARGIN)
+
+    def _evaluate(self, start: int, end: int) -> None:
+        """Evaluate a block of frames."""
+        if len(self) > MAX_WHOLE_FRAMES:
+            states = self.reference.states(slice(start, end))
+            self._q[start:end], self._v[start:end], self._a[start:end] = states.q, states.v, states.a
+        self._place_corners(start, end)
+        self._set_centroidal_trajectory(start, end)
+        self._set_force_limits(start, end)
+        self._evaluated = end
 
     def _set_contacts(self, supports: Iterable[Stance], lookahead: float) -> None:
         """Set contact masks, stance phases, grips and unanchored contacts."""
@@ -136,11 +189,7 @@ class ContactSchedule:
 
     def _make_window(self) -> ReferenceWindow:
         """Arrays of the kernels, most of which share memory with the attributes."""
-        r, f, m = self.reference, len(self.reference), len(self.contact_links)
-        corner_positions = np.zeros((f, m, MAX_CORNERS, 3))
-        for n, positions in enumerate(self.corner_positions):
-            corner_positions[:, n, : positions.shape[1]] = positions
-            self.corner_positions[n] = corner_positions[:, n, : positions.shape[1]]
+        r, f = self.reference, len(self.reference)
         count = max((len(frames) for frames in self.stance_frames), default=0)
         stance_frames = np.array([[*each, *[(-1, 0)] * (count - len(each))] for each in self.stance_frames], np.int64)
         arrays = {
@@ -152,11 +201,14 @@ class ContactSchedule:
             "swings": [int(link.swings) for link in self.contact_links],
             "corner_count": [len(link.corners) for link in self.contact_links],
             "in_contact": self.in_contact,
-            "corner_positions": corner_positions,
+            "corner_positions": self._corner_positions,
             "stance_frames": stance_frames,
             "stance_count": [len(each) for each in self.stance_frames],
             "foothold_range": self._foothold_ranges(count),
-        } | {name: getattr(r, name) for name in ("q", "v", "a")}
+            "q": self._q,
+            "v": self._v,
+            "a": self._a,
+        }
         return make_window({name: arrays[name] if name in arrays else getattr(self, name) for name in ReferenceWindow._fields})
 
     @property
@@ -199,45 +251,74 @@ class ContactSchedule:
                 if not last:
                     self.time_to_landing[end:landing, leg] = (landing - np.arange(end, landing)) * self.dt
 
-    def _place_corners(self) -> None:
-        """Set the positions of the corners of each contact link, and the height slack."""
+    def _contact_bodies(self) -> set[int]:
+        """Bodies of the contact links, and those between them and the root."""
         model, tree = self.reference.figure, self.reference.figure.tree
         bodies = {model.placements[link.link].body for link in self.contact_links}
         while above := {int(tree.parent[body]) for body in bodies if tree.parent[body] >= 0} - bodies:
             bodies |= above
-        poses = BatchKinematics(model).poses_of_bodies(self.reference.q, bodies)
-        self._set_height_slack(poses)
-        self.corner_positions = []
-        for link in self.contact_links:
+        return bodies
+
+    def _poses_of(self, start: int, end: int) -> Poses:
+        """Poses of these bodies in a block of frames; those of the last block are kept."""
+        frames = slice(start, end)
+        if self._poses is None or self._poses[0] != frames:
+            q = self.reference.states(frames).q
+            self._poses = frames, BatchKinematics(self.reference.figure).poses_of_bodies(q, self._bodies)
+        return self._poses[1]
+
+    def _place_corners(self, start: int, end: int) -> None:
+        """Set the positions of the corners of each contact link in a block of frames."""
+        model, poses = self.reference.figure, self._poses_of(start, end)
+        for positions, link in zip(self.corner_positions, self.contact_links, strict=True):
             placement = model.placements[link.link]
             points = placement.position + link.corners @ placement.rotation.T
-            self.corner_positions.append(np.stack([poses.point(placement.body, point) for point in points], axis=1))
+            for k, point in enumerate(points):
+                positions[start:end, k] = poses.point(placement.body, point)
+        self._poses = None
 
-    def _set_height_slack(self, poses: Poses) -> None:
+    def _set_height_slack(self) -> None:
         """Set the possible rise of the body until a stance leg is straight."""
-        tree, model = self.reference.figure.tree, self.reference.figure
-        self.height_slack = np.full(len(self.reference), np.inf)
-        for link in self.contact_links:
-            if not link.swings:
-                continue
-            chain = [model.placements[link.link].body]
-            while tree.parent[chain[-1]] >= 0:
-                chain.append(int(tree.parent[chain[-1]]))
-            hip = chain[-2] if len(chain) > 1 else chain[-1]
-            length = sum(float(np.linalg.norm(poses.x[a] - poses.x[b], axis=1).max()) for a, b in pairwise(chain[:-1]))
-            leg = poses.x[hip] - poses.x[chain[0]]
-            horizontal = np.hypot(leg[:, 0], leg[:, 1])
-            slack = np.sqrt(np.maximum(length**2 - horizontal**2, 0.0)) - leg[:, 2]
+        f, swinging = len(self.reference), [link for link in self.contact_links if link.swings]
+        chains = [self._chain(link) for link in swinging]
+        # Lengths of the segments of each leg, horizontal and vertical distance of the hip from the foot
+        segments = [[0.0 for _ in pairwise(chain[:-1])] for chain in chains]
+        across, above = np.zeros((len(chains), f)), np.zeros((len(chains), f))
+        for start, end in self._blocks():
+            poses = self._poses_of(start, end)
+            for n, chain in enumerate(chains):
+                hip = chain[-2] if len(chain) > 1 else chain[-1]
+                for i, (a, b) in enumerate(pairwise(chain[:-1])):
+                    segments[n][i] = max(segments[n][i], float(np.linalg.norm(poses.x[a] - poses.x[b], axis=1).max()))
+                leg = poses.x[hip] - poses.x[chain[0]]
+                across[n, start:end], above[n, start:end] = np.hypot(leg[:, 0], leg[:, 1]), leg[:, 2]
+        self.height_slack = np.full(f, np.inf)
+        for link, lengths, horizontal, vertical in zip(swinging, segments, across, above, strict=True):
+            slack = np.sqrt(np.maximum(sum(lengths) ** 2 - horizontal**2, 0.0)) - vertical
             stance = self.in_contact[:, link.leg]  # also by the toes: the ankle is as high as in the reference then
             self.height_slack[stance] = np.minimum(self.height_slack[stance], np.maximum(slack[stance], 0.0))
 
-    def _set_centroidal_trajectory(self) -> None:
-        """Set CoM, angular momentum and locked inertia, their rates, and planned offsets from the reference, which are zero."""
-        r, model = self.reference, self.reference.figure
-        f, data = len(r), Data(model)
+    def _chain(self, link: ContactLink) -> list[int]:
+        """Bodies from a contact link up to the root."""
+        tree, chain = self.reference.figure.tree, [self.reference.figure.placements[link.link].body]
+        while tree.parent[chain[-1]] >= 0:
+            chain.append(int(tree.parent[chain[-1]]))
+        return chain
+
+    def _blocks(self) -> Iterator[tuple[int, int]]:
+        """First frame of every block, and the frame after its last."""
+        f = len(self.reference)
+        step = f if f <= MAX_WHOLE_FRAMES else BLOCK
+        return ((start, min(start + step, f)) for start in range(0, f, step))
+
+    def _set_centroidal_trajectory(self, start: int, end: int) -> None:
+        """Set CoM, angular momentum and locked inertia, and their rates, in a block of frames."""
+        model, data = self.reference.figure, Data(self.reference.figure)
+        first, last = max(start - 1, 0), min(end + 1, len(self.reference))  # neighbors, for the rates
+        states, f = self.reference.states(slice(first, last)), last - first
         trajectory = CentroidalTrajectory(
-            np.ascontiguousarray(r.q).ravel(),
-            np.ascontiguousarray(r.v).ravel(),
+            np.ascontiguousarray(states.q).ravel(),
+            np.ascontiguousarray(states.v).ravel(),
             np.ones(len(model.tree.parent), np.int64),
             np.zeros(1),
             np.zeros((f, 3)),
@@ -250,19 +331,24 @@ class ContactSchedule:
         if status:
             data.raise_status(status)
         self.mass = float(trajectory.mass[0])
-        self.com, self.com_velocity = trajectory.com, trajectory.com_velocity
-        self.angular_momentum, self.locked_inertia = trajectory.angular_momentum, trajectory.locked_inertia
-        self.com_acceleration = np.gradient(self.com_velocity, self.dt, axis=0)
-        self.angular_momentum_rate = np.gradient(self.angular_momentum, self.dt, axis=0)
-        self.orientation_offset = np.zeros((f, 3))
-        self.foot_offset: Array = np.zeros((f, self.leg_count, 3))
-        self.foot_offset_rate: Array = np.zeros((f, self.leg_count, 3))
+        block, inner = slice(start, end), slice(start - first, end - first)
+        self.com[block], self.com_velocity[block] = trajectory.com[inner], trajectory.com_velocity[inner]
+        self.angular_momentum[block], self.locked_inertia[block] = trajectory.angular_momentum[inner], trajectory.locked_inertia[inner]
+        self.com_acceleration[block] = np.gradient(trajectory.com_velocity, self.dt, axis=0)[inner]
+        self.angular_momentum_rate[block] = np.gradient(trajectory.angular_momentum, self.dt, axis=0)[inner]
 
-    def _compute_force_limits(self, effort: Array) -> None:
-        """Compute the force limits of the legs, in the window."""
-        data, actuators = Data(self.reference.figure), make_leg_actuators(self.reference.figure, self.contact_links, effort)
-        handle = ArrayHandle(actuators)
-        status = compute_leg_force_limits(data.key, self.handle.key, handle.key)
+    def _set_force_limits(self, start: int, end: int) -> None:
+        """Set the force limits of the legs in a block of frames."""
+        if self._effort is None:
+            return
+        f, legs = len(self.reference), self.leg_count
+        rows = {"contact_mask": len(self.contact_links), "corner_positions": len(self.contact_links) * MAX_CORNERS, "in_contact": legs}
+        rows |= {"q": self.reference.figure.nq, "max_vertical_force": legs, "motor_point": legs, "motor_rows": legs * MAX_MOTORS, "com": 1}
+        block = {name: getattr(self.window, name)[start * count : end * count] for name, count in rows.items()}
+        window = self.handle if (start, end) == (0, f) else ArrayHandle(self.window._replace(frame_count=np.array([end - start]), **block))
+        actuators = ArrayHandle(make_leg_actuators(self.reference.figure, self.contact_links, self._effort))
+        data = Data(self.reference.figure)
+        status = compute_leg_force_limits(data.key, window.key, actuators.key)
         if status:
             data.raise_status(status)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from brachiate.centroidal.settings import REFERENCE_HEIGHT
 from brachiate.compiled import ArrayHandle, array_fields
 from brachiate.filter.footsteps.capture_step_kernels import NO_LEG, CaptureStep, adapt_problem, decide_step, lift_swing_foot, overlay_step
 from brachiate.filter.footsteps.recovery_step import RecoveryStep, direction_name
-from brachiate.filter.schedule.arrays import MAX_CORNERS, ReferenceWindow
+from brachiate.filter.schedule.arrays import EXTRAPOLATION_TIME, MAX_CORNERS, ReferenceWindow
 from brachiate.filter.settings import FilterSettings
 from brachiate.filter.tracking.centroidal_mpc import CentroidalMpc
 from brachiate.filter.tracking.whole_body_controller import WholeBodyController
@@ -59,7 +60,8 @@ class CaptureStepPlanner:
     ) -> None:
         self.source, self.mpc, self.controller, self.dt = window, mpc, controller, dt
         reference = self._reference
-        self.view = ArrayHandle(reference._replace(**{name: getattr(reference, name).copy() for name in OVERLAID_FIELDS}))
+        if mpc.feet.arrays.gain[EXTRAPOLATION_TIME] > 0.0:
+            self.view  # noqa: B018 - frames of a window that moves are copied before it does
         length, fields = {"swing_frames": 2, "initial_support": len(reference.leg), "terminal_error": 2}, array_fields(CaptureStep)
         self.step = CaptureStep(**{name: np.zeros((length.get(name, 1), *kind.row), kind.dtype) for name, kind in fields.items()})
         self.step.swing_duration[0], self.step.clearance[0] = settings.recovery_step_duration, STEP_CLEARANCE * height / REFERENCE_HEIGHT
@@ -69,6 +71,12 @@ class CaptureStepPlanner:
         self._horizon = math.ceil(settings.horizon / dt) + 2
         self.steps: list[RecoveryStep] = []  #: steps so far
         self._parameters = {name: float(getattr(mpc.planner.parameters, name)[0]) for name in STEPPING_FACTORS}
+
+    @cached_property
+    def view(self) -> ArrayHandle:
+        """Copy of the reference window for steps, with arrays of its own where they differ; made for the first step."""
+        reference = self._reference
+        return ArrayHandle(reference._replace(**{name: getattr(reference, name).copy() for name in OVERLAID_FIELDS}))
 
     @property
     def _reference(self) -> ReferenceWindow:

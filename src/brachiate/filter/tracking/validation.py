@@ -12,6 +12,7 @@ from brachiate.filter.reference.reference import Reference
 from brachiate.filter.settings import FilterSettings
 from brachiate.filter.tracking.disturbances import Push
 from brachiate.model.model import Model
+from brachiate.motion.spline import CHUNK
 from brachiate.world.world import World
 
 
@@ -71,15 +72,17 @@ def _check_figure(in_world: Model, in_reference: Model, figure: str) -> None:
 
 def _check_finite(reference: Reference) -> None:
     """Raise ArgumentError that names the first frame and joint with a value that is not finite."""
-    for what, table, side in (("position", reference.q, "q"), ("velocity", reference.v, "v"), ("acceleration", reference.a, "v")):
-        if not np.isfinite(table).all():
-            frame, k = (int(i) for i in np.argwhere(~np.isfinite(table))[0])
-            places = {name: getattr(joined, side) for name, joined in reference.figure.joints.items()}
-            joint = next(name for name, at in places.items() if at.start <= k < at.stop)
-            raise ArgumentError(
-                f"reference: every number must be finite: the {what} of joint {joint!r} is {table[frame, k]:g} in frame {frame} "
-                f"({reference.times[frame]:.3f} s)."
-            )
+    for first in range(0, len(reference), CHUNK):
+        states = reference.states(slice(first, first + CHUNK))
+        for what, table, side in (("position", states.q, "q"), ("velocity", states.v, "v"), ("acceleration", states.a, "v")):
+            if not np.isfinite(table).all():
+                frame, k = (int(i) for i in np.argwhere(~np.isfinite(table))[0])
+                places = {name: getattr(joined, side) for name, joined in reference.figure.joints.items()}
+                joint = next(name for name, at in places.items() if at.start <= k < at.stop)
+                raise ArgumentError(
+                    f"reference: every number must be finite: the {what} of joint {joint!r} is {table[frame, k]:g} in frame "
+                    f"{first + frame} ({states.times[frame]:.3f} s)."
+                )
 
 
 def check_pushes(pushes: Sequence[Push], reference: Reference) -> None:
