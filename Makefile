@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --progress-bar off --no-compile --constraint constraints.txt
+# Packages are installed without bytecode (--no-compile), so it is written when they are first imported: never again from source.
+unexport PYTHONDONTWRITEBYTECODE
+LINTERS = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["check"])'
 # Output of a command only if it fails.
 QUIETLY = log=$$(mktemp); if $(1) > $$log 2>&1; then rm -f $$log; else cat $$log; rm -f $$log; exit 1; fi
 
@@ -19,7 +22,7 @@ bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py loops --json benchmarks/loops.json
 	$(BIN)/python benchmarks/studies.py --json benchmarks/studies.json
 
-check: $(VENV)/.test $(VENV)/.check
+check: $(VENV)/.check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
@@ -50,7 +53,8 @@ $(VENV)/.test: $(BIN)/python pyproject.toml constraints.txt
 	@$(call QUIETLY,$(PIP) --editable '.[test]')
 	@touch $@ $(VENV)/.demo
 
-$(VENV)/.check: $(BIN)/python pyproject.toml constraints.txt
+# Only the linters, not the package again: tests may be running.
+$(VENV)/.check: $(VENV)/.test
 	@echo 'Installing linters into $(VENV) ...'
-	@$(call QUIETLY,$(PIP) --editable '.[check]')
+	@$(call QUIETLY,$(PIP) $$($(LINTERS)))
 	@touch $@

@@ -25,6 +25,7 @@ CODE = MachineCode(b"\x7fELF" + bytes(range(256)), "symbol", "wrapper")
 
 def clear() -> None:
     for function in (
+        store._sources,
         store.source_hash,
         store.processor,
         store.supported_levels,

@@ -7,19 +7,38 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 
 import brachiate as br
 from brachiate import procedural
 from brachiate.filter.offline import OfflineTracker, filter_motion, simulation_world
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
-from brachiate.filter.results.deviations import COP_AT_BOUNDARY, FOOTHOLD_MOVED, JOINT_LIMIT, SPEED_LIMIT, TORQUE_LIMIT, find_deviations
+from brachiate.filter.results.deviations import (
+    COP_AT_BOUNDARY,
+    FOOTHOLD_MOVED,
+    JOINT_LIMIT,
+    SPEED_LIMIT,
+    TORQUE_LIMIT,
+    _inside_distance,
+    find_deviations,
+)
 from brachiate.filter.results.result import FilterResult
 from brachiate.filter.tracking.feasibility import INFEASIBLE_DEVIATION, Feasibility
 from brachiate.filter.whole_body.qp import ROWS
 from brachiate.model.model import Model
 
 DT = 0.002
+
+
+def test_distance_from_the_boundary_of_a_support_polygon():
+    rng = np.random.default_rng(3)
+    for n in range(3, 12):
+        corners = rng.random((n, 3))
+        hull = ConvexHull(corners[:, :2])
+        for point in 1.5 * rng.random((5, 3)):
+            expected = -(hull.equations[:, :2] @ point[:2] + hull.equations[:, 2]).max()
+            assert _inside_distance(point, corners[hull.vertices]) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,13 @@ import pytest
 
 from brachiate import procedural
 from brachiate.filter.results.pose_strips import FAILURE_COLOR, draw_pose_strips
+from brachiate.model.data import Data
 from brachiate.motion.contact_labels import ContactLabels
 from brachiate.motion.edit import move
 from brachiate.motion.motion import Motion
 from brachiate.motion.terrain import Terrain
+from brachiate.show.canvas import Camera, Canvas
+from brachiate.show.surface import link_surfaces, shaded_surface
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -69,3 +72,13 @@ def test_forces_are_drawn(walk, tmp_path):
     counts = [int((np.abs(image - ink).max(axis=2) < 0.05).sum()) for image in (plain, arrows)]
     assert counts[0] == 0
     assert counts[1] > 100
+
+
+def test_surfaces_that_face_away_do_not_count(walk):
+    view, data = Camera(), Data(walk.figure)
+    data.assign(q=walk.q[40])
+    parts = link_surfaces(walk.figure)
+    whole, facing = shaded_surface(parts, data), shaded_surface(parts, data, towards=view.axes()[2])
+    assert len(facing.corners) < 0.7 * len(whole.corners)
+    pictures = [list(Canvas(view, surface.corners.reshape(-1, 3), 200).panels([surface], None)) for surface in (whole, facing)]
+    assert np.array_equal(*pictures)

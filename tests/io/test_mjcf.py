@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -331,3 +333,11 @@ def test_impossible_inertia(mjcf, warned):
     model, message = warned(mjcf, text, fix_inertia=True)
     assert "replaced by the nearest possible ones): plate, full" in message
     np.testing.assert_allclose(model.links["plate"].inertia, np.diag((1.5, 1.5, 3)), rtol=1e-6)
+
+
+def test_files_are_read_without_the_viewers_of_mujoco(tmp_path):
+    path = tmp_path / "ball.xml"
+    path.write_text(f'<mujoco><worldbody><body name="ball"><freejoint/>{BALL_GEOM}</body></worldbody></mujoco>')
+    missing = "sys.modules.update(dict.fromkeys(('glfw', 'OpenGL', 'websockets', 'mujoco.studio')))"  # mujoco-core does not need them
+    script = f"import sys; {missing}; from brachiate.io import load_model; print(load_model({str(path)!r}).nv)"
+    assert subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout == "6\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import signal
 from tests.clip.people import stepping
 
 import brachiate as br
@@ -74,6 +75,16 @@ def test_lowpass_halves_the_power_at_its_cutoff(cutoff):
         assert np.std(y) / np.std(x[1000:3000]) == pytest.approx(gain, abs=0.012)
         if gain == 1.0:
             assert y == pytest.approx(x[1000:3000], abs=0.02)  # and without lag
+
+
+@pytest.mark.parametrize("frames", [2, 3, 5, 40, 1000])
+@pytest.mark.parametrize(("rate", "cutoff"), [(120.0, 1.0), (60.0, 10.0), (30.0, 14.9)])
+def test_lowpass_is_a_butterworth_filter_in_both_directions(frames, rate, cutoff):
+    x = 100.0 + np.random.default_rng(frames).standard_normal((frames, 3)).cumsum(axis=0)
+    corrected = min(cutoff / (np.sqrt(2.0) - 1.0) ** 0.25, 0.499 * rate)
+    sections = signal.butter(2, corrected, fs=rate, output="sos")
+    expected = signal.sosfiltfilt(sections, x, axis=0, padlen=min(frames - 1, int(np.ceil(3.0 * rate / corrected))))
+    assert lowpass(np.arange(frames) / rate, x, cutoff) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("frames", [2, 3, 4, 5, 6])

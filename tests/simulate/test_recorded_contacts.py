@@ -51,6 +51,19 @@ def test_contact_quantities_of_a_figure_a_link_and_a_pair():
     assert len(run.contacts["low/box on floor/ground"].support[-1]) == 4
 
 
+@pytest.mark.parametrize("name", ["low", "middle/box", "floor", "middle/box on low/box"])
+@pytest.mark.parametrize("chunk", [50_000, 7])
+def test_time_series_are_those_of_each_state(monkeypatch, name, chunk):
+    monkeypatch.setattr("brachiate.world.contact_history.CHUNK", chunk)
+    history = ran().contacts[name]
+    reactions = [ran().contacts.at(row).reaction(name) for row in range(len(ran()))]
+    for series in ("force", "moment", "cop", "free_moment", "height"):
+        expected = np.array([getattr(reaction, series) for reaction in reactions])
+        assert getattr(history, series) == pytest.approx(expected, abs=1e-9, nan_ok=True)
+    slips = [[float(np.linalg.norm(c.slip)) for c in ran().contacts.at(row)[name]] for row in range(len(ran()))]
+    assert history.slip == pytest.approx([max(found, default=0.0) for found in slips], abs=1e-12)
+
+
 def test_slip_of_a_figure_is_that_of_its_fastest_contact():
     # Without friction one box keeps its speed, another one stays at rest; the floor touches both.
     world = br.World()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import sys
 from pathlib import Path
@@ -292,6 +293,7 @@ def _with_new_options(words: list[str], errors: Console) -> list[str]:
 
 def main() -> None:
     """Run the command line; an error of ours is one message, not a traceback."""
+    gc.set_threshold(20_000)  # modules and recordings are many objects that stay: looking for cycles in them takes a tenth of a command
     encode_as_words()
     errors = Console(stderr=True, emoji=False)
     sys.argv[1:] = _with_new_options(sys.argv[1:], errors)

@@ -15,7 +15,7 @@ from rich.markup import escape
 from brachiate.cli.options import MotionInput
 from brachiate.cli.tables import print_assumptions, table_of
 from brachiate.errors import ArgumentError, StateError
-from brachiate.evaluation.metric_names import compare
+from brachiate.evaluation.metric_names import COMPARED, compare
 from brachiate.filter.offline import filter_motion
 from brachiate.filter.reference.payloads import parse_payloads, parse_tracked_links
 from brachiate.filter.results.result import FilterResult
@@ -98,7 +98,7 @@ def print_result(result: FilterResult, mode: str, console: Console) -> None:
     print_lines(summary_lines(result), console)
 
 
-def print_comparison(result: FilterResult, mode: str, console: Console) -> None:
+def print_comparison(result: FilterResult, mode: str, console: Console, keys: Sequence[str] = COMPARED) -> None:
     """Print the outcome, and the metrics of original and result."""
     motion, reference = result.motion, result.reference
     lasted = reference.times[-1] - reference.times[0]
@@ -109,7 +109,7 @@ def print_comparison(result: FilterResult, mode: str, console: Console) -> None:
         soft_wrap=True,
     )
     table = table_of("", {"": "left", " ": "left", "original": "right", "filtered": "right"})
-    for row in compare(*result.summaries):
+    for row in compare(*result.summaries, keys):
         table.add_row(*map(escape, row))
     console.print(table)
     console.print()
@@ -137,15 +137,15 @@ def summary_lines(result: FilterResult) -> list[tuple[str, str]]:
     return [*lines, ("Torque", torque_line(result)), ("Deviations", deviations_line(result))]
 
 
-def residual_line(result: FilterResult) -> str:
-    """Root residual of the simulation steps."""
+def residual_line(result: FilterResult, remark: str = " (the table evaluates a spline through the frames)") -> str:
+    """Root residual of the simulation steps; ``remark`` is added to the numbers."""
     if result.remark:
         return result.remark
     try:
         force, moment = result.root_residual()
     except StateError as problem:
         return f"not available: {problem}"
-    return f"{force:.0e} N, {moment:.0e} N·m at most over the simulation steps (the table evaluates a spline through the frames)"
+    return f"{force:.0e} N, {moment:.0e} N·m at most over the simulation steps{remark}"
 
 
 def torque_line(result: FilterResult) -> str:

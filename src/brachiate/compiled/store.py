@@ -89,12 +89,18 @@ def source_hash(part: str = "") -> str:
     """Hash of all source files that compiled code of a folder may come from: an edited callee in another file counts, too."""
     unused = WITHOUT_KERNELS + ON_TOP[ON_TOP.index(part) + 1 if part in ON_TOP else 0 :]
     digest = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        place = path.relative_to(PACKAGE)
-        if place.parts[0] not in unused and place.as_posix() not in unused:
-            digest.update(place.as_posix().encode())
-            digest.update(path.read_bytes())
+    for place, content in _sources().items():
+        if place.partition("/")[0] not in unused and place not in unused:
+            digest.update(place.encode())
+            digest.update(content)
     return digest.hexdigest()[:16]
+
+
+@functools.cache
+def _sources() -> dict[str, bytes]:
+    """Source files with compiled code of the package, by their path in it."""
+    paths = sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in WITHOUT_KERNELS)
+    return {path.relative_to(PACKAGE).as_posix(): path.read_bytes() for path in paths}
 
 
 @functools.cache

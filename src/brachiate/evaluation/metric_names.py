@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 
@@ -85,10 +85,12 @@ def format_value(key: str, value: float) -> str:
     return f"{value:.3f}" if unit.startswith("m/s") else f"{value:.1f}"
 
 
-def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+def compare(
+    before: Mapping[str, Any], after: Mapping[str, Any], keys: Sequence[str] = COMPARED
+) -> Iterator[tuple[str, str, str, str]]:  # fmt: skip
     """Rows of a table of two summaries: label, statistic with unit, before, after; a label is given once."""
     last = ""
-    for key in COMPARED:
+    for key in keys:
         metric = METRICS[key]
         yield (metric.label if metric.label != last else ""), metric.heading, format_value(key, before[key]), format_value(key, after[key])
         last = metric.label

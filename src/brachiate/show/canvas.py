@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import product, zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -51,10 +51,11 @@ class Canvas:
 
     def __init__(self, camera: Camera, points: Array, width: int, max_height: float = np.inf) -> None:
         self.axes = camera.axes()
-        seen = points @ self.axes[:2].T
-        margin = _MARGIN * max(np.ptp(seen, axis=0))
-        self.low = seen.min(axis=0) - margin
-        wide, tall = seen.max(axis=0) + margin - self.low
+        seen = self.axes[:2] @ points.T  # one row per axis: with one column each, products and extremes of millions of points are slow
+        low, high = seen.min(axis=1), seen.max(axis=1)
+        margin = _MARGIN * max(high - low)
+        self.low = low - margin
+        wide, tall = high + margin - self.low
         self.width = int(min(width, max_height * wide / tall))
         self.scale = _SUPERSAMPLING * self.width / wide
         self.shape = int(np.ceil(tall * self.scale)), _SUPERSAMPLING * self.width
@@ -97,7 +98,10 @@ class Canvas:
         full = np.empty((self.height * _SUPERSAMPLING, self.width * _SUPERSAMPLING, 3), np.float32)
         full[:] = BACKGROUND
         full[-image.shape[0] :] = image
-        return np.mean([full[i::_SUPERSAMPLING, j::_SUPERSAMPLING] for i in range(_SUPERSAMPLING) for j in range(_SUPERSAMPLING)], axis=0)
+        small = np.zeros((self.height, self.width, 3), np.float32)
+        for i, j in product(range(_SUPERSAMPLING), repeat=2):
+            small += full[i::_SUPERSAMPLING, j::_SUPERSAMPLING]
+        return small / _SUPERSAMPLING**2
 
     def paint(self, image: Array, corners: Array, colors: Array) -> Array:
         """Rasterize triangles with colors at their corners; the nearest one is visible at every pixel, of equals the last.

@@ -15,6 +15,7 @@ from brachiate.io.atomic import replace_file
 from brachiate.validation import Array
 
 _ROW_HEIGHT = 0.18  # [inch]
+_MARGINS = 1.15, 0.15, 0.5, 0.1, 0.12  # [inch] left, right, bottom, top, between panels
 _MAX_LEGEND_INSIDE = 9  # more lines have their legend beside the panel
 MISSING = "Pictures need matplotlib, which is not installed: pip install matplotlib."
 COLORS = ("#1f6f8b", "#d1495b", "#66a182", "#edae49", "#5d4a66", "#8c7051")
@@ -52,8 +53,13 @@ def plot_panels(time: Array, panels: Mapping[str, Mapping[str, Array] | StateStr
     """Plot panels below each other, each with named lines over time, or strips. Write the picture to ``path`` or return the figure."""
     plt = import_pyplot()
     heights = [_height(panel) for panel in panels.values()]
-    shape = {"figsize": (8, 1.2 + sum(heights)), "height_ratios": heights}
-    figure, axes = plt.subplots(len(panels), 1, **shape, sharex=True, squeeze=False, layout="constrained")
+    width, height = size = 8.0, 1.2 + sum(heights)
+    layout = "constrained" if any(_has_names_beside(panel) for panel in panels.values()) else None
+    figure, axes = plt.subplots(len(panels), 1, figsize=size, height_ratios=heights, sharex=True, squeeze=False, layout=layout)
+    if layout is None:  # margins that fit all numbers, as measuring them takes as long as drawing
+        left, right, bottom, top, gap = _MARGINS
+        figure.subplots_adjust(left / width, bottom / height, 1 - right / width, 1 - top / height)
+        figure.subplots_adjust(hspace=gap * len(panels) / (height - bottom - top - gap * (len(panels) - 1)))
     for axis, (label, panel) in zip(axes[:, 0], panels.items(), strict=True):
         axis.set_ylabel(label)
         style_axes(axis)
@@ -71,11 +77,16 @@ def plot_panels(time: Array, panels: Mapping[str, Mapping[str, Array] | StateStr
     return path
 
 
+def _has_names_beside(panel: Mapping[str, Array] | StateStrips) -> bool:
+    """Whether names, of any length, are beside a panel."""
+    return isinstance(panel, StateStrips) or len(panel) > _MAX_LEGEND_INSIDE
+
+
 def _height(panel: Mapping[str, Array] | StateStrips) -> float:
     """Height of a panel [inch]: a row for each strip, and for each name in a legend beside it."""
     if isinstance(panel, StateStrips):
         return 0.6 + _ROW_HEIGHT * len(panel.rows)
-    return 2.2 if len(panel) <= _MAX_LEGEND_INSIDE else max(2.2, _ROW_HEIGHT * len(panel))
+    return max(2.2, _ROW_HEIGHT * len(panel)) if _has_names_beside(panel) else 2.2
 
 
 def _draw_strips(axis: Any, time: Array, panel: StateStrips) -> None:

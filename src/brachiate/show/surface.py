@@ -45,12 +45,20 @@ def link_surfaces(model: Model) -> dict[str, Triangles]:
     return {name: merge_surfaces([_surface(shape) for shape in found]) for name, found in shapes.items() if found}
 
 
-def shaded_surface(parts: dict[str, Triangles], data: Data, turn: Array | None = None) -> Triangles:
-    """Surfaces of all links at ``data.q``, rotated by ``turn`` if given, and shaded."""
+def shaded_surface(
+    parts: dict[str, Triangles], data: Data, turn: Array | None = None, towards: Array | None = None
+) -> Triangles:  # fmt: skip
+    """Surfaces of all links at ``data.q``, rotated by ``turn`` if given, and shaded.
+
+    ``towards``: direction to the camera, if only triangles that face it are asked for.
+    """
     poses, turn = link_poses(data), np.eye(3) if turn is None else turn
     pieces = []
     for name, part in parts.items():
         R, p = turn @ poses[name].rotation, turn @ poses[name].position
+        if towards is not None:
+            facing = (part.normals @ (R.T @ towards) > 0.0).any(axis=1)
+            part = Triangles(*(values[facing] for values in part))
         normals = part.normals @ R.T
         # Wrapped Lambert shading: a hard terminator makes round bodies look flat.
         bright = np.clip((normals @ _LIGHT + 0.35) / 1.35, 0.0, 1.0)

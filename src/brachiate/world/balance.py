@@ -26,20 +26,20 @@ def figure_bodies(model: Model, figure: str) -> Array:
     return np.array([int(name.startswith(figure + "/")) for name in bodies], np.int64)
 
 
-def center_of_pressure_at(force: Array, moment: Array, height: float, min_force: float = 0.0) -> Array:
-    """Point in the plane z = height about which a wrench has no horizontal moment (3,) [m]; NaN without vertical force.
+def center_of_pressure_at(force: Array, moment: Array, height: float | Array, min_force: float = 0.0) -> Array:
+    """Point in the plane z = height about which a wrench has no horizontal moment (..., 3) [m]; NaN without vertical force.
 
     Args:
-        force: (3,) [N].
-        moment: About the world's origin (3,) [N·m].
-        height: Height of the plane [m].
+        force: (..., 3) [N].
+        moment: About the world's origin (..., 3) [N·m].
+        height: Height of the plane (...) [m].
         min_force: Vertical force that must be exceeded [N].
     """
-    if not force[2] > min_force:
-        return np.full(3, np.nan)
-    x = (-moment[1] + height * force[0]) / force[2]
-    y = (moment[0] + height * force[1]) / force[2]
-    return np.array([x, y, height])
+    loaded = force[..., 2] > min_force
+    vertical = np.where(loaded, force[..., 2], np.nan)
+    x = (-moment[..., 1] + height * force[..., 0]) / vertical
+    y = (moment[..., 0] + height * force[..., 1]) / vertical
+    return np.stack((x, y, np.where(loaded, height, np.nan)), axis=-1)
 
 
 def external_wrench(before: Totals, after: Totals, seconds: float, gravity: Array) -> tuple[Array, Array]:

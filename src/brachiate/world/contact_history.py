@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import overload
+from typing import NamedTuple, overload
 
 import numpy as np
 
@@ -13,10 +13,12 @@ from brachiate.contact.published.states import C7
 from brachiate.deprecation import renamed_attribute
 from brachiate.errors import UnknownName
 from brachiate.validation import Array
+from brachiate.world.balance import center_of_pressure_at
 from brachiate.world.contact_records import ContactRecords, RecordedContacts
-from brachiate.world.contacts import Contact, Contacts, Reaction
+from brachiate.world.contacts import Contact, Contacts, force_sign, involves
 
 MAX_KEPT = 20_000  # states of a recording whose contacts are kept
+CHUNK = 50_000  # contacts whose forces are computed together: their scratch memory does not grow with the recording
 
 
 class ContactHistory(Mapping[str, "LinkHistory"]):
@@ -62,7 +64,7 @@ class ContactHistory(Mapping[str, "LinkHistory"]):
         """Return the time series of a link, a figure, or a pair of links."""
         if name not in self:
             raise UnknownName("link or figure with contacts", name, [*self._names, *self.pairs], "this recording")
-        return LinkHistory(self._samples, name)
+        return LinkHistory(self.records, self._samples, name)
 
     def __contains__(self, name: object) -> bool:
         """Whether a link, figure or pair of links of that name had a contact."""
@@ -116,36 +118,51 @@ def _contacts(found: RecordedContacts | None) -> Contacts:
     return Contacts(()) if found is None else Contacts.from_sample(*found)
 
 
+class _Lines(NamedTuple):
+    """Some contacts of a link: see :class:`~brachiate.contact.stepping.contact_log.ContactSample`."""
+
+    row: Array  # (m,) state
+    sign: Array  # (m,) of the force on the link: see :meth:`Contact.force_sign`
+    P: Array
+    R: Array
+    wrench: Array
+    twist: Array
+
+
 class LinkHistory:
     """Time series of the contacts of one link, figure or pair of links: one row for each recorded state."""
 
-    def __init__(self, samples: Sequence[Contacts], name: str) -> None:
-        self._samples, self._name = samples, name
+    def __init__(self, records: ContactRecords, samples: Sequence[Contacts], name: str) -> None:
+        self._records, self._samples, self._name = records, samples, name
 
     def _mine(self) -> Iterator[list[Contact]]:
         """Its contacts, state by state; they are not kept, as those of a long recording need gigabytes."""
         for sample in self._samples:
             yield [c for c in sample if c.involves(self._name)]
 
-    def reactions(self) -> Iterator[Reaction]:
-        """Resultant of its contacts, state by state."""
-        for mine in self._mine():
-            yield Contacts(mine).reaction(self._name)
+    def _lines(self) -> Iterator[_Lines]:
+        """Its contacts, some thousand at a time."""
+        pairs, which = self._records.line_links()
+        mine = np.array([involves(link, on, self._name) for on, link in pairs], bool)
+        sign = np.array([force_sign(link, on, self._name) for on, link in pairs])
+        lines, rows = np.flatnonzero(mine[which]), self._records.line_states()
+        for k in range(0, len(lines), CHUNK):
+            part = lines[k : k + CHUNK]
+            columns = (self._records.line_column(name)[part] for name in ("P", "R", "wrench", "twist"))
+            yield _Lines(rows[part], sign[which[part]], *columns)
 
     @cached_property
     def _resultants(self) -> tuple[Array, Array, Array]:
         """Total force (n, 3) [N], moment about the world's origin (n, 3) [N·m], and height of the contacts (n,) [m]."""
         n = len(self._samples)
-        force, moment, height = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n)
-        for row, mine in enumerate(self._mine()):
-            if mine:
-                force[row], moment[row], height[row] = Contacts(mine).resultant(self._name)
-        return force, moment, height
-
-    def _without_support(self) -> Iterator[Reaction]:
-        """Resultants without their support polygons, which take longer."""
-        for force, moment, height in zip(*self._resultants, strict=True):
-            yield Reaction(force, moment, np.zeros((0, 3)), float(height))
+        force, moment, height, load = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n), np.zeros(n)
+        for line in self._lines():
+            f, m = (line.sign[:, None] * np.einsum("nij,nj->ni", line.R, line.wrench[:, part]) for part in (slice(3), slice(3, 6)))
+            np.add.at(force, line.row, f)
+            np.add.at(moment, line.row, m + np.cross(line.P, f))
+            np.add.at(load, line.row, np.abs(f[:, 2]))
+            np.add.at(height, line.row, np.abs(f[:, 2]) * line.P[:, 2])
+        return force, moment, np.divide(height, load, out=np.zeros(n), where=load > 0.0)
 
     @property
     def force(self) -> Array:
@@ -160,15 +177,13 @@ class LinkHistory:
     @property
     def cop(self) -> Array:
         """Center of pressure (n, 3) [m]; NaN in the air."""
-        found = np.zeros((len(self._samples), 3))
-        for row, reaction in enumerate(self._without_support()):
-            found[row] = reaction.cop
-        return found
+        return center_of_pressure_at(*self._resultants)
 
     @property
     def free_moment(self) -> Array:
         """Moment about the vertical through the center of pressure (n,) [N·m]."""
-        return np.array([reaction.free_moment for reaction in self._without_support()])
+        force, moment, _ = self._resultants
+        return np.where(force[:, 2] > 0, moment[:, 2] - np.cross(np.nan_to_num(self.cop), force)[:, 2], 0.0)
 
     @property
     def height(self) -> Array:
@@ -178,12 +193,18 @@ class LinkHistory:
     @property
     def support(self) -> list[Array]:
         """Corners of the support polygon, state by state: each (k, 3) [m]."""
-        return [reaction.support for reaction in self.reactions()]
+        return [sample.support(self._name) for sample in self._samples]
 
     @property
     def slip(self) -> Array:
         """Fastest slip of any contact (n,) [m/s]."""
-        return np.array([max((float(np.linalg.norm(c.slip)) for c in mine), default=0.0) for mine in self._mine()])
+        fastest = np.zeros(len(self._samples))
+        for line in self._lines():
+            load = np.where(line.wrench[:, 2] > 0.0, line.wrench[:, 2], np.inf)  # without load the point itself
+            x, y = -line.wrench[:, 4] / load, line.wrench[:, 3] / load  # center of pressure
+            speed = np.hypot(line.twist[:, 0] - line.twist[:, 5] * y, line.twist[:, 1] + line.twist[:, 5] * x)
+            np.maximum.at(fastest, line.row, speed)
+        return fastest
 
     @property
     def area(self) -> Array:

@@ -119,6 +119,21 @@ class ContactRecords(Sequence["RecordedContacts | None"]):
         found["V"][there] = self._corners[:]
         return {name: values if values.dtype == np.float64 else values.astype(np.int64) for name, values in found.items()}
 
+    def line_column(self, name: str) -> Array:
+        """One field of all contacts: ``P``, ``R``, ``wrench``, ``twist``, ..., one line each."""
+        return self._lines[name][:]
+
+    def line_states(self) -> Array:
+        """State of every contact: (lines,)."""
+        return np.repeat(np.arange(len(self)), self.counts())
+
+    def line_links(self) -> tuple[list[tuple[str, str]], Array]:
+        """Supporting and resting links that were in contact, and which of them each contact has: (lines,)."""
+        states = self._states[:]
+        which = np.stack((np.repeat(states["pairs"], self.counts()), self._lines["pair"][:]), axis=1)
+        found, inverse = np.unique(which, axis=0, return_inverse=True)
+        return [self._link_pairs[n][pair] for n, pair in found.tolist()], inverse
+
     def counts(self) -> Array:
         """Number of contacts of each state: (n,)."""
         return np.maximum(self._states[:]["count"], 0)

@@ -37,15 +37,15 @@ class Contact:
     @property
     def pair(self) -> str:
         """Both links as text: ``link on other``."""
-        return f"{self.link} on {self.on}"
+        return pair_name(self.link, self.on)
 
     def involves(self, name: str) -> bool:
         """Whether a link, a figure, or a pair of links of that name takes part."""
-        return name == self.pair or _is_part(self.link, name) or _is_part(self.on, name)
+        return involves(self.link, self.on, name)
 
     def force_sign(self, name: str) -> float:
         """1 if the force acts on the link or figure of that name, -1 if its reaction does, 0 if both do, or neither."""
-        return 1.0 if name == self.pair else float(_is_part(self.link, name)) - float(_is_part(self.on, name))
+        return force_sign(self.link, self.on, name)
 
     bearing = renamed_attribute("bearing", "active_corners")
     is_of = renamed_method("is_of", "involves")
@@ -173,8 +173,12 @@ class Contacts(Sequence[Contact]):
         For a pair, ``man/left_foot on floor/ground``, that of the second on the first.
         """
         force, moment, height = self.resultant(name)
+        return Reaction(force, moment, self.support(name), height)
+
+    def support(self, name: str) -> Array:
+        """Corners of the support polygon of a figure, a link, or of a pair (k, 3) [m]: counter-clockwise, seen from above."""
         mine = [c.active_corners for c in self._found if c.force_sign(name)]
-        return Reaction(force, moment, _hull(np.concatenate(mine) if mine else np.zeros((0, 3))), height)
+        return _hull(np.concatenate(mine) if mine else np.zeros((0, 3)))
 
     def resultant(self, name: str) -> tuple[Array, Array, float]:
         """Force [N], moment about the world's origin [N·m] and height [m] of the reaction on a figure, a link, or of a pair."""
@@ -188,6 +192,21 @@ class Contacts(Sequence[Contact]):
     def __str__(self) -> str:
         """Return one line per contact."""
         return "\n".join(map(str, self._found)) or "no contacts"
+
+
+def pair_name(link: str, on: str) -> str:
+    """Both links of a contact as text."""
+    return f"{link} on {on}"
+
+
+def involves(link: str, on: str, name: str) -> bool:
+    """See :meth:`Contact.involves`."""
+    return name == pair_name(link, on) or _is_part(link, name) or _is_part(on, name)
+
+
+def force_sign(link: str, on: str, name: str) -> float:
+    """See :meth:`Contact.force_sign`."""
+    return 1.0 if name == pair_name(link, on) else float(_is_part(link, name)) - float(_is_part(on, name))
 
 
 def _is_part(link: str, name: str) -> bool:
@@ -206,10 +225,10 @@ def _hull(points: Array) -> Array:
     """Corners of the convex hull, seen from above, counter-clockwise."""
     if len(points) < 3:
         return points
-    order = points[np.lexsort((points[:, 1], points[:, 0]))]
+    order = points[np.lexsort((points[:, 1], points[:, 0]))].tolist()  # numbers of Python: faster, a few at a time
 
-    def chain(points: Iterable[Array]) -> list[Array]:
-        kept: list[Array] = []
+    def chain(points: Iterable[list[float]]) -> list[list[float]]:
+        kept: list[list[float]] = []
         for p in points:
             while len(kept) > 1 and _turns(kept[-2], kept[-1], p) <= 0:
                 kept.pop()
@@ -219,5 +238,5 @@ def _hull(points: Array) -> Array:
     return np.array([*chain(order), *chain(order[::-1])])
 
 
-def _turns(a: Array, b: Array, c: Array) -> float:
-    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+def _turns(a: list[float], b: list[float], c: list[float]) -> float:
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])

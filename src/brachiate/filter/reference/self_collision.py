@@ -43,9 +43,7 @@ def find_overlapping_links(world: World, figure: str, frames: Iterable[Array], d
     before, prefix, found = world.q.copy(), f"{figure}/", set()
     try:
         for frame in frames:
-            q = before.copy()
-            q[indices] = frame
-            world.q = q
+            world.q[indices] = frame
             kinematics.update_poses(world.data)
             count = find_contacts(world.data, contact.handle, distance)
             while contact.patches.count[1] > count:  # the arrays are too small

@@ -7,11 +7,11 @@ of the controller's own state.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from brachiate.intervals import true_intervals
 from brachiate.kinematics_batch import POSE_CHUNK, BatchKinematics
@@ -147,9 +147,12 @@ def _contact_deviations(result: FilterResult, mean_errors: Array) -> Iterator[De
     min_load = LOAD_MIN_SHARE * result.motion.figure.mass * float(np.linalg.norm(result.recording.gravity))
     if figure not in history:
         return
-    margin = np.array([_inside_distance(r.cop, r.support) if r.force[2] > min_load else np.inf for r in history[figure].reactions()])
+    vertical, cop = history[figure].force[:, 2], history[figure].cop
+    margin = np.full(len(vertical), np.inf)
+    for k in np.flatnonzero(vertical > min_load):
+        margin[k] = _inside_distance(cop[k], history.at(int(k)).support(figure))
     pairs = [pair for pair in history.pairs if pair.startswith(f"{figure}/")]
-    load = {pair: history[pair].force[:, 2].copy() for pair in pairs}
+    load = {pair: history[pair].force[:, 2] for pair in pairs}
     for interval in _lasting_intervals(margin < COP_BOUNDARY_DISTANCE, times):
         pair = max(pairs, key=lambda pair: load[pair][interval].sum())
         yield _contact_deviation(COP_AT_BOUNDARY, pair, interval, times, mean_errors)
@@ -165,14 +168,12 @@ def _contact_deviation(cause: str, pair: str, interval: slice, times: Array, mea
 
 
 def _inside_distance(point: Array, corners: Array) -> float:
-    """Horizontal distance of a point from the boundary of a convex polygon, positive inside [m]; 0 for a line or a point."""
+    """Horizontal distance of a point from the boundary of a convex polygon, counter-clockwise; positive inside, 0 for a line [m]."""
     if len(corners) < 3:
         return 0.0
-    try:
-        hull = ConvexHull(corners[:, :2])
-    except QhullError:
-        return 0.0
-    return float(-(hull.equations[:, :2] @ point[:2] + hull.equations[:, 2]).max())
+    (x, y, _), ends = point.tolist(), corners.tolist()
+    sides = zip(ends, ends[1:] + ends[:1])
+    return min(((bx - ax) * (y - ay) - (by - ay) * (x - ax)) / math.hypot(bx - ax, by - ay) for (ax, ay, _), (bx, by, _) in sides)
 
 
 def _footholds(result: FilterResult) -> Iterator[Deviation]:

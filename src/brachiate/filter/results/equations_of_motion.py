@@ -32,6 +32,7 @@ from brachiate.model.data import Data
 from brachiate.model.joints import ELEMENT_NQ, ELEMENT_NV, FLOAT
 from brachiate.model.model import Model
 from brachiate.simulate.recording import Recording
+from brachiate.spatial.vectors import Vec3, cross
 from brachiate.validation import Array
 
 if TYPE_CHECKING:
@@ -131,8 +132,9 @@ class EquationsOfMotion:
                 data.assign(q=self.q[k])
                 kinematics.update_poses(data)
                 last = k
-            arm = w.point[m] - kinematics.pose(data, place).position
-            residual[k] -= kinematics.jacobian(data, place).T @ np.concatenate((w.force[m], w.moment[m] + np.cross(arm, w.force[m])))
+            arm = Vec3(*(w.point[m] - kinematics.pose(data, place).position))
+            moment = w.moment[m] + np.array(cross(arm, Vec3(*w.force[m])))
+            residual[k] -= kinematics.jacobian(data, place).T @ np.concatenate((w.force[m], moment))
         roots = [residual[:, k : k + 6] for _, k in _floating_bases(self.model)]
         force, moment = (max((np.linalg.norm(x[:, part], axis=1).max(initial=0.0) for x in roots), default=0.0) for part in PARTS)
         return float(force), float(moment)

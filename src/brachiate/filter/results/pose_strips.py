@@ -75,9 +75,10 @@ def draw_pose_strips(
         for pose in strip:
             pose.q[:3] += offsets[pose.slot]
     parts, data = link_surfaces(first.figure), Data(first.figure)
+    towards = None if in_place else view.axes()[2]  # surfaces that face away cast shadows on a floor
     boards = _ground_boards(terrain, strips, offsets, slot_width, view)
     scenes = [
-        merge_surfaces([*boards, *_raised_surfaces(motion, strip), *(_posed_triangles(parts, data, pose.q) for pose in strip)])
+        merge_surfaces([*boards, *_raised_surfaces(motion, strip), *(_posed_triangles(parts, data, pose.q, towards) for pose in strip)])
         for motion, strip in zip(motions, strips, strict=True)
     ]
     marks = [_force_marks(motion, strip, offsets) for motion, strip in zip(motions, strips, strict=True)] if weight_length else []
@@ -112,9 +113,9 @@ def _pose_offsets(
     return offset + width * np.arange(len(at))[:, None] * right, width
 
 
-def _posed_triangles(parts: dict[str, Triangles], data: Data, q: Array) -> Triangles:
+def _posed_triangles(parts: dict[str, Triangles], data: Data, q: Array, towards: Array | None) -> Triangles:
     data.assign(q=q)
-    return shaded_surface(parts, data)
+    return shaded_surface(parts, data, towards=towards)
 
 
 def _ground_boards(terrain: Terrain, strips: list[list[StripPose]], offsets: Array, width: float, view: Camera) -> list[Triangles]:
@@ -214,7 +215,7 @@ def _compose(rows: Mapping[str, Motion], strips: list[list[StripPose]], at: Arra
     side, high, width = int(TEXT_MARGIN * DPI), sum(len(panel) for panel in panels), panels[0].shape[1]
     height, total_width = high + side, width + side
     figure = import_pyplot().figure(figsize=(total_width / DPI, height / DPI), dpi=DPI, facecolor=panels[0][0, 0])
-    figure.figimage(np.concatenate(panels), side, side, origin="upper")
+    figure.figimage((255.0 * np.concatenate(panels)).astype(np.uint8), side, side, origin="upper")  # bytes: resampled twice as fast
     longest = max(rows.values(), key=len)
     for n, (name, motion) in enumerate(rows.items()):
         bottom = side + page.height * (len(panels) - 1 - n)

@@ -11,7 +11,6 @@ Where a connection is made, velocities jump by an impulse between two steps. No 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise, product
 from typing import NamedTuple
 
@@ -75,12 +74,12 @@ def replay_steps(recording: Recording) -> Iterator[ReplayedStep]:
     for k, (state, next_state) in enumerate(pairwise(states)):
         world.data.q[:], world.data.v[:], world.time = recording.q[k], recording.v[k], float(recording.time[k])
         _update_connections(world, connections, next_state)
-        before = world.save()
-        applied = _repeat_step(recording, k, world, before, integrator, (state, next_state))
+        v_start = world.data.v.copy()
+        applied = _repeat_step(recording, k, world, integrator, (state, next_state))
         arrays = integrator.contact_state.arrays
         wrenches = tuple(_mean_wrench(connection) for connection in connections.values())
         yield ReplayedStep(
-            arrays.v_mid.copy(), arrays.half_jump.copy(), _limit_torques(integrator.contact_state), before.v, applied, wrenches
+            arrays.v_mid.copy(), arrays.half_jump.copy(), _limit_torques(integrator.contact_state), v_start, applied, wrenches
         )
 
 
@@ -101,19 +100,25 @@ def _initial_world(
 
 
 def _repeat_step(
-    recording: Recording, k: int, world: World, before: WorldState, integrator: ContactIntegrator, states: tuple[WorldState, WorldState]
+    recording: Recording, k: int, world: World, integrator: ContactIntegrator, states: tuple[WorldState, WorldState]
 ) -> tuple[AppliedForce, ...]:  # fmt: skip
     """Repeat step k from the state before it; returns the external forces with which it reproduces the recorded state.
 
     After the usual case, external forces that changed within the step and a cold start are tried.
     """
     h = float(recording.time[k + 1] - recording.time[k])
-    worst = ""
-    for applied, cold_start in product(dict.fromkeys(state.applied_forces for state in states), (False, True)):
-        world.restore(replace(before, torque=recording.torque[k + 1], applied_forces=applied))
+    q, v, worst = world.data.q.copy(), world.data.v.copy(), ""
+    memory, contact_memory = world.constraint_set.run_memory(), integrator.contact_state.save_memory()
+    for n, (applied, cold_start) in enumerate(product(dict.fromkeys(state.applied_forces for state in states), (False, True))):
+        if n > 0:
+            world.data.q[:], world.data.v[:] = q, v
+            world.constraint_set.set_run_memory(memory)
+            integrator.contact_state.restore_memory(contact_memory)
+        world.data.tau[:] = recording.torque[k + 1]
+        world.set_applied_forces(applied)
         if cold_start:
             integrator.contact_state.reset_memory()
-        integrator.advance(h, time=before.time)
+        integrator.advance(h, time=world.time)
         q_error, v_error = np.abs(world.q - recording.q[k + 1]), np.abs(world.v - recording.v[k + 1])
         if max(q_error.max(), v_error.max()) < STATE_TOLERANCE:
             return applied
