@@ -10,6 +10,8 @@ import linecache
 import math
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -307,8 +309,23 @@ def vector(value: Any) -> Vector:
 
 
 def components(source: Source) -> tuple[Expression, ...]:
-    """Return the components of a source."""
-    return tuple(Expression(COMPONENT, number=float(c), source=source) for c in range(KINDS[source.kind].size))
+    """Return the components of a source, with their values while a function is run as Python."""
+    known = _source_values.get()
+    values = [None] * KINDS[source.kind].size if known is None else np.atleast_1d(known(source)).tolist()
+    return tuple(Expression(COMPONENT, number=float(c), source=source, value=value) for c, value in enumerate(values))
+
+
+_source_values: ContextVar[Callable[[Source], Any] | None] = ContextVar("source_values", default=None)
+
+
+@contextmanager
+def known_values(values: Callable[[Source], Any]) -> Iterator[None]:
+    """Let sources have values, so that functions may branch on them."""
+    token = _source_values.set(values)
+    try:
+        yield
+    finally:
+        _source_values.reset(token)
 
 
 def unary(op: int, a: Any) -> Expression:

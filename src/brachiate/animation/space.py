@@ -9,14 +9,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brachiate import validation
+from brachiate.animation.closed_form import AnimationSpaceDynamics, animation_space_dynamics
 from brachiate.animation.evaluate import BAD_OUTPUT, GRADIENTS, HESSIANS, VALUES, evaluate
 from brachiate.animation.expressions import Expression, formula, place
 from brachiate.animation.operations import NAMES
 from brachiate.animation.program import CompiledFunctions
+from brachiate.animation.resolve import (
+    Controllability,
+    Level,
+    Metric,
+    Resolution,
+    controllability,
+    solve_levels,
+    solve_within_bounds,
+)
 from brachiate.animation.tracing import Untraced, trace
-from brachiate.errors import ArgumentError, StateError
+from brachiate.errors import ArgumentError, StateError, UnknownName
 from brachiate.validation import Array
-from brachiate.world.named_values import coordinate_values
+from brachiate.world.coordinates import constraint_rows
+from brachiate.world.named_values import NamedValues, coordinate_indices, coordinate_values
 
 if TYPE_CHECKING:
     from brachiate.world.world import World
@@ -32,26 +43,67 @@ class AnimationSpace:
     Args:
         world: The world. Figures may be added to it and links connected or cut later.
         functions: By name: expressions or vectors of :mod:`brachiate.animation`, or Python functions ``lambda s: ...`` of the state.
+        priorities: Of functions by name, 0 the highest and default: functions act only in the null space of those with a smaller number.
+        weights: Of joint velocities by name, default 1: coordinates with larger weights move less.
+        minimize: Which of the motions that give the functions their accelerations is chosen: least ``velocity`` (joint velocities or
+            accelerations, from a preferred motion if one is given), or least ``torque``.
+        damping: Near singularities: ``error``, in proportion to the squared error of a function, or ``svd``: small singular values are left out.
     """
 
-    def __init__(self, world: World, functions: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        world: World,
+        functions: Mapping[str, Any],
+        *,
+        priorities: Mapping[str, int] | None = None,
+        weights: ArrayLike | Mapping[str, Any] | None = None,
+        minimize: str = "velocity",
+        damping: str = "error",
+    ) -> None:
         self.world = world
         if not isinstance(functions, Mapping) or not functions:
             raise ArgumentError("AnimationSpace expects functions by name, such as {'hand': an.position('man/right_hand')}.")
         self.functions = dict(functions)
-        outputs = [item for name, function in self.functions.items() for item in named_outputs(str(name), function)]
+        outputs = [item for name, function in self.functions.items() for item in named_outputs(str(name), function, world)]
         #: Name of every coordinate: of a vector function ``name.x``, ``name.y``, ``name.z``.
         self.names: tuple[str, ...] = tuple(name for name, _ in outputs)
         self._outputs = outputs
+        self._untraced = [name for name, function in self.functions.items() if isinstance(function, Untraced)]
+        self.minimize = validation.one_of(minimize, ("velocity", "torque"), "minimize")
+        self.damping = validation.one_of(damping, ("error", "svd"), "damping")
+        self._weights = weights
+        self._levels = self._by_priority(priorities or {})
         self._bind()
 
+    def _by_priority(self, priorities: Mapping[str, int]) -> list[Array]:
+        """Numbers of the coordinates of each priority, the highest first."""
+        for name in priorities:
+            validation.lookup(self.functions, name, "function", "this animation space")
+        of = np.array([
+            validation.integer(priorities.get(name, 0), f"priority of {name!r}", minimum=0)
+            for name, function in self.functions.items() for _ in named_outputs(name, function, self.world)
+        ])  # fmt: skip
+        return [np.flatnonzero(of == level) for level in np.unique(of)]
+
     def _bind(self) -> None:
-        """Resolve names in the present model of the world."""
+        """Resolve names in the present model of the world; run untraced functions at its present state."""
         world, m = self.world, len(self.names)
+        if self._untraced:
+            self._outputs = [item for name, function in self.functions.items() for item in named_outputs(name, function, world)]
+            if tuple(name for name, _ in self._outputs) != self.names:
+                raise ArgumentError(f"Function {self._untraced[0]!r} returns a scalar in one state and a vector in another.")
         self._compiled = CompiledFunctions(world, self._outputs)
         n = world.model.nv + 1
         self._u, self._rate, self._bias = np.zeros(m), np.zeros(m), np.zeros(m)
         self._G, self._H = np.zeros((m, n)), np.zeros(m * n * n)
+        by_name, each = (self._weights, np.ones(n - 1)) if isinstance(self._weights, Mapping) else ({}, self._weights)
+        self.weights = np.ones(n - 1) if each is None else validation.numbers(each, (n - 1,), "weights")  #: of joint velocities (nv,)
+        for name, weight in by_name.items():
+            at = coordinate_indices(world.model, name)
+            self.weights[at] = validation.broadcast(weight, self.weights[at].shape, f"weight of {name!r}", "one number or one for each velocity")
+        if not (self.weights > 0.0).all():
+            name = world.model.coordinates[int(np.argmin(self.weights))]
+            raise ArgumentError(f"weights: that of {name!r} is not above zero. To keep a coordinate still, lock it: world.lock({name!r}).")
 
     def __len__(self) -> int:
         """Number of coordinates."""
@@ -64,7 +116,7 @@ class AnimationSpace:
 
     def update(self, order: int = HESSIANS) -> None:
         """Evaluate at the present state: values (0), gradients, rates and biases (1), Hessians (2). Then read u, G, H, ..., which are views."""
-        if self._compiled.data is not self.world.data:
+        if self._untraced or self._compiled.data is not self.world.data:
             self._bind()
         compiled = self._compiled
         if compiled.signals:
@@ -131,10 +183,120 @@ class AnimationSpace:
         self.update(GRADIENTS)
         return self.G @ a + self._bias
 
+    # --- joint motion from the motion of functions --------------------------------------------------
 
-def named_outputs(name: str, function: Any) -> list[tuple[str, Expression]]:
+    def solve_velocity(self, rates: ArrayLike | Mapping[str, Any], *, preferred: ArrayLike | None = None, error: ArrayLike | None = None) -> Resolution:
+        """Joint velocities v with G v = u̇, nearest to preferred ones (zero) by weights, within the constraints of the world.
+
+        Args:
+            rates: u̇ (m,), or by name of functions, the others zero.
+            preferred: Joint velocities of a secondary goal (nv,): what the functions leave free follows it.
+            error: How far each function is from its target (m,), for damping; by default ``rates``.
+        """
+        wanted = self._targets(rates, "rates")
+        self.update(GRADIENTS)
+        if self.of_velocity.any():
+            name = self.names[int(np.flatnonzero(self.of_velocity)[0])]
+            raise ArgumentError(f"{name!r} depends on velocities: its rate is given by accelerations, see solve_acceleration.")
+        n = self.world.model.nv
+        metric = Metric(1.0 / np.sqrt(self.weights), np.zeros(n) if preferred is None else validation.numbers(preferred, (n,), "preferred"))
+        rows = constraint_rows(self.world)
+        top = Level(rows.J, rows.J @ self.world.v, None)  # the rate that constraints have
+        return self._resolve(wanted, wanted - (self._rate - self.G @ self.world.v), [top], metric, error, None)
+
+    def solve_acceleration(
+        self,
+        accelerations: ArrayLike | Mapping[str, Any],
+        *,
+        preferred: ArrayLike | None = None,
+        error: ArrayLike | None = None,
+        limits: float | None = None,
+    ) -> Resolution:
+        """Joint accelerations v̇ with G v̇ + bias = ü (of functions of velocities: u̇), within the constraints of the world.
+
+        Args:
+            accelerations: ü (m,), or by name of functions, the others zero.
+            preferred: Joint accelerations of a secondary goal (nv,): what the functions leave free follows it.
+            error: How far each function is from its target (m,), for damping; by default ``accelerations``.
+            limits: Keep joints within their limits, seen this far ahead [s].
+        """
+        wanted = self._targets(accelerations, "accelerations")
+        self.update(GRADIENTS)
+        world, n = self.world, self.world.model.nv
+        target, G = wanted - self._bias, self.G.copy()
+        goal = np.zeros(n) if preferred is None else validation.numbers(preferred, (n,), "preferred")
+        if self.minimize == "torque":
+            A, bias = world.mass_matrix(), np.asarray(world.bias())
+            inverse = np.linalg.inv(A)
+            # |W^½ (A v̇ + bias)| is least: z = W^½ (A v̇ + bias - A goal), so that the preferred motion costs nothing beyond gravity
+            metric = Metric(inverse / np.sqrt(self.weights), goal - (inverse @ bias if preferred is None else 0.0))
+        else:
+            metric = Metric(1.0 / np.sqrt(self.weights), goal)
+        rows = constraint_rows(world)
+        self._G[:, :-1] = G  # the constraints' evaluation does not touch it; kept for the residual
+        bounds = None if limits is None else acceleration_bounds(world, validation.number(limits, "limits", above=0.0))
+        return self._resolve(wanted, target, [Level(rows.J, -rows.gamma, None)], metric, error, bounds)
+
+    def _resolve(
+        self, wanted: Array, target: Array, top: list[Level], metric: Metric, error: ArrayLike | None, bounds: tuple[Array, Array] | None
+    ) -> Resolution:
+        e = wanted if error is None else validation.numbers(error, (len(self),), "error")
+        levels = [level for level in top if len(level.G)]
+        levels += [Level(self.G[at], target[at], _ERROR_DAMPING * e[at] ** 2 if self.damping == "error" else None) for at in self._levels]
+        held = np.zeros(len(self.weights), bool)
+        if bounds is None:
+            x = solve_levels(levels, metric)
+        else:
+            x, held = solve_within_bounds(levels, metric, *bounds)
+        model = self.world.model
+        stopped = tuple(name for name, flag in zip(model.coordinates, held, strict=True) if flag)
+        return Resolution(NamedValues(x, model), self.names, wanted, self.G @ x - target, stopped)
+
+    def _targets(self, values: ArrayLike | Mapping[str, Any], what: str) -> Array:
+        """Values of all coordinates from an array, or by name of a function, or of one coordinate of a vector."""
+        if not isinstance(values, Mapping):
+            return validation.numbers(values, (len(self),), what)
+        found = np.zeros(len(self))
+        for name, value in values.items():
+            at = [n for n, coordinate in enumerate(self.names) if coordinate == name or coordinate.rpartition(".")[0] == name]
+            if not at:
+                raise UnknownName("function", name, [*self.functions, *self.names], "this animation space")
+            found[at] = validation.broadcast(value, (len(at),), f"{what} of {name!r}", f"one number or {len(at)}")
+        return found
+
+    def controllability(self) -> Controllability:
+        """Which degrees of freedom the functions control at the present state, and which functions depend on others, by name."""
+        G = self.gradient()
+        return controllability(G, constraint_rows(self.world).J, self.names, self.world.model.coordinates)
+
+    def dynamics(self) -> AnimationSpaceDynamics:
+        """Equations of motion in these functions, if there are as many as degrees of freedom [EGC] eq. 34-40."""
+        return animation_space_dynamics(self)
+
+    def __repr__(self) -> str:
+        """Return the coordinates in one line."""
+        return f"<AnimationSpace: {', '.join(self.names)}>"
+
+
+# Damping per squared error: a function whose gradient is shorter than its error is slowed down.
+_ERROR_DAMPING = 1e-4
+
+
+def acceleration_bounds(world: World, horizon: float) -> tuple[Array, Array]:
+    """Accelerations (nv,) that keep every coordinate within its limits for some time ahead [s], if they stay constant."""
+    model = world.model
+    lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
+    low, high = model.limits
+    for name, place in model.scalar_coordinates.items():
+        k = model.coordinate_index[name]
+        reach = world.q[place] + horizon * world.v[k]
+        lower[k], upper[k] = 2.0 * (low[k] - reach) / horizon**2, 2.0 * (high[k] - reach) / horizon**2
+    return lower, np.maximum(lower, upper)
+
+
+def named_outputs(name: str, function: Any, world: World) -> list[tuple[str, Expression]]:
     """Scalar outputs of a function, with names."""
-    found = trace(name, function)
+    found = trace(name, function, world)
     if isinstance(found, Expression):
         return [(name, found)]
     return [(f"{name}.{letter}", found[letter]) for letter in "xyz"]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from brachiate import validation
 from brachiate.animation import functions
-from brachiate.animation.expressions import Expression, UntraceableError, Vector, vector
+from brachiate.animation.expressions import Expression, Source, UntraceableError, Vector, known_values, vector
 from brachiate.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from brachiate.world.world import World
 
 
 class State:
@@ -48,13 +53,17 @@ def untraced(function: Callable[[State], Any]) -> Untraced:
     return Untraced(function)
 
 
-def trace(name: str, function: Any) -> Expression | Vector:
+def trace(name: str, function: Any, world: World) -> Expression | Vector:
     """Return a function as an expression: from an expression, a vector, or a Python function of the state.
 
     Args:
         name: Name of the function, for messages.
-        function: An expression, a vector, three scalars, or ``lambda s: ...`` over a :class:`State`.
+        function: An expression, a vector, three scalars, or ``lambda s: ...`` over a :class:`State`, perhaps :func:`untraced`.
+        world: Where functions that are not traced find values to branch on.
     """
+    if isinstance(function, Untraced):
+        with known_values(lambda source: source_value(world, source)):
+            return trace(name, function.function, world)
     if callable(function):
         try:
             found = function(State())
@@ -70,3 +79,24 @@ def trace(name: str, function: Any) -> Expression | Vector:
         f"Function {name!r} must return a scalar or a vector made of the quantities of its argument, such as s.position('man/head').z, "
         f"not {validation.short_repr(found)}."
     )
+
+
+def source_value(world: World, source: Source) -> Any:
+    """Value of a quantity at the present state of a world."""
+    name, figure = source.name, source.name or None
+    values: dict[str, Callable[[], Any]] = {
+        "joint": lambda: world.angle(name),
+        "joint rate": lambda: world.rate(name),
+        "position": lambda: world.position(name, source.point),
+        "axis": lambda: world.pose(name).rotation @ np.array(source.point),
+        "velocity": lambda: world.velocity(name, source.point)[:3],
+        "angular velocity": lambda: world.velocity(name)[3:],
+        "center of mass": lambda: world.totals(figure).center,
+        "momentum": lambda: world.totals(figure).momentum,
+        "angular momentum": lambda: world.totals(figure).angular_momentum,
+        "kinetic energy": lambda: world.totals(figure).kinetic,
+        "quaternion scalar": lambda: world[name][-4],
+        "quaternion vector": lambda: world[name][-3:],
+        "signal": lambda: source.signal(world.time)[0],
+    }
+    return values[source.kind]()
