@@ -102,13 +102,14 @@ def test_least_weighted_velocity_satisfies_the_functions_and_lagrange():
 
 
 def test_least_torque_is_least():
-    world = human(2)
-    space = an.AnimationSpace(world, {"hand": an.position("man/left_hand")}, minimize="torque")
-    found = space.solve_acceleration((0.1, 0.2, 0.3), error=np.zeros(3))
-    a = np.asarray(found.values)
-    assert np.allclose(space.acceleration(a), [0.1, 0.2, 0.3], atol=1e-8)
+    world = planar_chain((0.4, 0.9, -0.6))
+    world.gravity = (0, -9.81, 0)
+    world.v = [0.3, -0.8, 0.5]
+    space = an.AnimationSpace(world, {"x": an.position("arm/link3", (1, 0, 0)).x}, minimize="torque")
+    a = np.asarray(space.solve_acceleration([0.4], error=[0.0]).values)
+    assert np.allclose(space.acceleration(a), 0.4, atol=1e-10)
     least = np.linalg.norm(world.inverse_dynamics(a))
-    null = np.linalg.svd(space.gradient())[2][3:]
+    null = np.linalg.svd(space.gradient())[2][1:]
     for direction in null:
         assert np.linalg.norm(world.inverse_dynamics(a + 1e-3 * direction)) >= least * (1 - 1e-12)
 
@@ -155,7 +156,8 @@ def test_joint_limits_are_kept_by_the_others():
     name = "man/left_elbow"
     low, high = (limit[world.model.coordinate_index[name]] for limit in world.model.limits)
     world[name] = high - 1e-4
-    space = an.AnimationSpace(world, {"hand": an.position("man/left_hand", frame="man/pelvis")}, weights={"man/root": 1e6})
+    world.connect("man/pelvis", "world")
+    space = an.AnimationSpace(world, {"hand": an.position("man/left_hand", frame="man/pelvis")})
     k = world.model.coordinate_index[name]
     direction = space.gradient()[:, k]
     wanted = 5.0 * direction / np.linalg.norm(direction)

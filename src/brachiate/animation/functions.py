@@ -330,7 +330,7 @@ def key_spline(keys: Mapping[float, float]) -> Callable[[float], tuple[float, fl
     first, last = spline.derivative(), spline.derivative(2)
 
     def evaluate(t: float) -> tuple[float, float, float]:
-        if t <= times[0] or t >= times[-1]:
+        if t < times[0] or t > times[-1]:
             return float(spline(min(max(t, times[0]), times[-1]))), 0.0, 0.0
         return float(spline(t)), float(first(t)), float(last(t))
 

@@ -17,12 +17,14 @@ from brachiate.world.named_values import NamedValues
 
 #: Smallest singular value over the largest that counts.
 RANK_TOLERANCE = 1e-9
-#: Damping without error: relative to the size of a function's gradient, so that a vanishing one (of a square at its target) divides nothing by zero.
-_LEAST_DAMPING = 1e-24
+#: Singular value of gradients of unit length below which a combination of functions is damped: it would take 1/SINGULAR times the joint motion.
+SINGULAR = 1e-2
+#: Length of a gradient [per rad or m] below which a function is damped: that of (φ - a)² vanishes at its target, and nothing is to be divided by it.
+VANISHING = 1e-3
 
 
 class Level(NamedTuple):
-    """Functions of one priority: G x = y."""
+    """Functions of one priority, G x = y: damped, or solved as far as singular values above the rank tolerance go."""
 
     G: Array  # (m, n)
     y: Array  # (m,)
@@ -76,8 +78,9 @@ def solve_levels(levels: Sequence[Level], metric: Metric) -> Array:
             continue
         scaled = metric.scaled(level.G)
         B = scaled if basis is None else scaled @ basis
-        wanted, size = level.y - level.G @ x, float(np.linalg.norm(scaled))  # what the levels above leave of B may be round-off of this size
-        z = _damped_solution(B, wanted, level.damping, size) if level.damping is not None else _truncated_solution(B, wanted, size)
+        wanted, lengths = level.y - level.G @ x, np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+        size = float(np.linalg.norm(lengths))  # what the levels above leave of B may be round-off of this size
+        z = _truncated_solution(B, wanted, size) if level.damping is None else _damped_solution(B, wanted, level.damping, lengths)
         x = x + metric.step(z if basis is None else basis @ z)
         if number + 1 < len(levels):
             null = null_space(B, size)
@@ -87,11 +90,25 @@ def solve_levels(levels: Sequence[Level], metric: Metric) -> Array:
     return x
 
 
-def _damped_solution(B: Array, wanted: Array, damping: Array, size: float) -> Array:
-    """Bᵀ (B Bᵀ + damping)⁻¹ wanted."""
-    K = B @ B.T
-    K[np.diag_indices_from(K)] += damping + (RANK_TOLERANCE * size) ** 2 + _LEAST_DAMPING
-    return B.T @ np.linalg.solve(K, wanted)
+def _damped_solution(B: Array, wanted: Array, damping: Array, lengths: Array) -> Array:
+    """Solution of B z = wanted, damped: rows by their error, and combinations of rows that are nearly dependent.
+
+    Args:
+        B: (m, n) gradients in what the levels above leave free.
+        wanted: (m,).
+        damping: (m,) of the squared lengths of the gradients.
+        lengths: (m,) of the gradients themselves, so that a row of which little is left free counts as dependent.
+    """
+    unit = B / np.maximum(lengths, 1e-300)[:, None]
+    size, U = np.linalg.eigh(unit @ unit.T)
+    size = np.maximum(size, 0.0)
+    y = wanted * lengths / (lengths**2 + damping + _filtered(lengths**2, VANISHING**2))
+    return unit.T @ (U @ ((U.T @ y) / (size + _filtered(size, SINGULAR**2))))
+
+
+def _filtered(x: Array, limit: float) -> Array:
+    """Damping of squared singular values x: none above a limit, smoothly growing to the limit itself at zero."""
+    return limit * np.maximum(1.0 - x / limit, 0.0) ** 2
 
 
 def _truncated_solution(B: Array, wanted: Array, size: float) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from brachiate import validation
 from brachiate.animation.closed_form import AnimationSpaceDynamics, animation_space_dynamics
+from brachiate.animation.direct import Directed, direct
 from brachiate.animation.evaluate import BAD_OUTPUT, GRADIENTS, HESSIANS, VALUES, evaluate
 from brachiate.animation.expressions import Expression, formula, place
 from brachiate.animation.operations import NAMES
@@ -20,13 +21,14 @@ from brachiate.animation.resolve import (
     Metric,
     Resolution,
     controllability,
+    null_space,
     solve_levels,
     solve_within_bounds,
 )
 from brachiate.animation.tracing import Untraced, trace
 from brachiate.errors import ArgumentError, StateError, UnknownName
 from brachiate.validation import Array
-from brachiate.world.coordinates import constraint_rows
+from brachiate.world.coordinates import ConstraintRows, constraint_rows
 from brachiate.world.named_values import NamedValues, coordinate_indices, coordinate_values
 
 if TYPE_CHECKING:
@@ -72,7 +74,8 @@ class AnimationSpace:
         self.minimize = validation.one_of(minimize, ("velocity", "torque"), "minimize")
         self.damping = validation.one_of(damping, ("error", "svd"), "damping")
         self._weights = weights
-        self._levels = self._by_priority(priorities or {})
+        self._priorities = dict(priorities or {})
+        self._levels = self._by_priority(self._priorities)
         self._bind()
 
     def _by_priority(self, priorities: Mapping[str, int]) -> list[Array]:
@@ -223,7 +226,7 @@ class AnimationSpace:
         wanted = self._targets(accelerations, "accelerations")
         self.update(GRADIENTS)
         world, n = self.world, self.world.model.nv
-        target, G = wanted - self._bias, self.G.copy()
+        target = wanted - self._bias
         goal = np.zeros(n) if preferred is None else validation.numbers(preferred, (n,), "preferred")
         if self.minimize == "torque":
             A, bias = world.mass_matrix(), np.asarray(world.bias())
@@ -231,11 +234,12 @@ class AnimationSpace:
             # |W^½ (A v̇ + bias)| is least: z = W^½ (A v̇ + bias - A goal), so that the preferred motion costs nothing beyond gravity
             metric = Metric(inverse / np.sqrt(self.weights), goal - (inverse @ bias if preferred is None else 0.0))
         else:
-            metric = Metric(1.0 / np.sqrt(self.weights), goal)
+            # Coordinates without motors follow from the others by the equations of motion: they cost nothing.
+            cost = np.where(world.model.effort > 0.0, self.weights, _COST_WITHOUT_MOTOR * self.weights)
+            metric = Metric(1.0 / np.sqrt(cost), goal)
         rows = constraint_rows(world)
-        self._G[:, :-1] = G  # the constraints' evaluation does not touch it; kept for the residual
         bounds = None if limits is None else acceleration_bounds(world, validation.number(limits, "limits", above=0.0))
-        return self._resolve(wanted, target, [Level(rows.J, -rows.gamma, None)], metric, error, bounds)
+        return self._resolve(wanted, target, [Level(rows.J, -rows.gamma, None), _unactuated(world, rows)], metric, error, bounds)
 
     def _resolve(
         self, wanted: Array, target: Array, top: list[Level], metric: Metric, error: ArrayLike | None, bounds: tuple[Array, Array] | None
@@ -258,11 +262,83 @@ class AnimationSpace:
             return validation.numbers(values, (len(self),), what)
         found = np.zeros(len(self))
         for name, value in values.items():
-            at = [n for n, coordinate in enumerate(self.names) if coordinate == name or coordinate.rpartition(".")[0] == name]
+            at = self.coordinates_of(name)
             if not at:
                 raise UnknownName("function", name, [*self.functions, *self.names], "this animation space")
             found[at] = validation.broadcast(value, (len(at),), f"{what} of {name!r}", f"one number or {len(at)}")
         return found
+
+    def coordinates_of(self, name: str) -> list[int]:
+        """Numbers of the coordinates of a function: one, or three of a vector."""
+        return [n for n, coordinate in enumerate(self.names) if coordinate == name or coordinate.rpartition(".")[0] == name]
+
+    @property
+    def rates(self) -> Array:
+        """Rates u̇ (m,) of the last :meth:`update`."""
+        return self._rate
+
+    @property
+    def biases(self) -> Array:
+        """ü at v̇ = 0 (m,) of the last :meth:`update`."""
+        return self._bias
+
+    def directed_by(self, targets: Mapping[str, Any]) -> AnimationSpace:
+        """Space of the functions that have a target. A norm held at zero, where it has no derivative, is replaced by its vector."""
+        validation.mapping(targets, "targets", "targets by name of functions")
+        for name in targets:
+            validation.lookup(self.functions, name, "function", "this animation space")
+        functions = {}
+        for name, function in self.functions.items():
+            if name in targets:
+                found = None if isinstance(function, Untraced) else trace(name, function, self.world)
+                zero = isinstance(targets[name], (int, float)) and targets[name] == 0
+                functions[name] = found.vector if zero and isinstance(found, Expression) and found.vector is not None else function
+        priorities = {name: priority for name, priority in self._priorities.items() if name in targets}
+        return AnimationSpace(
+            self.world, functions, priorities=priorities, weights=self._weights, minimize=self.minimize, damping=self.damping
+        )
+
+    def direct(
+        self,
+        targets: Mapping[str, Any],
+        seconds: float,
+        *,
+        dt: float = 0.002,
+        rate: float = 20.0,
+        closure: str = "extended",
+        held: Iterable[str] = (),
+        stiffness: float = 1e5,
+        damping: float | None = None,
+        torques: Callable[[float], Any] | None = None,
+        posture: float = 0.0,
+        limits: float | None = None,
+        progress: Callable[[float], Any] | None = None,
+    ) -> Directed:
+        """Move the world so that functions follow targets: the control loop of [EGC] 5.
+
+        Without contact the loop is closed at every stage of a Runge-Kutta step; with contact, torques are held over a step. On an error the world is
+        as it was.
+
+        Args:
+            targets: By name of functions: a value to hold, :func:`~brachiate.animation.reach`, :func:`~brachiate.animation.keys`, or a function of
+                the time since the start. Functions without a target are free.
+            seconds: Duration [s].
+            dt: Step [s].
+            rate: Natural frequency of the feedback to the plan [1/s].
+            closure: Who holds the functions ``held``: motors (``extended`` coordinates), or the surroundings: exactly (``hard``), or by a spring and
+                damper (``soft``) [EGC] 4.5.
+            held: Names of these functions.
+            stiffness: Of a soft closure [N/m, or per unit of the function].
+            damping: Of a soft closure; by default 2 √stiffness.
+            torques: Motor torques as a function of time instead of inverse dynamics, to replay them: ``run.torques_at``.
+            posture: Natural frequency by which what the functions leave free returns to the initial posture [1/s].
+            limits: Keep joints within their limits, seen this far ahead [s].
+            progress: Called with the share done.
+        """
+        return direct(
+            self, targets, seconds, dt=dt, rate=rate, closure=closure, held=tuple(held), stiffness=stiffness, damping=damping, torques=torques,
+            posture=posture, limits=limits, progress=progress,
+        )  # fmt: skip
 
     def controllability(self) -> Controllability:
         """Which degrees of freedom the functions control at the present state, and which functions depend on others, by name."""
@@ -280,6 +356,19 @@ class AnimationSpace:
 
 # Damping per squared error: a function whose gradient is shorter than its error is slowed down.
 _ERROR_DAMPING = 1e-4
+_COST_WITHOUT_MOTOR = 1e-6
+
+
+def _unactuated(world: World, rows: ConstraintRows) -> Level:
+    """Accelerations of coordinates without a motor obey the equations of motion: A v̇ + bias = Jᵀλ there, constraint forces λ eliminated."""
+    without = np.flatnonzero(world.model.effort == 0.0)
+    if len(without) == 0:
+        return Level(np.zeros((0, world.model.nv)), np.zeros(0), None)
+    A, bias = world.mass_matrix()[without], np.asarray(world.bias())[without] - rows.loop_torques[without]
+    if len(rows.J):
+        free = null_space(rows.J[:, without])
+        A, bias = free.T @ A, free.T @ bias
+    return Level(A, -bias, None)
 
 
 def acceleration_bounds(world: World, horizon: float) -> tuple[Array, Array]:
