@@ -78,7 +78,8 @@ __all__ = [
     "Hull", "Joint", "Material", "Mesh", "Model", "ModelBuilder", "ModelError", "ModelFileError", "Motion", "MotionError",
     "MotionFileError", "OverconstrainedError", "Planar", "Plane", "Prismatic", "Push", "Recording", "Reference", "RetargetResult",
     "Revolute", "SettingError", "Shape", "Simulation", "Sphere", "Spherical", "SpringDamper", "Stairs", "StateError", "Terrain",
-    "TuningResult", "Universal", "UnknownName", "ViewSettings", "Violation", "World", "WriteError", "animation", "check", "cone_limit", "dynamics",
+    "TuningResult", "Universal", "UnknownName", "ViewSettings", "Violation", "World", "WriteError", "animation", "check", "cone_limit",
+    "dynamics",
     "errors", "figures", "filter_motion", "kinematics", "load_contact_labels", "load_model", "load_motion", "load_pushes", "load_settings",
     "make_reference", "manifold", "procedural", "retarget", "sample_motion", "scenes", "tune",
 ]  # fmt: skip

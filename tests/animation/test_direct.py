@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.animation.test_functions import planar_chain
 
 import brachiate as br
 from brachiate import animation as an
 from brachiate.animation.integration import runge_kutta_step
-from tests.animation.test_functions import planar_chain
 
 DT = 0.004
 
@@ -119,23 +119,28 @@ def test_free_figure_moves_only_as_its_motors_can():
 
 
 def test_target_that_only_giving_up_another_reaches():
-    """[EGC] 5.1: the first segment is fixed by f = φ², and gives way only where the target is out of reach otherwise."""
+    """[EGC] 5.1: a chain of ten joints whose first is fixed by f = φ², u̇ = ü = 0, and gives way only if it must."""
     world = br.World(gravity=(0, 0, 0))
     builder = br.ModelBuilder("chain")
     for n in range(10):
-        builder.link(f"l{n}", parent=f"l{n - 1}" if n else None, joint=br.Revolute("z", damping=0.0), joint_name=f"j{n}", at=(0.1 if n else 0.0, 0, 0),
+        builder.link(f"l{n}", parent=f"l{n - 1}" if n else None, joint=br.Revolute("z"), joint_name=f"j{n}", at=(0.1 if n else 0.0, 0, 0),
                      mass=0.1, center=(0.05, 0, 0), inertia=(1e-4, 1e-4, 1e-4))  # fmt: skip
     world.add(builder.build(), "c")
-    for n in range(1, 10):
+    for n in range(10):
         world[f"c/j{n}"] = 0.25
     tip = an.position("c/l9", (0.1, 0, 0))
     space = an.AnimationSpace(world, {"x": tip.x, "y": tip.y, "fixed": lambda s: s.joint("c/j0") ** 2}, priorities={"fixed": 1})
-    near = space.direct({"x": an.reach(0.5, 0.6), "y": an.reach(0.3, 0.6), "fixed": 0.0}, 0.6, dt=0.01)
+    fixed = 0.25**2
+    near = space.direct({"x": an.reach(0.5, 0.6), "y": an.reach(0.3, 0.6), "fixed": fixed}, 0.6, dt=0.01)
     assert abs(near.u[-1, :2] - [0.5, 0.3]).max() < 1e-3
-    assert near.u[:, 2].max() < 1e-6
-    far = space.direct({"x": an.reach(-0.84, 1.5), "y": an.reach(-0.1, 1.5), "fixed": 0.0}, 1.5, dt=0.01)
-    assert abs(far.u[-1, :2] - [-0.84, -0.1]).max() < 1e-2
-    assert far.u[-1, 2] > 0.1
+    assert abs(near.u[:, 2] - fixed).max() < 1e-6
+    # The rest of the chain, of length 0.9, cannot reach 0.93 from the end of the first segment.
+    end = world.position("c/l1")
+    target = end[:2] + 0.93 * np.array([-0.2, 0.98]) / np.hypot(0.2, 0.98)
+    assert np.linalg.norm(target) < 0.99
+    far = space.direct({"x": an.reach(target[0], 2.0), "y": an.reach(target[1], 2.0), "fixed": fixed}, 3.0, dt=0.01)
+    assert abs(far.u[-1, :2] - target).max() < 2e-3
+    assert far.u[-1, 2] > 2.0 * fixed
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given as for_all
 from hypothesis import strategies as st
+from tests.random_models import models
 
 import brachiate as br
 from brachiate import animation as an
 from brachiate import manifold
-from tests.random_models import models
 
 #: Fourth-order central differences: (offsets, first derivative, second derivative).
 STENCIL = np.arange(-2, 3)
@@ -84,8 +84,9 @@ def depends(world: br.World, function) -> bool:
     try:
         an.AnimationSpace(world, {"f": function})
     except br.ArgumentError as error:
-        assert "depends on nothing" in str(error) or "no mass" in str(error)
-        return False
+        if "depends on nothing" in str(error) or "no mass" in str(error):
+            return False
+        raise
     return True
 
 
@@ -115,8 +116,10 @@ def test_derivatives_of_random_compositions(seed):
             lambda: a + b, lambda: a - 2.0 * b, lambda: a * b, lambda: a / (2.0 + b * b), lambda: an.sin(a), lambda: an.cos(a) * b,
             lambda: an.exp(-a * a), lambda: an.sqrt(1.0 + a * a), lambda: a**2, lambda: a**3 - b, lambda: (1.5 + a * a) ** -0.7,
             lambda: an.atan2(a, 3.0 + b * b), lambda: an.log(2.0 + a * a), lambda: an.tanh(a), lambda: an.smooth_maximum(a, b, 0.5),
-            lambda: an.smooth_minimum(a, b, 0.7), lambda: an.atan(a), lambda: an.asin(an.tanh(a) * 0.9), lambda: np.sin(a) + np.float64(2.0) * b,
-            lambda: an.norm(an.vector((a, b, 2.0))), lambda: an.acos(0.9 * an.tanh(a)), lambda: an.tan(0.3 * an.tanh(a)), lambda: (2.0 + a * a) ** b,
+            lambda: an.smooth_minimum(a, b, 0.7), lambda: an.atan(a), lambda: an.asin(an.tanh(a) * 0.9),
+            lambda: np.sin(a) + np.float64(2.0) * b,
+            lambda: an.norm(an.vector((a, b, 2.0))), lambda: an.acos(0.9 * an.tanh(a)), lambda: an.tan(0.3 * an.tanh(a)),
+            lambda: (2.0 + a * a) ** b,
         ][rng.integers(23)]()  # fmt: skip
 
     assert_derivatives(world, {f"f{n}": draw(4) for n in range(4)}, rng)
@@ -215,7 +218,10 @@ def test_functions_of_time():
     world.time, world.data.q[:] = 0.4, q
     assert np.allclose(FIRST @ np.array(values) / h, space.rate(), rtol=1e-9, atol=1e-9)
     assert np.allclose(SECOND @ np.array(values) / h**2, space.bias(), rtol=1e-6, atol=1e-6)
-    assert np.allclose(space.acceleration({"man/left_elbow": 2.0}) - space.bias(), 2.0 * space.gradient()[:, world.model.coordinate_index["man/left_elbow"]])
+    assert np.allclose(
+        space.acceleration({"man/left_elbow": 2.0}) - space.bias(),
+        2.0 * space.gradient()[:, world.model.coordinate_index["man/left_elbow"]],
+    )
 
 
 # --- published -------------------------------------------------------------------------------------------
@@ -225,8 +231,10 @@ def planar_chain(angles) -> br.World:
     """Three links of length one in a plane [EGC] 4.3."""
     builder = br.ModelBuilder("arm")
     for n in range(3):
-        builder.link(f"link{n + 1}", parent=f"link{n}" if n else None, joint=br.Revolute("z"), joint_name=f"phi{n + 1}", at=(1.0 if n else 0.0, 0, 0), mass=1.0,
-                    center=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))  # fmt: skip
+        builder.link(
+            f"link{n + 1}", parent=f"link{n}" if n else None, joint=br.Revolute("z"), joint_name=f"phi{n + 1}",
+            at=(1.0 if n else 0.0, 0, 0), mass=1.0, center=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1),
+        )  # fmt: skip
     world = br.World(gravity=(0, 0, 0))
     world.add(builder.build(), "arm")
     for n, angle in enumerate(angles):
@@ -268,8 +276,9 @@ def test_position_and_orientation_tensors_of_the_paper():
     builder = br.ModelBuilder("chain")
     for n in range(6):
         axis = rng.normal(size=3)
-        builder.link(f"l{n}", parent=f"l{n - 1}" if n else None, joint=br.Revolute(axis / np.linalg.norm(axis)), joint_name=f"j{n}", at=rng.normal(size=3),
-                    mass=1.0, inertia=(1, 1, 1))  # fmt: skip
+        joint = br.Revolute(axis / np.linalg.norm(axis))
+        parent = f"l{n - 1}" if n else None
+        builder.link(f"l{n}", parent=parent, joint=joint, joint_name=f"j{n}", at=rng.normal(size=3), mass=1.0, inertia=(1, 1, 1))
     world = br.World()
     world.add(builder.build(), "c")
     world.q = rng.normal(size=6)
@@ -332,9 +341,10 @@ def test_points_without_derivative_are_named(man):
         space.gradient()
     man["man/left_elbow"] = 0.25
     assert np.isclose(space.gradient().max(), 1.0)
+    man["man/left_elbow"] = man["man/right_elbow"] = 0.5
+    lower = an.AnimationSpace(man, {"m": an.minimum(an.joint("man/left_elbow"), an.joint("man/right_elbow"))})
     with pytest.raises(br.StateError, match="minimum"):
-        man["man/left_elbow"] = man["man/right_elbow"] = 0.5
-        an.AnimationSpace(man, {"m": an.minimum(an.joint("man/left_elbow"), an.joint("man/right_elbow"))}).gradient()
+        lower.gradient()
 
 
 def test_functions_follow_a_world_that_grows(man):

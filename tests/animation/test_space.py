@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given as for_all
+from tests.animation.test_functions import planar_chain, world_of
+from tests.random_models import models
 
 import brachiate as br
 from brachiate import animation as an
 from brachiate import manifold
 from brachiate.animation.closed_form import joint_space_dynamics
-from tests.animation.test_functions import planar_chain, world_of
-from tests.random_models import models
 
 
 def human(seed: int = 0) -> br.World:
@@ -88,7 +88,9 @@ def test_reaction_of_a_held_function_is_the_force_of_a_connection():
 
 def test_least_weighted_velocity_satisfies_the_functions_and_lagrange():
     world = human(1)
-    space = an.AnimationSpace(world, {"hand": an.position("man/left_hand"), "com": an.center_of_mass("man")}, weights={"man/left_elbow": 50.0})
+    space = an.AnimationSpace(
+        world, {"hand": an.position("man/left_hand"), "com": an.center_of_mass("man")}, weights={"man/left_elbow": 50.0}
+    )
     wanted = np.array([0.1, -0.2, 0.3, 0.0, 0.1, 0.0])
     found = space.solve_velocity(wanted, error=np.zeros(6))
     G, v = space.gradient(), np.asarray(found.values)

@@ -8,7 +8,21 @@ from brachiate.compiled import Floats, Ints, Rows3, Rows10, struct_opener
 from brachiate.model.arrays import Tree, Work
 
 # Kinds of sources, in the order in which they are evaluated.
-(JOINT, POINT, AXIS, QUATERNION_SCALAR, QUATERNION_VECTOR, SIGNAL, JOINT_RATE, VELOCITY, ANGULAR_VELOCITY, CENTER, MOMENTUM, ANGULAR_MOMENTUM, KINETIC) = range(13)
+(
+    JOINT,
+    POINT,
+    AXIS,
+    QUATERNION_SCALAR,
+    QUATERNION_VECTOR,
+    SIGNAL,
+    JOINT_RATE,
+    VELOCITY,
+    ANGULAR_VELOCITY,
+    CENTER,
+    MOMENTUM,
+    ANGULAR_MOMENTUM,
+    KINETIC,
+) = range(13)
 
 
 class Program(NamedTuple):

@@ -1,7 +1,8 @@
 """Dynamics in closed form [EGC] 4.4: inertia and Coriolis tensors in joint space and in animation space.
 
-With v the joint velocities, τ = I* v̇ + vᵀP*v − loads (eq. 26); in the space of n independent functions, τ_u = I_uu ü + u̇ᵀP_uuu u̇ − G_uᵀ loads
-(eq. 34-40). Cost and memory grow as n³ and more; :mod:`brachiate.dynamics` gives the same torques in O(n) and is used where tensors are not needed.
+With v the joint velocities, τ = I* v̇ + vᵀP*v − loads (eq. 26); in the space of n independent functions, τ_u = I_uu ü + u̇ᵀP_uuu u̇ −
+G_uᵀ loads (eq. 34-40). Cost and memory grow as n³ and more; :mod:`brachiate.dynamics` gives the same torques in O(n) and is used where
+tensors are not needed.
 """
 
 from __future__ import annotations
@@ -168,5 +169,7 @@ def animation_space_dynamics(space: AnimationSpace) -> AnimationSpaceDynamics:
     G_u = np.linalg.inv(G)
     H_uu = -np.einsum("ia,abc,bj,ck->ijk", G_u, H, G_u, G_u, optimize=True)
     I_uu = G_u.T @ joint.I @ G_u
-    P_uuu = np.einsum("ia,ibc,bj,ck->ajk", G_u, joint.P, G_u, G_u, optimize=True) + np.einsum("ia,ib,bjk->ajk", G_u, joint.I, H_uu, optimize=True)
+    P_uuu = np.einsum("ia,ibc,bj,ck->ajk", G_u, joint.P, G_u, G_u, optimize=True) + np.einsum(
+        "ia,ib,bjk->ajk", G_u, joint.I, H_uu, optimize=True
+    )
     return AnimationSpaceDynamics(space.names, G_u, H_uu, I_uu, P_uuu, G_u.T @ joint.loads)

@@ -1,11 +1,11 @@
 """Control loop of [EGC] 5: functions follow plans by inverse dynamics, and the body moves by forward dynamics.
 
-    a  kinematics at the present state            space.update
-    b  u̇ and ü of the plan, with feedback         plan.py
-    c  joint accelerations                        space.solve_acceleration
-    d  torques by inverse dynamics                world.inverse_dynamics
-    e  forward dynamics                           world.forward_dynamics, or a contact step
-    f  the next state
+a  kinematics at the present state            space.update
+b  u̇ and ü of the plan, with feedback         plan.py
+c  joint accelerations                        space.solve_acceleration
+d  torques by inverse dynamics                world.inverse_dynamics
+e  forward dynamics                           world.forward_dynamics, or a contact step
+f  the next state
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 CLOSURES = ("extended", "hard", "soft")
 _RATE = 20.0  # [1/s] default natural frequency of the feedback
+_MAX_GAP = 2.0  # [rad/s] of joint velocities from planned ones, besides their size, at which curvature is taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,18 +180,32 @@ class _Controller:
         return tau
 
     def _wanted_accelerations(self) -> Array:
-        """Step c: accelerations of the plan with feedback, as joint accelerations."""
+        """Step c: joint velocities φ̇ of the plan with feedback, then accelerations; what the functions leave free follows φ̇.
+
+        φ̇ is bounded near singularities. There the body's own velocities could run away through their curvature vᵀHv, so that is taken at
+        velocities not too far from φ̇.
+        """
         space, world, k = self.space, self.world, self.gain
+        v = world.v.copy()
+        plan = self.planned()
         space.update(1)
-        plan, u, rates = self.planned(), space.u, space.rates
-        error = plan[:, 0] - u
+        error, rates, bias = plan[:, 0] - space.u, space.rates.copy(), space.biases.copy()
+        posture = np.zeros(len(v))
+        if self.posture_rate:
+            posture = self.posture_rate * manifold.difference(world.data, world.q.copy(), self.q0)
+        planned = space.planned_velocity(plan[:, 1] + k * error, posture, error)
         wanted = plan[:, 2] + 2.0 * k * (plan[:, 1] - rates) + k * k * error
         wanted[space.of_velocity] = (plan[:, 1] + k * error)[space.of_velocity]
-        # What the functions leave free comes to rest (least joint velocities), or returns to the initial posture.
-        preferred, r = -k * world.v, self.posture_rate
-        if r:
-            preferred = r * r * manifold.difference(world.data, world.q, self.q0) - 2.0 * r * world.v
-        return np.asarray(space.solve_acceleration(wanted, preferred=preferred, error=error, limits=self.limits).values)
+        gap = v - planned
+        share = min(1.0, (_MAX_GAP + np.linalg.norm(planned)) / max(np.linalg.norm(gap), 1e-300))
+        if share < 1.0:
+            try:
+                world.data.v[:] = planned + share * gap
+                space.update(1)
+                wanted += bias - space.biases
+            finally:
+                world.data.v[:] = v
+        return np.asarray(space.solve_acceleration(wanted, preferred=-k * gap, error=error, limits=self.limits).values)
 
     def _forces(self, tau: Array) -> Array:
         """Generalized forces of the functions (m,): torques projected by the dynamically consistent inverse of G; G_uᵀ τ if G is square."""

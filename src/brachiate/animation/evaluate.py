@@ -1,7 +1,7 @@
 """Evaluator of programs: values, gradients, Hessians and biases of functions, to second order.
 
-Operations are differentiated in reverse, by the components of sources they depend on: adjoints f_a = ∂u/∂x_a, and second derivatives f_ab by edge
-pushing [Gower & Mello 2012], whose pattern was found when the program was made. Then, with the gradients g_a and Hessians H_a of the components,
+Operations are differentiated in reverse, by the components of sources they depend on: adjoints f_a = ∂u/∂x_a, and second derivatives f_ab
+by edge pushing [Gower & Mello 2012], whose pattern was found when the program was made. With gradients g_a and Hessians H_a of components,
 
     G = Σ f_a g_a,   H = Σ f_a H_a + Σ f_ab g_a g_bᵀ,   vᵀHv = Σ f_a (vᵀH_a v) + Σ f_ab ẋ_a ẋ_b.
 """
@@ -23,9 +23,10 @@ VALUES, GRADIENTS, HESSIANS = range(3)
 
 @entry
 def evaluate(key: Key, order: int, u: Floats, rate: Floats, bias: Floats, G: Matrix, H: Floats):
-    """Values u (m,); with order ≥ 1 u̇, bias and gradients (m, nv+1); with order 2 Hessians, (m·(nv+1)²,). Entries outside supports are not written.
+    """Values u (m,); with order ≥ 1 u̇, bias and gradients (m, nv+1); with order 2 Hessians (m·(nv+1)²,).
 
-    The bias is ü at v̇ = 0. Of functions of velocities, G is ∂u/∂v, and the bias and rate are u̇ at v̇ = 0.
+    Entries outside supports are not written. The bias is ü at v̇ = 0. Of functions of velocities, G is ∂u/∂v, and bias and rate are u̇ at
+    v̇ = 0.
     """
     T, W, P, E = open_program(key)
     if not valid_state(T, W.q, W.v):

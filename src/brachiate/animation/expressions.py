@@ -342,11 +342,16 @@ def binary(op: int, a: Any, b: Any) -> Any:
     known_a, known_b = a.op == CONSTANT, b.op == CONSTANT
     if known_a and known_b:
         return _folded(op, a, b)
-    if known_b and ((b.number == 0.0 and op in (operations.ADD, operations.SUBTRACT)) or (b.number == 1.0 and op in (operations.MULTIPLY, operations.DIVIDE))):
+    if known_b and (
+        (b.number == 0.0 and op in (operations.ADD, operations.SUBTRACT))
+        or (b.number == 1.0 and op in (operations.MULTIPLY, operations.DIVIDE))
+    ):
         return a
     if known_a and ((a.number == 0.0 and op == operations.ADD) or (a.number == 1.0 and op == operations.MULTIPLY)):
         return b
-    if (known_a and a.number == 0.0 and op in (operations.MULTIPLY, operations.DIVIDE)) or (known_b and b.number == 0.0 and op == operations.MULTIPLY):
+    if (known_a and a.number == 0.0 and op in (operations.MULTIPLY, operations.DIVIDE)) or (
+        known_b and b.number == 0.0 and op == operations.MULTIPLY
+    ):
         return constant(0.0)
     return Expression(op, (a, b))
 
@@ -421,7 +426,8 @@ _UFUNCS: dict[str, Callable[..., Any]] = {
         name: (lambda a, op=op: unary(op, a))
         for name, op in {
             "sin": operations.SIN, "cos": operations.COS, "tan": operations.TAN, "exp": operations.EXP, "log": operations.LOG,
-            "sqrt": operations.SQRT, "arcsin": operations.ASIN, "arccos": operations.ACOS, "arctan": operations.ATAN, "tanh": operations.TANH,
+            "sqrt": operations.SQRT, "arcsin": operations.ASIN, "arccos": operations.ACOS, "arctan": operations.ATAN,
+            "tanh": operations.TANH,
         }.items()
     },
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """Functions of the motion of a world, by names of links, joints and figures.
 
-All return expressions (:mod:`brachiate.animation.expressions`) and compose by arithmetic. A point is the name of a link or site, a vector, or
-three numbers in the world.
+All return expressions (:mod:`brachiate.animation.expressions`) and compose by arithmetic. A point is the name of a link or site, a
+vector, or three numbers in the world.
 """
 
 from __future__ import annotations
@@ -165,8 +165,8 @@ def direction(link: str, to: Any, at: ArrayLike = (0, 0, 0)) -> Vector:
 def orientation(link: str, target: ArrayLike | None = None, frame: str | None = None) -> Vector:
     """Rotation of a link from a target orientation, as axis times angle (3,) [rad], below half a turn.
 
-    The target is a rotation matrix (3, 3) or a quaternion (w, x, y, z); by default the axes of ``frame``, or of the world. The vector is along
-    the axes of ``frame``, or of the world.
+    The target is a rotation matrix (3, 3) or a quaternion (w, x, y, z); by default the axes of ``frame``, or of the world. The vector is
+    along the axes of ``frame``, or of the world.
     """
     matrix = validation.rotation_matrix(target, "target orientation")
     # Rows of R_target_link: components of the link's axes along those of the target.
@@ -293,7 +293,8 @@ class Signal:
     """A function of time with its first two derivatives, such as a spline, for targets that move.
 
     Args:
-        function: ``f(t)`` returning the value, or (value, first derivative, second derivative); or key values {time: value}, joined by a cubic
+        function: ``f(t)`` returning the value, or (value, first derivative, second derivative); or key values {time: value}, joined by a
+        cubic
             spline at rest at both ends.
     """
 
@@ -310,7 +311,9 @@ class Signal:
         if found.shape == (3,) and np.isfinite(found).all():
             return float(found[0]), float(found[1]), float(found[2])
         if found.shape != () or not np.isfinite(found):
-            raise ArgumentError(f"The signal at {t:g} s: expected a number, or value and two derivatives, got {validation.short_repr(found)}.")
+            raise ArgumentError(
+                f"The signal at {t:g} s: expected a number, or value and two derivatives, got {validation.short_repr(found)}."
+            )
         h = _SIGNAL_STEP
         before, after = float(self.function(t - h)), float(self.function(t + h))
         return float(found), (after - before) / (2.0 * h), (after - 2.0 * float(found) + before) / (h * h)

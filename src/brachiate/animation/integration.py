@@ -59,4 +59,8 @@ def _quaternions(world: World) -> list[tuple[int, int]]:
     """First angular velocity and first coordinate of every quaternion."""
     tree = world.model.tree
     shift = {BALL: 0, FLOAT: 3}
-    return [(int(k) + shift[kind], int(at) + shift[kind]) for kind, k, at in zip(tree.kind.tolist(), tree.v_at, tree.q_at, strict=True) if kind >= BALL]
+    return [
+        (int(k) + shift[kind], int(at) + shift[kind])
+        for kind, k, at in zip(tree.kind.tolist(), tree.v_at, tree.q_at, strict=True)
+        if kind >= BALL
+    ]

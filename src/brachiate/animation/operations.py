@@ -1,7 +1,7 @@
 """Elementary operations of functions: their codes, and value and derivatives to second order.
 
-One table for Python (values of constants) and compiled code (programs). An operation has one argument or two; :func:`differentiate` writes the
-partial derivatives (∂f/∂a, ∂f/∂b, ∂²f/∂a², ∂²f/∂a∂b, ∂²f/∂b²).
+One table for Python (values of constants) and compiled code (programs). An operation has one argument or two; :func:`differentiate`
+writes the partial derivatives (∂f/∂a, ∂f/∂b, ∂²f/∂a², ∂²f/∂a∂b, ∂²f/∂b²).
 """
 
 from __future__ import annotations
@@ -10,7 +10,29 @@ import math
 
 from brachiate.compiled import kernel, outlined
 
-(ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE, POWER, SIN, COS, TAN, EXP, LOG, SQRT, ABS, ASIN, ACOS, ATAN, ATAN2, TANH, MINIMUM, MAXIMUM, ANGLE_RATIO) = range(21)
+(
+    ADD,
+    SUBTRACT,
+    MULTIPLY,
+    DIVIDE,
+    NEGATE,
+    POWER,
+    SIN,
+    COS,
+    TAN,
+    EXP,
+    LOG,
+    SQRT,
+    ABS,
+    ASIN,
+    ACOS,
+    ATAN,
+    ATAN2,
+    TANH,
+    MINIMUM,
+    MAXIMUM,
+    ANGLE_RATIO,
+) = range(21)
 
 #: Name of each operation, as users call it.
 NAMES = (
@@ -75,7 +97,7 @@ def differentiate(op, a, b, number, d, k):
         d_aa = -0.5 * d_a * reciprocal(a)
     elif op == ABS:
         f, d_a = abs(a), side(a)
-    elif op == ASIN or op == ACOS:
+    elif op in (ASIN, ACOS):
         r = 1.0 - a * a
         d_a = 1.0 / math.sqrt(r) if r > 0.0 else math.nan
         d_aa = a * d_a * d_a * d_a

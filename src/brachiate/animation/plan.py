@@ -92,8 +92,8 @@ def trajectories(name: str, target: Any, start: Array, rate: Array, begin: float
 
     Args:
         name: Of the function, for messages.
-        target: A constant, :func:`reach`, :func:`keys`, a :class:`~brachiate.animation.functions.Signal`, or a function of the time since the start.
-        start: Present values of the coordinates (k,).
+        target: A constant, :func:`reach`, :func:`keys`, a :class:`~brachiate.animation.functions.Signal`, or a function of the time since
+        the start. start: Present values of the coordinates (k,).
         rate: Their present rates (k,).
         begin: Present time [s].
     """
@@ -102,7 +102,10 @@ def trajectories(name: str, target: Any, start: Array, rate: Array, begin: float
         end = validation.broadcast(target.target, (k,), f"target of {name!r}", f"one number or {k}")
         return [MinimumJerk((start[n], rate[n], 0.0), float(end[n]), begin, target.by) for n in range(k)]
     if isinstance(target, Keys):
-        values = {float(t) + begin: validation.broadcast(x, (k,), f"key value of {name!r}", f"one number or {k}") for t, x in target.values.items()}
+        values = {
+            float(t) + begin: validation.broadcast(x, (k,), f"key value of {name!r}", f"one number or {k}")
+            for t, x in target.values.items()
+        }
         return [Signal({t: float(x[n]) for t, x in values.items()}) for n in range(k)]
     if isinstance(target, Signal) and k == 1:
         return [lambda t: target(t - begin)]

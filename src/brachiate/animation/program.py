@@ -12,6 +12,7 @@ from brachiate import validation
 from brachiate.animation import arrays, operations
 from brachiate.animation.arrays import Program, Results
 from brachiate.animation.expressions import COMPONENT, CONSTANT, DEFERRED, KINDS, Expression, Source
+from brachiate.animation.functions import Signal
 from brachiate.animation.operations import D_A, D_AA, D_AB, D_B, D_BB, PARTIALS
 from brachiate.compiled import ArrayHandle
 from brachiate.errors import ArgumentError, BrachiateError
@@ -96,7 +97,7 @@ class _Graph:
     def __init__(self, world: World) -> None:
         self.world = world
         self.sources: dict[Source, ResolvedSource] = {}
-        self.signals: list[object] = []
+        self.signals: list[Signal] = []
         self.constants: dict[float, int] = {}
         self.operations: list[tuple[Expression, tuple, float]] = []
         self.outputs: list[tuple] = []
@@ -176,10 +177,7 @@ class _Graph:
         if kind >= arrays.CENTER:
             return self._resolve_figure(source, kind)
         frame = world.frame(source.name)
-        if kind == arrays.AXIS:
-            point = frame.rotation @ point
-        else:
-            point = frame.position + frame.rotation @ point
+        point = frame.rotation @ point + (0.0 if kind == arrays.AXIS else frame.position)
         last = int(tree.dof[frame.body + 1]) - 1
         chain = tree.above[tree.row[last] : tree.row[last] + tree.depth[last] + 1]
         return ResolvedSource(source, kind, frame.body, 0, point, [int(k) for k in chain])
@@ -280,7 +278,13 @@ class _OutputLists:
         self.largest = (1, 1)
 
     def add(
-        self, used: list[int], support: list[int], resolved: list[ResolvedSource], pairs: dict[tuple[int, int], int], local: dict[int, int], owner: Array
+        self,
+        used: list[int],
+        support: list[int],
+        resolved: list[ResolvedSource],
+        pairs: dict[tuple[int, int], int],
+        local: dict[int, int],
+        owner: Array,
     ) -> None:
         """Append one output."""
         self.used_source += used

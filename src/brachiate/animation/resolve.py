@@ -1,7 +1,8 @@
 """Joint velocities and accelerations from those of functions [EGC] 4.2, 5.2: redundancy, priorities, singularities, joint limits.
 
-Of all x with G x = y the one nearest to a preferred x₀ in a metric, by Lagrange multipliers; functions of lower priority act in the null space of
-those above. Near singularities the inverse is damped in proportion to the error [Chan & Lawrence 1988], or small singular values are left out.
+Of all x with G x = y the one nearest to a preferred x₀ in a metric, by Lagrange multipliers; functions of lower priority act in the null
+space of those above. Near singularities the inverse is damped in proportion to the error [Chan & Lawrence 1988], or
+small singular values are left out.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from brachiate.world.named_values import NamedValues
 
 #: Smallest singular value over the largest that counts.
 RANK_TOLERANCE = 1e-9
-#: Singular value of gradients of unit length below which a combination of functions is damped: it would take 1/SINGULAR times the joint motion.
-SINGULAR = 1e-2
-#: Length of a gradient [per rad or m] below which a function is damped: that of (φ - a)² vanishes at its target, and nothing is to be divided by it.
+#: Singular value of gradients of unit length below which a combination of functions is damped: it would take one over this of joint
+#: motion. Functions of lower priority yield earlier, before those above bring the body to a singular posture.
+SINGULAR, SINGULAR_LOWER = 0.02, 0.3
+#: Length of a gradient [per rad or m] below which a function is damped: that of (φ - a)² vanishes at its target, and nothing is to be
+#: divided by it.
 VANISHING = 1e-3
 
 
@@ -35,11 +38,17 @@ class Metric(NamedTuple):
     """Metric M of the joint velocities: x = x₀ + T z, where |z| is the distance from x₀."""
 
     T: Array  # (n,) if it is diagonal, or (n, n)
+    scale: Array | None  # (n,) scale of joint velocities by which the length of a gradient is measured; None: T
     preferred: Array  # (n,) x₀
 
     def scaled(self, G: Array) -> Array:
         """G T."""
         return G * self.T if self.T.ndim == 1 else G @ self.T
+
+    def lengths(self, G: Array) -> Array:
+        """Length of each gradient (m,)."""
+        scaled = self.scaled(G) if self.scale is None else G * self.scale
+        return np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
 
     def step(self, z: Array) -> Array:
         """T z."""
@@ -72,15 +81,22 @@ class Resolution:
 
 def solve_levels(levels: Sequence[Level], metric: Metric) -> Array:
     """x nearest to the preferred one that satisfies every level as far as those above it allow: (n,)."""
+    first = True  # of the levels of functions
     x, basis = metric.preferred.copy(), None  # orthonormal basis of the null space of the levels so far, in z
     for number, level in enumerate(levels):
         if len(level.G) == 0:
             continue
         scaled = metric.scaled(level.G)
         B = scaled if basis is None else scaled @ basis
-        wanted, lengths = level.y - level.G @ x, np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
-        size = float(np.linalg.norm(lengths))  # what the levels above leave of B may be round-off of this size
-        z = _truncated_solution(B, wanted, size) if level.damping is None else _damped_solution(B, wanted, level.damping, lengths)
+        wanted, size = (
+            level.y - level.G @ x,
+            float(np.linalg.norm(scaled)),
+        )  # what the levels above leave of B may be round-off of this size
+        if level.damping is None:
+            z = _truncated_solution(B, wanted, size)
+        else:
+            z = _damped_solution(B, wanted, level.damping, metric.lengths(level.G), SINGULAR if first else SINGULAR_LOWER)
+            first = False
         x = x + metric.step(z if basis is None else basis @ z)
         if number + 1 < len(levels):
             null = null_space(B, size)
@@ -90,7 +106,7 @@ def solve_levels(levels: Sequence[Level], metric: Metric) -> Array:
     return x
 
 
-def _damped_solution(B: Array, wanted: Array, damping: Array, lengths: Array) -> Array:
+def _damped_solution(B: Array, wanted: Array, damping: Array, lengths: Array, singular: float) -> Array:
     """Solution of B z = wanted, damped: rows by their error, and combinations of rows that are nearly dependent.
 
     Args:
@@ -98,12 +114,13 @@ def _damped_solution(B: Array, wanted: Array, damping: Array, lengths: Array) ->
         wanted: (m,).
         damping: (m,) of the squared lengths of the gradients.
         lengths: (m,) of the gradients themselves, so that a row of which little is left free counts as dependent.
+        singular: Singular value below which combinations of rows are damped.
     """
     unit = B / np.maximum(lengths, 1e-300)[:, None]
     size, U = np.linalg.eigh(unit @ unit.T)
     size = np.maximum(size, 0.0)
     y = wanted * lengths / (lengths**2 + damping + _filtered(lengths**2, VANISHING**2))
-    return unit.T @ (U @ ((U.T @ y) / (size + _filtered(size, SINGULAR**2))))
+    return unit.T @ (U @ ((U.T @ y) / (size + _filtered(size, singular**2))))
 
 
 def _filtered(x: Array, limit: float) -> Array:
@@ -119,7 +136,7 @@ def _truncated_solution(B: Array, wanted: Array, size: float) -> Array:
 
 
 def null_space(B: Array, size: float | None = None) -> Array:
-    """Orthonormal basis of the null space of B (m, n): (n, n - rank). Singular values count from the rank tolerance times ``size`` (|B|)."""
+    """Orthonormal basis (n, n - rank) of the null space of B (m, n); singular values below RANK_TOLERANCE · ``size`` (|B|) are zero."""
     _, s, Vt = np.linalg.svd(B)
     return Vt[int((s > RANK_TOLERANCE * (np.linalg.norm(B) if size is None else size)).sum()) :].T
 

@@ -1,7 +1,8 @@
 """Kinematic quantities with gradient, rate and bias: what functions are made of [EGC] 4.2.
 
-Gradient columns are per unit of a joint velocity; the bias is the second time derivative at v̇ = 0 (of quantities that depend on velocities, the
-first). For a point p and a vector a of a link, and joint velocity n with motion axis s_n: ∂p = s_n × (p − r_n) [EGC] eq. 16, ∂a = s_n × a.
+Gradient columns are per unit of a joint velocity; the bias is the second time derivative at v̇ = 0 (of quantities that depend on
+velocities, the first). For a point p and a vector a of a link, and joint velocity n with motion axis s_n:
+∂p = s_n × (p − r_n) [EGC] eq. 16, ∂a = s_n × a.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ def update_axis(T, W, P, E, s):
 def update_coordinate(W, P, E, s):
     """Joint variables, their rates, quaternions of joints, and functions of time."""
     kind, k, column = P.kind[s], P.scalar[s], P.column[s]
-    if kind == JOINT or kind == JOINT_RATE:
+    if kind in (JOINT, JOINT_RATE):
         n = P.body[s]
         E.value[k] = W.q[P.coordinate[s]] if kind == JOINT else W.v[n]
         E.rate[k] = W.v[n] if kind == JOINT else 0.0
@@ -223,11 +224,11 @@ def update_whole(T, W, P, E, s):
 def add_source_hessian(T, W, P, E, s, f, size):
     """E.block += f · H of a source with the adjoint f, rows and columns in places of the support [EGC] eq. 17.
 
-    For a vector g_n of the gradient that turns with an ancestor's velocity m, H_mn = s_m × g_n, and f · (s_m × g_n) = (f × s_m) · g_n. Within a ball
-    or floating motion, whose exponential turns about all axes at once, the mean of both orders (docs/conventions.md).
+    For a vector g_n of the gradient that turns with an ancestor's velocity m, H_mn = s_m × g_n, and f · (s_m × g_n) = (f × s_m) · g_n.
+    Within a ball or floating motion, whose exponential turns about all axes at once, the mean of both orders (docs/conventions.md).
     """
     kind, block, place = P.kind[s], E.block, E.place
-    if kind == POINT or kind == AXIS or kind == CENTER:
+    if kind in (POINT, AXIS, CENTER):
         for c in range(P.column[s], P.column[s + 1]):
             n = P.velocity[index(c)]
             put_vec3(E.turned, n, cross(f, motion(W.S, n).w))
@@ -247,7 +248,7 @@ def add_source_hessian(T, W, P, E, s, f, size):
     elif kind == SIGNAL:
         at = E.place[P.velocity[P.column[s]]]
         E.block[at * size + at] += f.x * E.bias[P.scalar[s]]
-    elif kind == QUATERNION_SCALAR or kind == QUATERNION_VECTOR:
+    elif kind in (QUATERNION_SCALAR, QUATERNION_VECTOR):
         k = P.scalar[s]
         x = f.x * E.value[k]
         if kind == QUATERNION_VECTOR:
@@ -255,5 +256,3 @@ def add_source_hessian(T, W, P, E, s, f, size):
         for c in range(P.column[s], P.column[s + 1]):
             at = E.place[P.velocity[c]]
             E.block[at * size + at] -= 0.25 * x
-
-

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 class AnimationSpace:
     """Functions of a world as coordinates: u, G, H, u̇ and ü at its present state.
 
-    With v the joint velocities, u̇ = G v and ü = G v̇ + vᵀHv, for every type of joint: H is symmetric, u(q ⊕ δ) = u + Gδ + ½δᵀHδ + ..., δ along
-    the joints' own velocities. Functions of time add their partial derivatives. Of functions that depend on velocities (momentum, energy),
-    G is ∂u/∂v, and they have no H: u̇ = G v̇ + bias.
+    With v the joint velocities, u̇ = G v and ü = G v̇ + vᵀHv, for every type of joint: H is symmetric, u(q ⊕ δ) = u + Gδ + ½δᵀHδ + ..., δ
+    along the joints' own velocities. Functions of time add their partial derivatives. Of functions that depend on velocities (momentum,
+    energy), G is ∂u/∂v, and they have no H: u̇ = G v̇ + bias.
 
     Args:
         world: The world. Figures may be added to it and links connected or cut later.
@@ -49,7 +49,8 @@ class AnimationSpace:
         weights: Of joint velocities by name, default 1: coordinates with larger weights move less.
         minimize: Which of the motions that give the functions their accelerations is chosen: least ``velocity`` (joint velocities or
             accelerations, from a preferred motion if one is given), or least ``torque``.
-        damping: Near singularities: ``error``, in proportion to the squared error of a function, or ``svd``: small singular values are left out.
+        damping: Near singularities: ``error``, in proportion to the squared error of a function, or ``svd``: small singular values are
+            left out.
     """
 
     def __init__(
@@ -103,7 +104,9 @@ class AnimationSpace:
         self.weights = np.ones(n - 1) if each is None else validation.numbers(each, (n - 1,), "weights")  #: of joint velocities (nv,)
         for name, weight in by_name.items():
             at = coordinate_indices(world.model, name)
-            self.weights[at] = validation.broadcast(weight, self.weights[at].shape, f"weight of {name!r}", "one number or one for each velocity")
+            self.weights[at] = validation.broadcast(
+                weight, self.weights[at].shape, f"weight of {name!r}", "one number or one for each velocity"
+            )
         if not (self.weights > 0.0).all():
             name = world.model.coordinates[int(np.argmin(self.weights))]
             raise ArgumentError(f"weights: that of {name!r} is not above zero. To keep a coordinate still, lock it: world.lock({name!r}).")
@@ -118,7 +121,7 @@ class AnimationSpace:
         return self._compiled.of_velocity
 
     def update(self, order: int = HESSIANS) -> None:
-        """Evaluate at the present state: values (0), gradients, rates and biases (1), Hessians (2). Then read u, G, H, ..., which are views."""
+        """Evaluate at the present state: values (0), gradients, rates and biases (1), Hessians (2); u, G, H, ... are views of them."""
         if self._untraced or self._compiled.data is not self.world.data:
             self._bind()
         compiled = self._compiled
@@ -166,7 +169,9 @@ class AnimationSpace:
         """Hessians H (m, nv, nv) [EGC] eq. 14, symmetric."""
         if self.of_velocity.any():
             name = self.names[int(np.flatnonzero(self.of_velocity)[0])]
-            raise ArgumentError(f"{name!r} depends on velocities and has no Hessian of this kind: its rate is G v̇ + bias, see space.bias().")
+            raise ArgumentError(
+                f"{name!r} depends on velocities and has no Hessian of this kind: its rate is G v̇ + bias, see space.bias()."
+            )
         self.update(HESSIANS)
         return self.H.copy()
 
@@ -188,7 +193,9 @@ class AnimationSpace:
 
     # --- joint motion from the motion of functions --------------------------------------------------
 
-    def solve_velocity(self, rates: ArrayLike | Mapping[str, Any], *, preferred: ArrayLike | None = None, error: ArrayLike | None = None) -> Resolution:
+    def solve_velocity(
+        self, rates: ArrayLike | Mapping[str, Any], *, preferred: ArrayLike | None = None, error: ArrayLike | None = None
+    ) -> Resolution:
         """Joint velocities v with G v = u̇, nearest to preferred ones (zero) by weights, within the constraints of the world.
 
         Args:
@@ -202,10 +209,30 @@ class AnimationSpace:
             name = self.names[int(np.flatnonzero(self.of_velocity)[0])]
             raise ArgumentError(f"{name!r} depends on velocities: its rate is given by accelerations, see solve_acceleration.")
         n = self.world.model.nv
-        metric = Metric(1.0 / np.sqrt(self.weights), np.zeros(n) if preferred is None else validation.numbers(preferred, (n,), "preferred"))
+        metric = Metric(
+            1.0 / np.sqrt(self.weights), None, np.zeros(n) if preferred is None else validation.numbers(preferred, (n,), "preferred")
+        )
         rows = constraint_rows(self.world)
         top = Level(rows.J, rows.J @ self.world.v, None)  # the rate that constraints have
         return self._resolve(wanted, wanted - (self._rate - self.G @ self.world.v), [top], metric, error, None)
+
+    def planned_velocity(self, rates: Array, preferred: Array, error: Array) -> Array:
+        """Joint velocities of given rates (m,), as :meth:`solve_velocity`; a body without support keeps the motion of its root."""
+        world = self.world
+        rows, free = constraint_rows(world), np.flatnonzero(world.model.effort == 0.0)
+        top = [Level(rows.J, rows.J @ world.v, None)]
+        if not len(rows.J):
+            top = [Level(np.eye(world.model.nv)[free], world.v[free], None)]
+        self.update(GRADIENTS)
+        target = rates - (self._rate - self.G @ world.v)
+        return np.asarray(
+            self._resolve(rates, target, top, Metric(1.0 / np.sqrt(self.weights), None, preferred), error, None, ~self.of_velocity).values
+        )
+
+    def _metric(self, preferred: Array) -> Metric:
+        """Weighted distance from preferred velocities. Coordinates without motors follow from the others: they cost nothing."""
+        cost = np.where(self.world.model.effort > 0.0, self.weights, _COST_WITHOUT_MOTOR * self.weights)
+        return Metric(1.0 / np.sqrt(cost), 1.0 / np.sqrt(self.weights), preferred)
 
     def solve_acceleration(
         self,
@@ -232,21 +259,27 @@ class AnimationSpace:
             A, bias = world.mass_matrix(), np.asarray(world.bias())
             inverse = np.linalg.inv(A)
             # |W^½ (A v̇ + bias)| is least: z = W^½ (A v̇ + bias - A goal), so that the preferred motion costs nothing beyond gravity
-            metric = Metric(inverse / np.sqrt(self.weights), goal - (inverse @ bias if preferred is None else 0.0))
+            metric = Metric(inverse / np.sqrt(self.weights), None, goal - (inverse @ bias if preferred is None else 0.0))
         else:
-            # Coordinates without motors follow from the others by the equations of motion: they cost nothing.
-            cost = np.where(world.model.effort > 0.0, self.weights, _COST_WITHOUT_MOTOR * self.weights)
-            metric = Metric(1.0 / np.sqrt(cost), goal)
+            metric = self._metric(goal)
         rows = constraint_rows(world)
         bounds = None if limits is None else acceleration_bounds(world, validation.number(limits, "limits", above=0.0))
         return self._resolve(wanted, target, [Level(rows.J, -rows.gamma, None), _unactuated(world, rows)], metric, error, bounds)
 
     def _resolve(
-        self, wanted: Array, target: Array, top: list[Level], metric: Metric, error: ArrayLike | None, bounds: tuple[Array, Array] | None
+        self,
+        wanted: Array,
+        target: Array,
+        top: list[Level],
+        metric: Metric,
+        error: ArrayLike | None,
+        bounds: tuple[Array, Array] | None,
+        used: Array | None = None,
     ) -> Resolution:
         e = wanted if error is None else validation.numbers(error, (len(self),), "error")
         levels = [level for level in top if len(level.G)]
-        levels += [Level(self.G[at], target[at], _ERROR_DAMPING * e[at] ** 2 if self.damping == "error" else None) for at in self._levels]
+        parts = self._levels if used is None else [at[used[at]] for at in self._levels]
+        levels += [Level(self.G[at], target[at], _ERROR_DAMPING * e[at] ** 2 if self.damping == "error" else None) for at in parts]
         held = np.zeros(len(self.weights), bool)
         if bounds is None:
             x = solve_levels(levels, metric)
@@ -316,16 +349,18 @@ class AnimationSpace:
     ) -> Directed:
         """Move the world so that functions follow targets: the control loop of [EGC] 5.
 
-        Without contact the loop is closed at every stage of a Runge-Kutta step; with contact, torques are held over a step. On an error the world is
-        as it was.
+        Without contact the loop is closed at every stage of a Runge-Kutta step; with contact, torques are held over a step. On an error
+        the world is as it was.
 
         Args:
-            targets: By name of functions: a value to hold, :func:`~brachiate.animation.reach`, :func:`~brachiate.animation.keys`, or a function of
+            targets: By name of functions: a value to hold, :func:`~brachiate.animation.reach`, :func:`~brachiate.animation.keys`, or a
+            function of
                 the time since the start. Functions without a target are free.
             seconds: Duration [s].
             dt: Step [s].
             rate: Natural frequency of the feedback to the plan [1/s].
-            closure: Who holds the functions ``held``: motors (``extended`` coordinates), or the surroundings: exactly (``hard``), or by a spring and
+            closure: Who holds the functions ``held``: motors (``extended`` coordinates), or the surroundings: exactly (``hard``), or by a
+            spring and
                 damper (``soft``) [EGC] 4.5.
             held: Names of these functions.
             stiffness: Of a soft closure [N/m, or per unit of the function].
@@ -336,8 +371,8 @@ class AnimationSpace:
             progress: Called with the share done.
         """
         return direct(
-            self, targets, seconds, dt=dt, rate=rate, closure=closure, held=tuple(held), stiffness=stiffness, damping=damping, torques=torques,
-            posture=posture, limits=limits, progress=progress,
+            self, targets, seconds, dt=dt, rate=rate, closure=closure, held=tuple(held), stiffness=stiffness, damping=damping,
+            torques=torques, posture=posture, limits=limits, progress=progress,
         )  # fmt: skip
 
     def controllability(self) -> Controllability:
@@ -376,9 +411,9 @@ def acceleration_bounds(world: World, horizon: float) -> tuple[Array, Array]:
     model = world.model
     lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
     low, high = model.limits
-    for name, place in model.scalar_coordinates.items():
+    for name, at in model.scalar_coordinates.items():
         k = model.coordinate_index[name]
-        reach = world.q[place] + horizon * world.v[k]
+        reach = world.q[at] + horizon * world.v[k]
         lower[k], upper[k] = 2.0 * (low[k] - reach) / horizon**2, 2.0 * (high[k] - reach) / horizon**2
     return lower, np.maximum(lower, upper)
 
