@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from brachiate.animation.direct import CLOSURES, Directed
 from brachiate.animation.expressions import Expression, UntraceableError, Vector, cross, dot, norm, vector
 from brachiate.animation.functions import (
     Signal,
@@ -55,8 +56,8 @@ from brachiate.animation.space import AnimationSpace
 from brachiate.animation.tracing import State, untraced
 
 __all__ = [
-    "AnimationSpace", "Expression", "Signal", "State", "UntraceableError", "Vector", "acos", "angle", "angular_momentum",
-    "angular_velocity", "asin", "atan", "atan2", "axis", "center_of_mass", "cos", "cross", "direction", "distance",
+    "AnimationSpace", "CLOSURES", "Directed", "Expression", "Signal", "State", "UntraceableError", "Vector", "acos", "angle",
+    "angular_momentum", "angular_velocity", "asin", "atan", "atan2", "axis", "center_of_mass", "cos", "cross", "direction", "distance",
     "distance_to_cylinder", "distance_to_line",
     "distance_to_plane", "distance_to_sphere", "dot", "energy", "exp", "in_frame", "joint", "joint_rate", "keys", "kinetic_energy", "log",
     "maximum", "minimum", "momentum", "norm", "orientation", "position", "potential_energy", "reach", "rotation_vector", "signal", "sin",

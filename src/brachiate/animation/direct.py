@@ -21,11 +21,13 @@ from brachiate.animation.integration import runge_kutta_step
 from brachiate.animation.plan import Trajectory, trajectories
 from brachiate.animation.resolve import RANK_TOLERANCE
 from brachiate.errors import ArgumentError
+from brachiate.simulate.recording import Recording
 from brachiate.simulate.simulation import Simulation
 from brachiate.validation import Array
 
 if TYPE_CHECKING:
     from brachiate.animation.space import AnimationSpace
+    from brachiate.world.world import World
 
 CLOSURES = ("extended", "hard", "soft")
 _RATE = 20.0  # [1/s] default natural frequency of the feedback
@@ -77,6 +79,10 @@ class Directed:
         at = np.clip(np.searchsorted(self.times, t, side="right") - 1, 0, len(self.times) - 2)
         share = np.clip((t - self.times[at]) / (self.times[at + 1] - self.times[at]), 0.0, 1.0)
         return (1.0 - share) * self.torques[at] + share * self.torques[at + 1]
+
+    def recording(self, world: World) -> Recording:
+        """The motion as a recording, to plot, draw and save."""
+        return Recording(world.model, world.gravity, self.times, self.q, self.v, self.torques)
 
     @property
     def error(self) -> Array:

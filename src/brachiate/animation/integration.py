@@ -20,7 +20,8 @@ _NODES, _WEIGHTS = (0.0, 0.5, 0.5, 1.0), np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
 def runge_kutta_step(world: World, acceleration: Callable[[], Array], dt: float) -> None:
     """Advance a world by dt [s]: ``acceleration`` returns v̇ (nv,) at its present state and time.
 
-    q and v are integrated as a plain vector and quaternions are normalized at the end, which keeps the order.
+    q and v are integrated as a plain vector; quaternions are normalized and the state is projected onto constraints at the end, which keeps
+    the order.
     """
     q, v, t = world.q.copy(), world.v.copy(), world.time
     dq, dv = np.zeros((4, len(q))), np.zeros((4, len(v)))
@@ -33,6 +34,9 @@ def runge_kutta_step(world: World, acceleration: Callable[[], Array], dt: float)
     for _, at in _quaternions(world):
         world.data.q[at : at + 4] /= np.linalg.norm(world.data.q[at : at + 4])
     world.time = t + dt
+    if world.constraints:
+        world.constraint_set.arrays.time[0] = world.time
+        world.constraint_set.project_state()
     if not (np.isfinite(world.data.q).all() and np.isfinite(world.data.v).all()):
         world.data.q[:], world.data.v[:], world.time = q, v, t
         raise StateError(f"The motion at {t:g} s is not finite: use a shorter step, or smaller targets.")
