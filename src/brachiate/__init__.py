@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from brachiate.deprecation import module_getattr
 
 if TYPE_CHECKING:
-    from brachiate import dynamics, errors, figures, kinematics, manifold, procedural, scenes
+    from brachiate import animation, dynamics, errors, figures, kinematics, manifold, procedural, scenes
     from brachiate.assumptions import Assumption
     from brachiate.errors import (
         ArgumentError,
@@ -78,7 +78,8 @@ __all__ = [
     "Hull", "Joint", "Material", "Mesh", "Model", "ModelBuilder", "ModelError", "ModelFileError", "Motion", "MotionError",
     "MotionFileError", "OverconstrainedError", "Planar", "Plane", "Prismatic", "Push", "Recording", "Reference", "RetargetResult",
     "Revolute", "SettingError", "Shape", "Simulation", "Sphere", "Spherical", "SpringDamper", "Stairs", "StateError", "Terrain",
-    "TuningResult", "Universal", "UnknownName", "ViewSettings", "Violation", "World", "WriteError", "check", "cone_limit", "dynamics",
+    "TuningResult", "Universal", "UnknownName", "ViewSettings", "Violation", "World", "WriteError", "animation", "check", "cone_limit",
+    "dynamics",
     "errors", "figures", "filter_motion", "kinematics", "load_contact_labels", "load_model", "load_motion", "load_pushes", "load_settings",
     "make_reference", "manifold", "procedural", "retarget", "sample_motion", "scenes", "tune",
 ]  # fmt: skip
@@ -121,7 +122,7 @@ _MODULES = {
     "brachiate.world.world": "World",
 }
 _LOCATIONS = {name: module for module, names in _MODULES.items() for name in names.split()}
-_PACKAGES = ("dynamics", "errors", "figures", "kinematics", "manifold", "procedural", "scenes")
+_PACKAGES = ("animation", "dynamics", "errors", "figures", "kinematics", "manifold", "procedural", "scenes")
 
 
 def _load(name: str) -> Any:

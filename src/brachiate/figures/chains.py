@@ -10,7 +10,7 @@ from brachiate import validation
 from brachiate.errors import ArgumentError
 from brachiate.figures import ranges
 from brachiate.model.builder import ModelBuilder
-from brachiate.model.joints import Free, Joint, Revolute, Spherical
+from brachiate.model.joints import Free, Joint, Revolute, Spherical, Universal
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Shape, Sphere
 
@@ -90,16 +90,17 @@ def _chain_joint(joint: str, i: int) -> Joint:
     return Revolute("x" if joint == "alternating" and i % 2 else "y", effort=0.0)
 
 
-def inchworm(n: int = 9, length: float = 0.005, mass: float = 0.001) -> Model:
+def inchworm(n: int = 9, length: float = 0.005, mass: float = 0.001, yaw: bool = False) -> Model:
     """Inchworm of ``n`` segments in a row along x, the last one the head, with a free root at the tail.
 
     Segments ``segment1`` to ``segment<n>`` are connected by pitch joints about y; a positive angle lowers the front. Feet, drawn as
-    soles, are at both ends only. Default sizes are those of [EGC] 5.2, whose worm also has yaw joints.
+    soles, are at both ends only. Default sizes are those of [EGC] 5.2.
 
     Args:
         n: Number of segments, at least 3.
         length: Length of a segment [m].
         mass: Mass of a segment [kg].
+        yaw: Whether joints also turn about z, as those of [EGC]: coordinates ``joint1.first`` (pitch) and ``joint1.second`` (yaw).
     """
     n = _count(n, "n", least=3)
     length = ranges.length(length, "length of a segment")
@@ -113,7 +114,8 @@ def inchworm(n: int = 9, length: float = 0.005, mass: float = 0.001) -> Model:
         flesh = Capsule.between((0, 0, 0), (length, 0, 0), radius, color=(GREEN, LIME)[i % 2])
         feet = Box(size=np.array((length, 0.8 * length, sole)), position=np.array((length / 2, 0, -radius - sole / 2)), color=BROWN)
         shapes = [flesh, feet] if first or last else [flesh]
-        joint = Free(effort=0.0) if first else Revolute("y", limits=(-np.pi / 2, np.pi / 2), effort=effort)
+        bend: dict[str, Any] = {"limits": (-np.pi / 2, np.pi / 2), "effort": effort}
+        joint = Free(effort=0.0) if first else Universal("y", "z", **bend) if yaw else Revolute("y", **bend)
         b.link(
             f"segment{i + 1}", parent=None if first else f"segment{i}", joint=joint, joint_name="root" if first else f"joint{i}",
             at=(0, 0, radius + sole) if first else (length, 0, 0), mass=mass, shapes=shapes + (_face(length, radius) if last else []),
@@ -121,7 +123,7 @@ def inchworm(n: int = 9, length: float = 0.005, mass: float = 0.001) -> Model:
     b.site("tail_sole", "segment1", (length / 2, 0, -radius - sole))
     b.site("head_sole", f"segment{n}", (length / 2, 0, -radius - sole))
     b.pose("stand", {})
-    b.pose("arch", _arch(n, 65.0))
+    b.pose("arch", {f"{joint}.first" if yaw else joint: angle for joint, angle in _arch(n, 65.0).items()})
     return b.build()
 
 

@@ -126,16 +126,17 @@ class TreeQueries:
             return _INERTIAL_FRAME
         return validation.lookup(self.model.placements, link, "link", "this world")
 
-    def _frame(self, name: str) -> Placement:
+    def frame(self, name: str) -> Placement:
+        """Body that a link or site belongs to (-1: none), and the pose of the link or site in it."""
         return validation.lookup(self._frames, name, "link or site", "this world")
 
     def _point(self, name: str, at: ArrayLike) -> Placement:
-        frame = self._frame(name)
+        frame = self.frame(name)
         return frame._replace(position=frame.position + frame.rotation @ ranges.vector(at, f"point of {name!r}"))
 
     def pose(self, frame: str) -> Pose:
         """Pose of a link or site: rotation (3, 3) and position (3,) [m] in the world."""
-        placement = self._frame(frame)
+        placement = self.frame(frame)
         kinematics.update_poses(self.data)
         return kinematics.pose(self.data, placement)
 
@@ -169,18 +170,19 @@ class TreeQueries:
 
     # --- dynamics of the tree ---------------------------------------------------------------------
 
-    def _bodies_of(self, figure: str | None) -> Array | None:
+    def bodies_of(self, figure: str | None) -> Array | None:
+        """Whether each body belongs to a figure (nb,), 0 or 1; None for all figures."""
         return None if figure is None else validation.lookup(self._figure_bodies, figure, "figure", "this world")
 
     @renamed_arguments(of="figure")
     def totals(self, figure: str | None = None) -> Totals:
         """Mass, center of mass (CoM), momentum, angular momentum about the CoM, and energy, of one figure or of all."""
-        return dynamics.totals(self.data, self._bodies_of(figure))
+        return dynamics.totals(self.data, self.bodies_of(figure))
 
     @renamed_arguments(of="figure")
     def centroidal_momentum_matrix(self, figure: str | None = None) -> Array:
         """Centroidal momentum matrix (6, nv): its product with v is linear momentum and angular momentum about the CoM."""
-        return dynamics.centroidal_momentum_matrix(self.data, self._bodies_of(figure))
+        return dynamics.centroidal_momentum_matrix(self.data, self.bodies_of(figure))
 
     def mass_matrix(self) -> Array:
         """Joint-space inertia matrix of the tree at the present configuration (nv, nv)."""
