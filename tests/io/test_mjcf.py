@@ -338,6 +338,6 @@ def test_impossible_inertia(mjcf, warned):
 def test_files_are_read_without_the_viewers_of_mujoco(tmp_path):
     path = tmp_path / "ball.xml"
     path.write_text(f'<mujoco><worldbody><body name="ball"><freejoint/>{BALL_GEOM}</body></worldbody></mujoco>')
-    missing = "sys.modules.update(dict.fromkeys(('glfw', 'OpenGL', 'websockets', 'mujoco.studio')))"  # mujoco-core does not need them
+    missing = "sys.modules.update(dict.fromkeys(('glfw', 'OpenGL', 'websockets', 'mujoco.studio')))"
     script = f"import sys; {missing}; from brachiate.io import load_model; print(load_model({str(path)!r}).nv)"
     assert subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout == "6\n"
