@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 import native
 from brachiate import figures, procedural
@@ -263,24 +262,7 @@ class PlacoProcess:
 def start_placo(reference: Reference, folder: Path) -> PlacoProcess | None:
     """Placo's process; None, with a message, if placo is not available."""
     try:
-        return PlacoProcess(placo_python(), reference, folder)
+        return PlacoProcess(native.peer_python(PLACO, [PLACO], 600), reference, folder)
     except (native.MissingDependency, OSError, subprocess.SubprocessError) as problem:
         print(f"placo omitted: {problem}", file=sys.stderr)
         return None
-
-
-def placo_python() -> Path:
-    """Python of a virtual environment with placo, created once: it needs another version of Pinocchio."""
-    folder = native.ENV / PLACO
-    python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    ready = folder / "ready"
-    if not ready.exists():
-        install = [str(python), "-m", "pip", "--disable-pip-version-check", "-q", "install", PLACO]
-        with Console(stderr=True).status(f"creating a virtual environment with {PLACO}, once (600 MB)"):
-            for command in ([sys.executable, "-m", "venv", "--clear", str(folder)], install):
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
-                if done.returncode:
-                    message = (done.stderr or done.stdout).strip().splitlines()
-                    raise native.MissingDependency(f"{' '.join(command[1:])}: {message[-1] if message else 'failed'}")
-        ready.touch()
-    return python

@@ -15,6 +15,8 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+from rich.console import Console
+
 HERE = Path(__file__).parent
 ENV = HERE / ".env"
 EIGEN = "cmeel-eigen==3.4.1"
@@ -138,3 +140,20 @@ def _declare_signatures(peer: str, library: ctypes.CDLL) -> ctypes.CDLL:
         library.mujoco_run.restype = number
         library.mujoco_run.argtypes = [ctypes.c_size_t, ctypes.c_size_t, integer, integer, ctypes.c_long]
     return library
+
+
+def peer_python(name: str, packages: list[str], megabytes: int) -> Path:
+    """Python of a virtual environment with packages of a peer, created once: they need other versions than the project."""
+    folder = ENV / name
+    python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    ready = folder / "ready"
+    if not ready.exists():
+        install = [str(python), "-m", "pip", "--disable-pip-version-check", "-q", "install", *packages]
+        with Console(stderr=True).status(f"creating a virtual environment with {', '.join(packages)}, once ({megabytes} MB)"):
+            for command in ([sys.executable, "-m", "venv", "--clear", str(folder)], install):
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                if done.returncode:
+                    message = (done.stderr or done.stdout).strip().splitlines()
+                    raise MissingDependency(f"{' '.join(command[1:])}: {message[-1] if message else 'failed'}")
+        ready.touch()
+    return python

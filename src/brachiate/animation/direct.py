@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from brachiate.world.world import World
 
 CLOSURES = ("extended", "hard", "soft")
-_RATE = 20.0  # [1/s] default natural frequency of the feedback
+DEFAULT_RATE = 20.0  # [1/s] default natural frequency of the feedback
 _MAX_GAP = 2.0  # [rad/s] of joint velocities from planned ones, besides their size, at which curvature is taken
 
 
@@ -95,19 +95,12 @@ def direct(
     targets: Mapping[str, Any],
     seconds: float,
     *,
-    dt: float = 0.002,
-    rate: float = _RATE,
-    closure: str = "extended",
-    held: tuple[str, ...] = (),
-    stiffness: float = 1e5,
-    damping: float | None = None,
-    torques: Callable[[float], Array] | None = None,
-    posture: float = 0.0,
-    limits: float | None = None,
-    progress: Callable[[float], Any] | None = None,
+    dt: float,
+    progress: Callable[[float], Any] | None,
+    **settings: Any,
 ) -> Directed:
-    """See :meth:`AnimationSpace.direct`."""
-    controller = _Controller(space, targets, rate, closure, held, stiffness, damping, torques, posture, limits)
+    """See :meth:`AnimationSpace.direct`; ``settings`` are those of :class:`Controller`."""
+    controller = Controller(space, targets, **settings)
     world = space.world
     steps = max(1, round(validation.number(seconds, "seconds", above=0.0) / validation.number(dt, "dt", above=0.0)))
     state = world.save()
@@ -134,21 +127,22 @@ def direct(
     return Directed(times[:, 0], q, v, controller.names, u, planned, tau, forces, tuple(world.model.coordinates))
 
 
-class _Controller:
-    """Torques, and accelerations under them, of one moment of the control loop."""
+class Controller:
+    """Control law of :meth:`AnimationSpace.direct`, with its settings: torques at one moment, and accelerations under them."""
 
     def __init__(
         self,
         space: AnimationSpace,
         targets: Mapping[str, Any],
-        rate: float,
-        closure: str,
-        held: tuple[str, ...],
-        stiffness: float,
-        damping: float | None,
-        torques: Callable[[float], Array] | None,
-        posture: float,
-        limits: float | None,
+        *,
+        rate: float = DEFAULT_RATE,
+        closure: str = "extended",
+        held: tuple[str, ...] = (),
+        stiffness: float = 1e5,
+        damping: float | None = None,
+        torques: Callable[[float], Array] | None = None,
+        posture: float = 0.0,
+        limits: float | None = None,
     ) -> None:
         self.world, self.limits = space.world, limits
         self.closure = validation.one_of(closure, CLOSURES, "closure")

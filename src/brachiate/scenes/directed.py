@@ -46,13 +46,13 @@ class DirectedScene(Scene):
     def __init__(self, *what: Any, script: Callable[[DirectedScene], Iterator[Phase]], **settings: Any) -> None:
         super().__init__(*what, conservative=False, **settings)
         self.runs: list[Directed] = []
-        self._phases = script(self)
+        self.phases = script(self)  #: those that are still to come
 
     def run(self, seconds: float | None = None) -> Recording:
         """Direct the motion for some seconds; a phase that they cut short is not resumed."""
         left = self.seconds if seconds is None else validation.number(seconds, "seconds", above=0.0, maximum=1e6)
         dt, parts = self.simulation.dt, []
-        for phase in self._phases:
+        for phase in self.phases:
             run = phase.space.direct(phase.targets, min(phase.seconds, left), dt=dt, **phase.options)
             self.runs.append(run)
             parts.append(run)
@@ -62,10 +62,11 @@ class DirectedScene(Scene):
                 break
         if not parts:
             raise ArgumentError("This scene has been played. Make it anew: scenes.make(...).")
-        columns = [
-            np.concatenate([getattr(p, name)[1 if n else 0 :] for n, p in enumerate(parts)]) for name in ("times", "q", "v", "torques")
-        ]
-        return Recording(self.world.model, self.world.gravity, *columns)
+        time, q, v, torques = (
+            np.concatenate([getattr(part, name)[1 if n else 0 :] for n, part in enumerate(parts)])
+            for name in ("times", "q", "v", "torques")
+        )
+        return Recording(self.world.model, self.world.gravity, time, q, v, torques)
 
 
 # --- three links --------------------------------------------------------------------------------------
