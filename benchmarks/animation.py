@@ -2,8 +2,8 @@
 
 ``python benchmarks/run.py animation [--quick] [--json FILE]``
 
-The peers evaluate the same functions at the same state, in an environment of their own (animation_peers.py), in turn with brachiate; results
-are compared before anything is timed. Rows without a peer: the first evaluation of a new function (of the peers: their compilation), one
+The peers evaluate the same functions at the same state, in an environment of their own (animation_peers.py), by turns. Results are
+compared before anything is timed. Rows without a peer: the first evaluation of a new function (of the peers: their compilation), one
 step of inverse dynamics of the inchworm scene (against the three seconds of [EGC] 5.2), and growth with the number of links, dense tensors
 [EGC] eq. 26 against the recursive way.
 """

@@ -1,10 +1,11 @@
 """The six functions of animation.py in JAX, and in CasADi on Pinocchio's kinematics; run by animation.py in an environment of its own.
 
-``python animation_peers.py FOLDER jax|casadi``, where FOLDER contains ``model.json`` (bodies, joints and state). Prints one line of JSON with
-u, G and H and the time of the first evaluation [s]; then, for every number n on standard input, the time of n evaluations [s].
+``python animation_peers.py FOLDER jax|casadi``, where FOLDER contains ``model.json`` (bodies, joints, state). Prints one line of JSON
+with u, G and H and the time of the first evaluation [s]; then, for every number n on standard input, the time of n evaluations [s].
 
 JAX: forward kinematics unrolled over the bodies, ``jacfwd`` and ``hessian`` of the same function by δ at q ⊕ δ, jit, float64, on the CPU.
-CasADi: ``pinocchio.casadi`` kinematics, gradient and Hessian by its own differentiation, C code generated and compiled with -O3 -march=native.
+CasADi: ``pinocchio.casadi`` kinematics, gradient and Hessian by its own differentiation, C code generated and compiled with -O3
+-march=native.
 """
 
 from __future__ import annotations
