@@ -1,11 +1,12 @@
-"""The six functions of animation.py in JAX, and in CasADi on Pinocchio's kinematics; run by animation.py in an environment of its own.
+"""The six functions of animation.py in JAX and in CasADi; run by animation.py in an environment of its own.
 
-``python animation_peers.py FOLDER jax|casadi``, where FOLDER contains ``model.json`` (bodies, joints, state). Prints one line of JSON
-with u, G and H and the time of the first evaluation [s]; then, for every number n on standard input, the time of n evaluations [s].
+``python animation_peers.py FOLDER jax|casadi|casadi-code``, where FOLDER contains ``model.json`` (bodies, joints, state). Prints one
+line of JSON: u, G and H and the time of the first evaluation [s]; then, for every number n on standard input, the time of n evaluations
+[s].
 
-JAX: forward kinematics unrolled over the bodies, ``jacfwd`` and ``hessian`` of the same function by δ at q ⊕ δ, jit, float64, on the CPU.
-CasADi: ``pinocchio.casadi`` kinematics, gradient and Hessian by its own differentiation, C code generated and compiled with -O3
--march=native.
+JAX: forward kinematics unrolled over the bodies, ``jacfwd`` and ``hessian`` of the same function by δ at q ⊕ δ, jit, float64, on the
+CPU. CasADi: the same kinematics as SX expressions, gradient and Hessian by its own differentiation; by its virtual machine, or C code
+compiled with -O3 -march=native, called by its buffer interface. (Packages of Pinocchio on PyPI have no ``pinocchio.casadi``.)
 """
 
 from __future__ import annotations
@@ -107,104 +108,106 @@ def run_jax(model: dict) -> tuple[Callable[[], tuple], float]:
     return lambda: jax.block_until_ready(compiled(zero)), time.perf_counter() - began
 
 
-def run_casadi(model: dict, folder: Path) -> tuple[Callable[[], tuple], float]:
-    """Compiled evaluation, and the time it took to generate and compile it."""
+def run_casadi(model: dict, folder: Path, compile_code: bool) -> tuple[Callable[[], tuple], float]:
+    """Evaluation, by generated C code or by CasADi's virtual machine, and the time it took to make it."""
     import casadi as ca  # noqa: PLC0415
-    import pinocchio as pin  # noqa: PLC0415
-    import pinocchio.casadi as cpin  # noqa: PLC0415
 
     began = time.perf_counter()
-    robot, joint_of, q_at, v_at = pin.Model(), [], {}, {}
-    for b, body in enumerate(model["bodies"]):
-        parent, place = joint_of[body["parent"]] if body["parent"] >= 0 else (0, pin.SE3.Identity())
-        w, x, y, z = body["quaternion"]
-        place = place * pin.SE3(pin.Quaternion(w, x, y, z).matrix(), np.array(body["position"]))
-        for n, element in enumerate(body["elements"]):
-            kinds = {
-                TURN: lambda e=element: pin.JointModelRevoluteUnaligned(np.array(e["axis"])),
-                SLIDE: lambda e=element: pin.JointModelPrismaticUnaligned(np.array(e["axis"])),
-                BALL: pin.JointModelSpherical,
-                FLOAT: pin.JointModelFreeFlyer,
-            }
-            anchor = np.array(element["anchor"])
-            parent = robot.addJoint(parent, kinds[element["kind"]](), place * pin.SE3(np.eye(3), anchor), f"{b}.{n}")
-            place = pin.SE3(np.eye(3), -anchor)
-            q_at[element["v"]], v_at[element["v"]] = (robot.joints[parent].idx_q, element), robot.joints[parent].idx_v
-        robot.appendBodyToJoint(parent, pin.Inertia(body["mass"], np.array(body["center"]), np.zeros((3, 3))), place)
-        joint_of.append((parent, place))
-    q = np.zeros(robot.nq)
-    columns = np.zeros(model["nv"], int)  # velocity of theirs for each of ours
-    for k, (at, element) in q_at.items():
-        mine, kind = element["q"], element["kind"]
-        size = {TURN: 1, SLIDE: 1, BALL: 3, FLOAT: 6}[kind]
-        columns[k : k + size] = v_at[k] + np.arange(size)
-        if kind in (TURN, SLIDE):
-            q[at] = model["q"][mine]
-        else:
-            start = mine + (3 if kind == FLOAT else 0)
-            w, x, y, z = model["q"][start : start + 4]
-            if kind == FLOAT:
-                q[at : at + 3] = model["q"][mine : mine + 3]
-            q[at + size - 3 : at + size + 1] = [x, y, z, w]
-    symbolic = cpin.Model(robot)
-    data = symbolic.createData()
-    delta, start = ca.SX.sym("delta", robot.nv), ca.SX.sym("q", robot.nq)
-    moved = cpin.integrate(symbolic, start, delta)
-    cpin.centerOfMass(symbolic, data, moved)
+    delta, q = ca.SX.sym("delta", model["nv"]), ca.SX.sym("q", len(model["q"]))
+
+    def matrix(w, x, y, z):
+        return ca.vertcat(
+            ca.horzcat(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+            ca.horzcat(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+            ca.horzcat(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+        )
+
+    def exponential(w):
+        # R to second order in w, which is exact for derivatives at w = 0.
+        S = ca.skew(w)
+        return ca.SX.eye(3) + S + S @ S / 2
+
+    def axis_turn(axis, angle):
+        S = ca.skew(ca.DM(axis))
+        return ca.SX.eye(3) + ca.sin(angle) * S + (1 - ca.cos(angle)) * S @ S
+
+    turns, places = [], []
+    for body in model["bodies"]:
+        R, p = (turns[body["parent"]], places[body["parent"]]) if body["parent"] >= 0 else (ca.SX.eye(3), ca.SX.zeros(3))
+        p = p + R @ ca.DM(body["position"])
+        R = R @ matrix(*body["quaternion"])
+        for element in body["elements"]:
+            kind, at, k, anchor = element["kind"], element["q"], element["v"], ca.DM(element["anchor"])
+            if kind == SLIDE:
+                p = p + R @ ca.DM(element["axis"]) * (q[at] + delta[k])
+                continue
+            p = p + R @ anchor
+            if kind == TURN:
+                R = R @ axis_turn(element["axis"], q[at] + delta[k])
+            elif kind == BALL:
+                R = R @ matrix(*ca.vertsplit(q[at : at + 4])) @ exponential(delta[k : k + 3])
+            else:
+                p = p + R @ q[at : at + 3]
+                R = R @ matrix(*ca.vertsplit(q[at + 3 : at + 7]))
+                linear, w = delta[k : k + 3], delta[k + 3 : k + 6]
+                p = p + R @ (linear + ca.cross(w, linear) / 2)
+                R = R @ exponential(w)
+            p = p - R @ anchor
+        turns.append(R)
+        places.append(p)
 
     def frame(link):
-        joint, place = joint_of[link["body"]]
-        M = data.oMi[joint] * cpin.SE3(place)
-        return M.translation + M.rotation @ np.array(link["position"]), M.rotation @ np.array(link["rotation"])
+        R = turns[link["body"]]
+        return places[link["body"]] + R @ ca.DM(link["position"]), R @ ca.DM(link["rotation"])
 
-    links = model["links"]
+    masses = [body["mass"] for body in model["bodies"]]
+    com = sum(m * (p + R @ ca.DM(b["center"])) for m, p, R, b in zip(masses, places, turns, model["bodies"], strict=True)) / sum(masses)
     (hand, _), (other, _), (foot, _), (head, look), (pelvis, trunk) = (
-        frame(links[name]) for name in ("right_hand", "left_hand", "right_foot", "head", "pelvis")
+        frame(model["links"][name]) for name in ("right_hand", "left_hand", "right_foot", "head", "pelvis")
     )
-    elbow, knee = (moved[q_at[model["joints"][n]["v"]][0]] for n in ("right_elbow", "left_knee"))
-    target = np.array(model["target"]) - head
+    elbow, knee = (q[model["joints"][n]["q"]] + delta[model["joints"][n]["v"]] for n in ("right_elbow", "left_knee"))
+    target = ca.DM(list(model["target"])) - head
     gaze, to = look[:, 0], target / ca.norm_2(target)
     angle = ca.atan2(ca.norm_2(ca.cross(gaze, to)), ca.dot(gaze, to))
-    u = [hand[2], ca.norm_2(other - foot), angle, (elbow - 0.4) ** 2, data.com[0][0], ca.dot(trunk[:, 0], hand - pelvis) * ca.sin(knee)]
-    outputs = [ca.vertcat(*u)]
-    hessians = [ca.hessian(f, delta) for f in u]
-    zero = ca.SX.zeros(robot.nv)
-    outputs = [ca.substitute(x, delta, zero) for x in (outputs[0], *(h for pair in hessians for h in pair))]
-    function = ca.Function("f", [start], outputs)
-    source, library = folder / "f.c", folder / "f.so"
-    generator = ca.CodeGenerator("f.c")
-    generator.add(function)
-    generator.generate(f"{folder}/")
-    subprocess.run(["gcc", "-O3", "-march=native", "-fPIC", "-shared", "-o", str(library), str(source)], check=True)
-    compiled = ca.external("f", str(library))
+    u = [hand[2], ca.norm_2(other - foot), angle, (elbow - 0.4) ** 2, com[0], ca.dot(trunk[:, 0], hand - pelvis) * ca.sin(knee)]
+    derivatives = [x for f in u for x in ca.hessian(f, delta)]
+    outputs = [ca.substitute(x, delta, ca.SX.zeros(model["nv"])) for x in (ca.vertcat(*u), *derivatives)]
+    function = ca.Function("f", [q], outputs)
+    compiled = function
+    if compile_code:
+        generator = ca.CodeGenerator("f.c")
+        generator.add(function)
+        generator.generate(f"{folder}/")
+        library = folder / "f.so"
+        subprocess.run(["gcc", "-O3", "-march=native", "-fPIC", "-shared", "-o", str(library), str(folder / "f.c")], check=True)
+        compiled = ca.external("f", str(library))
     buffer, call = compiled.buffer()
-    arrays = [np.zeros(compiled.nnz_out(n)) for n in range(compiled.n_out())]
-    buffer.set_arg(0, memoryview(q))
+    state, arrays = np.array(model["q"]), [np.zeros(compiled.nnz_out(n)) for n in range(compiled.n_out())]
+    buffer.set_arg(0, memoryview(state))
     for n, array in enumerate(arrays):
         buffer.set_res(n, memoryview(array))
-
-    def evaluate() -> tuple:
-        call()
-        return ()
-
-    evaluate()
+    call()
     took = time.perf_counter() - began
+    found = [x.full() for x in compiled(state)]
+    results = found[0].reshape(-1), np.array([x.reshape(-1) for x in found[2::2]]), np.array(found[1::2])
 
-    def results() -> tuple:
-        found = compiled(q)
-        H = np.array([np.array(found[1 + 2 * n].full()) for n in range(6)])
-        G = np.array([np.array(found[2 + 2 * n].full()).reshape(-1) for n in range(6)])
-        return np.array(found[0].full()).reshape(-1), G[:, columns], H[:, columns][:, :, columns]
+    class Evaluation:
+        """Evaluation that keeps the buffers, whose addresses CasADi has."""
 
-    evaluate.results = results  # type: ignore[attr-defined]
-    return evaluate, took
+        buffers = (buffer, state, arrays)
+
+        def __call__(self) -> tuple:
+            call()
+            return results
+
+    return Evaluation(), took
 
 
 def main() -> None:
     folder, peer = Path(sys.argv[1]), sys.argv[2]
     model = json.loads((folder / "model.json").read_text())
-    call, first = run_jax(model) if peer == "jax" else run_casadi(model, folder)
-    u, G, H = (np.asarray(x) for x in (call.results() if hasattr(call, "results") else call()))
+    call, first = run_jax(model) if peer == "jax" else run_casadi(model, folder, peer == "casadi-code")
+    u, G, H = (np.asarray(x) for x in call())
     print(json.dumps({"u": u.tolist(), "G": G.tolist(), "H": H.tolist(), "first": first}), flush=True)
     for line in sys.stdin:
         began = time.perf_counter()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given as for_all
 from hypothesis import strategies as st
+from tests.animation.worlds import planar_chain, world_of
 from tests.random_models import models
 
 import brachiate as br
@@ -16,13 +17,6 @@ from brachiate import manifold
 STENCIL = np.arange(-2, 3)
 FIRST, SECOND = np.array([1, -8, 0, 8, -1]) / 12.0, np.array([-1, 16, -30, 16, -1]) / 12.0
 STEP = 2e-3  # truncation h⁴ u⁽⁵⁾ ~ 1e-11, round-off 1e-16/h² ~ 1e-10
-
-
-def world_of(given) -> br.World:
-    world = br.World()
-    world.add(given.model, "f")
-    world.data.q[:], world.data.v[:] = given.state.q, 0.3 * given.state.v
-    return world
 
 
 def along(world: br.World, space: an.AnimationSpace, d: np.ndarray) -> np.ndarray:
@@ -225,21 +219,6 @@ def test_functions_of_time():
 
 
 # --- published -------------------------------------------------------------------------------------------
-
-
-def planar_chain(angles) -> br.World:
-    """Three links of length one in a plane [EGC] 4.3."""
-    builder = br.ModelBuilder("arm")
-    for n in range(3):
-        builder.link(
-            f"link{n + 1}", parent=f"link{n}" if n else None, joint=br.Revolute("z"), joint_name=f"phi{n + 1}",
-            at=(1.0 if n else 0.0, 0, 0), mass=1.0, center=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1),
-        )  # fmt: skip
-    world = br.World(gravity=(0, 0, 0))
-    world.add(builder.build(), "arm")
-    for n, angle in enumerate(angles):
-        world[f"arm/phi{n + 1}"] = angle
-    return world
 
 
 def test_worked_example_of_the_paper():

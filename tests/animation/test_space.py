@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given as for_all
-from tests.animation.test_functions import planar_chain, world_of
+from tests.animation.worlds import planar_chain, world_of
 from tests.random_models import models
 
 import brachiate as br

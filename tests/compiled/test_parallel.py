@@ -88,8 +88,9 @@ def test_two_programs_that_start_at_once_compile_once_and_agree(tmp_path):
 
 
 def test_interrupted_compilation_leaves_a_usable_cache(tmp_path):
-    program = start(tmp_path)
-    time.sleep(1.5)
+    program, deadline = start(tmp_path), time.monotonic() + 60
+    while not any(path.is_file() for path in tmp_path.rglob("*")) and time.monotonic() < deadline:  # its lock: compilation begins
+        time.sleep(0.01)
     program.send_signal(signal.SIGINT)
     program.communicate(timeout=20)
     assert program.returncode != 0

@@ -70,59 +70,62 @@ def differentiate(op, a, b, number, d, k):
         r = reciprocal(b)
         f = a * r
         d_a, d_b, d_ab, d_bb = r, -f * r, -r * r, 2.0 * f * r * r
-    elif op == NEGATE:
-        f, d_a = -a, -1.0
-    elif op == POWER:
-        f, d_a, d_aa = power(a, number), derivative_of_power(a, number, 1), derivative_of_power(a, number, 2)
-    elif op == SIN:
-        f, d_a = math.sin(a), math.cos(a)
-        d_aa = -f
-    elif op == COS:
-        f, d_a = math.cos(a), -math.sin(a)
-        d_aa = -f
-    elif op == TAN:
-        f = math.tan(a)
-        d_a = 1.0 + f * f
-        d_aa = 2.0 * f * d_a
-    elif op == EXP:
-        f = math.exp(a) if a < LARGEST_EXPONENT else math.inf
-        d_a = d_aa = f
-    elif op == LOG:
-        f = math.log(a) if a > 0.0 else math.nan
-        d_a = reciprocal(a)
-        d_aa = -d_a * d_a
-    elif op == SQRT:
-        f = math.sqrt(a) if a >= 0.0 else math.nan
-        d_a = 0.5 * reciprocal(f)
-        d_aa = -0.5 * d_a * reciprocal(a)
-    elif op == ABS:
-        f, d_a = abs(a), side(a)
-    elif op in (ASIN, ACOS):
-        r = 1.0 - a * a
-        d_a = 1.0 / math.sqrt(r) if r > 0.0 else math.nan
-        d_aa = a * d_a * d_a * d_a
-        f = math.asin(a) if r >= 0.0 else math.nan
-        if op == ACOS:
-            f, d_a, d_aa = 0.5 * math.pi - f, -d_a, -d_aa
-    elif op == ATAN:
-        f, d_a = math.atan(a), 1.0 / (1.0 + a * a)
-        d_aa = -2.0 * a * d_a * d_a
     elif op == ATAN2:
         r = reciprocal(a * a + b * b)
         f, d_a, d_b = math.atan2(a, b), b * r, -a * r
         d_aa, d_ab, d_bb = 2.0 * d_a * d_b, (a * a - b * b) * r * r, -2.0 * d_a * d_b
-    elif op == TANH:
-        f = math.tanh(a)
-        d_a = 1.0 - f * f
-        d_aa = -2.0 * f * d_a
-    elif op == ANGLE_RATIO:
-        f, d_a, d_aa = angle_ratio(a)
-    else:
+    elif op in (MINIMUM, MAXIMUM):
         larger = side(a - b) if op == MAXIMUM else side(b - a)
         f = a if larger > 0.0 else b
         d_a, d_b = 0.5 + 0.5 * larger, 0.5 - 0.5 * larger
+    elif op == POWER:
+        f, d_a, d_aa = power(a, number), derivative_of_power(a, number, 1), derivative_of_power(a, number, 2)
+    else:
+        f, d_a, d_aa = elementary_function(op, a)
     d[k + D_A], d[k + D_B], d[k + D_AA], d[k + D_AB], d[k + D_BB] = d_a, d_b, d_aa, d_ab, d_bb
     return f
+
+
+@kernel
+def elementary_function(op, a):
+    """Function of one argument, with two derivatives."""
+    f, d, dd = -a, -1.0, 0.0  # NEGATE
+    if op == SIN:
+        f, d, dd = math.sin(a), math.cos(a), -math.sin(a)
+    elif op == COS:
+        f, d, dd = math.cos(a), -math.sin(a), -math.cos(a)
+    elif op == TAN:
+        f = math.tan(a)
+        d = 1.0 + f * f
+        dd = 2.0 * f * d
+    elif op == EXP:
+        f = math.exp(a) if a < LARGEST_EXPONENT else math.inf
+        d = dd = f
+    elif op == LOG:
+        f, d = math.log(a) if a > 0.0 else math.nan, reciprocal(a)
+        dd = -d * d
+    elif op == SQRT:
+        f = math.sqrt(a) if a >= 0.0 else math.nan
+        d = 0.5 * reciprocal(f)
+        dd = -0.5 * d * reciprocal(a)
+    elif op == ABS:
+        f, d, dd = abs(a), side(a), 0.0
+    elif op in (ASIN, ACOS):
+        r = 1.0 - a * a
+        d = 1.0 / math.sqrt(r) if r > 0.0 else math.nan
+        f, dd = math.asin(a) if r >= 0.0 else math.nan, a * d * d * d
+        if op == ACOS:
+            f, d, dd = 0.5 * math.pi - f, -d, -dd
+    elif op == ATAN:
+        f, d = math.atan(a), 1.0 / (1.0 + a * a)
+        dd = -2.0 * a * d * d
+    elif op == TANH:
+        f = math.tanh(a)
+        d = 1.0 - f * f
+        dd = -2.0 * f * d
+    elif op == ANGLE_RATIO:
+        f, d, dd = angle_ratio(a)
+    return f, d, dd
 
 
 @kernel

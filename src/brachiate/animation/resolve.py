@@ -34,7 +34,7 @@ class Level(NamedTuple):
     damping: Array | None  # (m,) added to the diagonal of G M⁻¹ Gᵀ; None: small singular values are left out
 
 
-class Metric(NamedTuple):
+class VelocityMetric(NamedTuple):
     """Metric M of the joint velocities: x = x₀ + T z, where |z| is the distance from x₀."""
 
     T: Array  # (n,) if it is diagonal, or (n, n)
@@ -79,7 +79,7 @@ class Resolution:
         return {name: float(r) for name, r, s in zip(self.names, self.residual, size, strict=True) if abs(r) > s}
 
 
-def solve_levels(levels: Sequence[Level], metric: Metric) -> Array:
+def solve_levels(levels: Sequence[Level], metric: VelocityMetric) -> Array:
     """x nearest to the preferred one that satisfies every level as far as those above it allow: (n,)."""
     first = True  # of the levels of functions
     x, basis = metric.preferred.copy(), None  # orthonormal basis of the null space of the levels so far, in z
@@ -141,7 +141,7 @@ def null_space(B: Array, size: float | None = None) -> Array:
     return Vt[int((s > RANK_TOLERANCE * (np.linalg.norm(B) if size is None else size)).sum()) :].T
 
 
-def solve_within_bounds(levels: Sequence[Level], metric: Metric, lower: Array, upper: Array) -> tuple[Array, Array]:
+def solve_within_bounds(levels: Sequence[Level], metric: VelocityMetric, lower: Array, upper: Array) -> tuple[Array, Array]:
     """As :func:`solve_levels`, within lower ≤ x ≤ upper: coordinates beyond a bound are held there, before all levels. Returns x and where.
 
     A coordinate is released again if it would move inside, the others as they are.

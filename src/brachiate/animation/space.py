@@ -18,8 +18,8 @@ from brachiate.animation.program import CompiledFunctions
 from brachiate.animation.resolve import (
     Controllability,
     Level,
-    Metric,
     Resolution,
+    VelocityMetric,
     controllability,
     null_space,
     solve_levels,
@@ -209,7 +209,7 @@ class AnimationSpace:
             name = self.names[int(np.flatnonzero(self.of_velocity)[0])]
             raise ArgumentError(f"{name!r} depends on velocities: its rate is given by accelerations, see solve_acceleration.")
         n = self.world.model.nv
-        metric = Metric(
+        metric = VelocityMetric(
             1.0 / np.sqrt(self.weights), None, np.zeros(n) if preferred is None else validation.numbers(preferred, (n,), "preferred")
         )
         rows = constraint_rows(self.world)
@@ -226,13 +226,15 @@ class AnimationSpace:
         self.update(GRADIENTS)
         target = rates - (self._rate - self.G @ world.v)
         return np.asarray(
-            self._resolve(rates, target, top, Metric(1.0 / np.sqrt(self.weights), None, preferred), error, None, ~self.of_velocity).values
+            self._resolve(
+                rates, target, top, VelocityMetric(1.0 / np.sqrt(self.weights), None, preferred), error, None, ~self.of_velocity
+            ).values
         )
 
-    def _metric(self, preferred: Array) -> Metric:
+    def _metric(self, preferred: Array) -> VelocityMetric:
         """Weighted distance from preferred velocities. Coordinates without motors follow from the others: they cost nothing."""
         cost = np.where(self.world.model.effort > 0.0, self.weights, _COST_WITHOUT_MOTOR * self.weights)
-        return Metric(1.0 / np.sqrt(cost), 1.0 / np.sqrt(self.weights), preferred)
+        return VelocityMetric(1.0 / np.sqrt(cost), 1.0 / np.sqrt(self.weights), preferred)
 
     def solve_acceleration(
         self,
@@ -259,7 +261,7 @@ class AnimationSpace:
             A, bias = world.mass_matrix(), np.asarray(world.bias())
             inverse = np.linalg.inv(A)
             # |W^½ (A v̇ + bias)| is least: z = W^½ (A v̇ + bias - A goal), so that the preferred motion costs nothing beyond gravity
-            metric = Metric(inverse / np.sqrt(self.weights), None, goal - (inverse @ bias if preferred is None else 0.0))
+            metric = VelocityMetric(inverse / np.sqrt(self.weights), None, goal - (inverse @ bias if preferred is None else 0.0))
         else:
             metric = self._metric(goal)
         rows = constraint_rows(world)
@@ -271,7 +273,7 @@ class AnimationSpace:
         wanted: Array,
         target: Array,
         top: list[Level],
-        metric: Metric,
+        metric: VelocityMetric,
         error: ArrayLike | None,
         bounds: tuple[Array, Array] | None,
         used: Array | None = None,
