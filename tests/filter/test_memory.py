@@ -12,7 +12,6 @@ from brachiate.evaluation import check as check_module
 from brachiate.evaluation.check import check_summary
 from brachiate.filter.offline import FIGURE, OfflineTracker, simulation_world
 from brachiate.filter.reference import frames_on_demand, preprocess
-from brachiate.filter.reference.frames_on_demand import MAX_KEPT_FRAMES
 from brachiate.filter.schedule import contact_schedule
 from brachiate.filter.schedule.frame_array import FrameArray
 
@@ -92,14 +91,15 @@ def traced_tracker(motion):
     return tracemalloc.get_traced_memory()[0] - before, len(tracker.reference)
 
 
-def test_memory_of_a_tracked_frame(walk):
+def test_memory_of_a_tracked_frame(walk, monkeypatch):
     """A frame takes its contact schedule and its share of the splines; with states, corners and force limits it took 2.8 kB."""
+    in_blocks(monkeypatch)
     tracemalloc.start()
     try:
-        (first, short), (second, long) = (traced_tracker(walk.loop(times)) for times in (7, 9))
+        (first, short), (second, long) = (traced_tracker(walk.loop(times)) for times in (2, 3))
     finally:
         tracemalloc.stop()
-    assert short > MAX_KEPT_FRAMES
+    assert short > BLOCK
     assert (second - first) / (long - short) < 1300.0
 
 
