@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brachiate import dynamics
+from brachiate.animation.program import element_starts
 from brachiate.errors import StateError
-from brachiate.model.joints import BALL, FLOAT
 from brachiate.validation import Array
 
 if TYPE_CHECKING:
@@ -46,20 +46,12 @@ def body_tensors(world: World, body: int) -> BodyTensors:
     before = np.cross(w[:, None], g[None, :])  # [m, n]: s_m × g_n, right where m is at or above n
     turned = np.cross(w[:, None], w[None, :])
     order = np.sign(np.arange(len(chain))[None, :] - np.arange(len(chain))[:, None])  # 1 if n is below m
-    element = _elements(world)[chain]
+    element = element_starts(tree, world.model.nv)[chain]
     order[element[:, None] == element[None, :]] = 0  # a ball or floating motion turns about all axes at once: the mean
     weight = 0.5 * (1 + order)[:, :, None]
     H_center = weight * before + (1 - weight) * before.transpose(1, 0, 2)
     H_turn = 0.5 * order[:, :, None] * turned  # s_m × s_n for m above n, its half at [m, n] and at [n, m]
     return BodyTensors(chain, g.T, H_center.transpose(2, 0, 1), w.T, H_turn.transpose(2, 0, 1))
-
-
-def _elements(world: World) -> Array:
-    tree = world.model.tree
-    element = np.arange(world.model.nv)
-    for kind, k in zip(tree.kind, tree.v_at, strict=True):
-        element[k : k + {BALL: 3, FLOAT: 6}.get(int(kind), 1)] = k
-    return element
 
 
 @dataclass(frozen=True, eq=False)

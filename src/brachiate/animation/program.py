@@ -16,7 +16,8 @@ from brachiate.animation.functions import Signal
 from brachiate.animation.operations import D_A, D_AA, D_AB, D_B, D_BB, PARTIALS
 from brachiate.compiled import ArrayHandle
 from brachiate.errors import ArgumentError, BrachiateError
-from brachiate.model.joints import BALL, FLOAT
+from brachiate.model.arrays import Tree
+from brachiate.model.joints import BALL, ELEMENT_NV, FLOAT
 from brachiate.validation import Array
 
 if TYPE_CHECKING:
@@ -246,7 +247,7 @@ class _Graph:
             kind=ints([r.kind for r in resolved]), body=ints([r.body for r in resolved]), coordinate=ints([r.coordinate for r in resolved]),
             point=np.array([r.point for r in resolved]).reshape(-1, 3), scalar=scalar, column=column,
             velocity=ints([k for r in resolved for k in r.velocities]), members=ints(self.members).reshape(-1),
-            element=_elements(tree, self.world.model.nv),
+            element=element_starts(tree, self.world.model.nv),
             operation=ints([node.op for node, _, _ in self.operations]), first=ints([a[0] for a in arguments]),
             second=ints([a[-1] for a in arguments]), binary=ints([int(len(a) == 2) for a in arguments]),
             number=np.array([n for _, _, n in self.operations], float), output=ints(outputs), of_velocity=ints(lists.of_velocity),
@@ -384,14 +385,11 @@ class _Schedule:
         self.factor.append(factor)
 
 
-def _elements(tree: object, nv: int) -> Array:
-    """First velocity of the ball or floating motion of each velocity; others are their own."""
+def element_starts(tree: Tree, nv: int) -> Array:
+    """First velocity of the ball or floating motion of each velocity (nv + 1,); others, and time, are their own."""
     element = np.arange(nv + 1)
-    for kind, k in zip(tree.kind, tree.v_at, strict=True):  # type: ignore[attr-defined]
-        if kind == BALL:
-            element[k : k + 3] = k
-        elif kind == FLOAT:
-            element[k : k + 6] = k
+    for kind, k in zip(tree.kind, tree.v_at, strict=True):
+        element[k : k + ELEMENT_NV[kind]] = k
     return element
 
 

@@ -108,7 +108,7 @@ class Entry:
         return self._call(*arguments)
 
     def _call_variant(self, *arguments: Any) -> Any:
-        """Call the machine code compiled for this choice of arguments that are None."""
+        """Call the variant that was compiled for calls in which the same optional arguments are None."""
         none = tuple(argument is None for argument in arguments)
         if none not in self._variants:
             matching = [signature for signature in self.signatures if tuple(kind == "none" for kind in signature) == none]
