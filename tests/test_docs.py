@@ -34,7 +34,7 @@ SEARCH_WORDS = {
     "friction cone": "filter/whole_body/contact_constraints.py",
     "null space": "animation/resolve.py",
     "Coriolis tensor": "animation/closed_form.py",
-    "edge pushing": "animation/program.py",
+    "edge pushing": "functions/program.py",
 }
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brachiate import dynamics
-from brachiate.animation.program import element_starts
 from brachiate.errors import StateError
+from brachiate.functions.program import element_starts
 from brachiate.validation import Array
 
 if TYPE_CHECKING:

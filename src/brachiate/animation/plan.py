@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brachiate import validation
-from brachiate.animation.functions import Signal
 from brachiate.errors import ArgumentError
+from brachiate.functions.motion_functions import Signal
 from brachiate.validation import Array
 
 
@@ -92,8 +92,9 @@ def trajectories(name: str, target: Any, start: Array, rate: Array, begin: float
 
     Args:
         name: Of the function, for messages.
-        target: A constant, :func:`reach`, :func:`keys`, a :class:`~brachiate.animation.functions.Signal`, or a function of the time since
-        the start. start: Present values of the coordinates (k,).
+        target: A constant, :func:`reach`, :func:`keys`, a :class:`~brachiate.functions.Signal`, or a function of the time since
+            the start.
+        start: Present values of the coordinates (k,).
         rate: Their present rates (k,).
         begin: Present time [s].
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,10 +11,6 @@ from numpy.typing import ArrayLike
 from brachiate import validation
 from brachiate.animation.closed_form import AnimationSpaceDynamics, animation_space_dynamics
 from brachiate.animation.direct import Directed, direct
-from brachiate.animation.evaluate import BAD_OUTPUT, GRADIENTS, HESSIANS, VALUES, evaluate
-from brachiate.animation.expressions import Expression, formula, place
-from brachiate.animation.operations import NAMES
-from brachiate.animation.program import CompiledFunctions
 from brachiate.animation.resolve import (
     Controllability,
     Level,
@@ -25,8 +21,11 @@ from brachiate.animation.resolve import (
     solve_levels,
     solve_within_bounds,
 )
-from brachiate.animation.tracing import Untraced, trace
-from brachiate.errors import ArgumentError, StateError, UnknownName
+from brachiate.errors import ArgumentError, UnknownName
+from brachiate.functions.evaluate import GRADIENTS
+from brachiate.functions.expressions import Expression
+from brachiate.functions.function_set import FunctionSet, named_outputs
+from brachiate.functions.tracing import Untraced, trace
 from brachiate.validation import Array
 from brachiate.world.coordinates import ConstraintRows, constraint_rows
 from brachiate.world.named_values import NamedValues, coordinate_indices, coordinate_values
@@ -35,12 +34,8 @@ if TYPE_CHECKING:
     from brachiate.world.world import World
 
 
-class AnimationSpace:
-    """Functions of a world as coordinates: u, G, H, u̇ and ü at its present state.
-
-    With v the joint velocities, u̇ = G v and ü = G v̇ + vᵀHv, for every type of joint: H is symmetric, u(q ⊕ δ) = u + Gδ + ½δᵀHδ + ..., δ
-    along the joints' own velocities. Functions of time add their partial derivatives. Of functions that depend on velocities (momentum,
-    energy), G is ∂u/∂v, and they have no H: u̇ = G v̇ + bias.
+class AnimationSpace(FunctionSet):
+    """Functions of a world as coordinates: u, G, H, u̇ and ü at its present state, and joint motion from them.
 
     Args:
         world: The world. Figures may be added to it and links connected or cut later.
@@ -63,21 +58,12 @@ class AnimationSpace:
         minimize: str = "velocity",
         damping: str = "error",
     ) -> None:
-        self.world = world
-        if not isinstance(functions, Mapping) or not functions:
-            raise ArgumentError("AnimationSpace expects functions by name, such as {'hand': an.position('man/right_hand')}.")
-        self.functions = dict(functions)
-        outputs = [item for name, function in self.functions.items() for item in named_outputs(str(name), function, world)]
-        #: Name of every coordinate: of a vector function ``name.x``, ``name.y``, ``name.z``.
-        self.names: tuple[str, ...] = tuple(name for name, _ in outputs)
-        self._outputs = outputs
-        self._untraced = [name for name, function in self.functions.items() if isinstance(function, Untraced)]
         self.minimize = validation.one_of(minimize, ("velocity", "torque"), "minimize")
         self.damping = validation.one_of(damping, ("error", "svd"), "damping")
         self._weights = weights
+        super().__init__(world, functions)
         self._priorities = dict(priorities or {})
         self._levels = self._by_priority(self._priorities)
-        self._bind()
 
     def _by_priority(self, priorities: Mapping[str, int]) -> list[Array]:
         """Numbers of the coordinates of each priority, the highest first."""
@@ -90,18 +76,11 @@ class AnimationSpace:
         return [np.flatnonzero(of == level) for level in np.unique(of)]
 
     def _bind(self) -> None:
-        """Resolve names in the present model of the world; run untraced functions at its present state."""
-        world, m = self.world, len(self.names)
-        if self._untraced:
-            self._outputs = [item for name, function in self.functions.items() for item in named_outputs(name, function, world)]
-            if tuple(name for name, _ in self._outputs) != self.names:
-                raise ArgumentError(f"Function {self._untraced[0]!r} returns a scalar in one state and a vector in another.")
-        self._compiled = CompiledFunctions(world, self._outputs)
-        n = world.model.nv + 1
-        self._u, self._rate, self._bias = np.zeros(m), np.zeros(m), np.zeros(m)
-        self._G, self._H = np.zeros((m, n)), np.zeros(m * n * n)
-        by_name, each = (self._weights, np.ones(n - 1)) if isinstance(self._weights, Mapping) else ({}, self._weights)
-        self.weights = np.ones(n - 1) if each is None else validation.numbers(each, (n - 1,), "weights")  #: of joint velocities (nv,)
+        """Resolve names in the present model of the world."""
+        super()._bind()
+        world, n = self.world, self.world.model.nv
+        by_name, each = (self._weights, np.ones(n)) if isinstance(self._weights, Mapping) else ({}, self._weights)
+        self.weights = np.ones(n) if each is None else validation.numbers(each, (n,), "weights")  #: of joint velocities (nv,)
         for name, weight in by_name.items():
             at = coordinate_indices(world.model, name)
             self.weights[at] = validation.broadcast(
@@ -110,80 +89,6 @@ class AnimationSpace:
         if not (self.weights > 0.0).all():
             name = world.model.coordinates[int(np.argmin(self.weights))]
             raise ArgumentError(f"weights: that of {name!r} is not above zero. To keep a coordinate still, lock it: world.lock({name!r}).")
-
-    def __len__(self) -> int:
-        """Number of coordinates."""
-        return len(self.names)
-
-    @property
-    def of_velocity(self) -> Array:
-        """Whether each coordinate depends on velocities (m,)."""
-        return self._compiled.of_velocity
-
-    def update(self, order: int = HESSIANS) -> None:
-        """Evaluate at the present state: values (0), gradients, rates and biases (1), Hessians (2); u, G, H, ... are views of them."""
-        if self._untraced or self._compiled.data is not self.world.data:
-            self._bind()
-        compiled = self._compiled
-        if compiled.signals:
-            compiled.set_time(self.world.time)
-        status = evaluate(compiled.key, order, self._u, self._rate, self._bias, self._G, self._H)
-        if status:
-            self._raise(status)
-
-    def _raise(self, status: int) -> NoReturn:
-        if status < BAD_OUTPUT:
-            self.world.data.raise_status(status)
-        o = status - BAD_OUTPUT
-        node = self._compiled.culprit(o)
-        where = "" if node is None else f": {NAMES[node.op]} in {formula(node, 3)}, {place(node.line)}"
-        raise StateError(f"Function {self.names[o]!r} is not finite or not differentiable in this state{where}.")
-
-    @property
-    def u(self) -> Array:
-        """Values (m,) of the last :meth:`update`."""
-        return self._u
-
-    @property
-    def G(self) -> Array:
-        """Gradients (m, nv) of the last :meth:`update`."""
-        return self._G[:, :-1]
-
-    @property
-    def H(self) -> Array:
-        """Hessians (m, nv, nv) of the last :meth:`update`."""
-        n = self._G.shape[1]
-        return self._H.reshape(-1, n, n)[:, :-1, :-1]
-
-    def value(self) -> Array:
-        """Values u (m,) at the present state."""
-        self.update(VALUES)
-        return self._u.copy()
-
-    def gradient(self) -> Array:
-        """Gradients G (m, nv) [EGC] eq. 13."""
-        self.update(GRADIENTS)
-        return self.G.copy()
-
-    def hessian(self) -> Array:
-        """Hessians H (m, nv, nv) [EGC] eq. 14, symmetric."""
-        if self.of_velocity.any():
-            name = self.names[int(np.flatnonzero(self.of_velocity)[0])]
-            raise ArgumentError(
-                f"{name!r} depends on velocities and has no Hessian of this kind: its rate is G v̇ + bias, see space.bias()."
-            )
-        self.update(HESSIANS)
-        return self.H.copy()
-
-    def rate(self) -> Array:
-        """Rates u̇ (m,) [EGC] eq. 10; of functions of velocities, those at v̇ = 0."""
-        self.update(GRADIENTS)
-        return self._rate.copy()
-
-    def bias(self) -> Array:
-        """ü at v̇ = 0 (m,): vᵀHv and the terms of time [EGC] eq. 12; of functions of velocities, u̇ at v̇ = 0."""
-        self.update(GRADIENTS)
-        return self._bias.copy()
 
     def acceleration(self, acceleration: ArrayLike | Mapping[str, Any]) -> Array:
         """ü = G v̇ + bias (m,) for joint accelerations v̇; of functions of velocities, u̇."""
@@ -303,20 +208,6 @@ class AnimationSpace:
             found[at] = validation.broadcast(value, (len(at),), f"{what} of {name!r}", f"one number or {len(at)}")
         return found
 
-    def coordinates_of(self, name: str) -> list[int]:
-        """Numbers of the coordinates of a function: one, or three of a vector."""
-        return [n for n, coordinate in enumerate(self.names) if coordinate == name or coordinate.rpartition(".")[0] == name]
-
-    @property
-    def rates(self) -> Array:
-        """Rates u̇ (m,) of the last :meth:`update`."""
-        return self._rate
-
-    @property
-    def biases(self) -> Array:
-        """ü at v̇ = 0 (m,) of the last :meth:`update`."""
-        return self._bias
-
     def directed_by(self, targets: Mapping[str, Any]) -> AnimationSpace:
         """Space of the functions that have a target. A norm held at zero, where it has no derivative, is replaced by its vector."""
         validation.mapping(targets, "targets", "targets by name of functions")
@@ -355,15 +246,13 @@ class AnimationSpace:
         the world is as it was.
 
         Args:
-            targets: By name of functions: a value to hold, :func:`~brachiate.animation.reach`, :func:`~brachiate.animation.keys`, or a
-            function of
+            targets: By name of functions: a value to hold, :func:`~brachiate.animation.reach`, :func:`~brachiate.animation.keys`, or a function of
                 the time since the start. Functions without a target are free.
             seconds: Duration [s].
             dt: Step [s].
             rate: Natural frequency of the feedback to the plan [1/s].
             closure: Who holds the functions ``held``: motors (``extended`` coordinates), or the surroundings: exactly (``hard``), or by a
-            spring and
-                damper (``soft``) [EGC] 4.5.
+                spring and damper (``soft``) [EGC] 4.5.
             held: Names of these functions.
             stiffness: Of a soft closure [N/m, or per unit of the function].
             damping: Of a soft closure; by default 2 √stiffness.
@@ -385,10 +274,6 @@ class AnimationSpace:
     def dynamics(self) -> AnimationSpaceDynamics:
         """Equations of motion in these functions, if there are as many as degrees of freedom [EGC] eq. 34-40."""
         return animation_space_dynamics(self)
-
-    def __repr__(self) -> str:
-        """Return the coordinates in one line."""
-        return f"<AnimationSpace: {', '.join(self.names)}>"
 
 
 # Damping per squared error: a function whose gradient is shorter than its error is slowed down.
@@ -418,11 +303,3 @@ def acceleration_bounds(world: World, horizon: float) -> tuple[Array, Array]:
         reach = world.q[at] + horizon * world.v[k]
         lower[k], upper[k] = 2.0 * (low[k] - reach) / horizon**2, 2.0 * (high[k] - reach) / horizon**2
     return lower, np.maximum(lower, upper)
-
-
-def named_outputs(name: str, function: Any, world: World) -> list[tuple[str, Expression]]:
-    """Scalar outputs of a function, with names."""
-    found = trace(name, function, world)
-    if isinstance(found, Expression):
-        return [(name, found)]
-    return [(f"{name}.{letter}", found[letter]) for letter in "xyz"]

@@ -44,7 +44,7 @@ WITHOUT_KERNELS = (
     "compiled/worker.py",
 )  # fmt: skip
 # Folders whose compiled code only later ones of this list use: editing one recompiles only it and those.
-ON_TOP = ("contact_estimation", "centroidal", "filter", "show", "animation")
+ON_TOP = ("contact_estimation", "centroidal", "filter", "show", "functions", "animation")
 
 
 class MachineCode(NamedTuple):

@@ -8,10 +8,10 @@ by edge pushing [Gower & Mello 2012], whose pattern was found when the program w
 
 from __future__ import annotations
 
-from brachiate.animation.arrays import ANGULAR_VELOCITY, JOINT_RATE, MOMENTUM, open_program
-from brachiate.animation.operations import D_A, D_B, PARTIALS, differentiate
-from brachiate.animation.sources import add_source_hessian, update_sources
 from brachiate.compiled import Floats, Key, Matrix, entry, index, kernel, outlined
+from brachiate.functions.arrays import ANGULAR_VELOCITY, JOINT_RATE, MOMENTUM, open_program
+from brachiate.functions.operations import D_A, D_B, PARTIALS, differentiate
+from brachiate.functions.sources import add_source_hessian, update_sources
 from brachiate.kinematics import valid_state
 from brachiate.model.status import NOT_FINITE, OK
 from brachiate.spatial import Vec3

@@ -1,7 +1,7 @@
 """Functions of the motion of a world as expressions: scalars and vectors made of kinematic quantities by arithmetic.
 
 An expression is a value of its own, without a world: names are resolved when an :class:`~brachiate.animation.space.AnimationSpace` is made.
-Equal expressions are one node of its program (:mod:`brachiate.animation.program`).
+Equal expressions are one node of its program (:mod:`brachiate.functions.program`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from brachiate import validation
-from brachiate.animation import operations
 from brachiate.errors import ArgumentError
+from brachiate.functions import operations
 
 _PACKAGE = str(Path(__file__).parent)
 

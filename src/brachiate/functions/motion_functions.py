@@ -1,6 +1,6 @@
 """Functions of the motion of a world, by names of links, joints and figures.
 
-All return expressions (:mod:`brachiate.animation.expressions`) and compose by arithmetic. A point is the name of a link or site, a
+All return expressions (:mod:`brachiate.functions.expressions`) and compose by arithmetic. A point is the name of a link or site, a
 vector, or three numbers in the world.
 """
 
@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brachiate import validation
-from brachiate.animation import operations
-from brachiate.animation.expressions import (
+from brachiate.errors import ArgumentError
+from brachiate.functions import operations
+from brachiate.functions.expressions import (
     DEFERRED,
     Expression,
     Source,
@@ -28,7 +29,6 @@ from brachiate.animation.expressions import (
     unary,
     vector,
 )
-from brachiate.errors import ArgumentError
 from brachiate.model.joints import BALL, FLOAT
 
 if TYPE_CHECKING:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brachiate import validation
-from brachiate.animation import functions
-from brachiate.animation.expressions import Expression, Source, UntraceableError, Vector, known_values, vector
 from brachiate.errors import ArgumentError
+from brachiate.functions import motion_functions as functions
+from brachiate.functions.expressions import Expression, Source, UntraceableError, Vector, known_values, vector
 
 if TYPE_CHECKING:
     from brachiate.world.world import World
 
 
 class State:
-    """Argument of a user's function: quantities of the motion by name, as in :mod:`brachiate.animation.functions`."""
+    """Argument of a user's function: quantities of the motion by name, as in :mod:`brachiate.functions.motion_functions`."""
 
     joint = staticmethod(functions.joint)
     joint_rate = staticmethod(functions.joint_rate)

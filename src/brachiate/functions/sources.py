@@ -7,7 +7,8 @@ velocities, the first). For a point p and a vector a of a link, and joint veloci
 
 from __future__ import annotations
 
-from brachiate.animation.arrays import (
+from brachiate.compiled import index, kernel, outlined
+from brachiate.functions.arrays import (
     ANGULAR_MOMENTUM,
     ANGULAR_VELOCITY,
     AXIS,
@@ -22,7 +23,6 @@ from brachiate.animation.arrays import (
     SIGNAL,
     VELOCITY,
 )
-from brachiate.compiled import index, kernel, outlined
 from brachiate.kinematics import (
     ball_motion_columns,
     body_inertias,

@@ -39,7 +39,7 @@ NAMES = (
     "addition", "subtraction", "multiplication", "division", "negation", "power", "sin", "cos", "tan", "exp", "log", "sqrt", "abs", "asin",
     "acos", "atan", "atan2", "tanh", "minimum", "maximum", "angle ratio",
 )  # fmt: skip
-#: Operations without second derivatives: they make no arcs in :mod:`brachiate.animation.program`.
+#: Operations without second derivatives: they make no arcs in :mod:`brachiate.functions.program`.
 LINEAR = (ADD, SUBTRACT, NEGATE, ABS, MINIMUM, MAXIMUM)
 #: Second derivatives (aa, ab, bb) that can be nonzero, of the others.
 CURVATURES = {

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brachiate import validation
-from brachiate.animation import arrays, operations
-from brachiate.animation.arrays import Program, Results
-from brachiate.animation.expressions import COMPONENT, CONSTANT, DEFERRED, KINDS, Expression, Source
-from brachiate.animation.functions import Signal
-from brachiate.animation.operations import D_A, D_AA, D_AB, D_B, D_BB, PARTIALS
 from brachiate.compiled import ArrayHandle
 from brachiate.errors import ArgumentError, BrachiateError
+from brachiate.functions import arrays, operations
+from brachiate.functions.arrays import Program, Results
+from brachiate.functions.expressions import COMPONENT, CONSTANT, DEFERRED, KINDS, Expression, Source
+from brachiate.functions.motion_functions import Signal
+from brachiate.functions.operations import D_A, D_AA, D_AB, D_B, D_BB, PARTIALS
 from brachiate.model.arrays import Tree
 from brachiate.model.joints import BALL, ELEMENT_NV, FLOAT
 from brachiate.validation import Array
