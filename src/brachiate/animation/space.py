@@ -246,8 +246,8 @@ class AnimationSpace(FunctionSet):
         the world is as it was.
 
         Args:
-            targets: By name of functions: a value to hold, :func:`~brachiate.animation.reach`, :func:`~brachiate.animation.keys`, or a function of
-                the time since the start. Functions without a target are free.
+            targets: By name of functions: a value to hold, :func:`~brachiate.animation.reach`, :func:`~brachiate.animation.keys`, or a
+                function of the time since the start. Functions without a target are free.
             seconds: Duration [s].
             dt: Step [s].
             rate: Natural frequency of the feedback to the plan [1/s].
