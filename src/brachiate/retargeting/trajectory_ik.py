@@ -115,8 +115,13 @@ class TrajectoryIk:
     def normal_equations(self, q: Array, which: Array | None = None) -> NormalEquations:
         """Normal equations of frames without accelerations; ``which``: only of these frames."""
         which = np.arange(len(self.times)) if which is None else which
-        parts = [self._normal_chunk(q[k : k + CHUNK], which[k : k + CHUNK]) for k in range(0, len(q), CHUNK)]
-        return NormalEquations(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        f, n = len(q), len(self.dofs)
+        equations = NormalEquations(np.empty(f), np.empty((f, n)), np.empty((f, n, n)))
+        for k in range(0, f, CHUNK):
+            part = self._normal_chunk(q[k : k + CHUNK], which[k : k + CHUNK])
+            for values, some in zip(equations, part, strict=True):
+                values[k : k + CHUNK] = some
+        return equations
 
     def _normal_chunk(self, q: Array, which: Array) -> NormalEquations:
         f, n, targets = len(q), len(self.dofs), self.targets
