@@ -41,7 +41,7 @@ class GrowingArray:
         if rows <= len(self._array):
             return
         shape, size = self._array.shape[1:], rows * self._array.itemsize * int(np.prod(self._array.shape[1:]))
-        if LARGE <= size and self._array.nbytes < OWN_PAGES:
+        if size >= LARGE and self._array.nbytes < OWN_PAGES:
             used, self._array = self._array[: self._length], np.empty((max(rows, OWN_PAGES * rows // size), *shape), self._array.dtype)
             self._array[: self._length] = used
         else:

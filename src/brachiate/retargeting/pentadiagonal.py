@@ -14,7 +14,7 @@ def solve_block_pentadiagonal(H: Array, coupling1: Array, coupling2: Array, b: A
     Cholesky factorization by blocks of one frame, which overwrites H; None if the matrix is not positive definite. Blocks are too small for
     BLAS threads, which would wait for each other on a busy machine.
     """
-    f, n = b.shape
+    f = len(b)
     potrf, trtri, trtrs = get_lapack_funcs(("potrf", "trtri", "trtrs"), (H,))
     x, one, two = b.copy(), np.empty_like(H), np.empty_like(H)  # blocks of the factor to the next frame and the one after
     coupling = np.diag(coupling1[0])

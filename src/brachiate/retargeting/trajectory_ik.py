@@ -352,10 +352,10 @@ class TrajectoryIk:
 
 
 def _damped_steps(H: Array, g: Array, clamped: Array, damping: Array) -> Array:
-    """Damped steps of independent frames."""
+    """Damped steps of independent frames; overwrites H."""
     n = g.shape[1]
     free = ~clamped
-    H = H * (free[:, :, None] & free[:, None, :])
+    H *= free[:, :, None] & free[:, None, :]
     diagonal = np.diagonal(H, axis1=1, axis2=2)
     H[:, np.arange(n), np.arange(n)] = np.where(free, diagonal + damping[:, None] * (diagonal + 1e-3) + 1e-12, 1.0)
     return np.linalg.solve(H, np.where(free, -g, 0.0)[..., None])[..., 0]

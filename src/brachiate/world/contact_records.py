@@ -16,8 +16,8 @@ from brachiate.validation import Array
 RecordedContacts = tuple[ContactSample, Sequence[tuple[str, str]]]
 UNKNOWN = -1  # number of contacts of a state before the first step
 
-#: Columns with one line per contact: row shape and type. Corners and axes are in columns of their own: as many corners as there are, and each
-#: orientation of the axes once for the states that are added together, as most contacts are with the ground.
+#: Columns with one line per contact: row shape and type. Corners and axes are in columns of their own: as many corners as there are, and
+#: each orientation of the axes once for the states that are added together, as most contacts are with the ground.
 _LINES = {
     "pair": ((), np.int32),
     "corners": ((), np.int8),

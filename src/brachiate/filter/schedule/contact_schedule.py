@@ -62,8 +62,8 @@ class ContactSchedule:
         lookahead: Time for which upcoming contacts of a link in contact are known [s].
         effort: Torque limits (nv,) [N·m or N]; by default there are none.
         horizon: Time ahead of the present frame that is used [s]. Of a long reference, q, v, a, centroidal trajectory, corner positions and
-            force limits are evaluated block by block as :meth:`prepare` is called, which gives up all rows of frames that have been tracked.
-            Default: all are evaluated at once.
+            force limits are evaluated block by block as :meth:`prepare` is called, which gives up all rows of tracked frames. Default: all
+            are evaluated at once.
 
     Attributes:
         contact_links: The contact links.
