@@ -119,3 +119,23 @@ def test_all_problems_of_a_step_share_one_budget(height, held):
     n, iterations = float(problem.count[NUM_ROWS]), problem.counters
     work = n**2 * (iterations[GAUSS_SEIDEL_SWEEPS] + iterations[DOUGLAS_RACHFORD_STEPS]) + n**3 / 3.0 * iterations[FACTORIZATIONS]
     assert work < STEP_WORK
+
+
+@pytest.mark.parametrize("held", [("pelvis",), ("left_hand", "right_hand"), ("pelvis", "left_hand", "right_hand")])
+def test_work_of_a_figure_that_stands_and_is_held(held):
+    """At most three times that of standing free: forces of connections are part of the problem, which the warm start solves."""
+
+    def work(links: tuple[str, ...]) -> float:
+        world = br.World()
+        world.add(br.figures.ground(), name="floor")
+        world.add(br.figures.human28(), name="man")
+        for link in links:
+            world.connect(f"man/{link}", "world")
+        world.enable_contact()
+        simulation, done = br.Simulation(world, dt=DT), 0.0
+        for _ in range(20):
+            simulation.step()
+            done += float(world.contact_settings.contact_state.problem.work[WORK_DONE])
+        return done
+
+    assert work(held) < 3.0 * work(())

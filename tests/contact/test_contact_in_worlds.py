@@ -14,6 +14,7 @@ from brachiate.figures import objects
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Free, Revolute, Spherical
 from brachiate.model.shapes import Box, Sphere
+from brachiate.model.status import NOT_FINITE
 
 
 def test_compliant_surface_deflects_by_its_stiffness():
@@ -275,3 +276,29 @@ def test_a_row_that_is_not_redundant_is_noticed(row):
     cons.state[row], cons.pivot_scale[row] = REDUNDANT, 0.0
     simulation.step()
     assert (cons.state[: cons.count[ROWS]] == INDEPENDENT).sum() == 15
+
+
+@pytest.mark.parametrize("speed", [1e3, 1.1e4, 1e5, 1e7])
+def test_contacts_of_a_fast_figure(speed):
+    """Momentum changes by weight and contact forces alone. Fails above 1e4 rad/s with steps of a millisecond: limbs turn by ten radians."""
+    world = br.World()
+    world.add(br.figures.ground(), name="floor")
+    world.add(br.figures.human16(), name="man").place((0.0, 0.0, 0.0))
+    world.enable_contact(friction=0.5)
+    world.v = {"man/root": [0.0, 0.0, 0.0, 0.0, 0.0, speed], "man/left_elbow": -speed}
+    before, instant = world.totals().momentum, world.contact_settings.contact_state.evaluate_instant(0.0)
+    assert speed * instant.seconds <= 0.25
+    force = world.contacts.force
+    assert force[2] > 0.0
+    after = world.copy()
+    after.data.assign(q=instant.q, v=instant.v)
+    change = (after.totals().momentum - before) / instant.seconds
+    weight = (0.0, 0.0, -G * world.totals().mass)
+    scale = np.abs(before).max() / instant.seconds
+    assert force + weight == pytest.approx(change, rel=1e-6, abs=1e-9 * scale)
+
+
+def test_a_state_that_is_finite_is_not_called_a_zero_quaternion():
+    data = br.Data(br.figures.human16())
+    with pytest.raises(br.StateError, match="velocities or forces are too large"):
+        data.raise_status(NOT_FINITE)

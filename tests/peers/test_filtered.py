@@ -11,6 +11,7 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 import pytest
+from tests.retargeting.bipeds import robot
 
 import brachiate as br
 from brachiate import rotations
@@ -284,3 +285,13 @@ def test_a_walk_is_reproduced_in_mujoco():
 def test_feedback_alone_does_not_support_the_body(walk):
     pelvis, _, _ = replayed(walk, share=0.0)
     assert pelvis > 5 * GOAL
+
+
+def test_steps_of_a_robot_are_replayed(tmp_path):
+    """Fails if a step leaves contact memory behind that controller and simulation share: its repetition then leads elsewhere."""
+    g1 = robot("g1_description/urdf/g1_29dof_rev_1_0.urdf")
+    motion = br.retarget(br.sample_motion("kick"), g1).motion
+    made = filter_motion(motion, mode="preview")
+    check_residual(equations_of_motion(made).save(tmp_path / "equations.npz"))
+    force, moment = made.root_residual()
+    assert max(force, moment) < 1e-7

@@ -358,3 +358,38 @@ def test_an_event_between_two_steps_shortens_neither(start, side):
         runs.append(simulation.run(1.0, progress=False))
     assert events[0].times == [at]
     assert (runs[0].q == runs[1].q).all()
+
+
+def test_a_world_is_advanced_by_one_thread_at_a_time():
+    """Fails if both go on: compiled code runs without the lock of the interpreter, and both would write the same arrays."""
+    world, entered, leave = ball(), threading.Event(), threading.Event()
+    first, second = (br.Simulation(world, dt=0.01) for _ in range(2))
+
+    def wait(_):
+        entered.set()
+        assert leave.wait(timeout=30)
+
+    first.control(wait)
+    thread = threading.Thread(target=first.step)
+    thread.start()
+    assert entered.wait(timeout=30)
+    before = world.save()
+    for advance in (second.step, lambda: second.run(0.01)):
+        with pytest.raises(StateError, match=r"Another thread advances this world.*world\.copy\(\)"):
+            advance()
+    assert np.array_equal(world.q, before.q)
+    br.Simulation(world.copy(), dt=0.01).step()
+    leave.set()
+    thread.join(timeout=30)
+    second.step()  # it is free again
+    assert world.time == pytest.approx(0.02)
+
+
+def test_an_action_of_an_event_may_step_the_same_world():
+    world = ball()
+    outer, inner = (br.Simulation(world, dt=0.01) for _ in range(2))
+    outer.at(0.004, inner.step)
+    outer.step()
+    assert world.time == pytest.approx(0.014)
+    inner.step()
+    assert world.time == pytest.approx(0.024)

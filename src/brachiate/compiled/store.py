@@ -39,7 +39,8 @@ FEATURES = {"x86-64-v3": V3, "x86-64-v4": (*V3, "avx512f", "avx512bw", "avx512cd
 # Folders and files without compiled code that no compiled code uses: editing them needs no recompilation.
 WITHOUT_KERNELS = (
     "anatomy", "cli", "clip", "evaluation", "figures", "foot_locking", "io", "motion", "procedural", "retargeting", "scenes", "world",
-    "__init__.py", "__main__.py", "assumptions.py", "growing_array.py", "kinematics_batch.py", "progress.py", "rotations.py",
+    "__init__.py", "__main__.py", "assumptions.py", "freed_memory.py", "growing_array.py", "kinematics_batch.py", "progress.py",
+    "rotations.py",
     "compiled/__init__.py", "compiled/jobs.py", "compiled/parallel.py", "compiled/ship.py", "compiled/store.py", "compiled/uncompiled.py",
     "compiled/worker.py",
 )  # fmt: skip

@@ -21,7 +21,6 @@ from brachiate.evaluation.check import check
 from brachiate.filter.online.run_online import run_online_filter
 from brachiate.filter.paper.run_clip import PAPER, run_paper_filter
 from brachiate.filter.paper.settings import PaperSettings
-from brachiate.filter.reference.freed_memory import return_freed_memory
 from brachiate.filter.reference.payloads import add_payload
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference, SourceCheck, SourceMotion
@@ -39,6 +38,7 @@ from brachiate.filter.tracking.simulation_world import FIGURE, SimulationOptions
 from brachiate.filter.tracking.tracker import MotionTracker, set_figure_state
 from brachiate.filter.tracking.validation import check_arguments, check_pushes
 from brachiate.filter.tracking.whole_body_controller import WholeBodyController
+from brachiate.freed_memory import return_freed_memory
 from brachiate.motion.contact_labels import ContactLabels
 from brachiate.motion.motion import Motion
 from brachiate.motion.terrain import Terrain

@@ -12,6 +12,7 @@ from brachiate import validation
 from brachiate.compiled import ArrayHandle
 from brachiate.errors import ArgumentError, StateError
 from brachiate.model.arrays import Work
+from brachiate.model.joints import BALL, FLOAT
 from brachiate.model.model import Model
 from brachiate.model.status import (
     CANNOT_SEPARATE,
@@ -137,7 +138,11 @@ class Data:
             bad = np.flatnonzero(~np.isfinite(values))
             if len(bad):
                 return f"{name}[{bad[0]}] is {values[bad[0]]} ({self._owner(name, int(bad[0]))}): every number must be finite."
-        return "A quaternion in q is zero, which is not a rotation. Start from model.neutral, or set joints by name."
+        q, tree = arrays.get("q", self.q), self.model.tree
+        starts = (int(at) + 3 * int(kind == FLOAT) for kind, at in zip(tree.kind, tree.q_at, strict=False) if kind >= BALL)
+        if any(float(q[k : k + 4] @ q[k : k + 4]) <= 1e-24 for k in starts):
+            return "A quaternion in q is zero, which is not a rotation. Start from model.neutral, or set joints by name."
+        return "The state is finite, but what follows from it is not: velocities or forces are too large, or a step is too long for them."
 
     def _owner(self, name: str, number: int) -> str:
         if name == "q":

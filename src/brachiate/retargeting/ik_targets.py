@@ -250,6 +250,10 @@ class RetargetTargets:
         """Targets of the pose and of the contacts of feet and hands."""
         return TargetRows([*self._common_rows, *self._sole_targets(), *self._hand_targets()], self._ground_points())
 
+    def forget_rows(self) -> None:
+        """Give up the memory of targets that are in no use any more."""
+        self.__dict__.pop("_common_rows", None)
+
     @cached_property
     def _common_rows(self) -> list[TargetRow]:
         return [*self._limb_targets(), *self._trunk_targets(), *self._orientation_targets()]

@@ -21,6 +21,7 @@ from brachiate.clip.joint_roles import SIDES
 from brachiate.compiled import prepare
 from brachiate.deprecation import renamed_arguments, renamed_attribute, warn_renamed
 from brachiate.foot_locking.foot_trajectories import lowest_points
+from brachiate.freed_memory import return_freed_memory
 from brachiate.kinematics_batch import Poses, unwrap_quaternions
 from brachiate.model.model import Model
 from brachiate.motion.arguments import check_figure, check_motion
@@ -29,7 +30,7 @@ from brachiate.motion.motion import Motion
 from brachiate.progress import ProgressBar
 from brachiate.retargeting.hand_contacts import contacts_by_role
 from brachiate.retargeting.ik_targets import RetargetTargets
-from brachiate.retargeting.pieces import solve_in_pieces
+from brachiate.retargeting.pieces import PIECE, solve_in_pieces
 from brachiate.retargeting.target_rows import TargetRows
 from brachiate.retargeting.trajectory_ik import TrajectoryIk
 from brachiate.validation import Array
@@ -136,12 +137,17 @@ def retarget(
         contacts = contacts_by_role(contacts, motion.times)
     prepare("check")  # contacts are inferred
     targets = RetargetTargets(motion, source, target, contacts, scale, ground_height)
-    contact_rows = targets.contact_rows()
+    pose_rows, contact_rows = targets.pose_rows(), targets.contact_rows()
+    ik = TrajectoryIk(figure, contact_rows.frames(slice(0, 0)), motion.times[:0], target.standing_q)
+    if len(motion) > PIECE:
+        return_freed_memory()
     with ProgressBar("retargeting", progress) as bar:
-        q = _solve_pieces(targets, targets.pose_rows(), contact_rows, bar)
+        q = unwrap_quaternions(figure, _solve_pieces(targets, pose_rows, contact_rows, bar))
+    del pose_rows, contact_rows
+    targets.forget_rows()  # before the poses of the result need memory
+    q.flags.writeable = False  # then the motion need not copy it
     assumptions = (*motion.assumptions, *targets.assumptions)
-    result = Motion(figure, motion.times, unwrap_quaternions(figure, q), motion.name, assumptions, captured=motion.captured)
-    return _evaluate(targets, result, TrajectoryIk(figure, contact_rows.frames(slice(0, 0)), motion.times[:0], target.standing_q))
+    return _evaluate(targets, Motion(figure, motion.times, q, motion.name, assumptions, captured=motion.captured), ik)
 
 
 def retargeted(motion: Motion, figure: Model, **options: Any) -> RetargetResult:

@@ -115,8 +115,13 @@ class TrajectoryIk:
     def normal_equations(self, q: Array, which: Array | None = None) -> NormalEquations:
         """Normal equations of frames without accelerations; ``which``: only of these frames."""
         which = np.arange(len(self.times)) if which is None else which
-        parts = [self._normal_chunk(q[k : k + CHUNK], which[k : k + CHUNK]) for k in range(0, len(q), CHUNK)]
-        return NormalEquations(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        f, n = len(q), len(self.dofs)
+        equations = NormalEquations(np.empty(f), np.empty((f, n)), np.empty((f, n, n)))
+        for k in range(0, f, CHUNK):
+            part = self._normal_chunk(q[k : k + CHUNK], which[k : k + CHUNK])
+            for values, some in zip(equations, part, strict=True):
+                values[k : k + CHUNK] = some
+        return equations
 
     def _normal_chunk(self, q: Array, which: Array) -> NormalEquations:
         f, n, targets = len(q), len(self.dofs), self.targets
@@ -347,10 +352,10 @@ class TrajectoryIk:
 
 
 def _damped_steps(H: Array, g: Array, clamped: Array, damping: Array) -> Array:
-    """Damped steps of independent frames."""
+    """Damped steps of independent frames; overwrites H."""
     n = g.shape[1]
     free = ~clamped
-    H = H * (free[:, :, None] & free[:, None, :])
+    H *= free[:, :, None] & free[:, None, :]
     diagonal = np.diagonal(H, axis1=1, axis2=2)
     H[:, np.arange(n), np.arange(n)] = np.where(free, diagonal + damping[:, None] * (diagonal + 1e-3) + 1e-12, 1.0)
     return np.linalg.solve(H, np.where(free, -g, 0.0)[..., None])[..., 0]

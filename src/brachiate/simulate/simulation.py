@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from brachiate.world.world_state import WorldState
 
 _STABILITY_CALLS = 50  # calls of compiled code between checks of the stable step, which changes with the posture
 _CHUNK_STEPS = 500  # recorded steps per call of compiled code, between updates of the progress bar
+_ADVANCED_BY: dict[int, int] = {}  # thread that advances a world, by the world's identity: operations of a dict are atomic
 _NEGLIGIBLE = 1e-12  # fraction of a step that is round-off
 _MAX_ROOT_ITERATIONS = 60  # to locate an event in time
 
@@ -121,7 +123,29 @@ class Simulation:
 
     def step(self) -> None:
         """Advance by dt, with all events in between."""
-        self._advance_to(self.world.time + self.dt)
+        reserved = self._reserve()
+        try:
+            self._advance_to(self.world.time + self.dt)
+        finally:
+            self._release(reserved)
+
+    def _reserve(self) -> bool:
+        """Reserve the world for this thread; whether it was free.
+
+        Raises:
+            StateError: Another thread advances it.
+        """
+        thread, world = get_ident(), id(self.world)
+        if _ADVANCED_BY.get(world) == thread:  # an action of an event, or a controller, steps a simulation of its own
+            return False
+        if _ADVANCED_BY.setdefault(world, thread) != thread:
+            raise StateError("Another thread advances this world. Give every thread a world of its own: world.copy().")
+        return True
+
+    def _release(self, reserved: bool) -> None:
+        """Release the world if this call has reserved it."""
+        if reserved:
+            del _ADVANCED_BY[id(self.world)]
 
     @property
     def last_contacts(self) -> RecordedContacts | None:
@@ -142,11 +166,15 @@ class Simulation:
         if until is not None and not callable(until):
             raise ArgumentError(f"until: expected a function of the world, got {until!r}.")
         steps = int(np.ceil(seconds / self.dt - 1e-9))
-        start, states = self.world.time, RecordedStates()
-        states.add([self._row()])
-        with ProgressBar("simulating", progress) as bar:
-            self._run(start, seconds, steps, states, bar, until)
-        return states.recording(self.world, self._limits)
+        reserved = self._reserve()
+        try:
+            start, states = self.world.time, RecordedStates()
+            states.add([self._row()])
+            with ProgressBar("simulating", progress) as bar:
+                self._run(start, seconds, steps, states, bar, until)
+            return states.recording(self.world, self._limits)
+        finally:
+            self._release(reserved)
 
     def _run(
         self, start: float, seconds: float, steps: int, states: RecordedStates, bar: ProgressBar, until: Callable[[World], Any] | None

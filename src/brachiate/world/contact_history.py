@@ -148,7 +148,7 @@ class LinkHistory:
         lines, rows = np.flatnonzero(mine[which]), self._records.line_states()
         for k in range(0, len(lines), CHUNK):
             part = lines[k : k + CHUNK]
-            columns = (self._records.line_column(name)[part] for name in ("P", "R", "wrench", "twist"))
+            columns = (self._records.line_column(name, part) for name in ("P", "R", "wrench", "twist"))
             yield _Lines(rows[part], sign[which[part]], *columns)
 
     @cached_property

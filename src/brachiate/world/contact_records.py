@@ -16,14 +16,15 @@ from brachiate.validation import Array
 RecordedContacts = tuple[ContactSample, Sequence[tuple[str, str]]]
 UNKNOWN = -1  # number of contacts of a state before the first step
 
-#: Columns with one line per contact: row shape and type. Corners are in a column of their own, as many as there are.
+#: Columns with one line per contact: row shape and type. Corners and axes are in columns of their own: as many corners as there are, and
+#: each orientation of the axes once for the states that are added together, as most contacts are with the ground.
 _LINES = {
     "pair": ((), np.int32),
     "corners": ((), np.int8),
     "normal_mode": ((), np.int8),
     "tangential_mode": ((), np.int8),
+    "orientation": ((), np.int32),
     "P": ((3,), np.float64),
-    "R": ((3, 3), np.float64),
     "wrench": ((6,), np.float64),
     "twist": ((6,), np.float64),
 }
@@ -50,7 +51,7 @@ class ContactRecords(Sequence["RecordedContacts | None"]):
     def __init__(self, records: Iterable[RecordedContacts | None] = ()) -> None:
         self._lines = {name: GrowingArray(row, kind) for name, (row, kind) in _LINES.items()}
         self._states = GrowingArray((), _STATE)
-        self._corners = GrowingArray((2,), np.float64)
+        self._corners, self._orientations = GrowingArray((2,)), GrowingArray((3, 3))
         self._link_pairs: list[Sequence[tuple[str, str]]] = []  # that differ
         self.extend(records)
 
@@ -72,14 +73,17 @@ class ContactRecords(Sequence["RecordedContacts | None"]):
                 line, corner = line + count, corner + int(sample.corners.sum())
         self._states.extend(np.array(rows, _STATE))
         if touching:
-            for name, column in self._lines.items():
-                column.extend(np.concatenate([getattr(sample, name) for sample in touching]))
+            R, orientation = _distinct(np.concatenate([sample.R for sample in touching]))
+            self._lines["orientation"].extend(orientation + len(self._orientations))
+            self._orientations.extend(R)
+            for name in self._lines.keys() - {"orientation"}:
+                self._lines[name].extend(np.concatenate([getattr(sample, name) for sample in touching]))
             corners, V = (np.concatenate([getattr(sample, name) for sample in touching]) for name in ("corners", "V"))
             self._corners.extend(V[np.arange(CORNERS) < corners[:, None]])
 
     def trim(self) -> None:
         """Give up the room to grow: no states will be added."""
-        for array in (*self._lines.values(), self._states, self._corners):
+        for array in (*self._lines.values(), self._states, self._corners, self._orientations):
             array.trim()
 
     def __len__(self) -> int:
@@ -104,8 +108,8 @@ class ContactRecords(Sequence["RecordedContacts | None"]):
         V = np.zeros((count, CORNERS, 2))
         V[there] = self._corners[corner : corner + np.count_nonzero(there)]
         scalars = {"residual": float(residual), "penetration": float(penetration), "method": int(method)}
-        vectors = {name: lines[name] for name in ("P", "R", "wrench", "twist")}
-        return ContactSample(**numbers, **vectors, V=V, **scalars), self._link_pairs[pairs]
+        vectors = {name: lines[name] for name in ("P", "wrench", "twist")}
+        return ContactSample(**numbers, **vectors, R=self._orientations.rows(lines["orientation"]), V=V, **scalars), self._link_pairs[pairs]
 
     def column(self, name: str) -> Array:
         """One number per state: ``residual``, ``penetration`` or ``method``."""
@@ -114,14 +118,15 @@ class ContactRecords(Sequence["RecordedContacts | None"]):
     def lines(self) -> dict[str, Array]:
         """All contacts, fields as in :class:`~brachiate.contact.stepping.contact_log.ContactSample`, one line each."""
         found: dict[str, Array] = {name: column[:] for name, column in self._lines.items()}
+        found["R"] = self._orientations.rows(found.pop("orientation"))
         there = np.arange(CORNERS) < found["corners"][:, None]
         found["V"] = np.zeros((*there.shape, 2))
         found["V"][there] = self._corners[:]
         return {name: values if values.dtype == np.float64 else values.astype(np.int64) for name, values in found.items()}
 
-    def line_column(self, name: str) -> Array:
-        """One field of all contacts: ``P``, ``R``, ``wrench``, ``twist``, ..., one line each."""
-        return self._lines[name][:]
+    def line_column(self, name: str, which: Array) -> Array:
+        """One field of some contacts: ``P``, ``R``, ``wrench``, ``twist``, ..., one line each; ``which``: their lines."""
+        return self._orientations.rows(self._lines["orientation"].rows(which)) if name == "R" else self._lines[name].rows(which)
 
     def line_states(self) -> Array:
         """State of every contact: (lines,)."""
@@ -129,10 +134,14 @@ class ContactRecords(Sequence["RecordedContacts | None"]):
 
     def line_links(self) -> tuple[list[tuple[str, str]], Array]:
         """Supporting and resting links that were in contact, and which of them each contact has: (lines,)."""
-        states = self._states[:]
-        which = np.stack((np.repeat(states["pairs"], self.counts()), self._lines["pair"][:]), axis=1)
-        found, inverse = np.unique(which, axis=0, return_inverse=True)
-        return [self._link_pairs[n][pair] for n, pair in found.tolist()], inverse
+        pairs, numbers = self._pair_numbers()
+        found, inverse = np.unique(numbers, return_inverse=True)
+        return [self._link_pairs[n // pairs][n % pairs] for n in found.tolist()], inverse
+
+    def _pair_numbers(self) -> tuple[int, Array]:
+        """Length of the longest list of link pairs, and list and pair of every contact as one number: a table would take several copies."""
+        pairs = max(map(len, self._link_pairs), default=1)
+        return pairs, np.repeat(self.column("pairs").astype(np.int64), self.counts()) * pairs + self._lines["pair"][:]
 
     def counts(self) -> Array:
         """Number of contacts of each state: (n,)."""
@@ -145,7 +154,13 @@ class ContactRecords(Sequence["RecordedContacts | None"]):
 
     def link_pairs(self) -> set[tuple[str, str]]:
         """Supporting and resting links that were in contact."""
-        pairs, count = max(map(len, self._link_pairs), default=1), self.counts()
-        # One number for list and pair: distinct rows of a table would take several copies of it
-        found = np.unique(np.repeat(self.column("pairs").astype(np.int64), count) * pairs + self._lines["pair"][:])
+        pairs, numbers = self._pair_numbers()
+        found = np.unique(numbers)
         return {self._link_pairs[n // pairs][n % pairs] for n in found.tolist()}
+
+
+def _distinct(R: Array) -> tuple[Array, Array]:
+    """Matrices that differ in any bit (k, 3, 3), and which of them each matrix (n, 3, 3) is: (n,)."""
+    bits = np.ascontiguousarray(R).reshape(len(R), 9).view(np.dtype((np.void, 72)))[:, 0]
+    _, first, which = np.unique(bits, return_index=True, return_inverse=True)
+    return R[first], which

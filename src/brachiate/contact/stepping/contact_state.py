@@ -18,7 +18,8 @@ from brachiate.contact.stepping.contact_log import ContactLog, ContactSample
 from brachiate.contact.stepping.contact_rows import DETECT, ContactArrays
 from brachiate.contact.stepping.impulses import apply_contact_impulses
 from brachiate.contact.stepping.run import PART_ELAPSED, run_contact_steps
-from brachiate.kinematics import update_poses
+from brachiate.contact.stepping.time_of_impact import FAST_DISPLACEMENT, MAX_TURN
+from brachiate.kinematics import update_motion, update_poses
 from brachiate.model.data import Data
 from brachiate.model.material import Material
 from brachiate.model.status import OK, TOO_MANY_CONTACTS
@@ -198,11 +199,11 @@ class ContactState:
         self.begin_run()
         work, before = self.data.work, self.save_memory()
         q, v, a, rows = work.q.copy(), work.v.copy(), work.a.copy(), self.constraint_set.run_memory()
-        log = ContactLog(1, 2 * len(self.patches.pair))
+        log, seconds = ContactLog(1, 2 * len(self.patches.pair)), self._instant()
         self.reset_memory()
         try:
             keys = self.data.key, self.constraint_set.key, self.key, self.problem_key, log.key
-            status = run_contact_steps(*keys, time, _INSTANT, 1, 2, 0, np.empty((0, len(q))), np.empty((0, len(v))))
+            status = run_contact_steps(*keys, time, seconds, 1, 2, 0, np.empty((0, len(q))), np.empty((0, len(v))))
             after = work.a.copy(), work.q.copy(), work.v.copy()
         finally:
             work.q[:], work.v[:], work.a[:] = q, v, a
@@ -213,7 +214,13 @@ class ContactState:
             return self.evaluate_instant(time)
         if status != OK:
             self.data.raise_status(status)
-        return InstantResult(log.take_samples()[0], *after, _INSTANT)
+        return InstantResult(log.take_samples()[0], *after, seconds)
+
+    def _instant(self) -> float:
+        """Duration of a very short step from the present state [s]: no body turns or moves far in it, however fast it is."""
+        update_motion(self.data)
+        turn, speed = (float(np.linalg.norm(part, axis=1).max()) for part in (self.data.work.V[:, :3], self.data.work.V[:, 3:]))
+        return min(_INSTANT, MAX_TURN / max(turn, 1.0), FAST_DISPLACEMENT / max(speed, 1.0))
 
     def apply_connection_impulse(self) -> None:
         """Project the velocity onto the constraints by an impulse that closed contacts respond to.

@@ -8,7 +8,7 @@ from brachiate.compiled import Key, Matrix, call_address, entry, kernel, outline
 from brachiate.constraints.arrays import OPERATION, ROWS, open_constraints
 from brachiate.constraints.constrained_dynamics import PROJECT_STATE
 from brachiate.contact.arrays import WORK_DONE
-from brachiate.contact.solver.search_work import DISTANCE_WORK, add_work, begin_budget, step_exhausted
+from brachiate.contact.solver.search_work import DISTANCE_WORK, PAIR_WORK, add_work, begin_budget, step_exhausted
 from brachiate.contact.stepping.contact_log import NUM_STEPS, finish_sample, has_capacity, log_contacts, open_log
 from brachiate.contact.stepping.contact_rows import open_contact
 from brachiate.contact.stepping.time_of_impact import FAST_DISPLACEMENT, MAX_DISTANCES, MAX_IMPACTS, may_be_fast, part_length
@@ -83,6 +83,8 @@ def make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t,
         if not step_exhausted(problem):
             h, swept, impacts, budget = part_length(T, W, geometry, scratch, dt, remaining, impacts, budget)
             add_work(problem, DISTANCE_WORK * (distances - budget))
+        # Pairs that are far apart: in collision detection, and in the search for impacts
+        add_work(problem, (2.0 if swept else 1.0) * PAIR_WORK * geometry.pair.shape[0])
         last = remaining - h < 1e-9 * dt
         # In parts without an impact gaps that seem to close are those beside a shape, to the plane of its closest feature
         contact.swept_time[0] = 0.5 * h if impacts < impacts_left else 0.0

@@ -27,7 +27,7 @@ MAX_PARTS_WORK = 24_576  # parts times degrees of freedom: bounds the work of a 
 MAX_IMPACTS = 32  # impacts of fast shapes that are searched for in a step
 IMPACT_PART = 1e-3  # of a step: part with an impact at its midpoint
 MAX_ADVANCES = 32  # of conservative advancement; it ends before the impact, if it needs more
-MAX_DISTANCES = 20_000  # evaluated in a step: bounds its work
+MAX_DISTANCES = 12_000  # evaluated in a step: two fifths of its work, so that some is left for contacts
 # Of the thickness of two shapes, by which they may turn into each other within a part: from a half on the shortest way out may be on the
 # other side. The rest is for turning with other velocities after an impact.
 MAX_OVERLAP = 0.25

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 from scipy.ndimage import gaussian_filter1d
 
 from brachiate.centroidal.problem import MAX_MOTORS
@@ -16,7 +16,7 @@ from brachiate.filter.reference.frames_on_demand import MAX_KEPT_FRAMES
 from brachiate.filter.reference.reference import Reference, Stance
 from brachiate.filter.reference.seat_contacts import is_seat_part
 from brachiate.filter.reference.stair_footholds import tread_range
-from brachiate.filter.schedule.arrays import MAX_CORNERS, NEVER, ReferenceWindow
+from brachiate.filter.schedule.arrays import MAX_CORNERS, MAX_UNANCHORED_POINTS, NEVER, ReferenceWindow
 from brachiate.filter.schedule.centroidal_trajectory import CentroidalTrajectory, compute_centroidal_trajectory
 from brachiate.filter.schedule.frame_array import FrameArray
 from brachiate.filter.schedule.leg_force_limits import LegActuators, compute_leg_force_limits
@@ -62,7 +62,8 @@ class ContactSchedule:
         lookahead: Time for which upcoming contacts of a link in contact are known [s].
         effort: Torque limits (nv,) [N·m or N]; by default there are none.
         horizon: Time ahead of the present frame that is used [s]. Of a long reference, q, v, a, centroidal trajectory, corner positions and
-            force limits are evaluated block by block as :meth:`prepare` is called. Default: all are evaluated at once.
+            force limits are evaluated block by block as :meth:`prepare` is called, which gives up all rows of tracked frames. Default: all
+            are evaluated at once.
 
     Attributes:
         contact_links: The contact links.
@@ -95,11 +96,12 @@ class ContactSchedule:
         )
         self.leg_count = 1 + max((link.leg for link in self.contact_links), default=-1)
         self.leg = np.array([link.leg for link in self.contact_links], np.int64)
+        self._arrays: list[FrameArray] = []
         self._set_contacts(supports, lookahead)
         self.flight_boundaries = 1 + np.flatnonzero(np.diff(self._supported.astype(np.int8)))
         self._number_stances()
         self._set_load_shares()
-        self.long_flight = np.zeros(len(reference), np.int64)
+        self.long_flight = self._zeros((), np.int64)
         self._bodies = self._contact_bodies()
         self._poses: tuple[slice, Poses] | None = None
         self._set_height_slack()
@@ -111,24 +113,28 @@ class ContactSchedule:
         self._ahead = len(reference) if np.isinf(horizon) else int(np.ceil(horizon / self.dt))
         self.prepare(0)
 
+    def _zeros(self, row: tuple[int, ...], dtype: DTypeLike = np.float64, count: int | None = None) -> Array:
+        """Array of zeros with a row per frame, or none, whose rows are given up after the frames have been tracked."""
+        self._arrays.append(FrameArray(len(self) if count is None else count, row, len(self) > MAX_WHOLE_FRAMES, dtype))
+        return self._arrays[-1].array
+
     def _allocate_frames(self) -> None:
         """Allocate the arrays that are evaluated block by block."""
-        f, m, legs = len(self.reference), len(self.contact_links), self.leg_count
-        long = f > MAX_WHOLE_FRAMES
-        self._arrays = [FrameArray(f, row, long) for row in ((3,),) * 5 + ((3, 3), (m, MAX_CORNERS, 3))]
-        com, velocity, acceleration, momentum, rate, inertia, self._corner_positions = (each.array for each in self._arrays)
-        self.com, self.com_velocity, self.com_acceleration = com, velocity, acceleration
-        self.angular_momentum, self.angular_momentum_rate, self.locked_inertia = momentum, rate, inertia
+        m, legs = len(self.contact_links), self.leg_count
+        self.com, self.com_velocity, self.com_acceleration = (self._zeros((3,)) for _ in range(3))
+        self.angular_momentum, self.angular_momentum_rate = (self._zeros((3,)) for _ in range(2))
+        self.locked_inertia, self._corner_positions = self._zeros((3, 3)), self._zeros((m, MAX_CORNERS, 3))
         self.corner_positions = [self._corner_positions[:, n, : len(link.corners)] for n, link in enumerate(self.contact_links)]
-        limits = [FrameArray(f if self._effort is not None else 0, row, long) for row in ((legs,), (legs, 2), (legs * MAX_MOTORS, 6))]
-        self.max_vertical_force, self.motor_point, self.motor_rows = (each.array.reshape(-1, *each.array.shape[2:]) for each in limits)
+        limited = None if self._effort is not None else 0
+        limits = (self._zeros(row, count=limited) for row in ((legs,), (legs, 2), (legs * MAX_MOTORS, 6)))
+        self.max_vertical_force, self.motor_point, self.motor_rows = (each.reshape(-1, *each.shape[2:]) for each in limits)
         figure = self.reference.figure
-        states = [FrameArray(f, (n,), long) for n in (figure.nq, figure.nv, figure.nv)] if long else []
-        self._q, self._v, self._a = (each.array for each in states) if long else (self.reference.q, self.reference.v, self.reference.a)
-        self._arrays += [*limits, *states]
-        self.orientation_offset = np.zeros((f, 3))
-        self.foot_offset: Array = np.zeros((f, self.leg_count, 3))
-        self.foot_offset_rate: Array = np.zeros((f, self.leg_count, 3))
+        if len(self) > MAX_WHOLE_FRAMES:
+            self._q, self._v, self._a = (self._zeros((n,)) for n in (figure.nq, figure.nv, figure.nv))
+        else:
+            self._q, self._v, self._a = self.reference.q, self.reference.v, self.reference.a
+        self.orientation_offset = self._zeros((3,))
+        self.foot_offset, self.foot_offset_rate = self._zeros((legs, 3)), self._zeros((legs, 3))
 
     def prepare(self, k: int) -> None:
         """Evaluate the frames that are used while frame k is tracked, and give up the memory of frames before it."""
@@ -163,21 +169,22 @@ class ContactSchedule:
         """Set contact masks, stance phases, grips and unanchored contacts."""
         f, m = len(self.reference), len(self.contact_links)
         index = {link.link: n for n, link in enumerate(self.contact_links)}
-        self.contact_mask = np.zeros((f, m), np.int64)
+        self.contact_mask, self.upcoming_mask = self._zeros((m,), np.int64), self._zeros((m,), np.int64)
         for stance in supports:
             bits = stance.corner_contact @ (1 << np.arange(len(stance.corners)))
             self.contact_mask[stance.start : stance.end, index[stance.link]] = bits
-        self.upcoming_mask = self.contact_mask.copy()
+        self.upcoming_mask[:] = self.contact_mask
         for ahead in range(1, max(int(lookahead / self.dt), 1)):
             later = self.contact_mask[np.minimum(np.arange(f) + ahead, f - 1)]
             self.upcoming_mask |= np.where(self.contact_mask > 0, later, 0)
-        self.in_contact = np.zeros((f, self.leg_count), bool)
+        self.in_contact = self._zeros((self.leg_count,), bool)
         for n, link in enumerate(self.contact_links):
             self.in_contact[:, link.leg] |= self.contact_mask[:, n] > 0
         self.gripping = np.zeros(f, bool)
         for grip in self.grips:
             self.gripping[grip.start : grip.end] = True
-        self.unanchored_points, self.unanchored_count = find_unanchored_points(self.reference, index.keys())
+        unanchored = self._zeros((MAX_UNANCHORED_POINTS, 3)), self._zeros((), np.int64)
+        self.unanchored_points, self.unanchored_count = find_unanchored_points(self.reference, index.keys(), unanchored)
 
     def _set_load_shares(self) -> None:
         """Set the share of the body weight on each leg, which moves gradually from leg to leg."""
@@ -185,12 +192,15 @@ class ContactSchedule:
         flags = np.concatenate((self.in_contact, other), axis=1).astype(float)
         weight = gaussian_filter1d(flags, LOAD_TRANSFER_TIME / self.dt, axis=0, mode="nearest")
         weight[:, :-1] += 1e-3
-        self.load_share = weight[:, :-1] / np.maximum(weight.sum(axis=1, keepdims=True), 1e-9)
+        self.load_share = self._zeros((self.leg_count,))
+        self.load_share[:] = weight[:, :-1] / np.maximum(weight.sum(axis=1, keepdims=True), 1e-9)
 
     def _make_window(self) -> ReferenceWindow:
         """Arrays of the kernels, most of which share memory with the attributes."""
         r, f = self.reference, len(self.reference)
         count = max((len(frames) for frames in self.stance_frames), default=0)
+        stances = self._zeros((self.leg_count,), np.int64)
+        stances[:] = self.in_contact
         stance_frames = np.array([[*each, *[(-1, 0)] * (count - len(each))] for each in self.stance_frames], np.int64)
         arrays = {
             "frame_count": [f],
@@ -200,7 +210,7 @@ class ContactSchedule:
             "leg": self.leg,
             "swings": [int(link.swings) for link in self.contact_links],
             "corner_count": [len(link.corners) for link in self.contact_links],
-            "in_contact": self.in_contact,
+            "in_contact": stances,
             "corner_positions": self._corner_positions,
             "stance_frames": stance_frames,
             "stance_count": [len(each) for each in self.stance_frames],
@@ -232,9 +242,9 @@ class ContactSchedule:
     def _number_stances(self) -> None:
         """Set the stances of each leg, and their indices: the halves of a swing belong to the stances before and after."""
         f = len(self.reference)
-        self.stance_index = np.zeros((f, self.leg_count), np.int64)
-        self.next_stance_index = np.zeros((f, self.leg_count), np.int64)
-        self.time_to_landing = np.full((f, self.leg_count), NEVER)
+        self.stance_index, self.next_stance_index = (self._zeros((self.leg_count,), np.int64) for _ in range(2))
+        self.time_to_landing = self._zeros((self.leg_count,))
+        self.time_to_landing[:] = NEVER
         self.stance_frames: list[list[tuple[int, int]]] = []
         for leg in range(self.leg_count):
             stances = true_intervals(self.in_contact[:, leg])
@@ -292,7 +302,8 @@ class ContactSchedule:
                     segments[n][i] = max(segments[n][i], float(np.linalg.norm(poses.x[a] - poses.x[b], axis=1).max()))
                 leg = poses.x[hip] - poses.x[chain[0]]
                 across[n, start:end], above[n, start:end] = np.hypot(leg[:, 0], leg[:, 1]), leg[:, 2]
-        self.height_slack = np.full(f, np.inf)
+        self.height_slack = self._zeros(())
+        self.height_slack[:] = np.inf
         for link, lengths, horizontal, vertical in zip(swinging, segments, across, above, strict=True):
             slack = np.sqrt(np.maximum(sum(lengths) ** 2 - horizontal**2, 0.0)) - vertical
             stance = self.in_contact[:, link.leg]  # also by the toes: the ankle is as high as in the reference then

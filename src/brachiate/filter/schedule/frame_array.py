@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from brachiate.validation import Array
 
@@ -19,18 +20,19 @@ class FrameArray:
         count: Number of frames.
         row: Shape of a row.
         releasable: Whether rows will be released.
+        dtype: Type of the numbers.
     """
 
-    def __init__(self, count: int, row: tuple[int, ...], releasable: bool) -> None:
+    def __init__(self, count: int, row: tuple[int, ...], releasable: bool, dtype: DTypeLike = np.float64) -> None:
         self._map: mmap.mmap | None = None
         self._released = 0  # bytes
-        size = 8 * count * int(np.prod(row))
+        size = np.dtype(dtype).itemsize * count * int(np.prod(row))
         if releasable and size and hasattr(mmap, "MADV_DONTNEED"):
             flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
             self._map = mmap.mmap(-1, size, flags=flags)
-            self.array: Array = np.frombuffer(self._map, np.float64).reshape(count, *row)
+            self.array: Array = np.frombuffer(self._map, dtype).reshape(count, *row)
         else:
-            self.array = np.zeros((count, *row))
+            self.array = np.zeros((count, *row), dtype)
 
     def release(self, frame: int) -> None:
         """Give up the memory of the rows before a frame; they are undefined afterwards."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
 from brachiate.anatomy.contact_points import ContactPoints, find_contact_points
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.schedule.arrays import MAX_UNANCHORED_POINTS
-from brachiate.kinematics_batch import BatchKinematics
+from brachiate.kinematics_batch import POSE_CHUNK, BatchKinematics
 from brachiate.validation import Array
 
 GROUND_MAX_HEIGHT = 0.08  # [m] a higher surface is not the ground
@@ -40,26 +40,40 @@ def _ground_contacts(reference: Reference, points: ContactPoints) -> Array:
     return flags
 
 
-def find_unanchored_points(reference: Reference, contact_links: Collection[str]) -> tuple[Array, Array]:
-    """Outermost ground contacts of parts that are not contact links: (f, 8, 3) [m], and their number: (f,)."""
-    points, terrain = find_contact_points(reference.figure), reference.terrain
+def find_unanchored_points(
+    reference: Reference, contact_links: Collection[str], out: tuple[Array, Array] | None = None
+) -> tuple[Array, Array]:  # fmt: skip
+    """Outermost ground contacts of parts that are not contact links: (f, 8, 3) [m], and their number: (f,).
+
+    ``out``: arrays of zeros to write them to, by default new ones.
+    """
+    points, f = find_contact_points(reference.figure), len(reference)
     on_ground = _ground_contacts(reference, points) & [link not in contact_links for link in points.links]
-    unanchored, count = np.zeros((len(reference), MAX_UNANCHORED_POINTS, 3)), np.zeros(len(reference), np.int64)
-    frames = np.flatnonzero(on_ground.any(axis=1))
-    if not len(frames):
-        return unanchored, count
-    poses = BatchKinematics(reference.figure).poses(reference.q[frames])
+    unanchored, count = out or (np.zeros((f, MAX_UNANCHORED_POINTS, 3)), np.zeros(f, np.int64))
+    touching = on_ground.any(axis=1)
+    for start in range(0, f, POSE_CHUNK):
+        block = slice(start, start + POSE_CHUNK)
+        frames = start + np.flatnonzero(touching[block])
+        if len(frames):
+            q = reference.states(block).q[touching[block]]
+            for k, outermost in zip(frames, _outermost_points(reference, points, on_ground[frames], q), strict=True):
+                unanchored[k, : len(outermost)], count[k] = outermost, len(outermost)
+    return unanchored, count
+
+
+def _outermost_points(reference: Reference, points: ContactPoints, on_ground: Array, q: Array) -> Iterator[Array]:
+    """Outermost ground contacts of each of some frames: (n, 3) [m]; ``on_ground``: of the parts (f, parts)."""
+    poses = BatchKinematics(reference.figure).poses(q)
     tracks = np.stack([poses.point(int(body), at) for body, at in zip(points.body, points.position, strict=True)], axis=1)
     tracks[..., 2] -= points.radius
-    for k, positions in zip(frames, tracks, strict=True):
+    for flags, positions in zip(on_ground, tracks, strict=True):
         in_contact = np.zeros(len(positions), bool)
-        for part in np.flatnonzero(on_ground[k]):
+        for part in np.flatnonzero(flags):
             of_part = points.part == part
             in_contact |= of_part & (positions[:, 2] < positions[of_part, 2].min() + CONTACT_BAND)
         outermost = positions[in_contact][np.unique((positions[in_contact] @ HULL_DIRECTIONS.T).argmax(axis=0))]
-        outermost[:, 2] -= terrain.clearance(outermost)
-        unanchored[k, : len(outermost)], count[k] = outermost, len(outermost)
-    return unanchored, count
+        outermost[:, 2] -= reference.terrain.clearance(outermost)
+        yield outermost
 
 
 def describe_infeasible_contacts(reference: Reference, contact_links: Collection[str], frame: int) -> list[str]:
