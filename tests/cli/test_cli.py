@@ -95,7 +95,7 @@ def test_terminals_without_unicode_get_ascii(words):
     """Fails if a character that the encoding of the terminal does not have ends the command in a traceback."""
     code = "import sys; from brachiate.cli import main; sys.argv[0] = 'brachiate'; main()"
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0"}
-    done = subprocess.run([sys.executable, "-c", code, *words], env=environment, capture_output=True, check=False, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code, *words], env=environment, capture_output=True, check=False, timeout=600)
     output = (done.stdout + done.stderr).decode("ascii")
     assert "Traceback" not in output
     assert len(output) > 20

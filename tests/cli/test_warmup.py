@@ -50,6 +50,6 @@ def test_every_entry_point_is_compiled():
 )
 def test_jobs_prepare_what_they_use(jobs, script):
     # Fails if an entry point that a common run needs is compiled in the middle of it, alone.
-    done = subprocess.run([sys.executable, "-c", RUN.format(script=script)], capture_output=True, text=True, check=True, timeout=600)
+    done = subprocess.run([sys.executable, "-c", RUN.format(script=script)], capture_output=True, text=True, check=True, timeout=1800)
     loaded = {(name, tuple(signature)) for name, signature in json.loads(done.stdout.splitlines()[-1])}
     assert loaded - {tuple(name) for name in code_names(jobs)} == set()

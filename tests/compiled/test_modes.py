@@ -45,7 +45,7 @@ def run(script: str | Path, **environment: str) -> subprocess.CompletedProcess[s
     clean = {k: v for k, v in os.environ.items() if not k.startswith("BRACHIATE_") or k == "BRACHIATE_CACHE"}
     arguments = ["-c", script] if isinstance(script, str) else [str(script)]
     return subprocess.run(
-        [sys.executable, *arguments], env={**clean, **environment}, capture_output=True, text=True, timeout=600, check=False
+        [sys.executable, *arguments], env={**clean, **environment}, capture_output=True, text=True, timeout=1800, check=False
     )
 
 

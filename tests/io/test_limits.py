@@ -12,6 +12,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from tests.machine_speed import slowness
 
 import brachiate as br
 from brachiate.errors import BrachiateError, FileFormatError, ModelFileError, MotionFileError
@@ -64,10 +65,10 @@ COUNTS = {
 @pytest.mark.parametrize("case", COUNTS)
 def test_counts_are_refused_before_the_compiler(write, case):
     content, message = COUNTS[case]
-    began = time.perf_counter()
+    began = time.process_time()  # not elapsed time: other programs may be running
     with pytest.raises(ModelFileError, match=message):
         load_model(write(content, "model.urdf" if content.startswith("<robot") else "model.xml"))
-    assert time.perf_counter() - began < 10.0  # without the check: minutes
+    assert time.process_time() - began < 10.0 * slowness()  # without the check: minutes
 
 
 def test_attached_models_are_counted_as_often_as_they_are_attached(write):
