@@ -79,9 +79,7 @@ def test_center_of_pressure_of_a_recording():
     forces = 0.5 * (run["man.reaction"][1:-1, 2] + run["man.reaction"][2:, 2])
     assert np.allclose(found["force"][1:-1], forces, rtol=1e-3)
     picture = run.plot({"cop": an.center_of_pressure("man")}, an.position("man/chest").x, "center of mass")
-    assert [axis.get_ylabel() for axis in picture.axes] == ["center of mass [m]", "cop", "position of 'man/chest'.x"] or len(
-        picture.axes
-    ) == 3
+    assert [axis.get_ylabel() for axis in picture.axes] == ["center of mass [m]", "cop", "position(man/chest).x"]
 
 
 def test_accelerations_for_a_center_of_pressure():

@@ -137,7 +137,7 @@ def test_goals_of_robots(name):
     [
         ({}, "goals: expected functions by name"),
         ([HANDS], "goals: expected functions by name"),
-        ({"bad": an.position("no_hand")}, "Function 'bad': 'no_hand' is not a link"),
+        ({"bad": an.position("no_hand")}, r"Function 'bad\.x': 'no_hand' is not a link or site of this model"),
         ({"bad": an.position("landmark/tail")}, "'landmark/tail' is not a link"),
         ({"bad": br.Goal(an.angular_momentum(), (0, 0, 0))}, "Goal 'bad' depends on velocities: goals of retargeting"),
         ({"bad": br.Goal(an.center_of_pressure(), (0, 0, 0))}, "Goal 'bad' depends on accelerations"),

@@ -13,6 +13,7 @@ import numpy as np
 from brachiate import validation
 from brachiate.errors import ArgumentError, StateError
 from brachiate.functions.evaluate import BAD_OUTPUT, GRADIENTS, VALUES, evaluate_states
+from brachiate.functions.expressions import Expression, Vector
 from brachiate.functions.function_set import FunctionSet
 from brachiate.functions.tracing import Untraced
 from brachiate.model.data import Data
@@ -31,16 +32,20 @@ class ModelState(TreeQueries):
     Args:
         model: The model.
         gravity: Gravitational acceleration (3,) [m/s²].
-        points: Further points by name that functions may use like links: landmarks.
+        points: Further points by name, that functions may use like links: landmarks.
     """
 
     def __init__(self, model: Model, gravity: Array, points: Mapping[str, Placement] | None = None) -> None:
         self.model, self.data, self._gravity, self.time = model, Data(model, gravity), gravity, 0.0
-        self._frames = {**(points or {}), **frame_placements(model)}
+        self._frames = {**frame_placements(model), **(points or {})}
         figures = dict.fromkeys(name.partition("/")[0] for name in model.links if "/" in name)
         self._figure_bodies = {figure: figure_bodies(model, figure) for figure in figures}
         #: Joint accelerations (nv,) at which functions of accelerations are evaluated.
         self.acceleration_of_state = np.zeros(model.nv)
+
+    def frame(self, name: str) -> Placement:
+        """Body that a link, site or point belongs to (-1: none), and its pose in it."""
+        return validation.lookup(self._frames, name, "link or site", "this model")
 
     def forward_dynamics(self) -> Array:
         """Accelerations of the state (nv,)."""
