@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from brachiate.motion.read import load_motion
     from brachiate.motion.terrain import Stairs, Terrain
     from brachiate.procedural import sample_motion
+    from brachiate.retargeting.goals import Goal
     from brachiate.retargeting.retarget import RetargetResult, retarget
     from brachiate.show.canvas import Camera
     from brachiate.show.draw import ViewSettings
@@ -74,8 +75,8 @@ __version__ = "0.2.0"
 __all__ = [
     "ArgumentError", "AssemblyError", "Assumption", "Box", "BrachiateError", "Camera", "Capsule", "CheckReport", "Compound",
     "Connection", "ConnectionReport", "ContactInterval", "ContactLabels", "Cylinder", "Cylindrical", "Data", "DynamicsFilter",
-    "Ellipsoid", "Failure", "Figure", "FileFormatError", "FilterResult", "FilterSettings", "FilterStep", "Fixed", "Free", "HeightField",
-    "Hull", "Joint", "Material", "Mesh", "Model", "ModelBuilder", "ModelError", "ModelFileError", "Motion", "MotionError",
+    "Ellipsoid", "Failure", "Figure", "FileFormatError", "FilterResult", "FilterSettings", "FilterStep", "Fixed", "Free", "Goal",
+    "HeightField", "Hull", "Joint", "Material", "Mesh", "Model", "ModelBuilder", "ModelError", "ModelFileError", "Motion", "MotionError",
     "MotionFileError", "OverconstrainedError", "Planar", "Plane", "Prismatic", "Push", "Recording", "Reference", "RetargetResult",
     "Revolute", "SettingError", "Shape", "Simulation", "Sphere", "Spherical", "SpringDamper", "Stairs", "StateError", "Terrain",
     "TuningResult", "Universal", "UnknownName", "ViewSettings", "Violation", "World", "WriteError", "animation", "check", "cone_limit",
@@ -112,6 +113,7 @@ _MODULES = {
     "brachiate.motion.read": "load_motion",
     "brachiate.motion.terrain": "Stairs Terrain",
     "brachiate.procedural": "sample_motion",
+    "brachiate.retargeting.goals": "Goal",
     "brachiate.retargeting.retarget": "RetargetResult retarget",
     "brachiate.show.canvas": "Camera",
     "brachiate.show.draw": "ViewSettings",

@@ -42,7 +42,8 @@ WITHOUT_KERNELS = (
     "__init__.py", "__main__.py", "assumptions.py", "freed_memory.py", "growing_array.py", "kinematics_batch.py", "progress.py",
     "rotations.py",
     "compiled/__init__.py", "compiled/jobs.py", "compiled/parallel.py", "compiled/ship.py", "compiled/store.py", "compiled/uncompiled.py",
-    "compiled/worker.py",
+    "compiled/worker.py", "simulate/contact_file.py", "simulate/contact_quantities.py", "simulate/events.py", "simulate/recorded_states.py",
+    "simulate/recording.py", "simulate/simulation.py",
 )  # fmt: skip
 # Folders whose compiled code only later ones of this list use: editing one recompiles only it and those.
 ON_TOP = ("contact_estimation", "centroidal", "filter", "show", "functions", "animation")

@@ -20,6 +20,7 @@ from brachiate.functions.motion_functions import (
     atan2,
     axis,
     center_of_mass,
+    center_of_pressure,
     cos,
     direction,
     distance,
@@ -29,6 +30,7 @@ from brachiate.functions.motion_functions import (
     distance_to_sphere,
     energy,
     exp,
+    external_force,
     in_frame,
     joint,
     joint_rate,
@@ -52,6 +54,7 @@ from brachiate.functions.motion_functions import (
     unit,
     velocity,
 )
+from brachiate.functions.surfaces import distance_to_surface
 from brachiate.functions.tracing import State, untraced
 
 __all__ = [
@@ -70,6 +73,7 @@ __all__ = [
     "atan2",
     "axis",
     "center_of_mass",
+    "center_of_pressure",
     "cos",
     "cross",
     "direction",
@@ -78,9 +82,11 @@ __all__ = [
     "distance_to_line",
     "distance_to_plane",
     "distance_to_sphere",
+    "distance_to_surface",
     "dot",
     "energy",
     "exp",
+    "external_force",
     "in_frame",
     "joint",
     "joint_rate",

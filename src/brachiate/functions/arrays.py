@@ -22,7 +22,9 @@ from brachiate.model.arrays import Tree, Work
     MOMENTUM,
     ANGULAR_MOMENTUM,
     KINETIC,
-) = range(13)
+    MOMENTUM_RATE,
+    ANGULAR_MOMENTUM_RATE,
+) = range(15)
 
 
 class Program(NamedTuple):
@@ -43,10 +45,10 @@ class Program(NamedTuple):
     operation: Ints  # (no,) code, see operations.py
     first: Ints  # (no,) scalar that is its first argument
     second: Ints  # (no,) second argument; the first again if there is none
-    binary: Ints  # (no,) 1 if there is a second argument
+    binary: Ints  # (no,) 1 if there is a second argument that is differentiated
     number: Floats  # (no,) exponent of a power
     output: Ints  # (m,) scalar
-    of_velocity: Ints  # (m,) 1 if the output depends on velocities
+    depends_on: Ints  # (m,) 1 if the output depends on velocities, 2 if on accelerations
     reverse: Ints  # (m+1,) start of the operations of an output
     reverse_operation: Ints  # its operations, last first
     arc: Ints  # (m+1,) start of the arcs of an output in ``Results.arc``
@@ -77,9 +79,11 @@ class Results(NamedTuple):
     gradient: Rows3  # (columns, 3) components of a source per unit of a velocity
     partial: Floats  # (PARTIALS * no + 1,) of operations; the last one is 1
     adjoint: Floats  # (scalars,)
+    live: Ints  # (scalars,) 1 if the output depends on a scalar in this state: arguments that are not selected do not count
     arc: Floats  # second derivatives by pairs of scalars
     composite: Rows10  # (nb, 10) inertia of the members of a set below each body
     signal: Rows3  # (signals, 3) value and two derivatives
+    acceleration: Floats  # (nv,) at which functions of accelerations are evaluated
     row: Floats  # (components of one output * its support,) gradients of components
     product: Floats  # likewise: second derivatives by components, times these
     block: Floats  # (support²,) Hessian of one output

@@ -8,9 +8,9 @@ by edge pushing [Gower & Mello 2012], whose pattern was found when the program w
 
 from __future__ import annotations
 
-from brachiate.compiled import Floats, Key, Matrix, entry, index, kernel, outlined
-from brachiate.functions.arrays import ANGULAR_VELOCITY, JOINT_RATE, MOMENTUM, open_program
-from brachiate.functions.operations import D_A, D_B, PARTIALS, differentiate
+from brachiate.compiled import Floats, Ints, Key, Matrix, entry, index, kernel, outlined
+from brachiate.functions.arrays import ANGULAR_VELOCITY, JOINT_RATE, MOMENTUM, MOMENTUM_RATE, open_program
+from brachiate.functions.operations import D_A, D_B, IF_POSITIVE, LESSER, MAXIMUM, MINIMUM, PARTIALS, differentiate
 from brachiate.functions.sources import add_source_hessian, update_sources
 from brachiate.kinematics import valid_state
 from brachiate.model.status import NOT_FINITE, OK
@@ -26,9 +26,63 @@ def evaluate(key: Key, order: int, u: Floats, rate: Floats, bias: Floats, G: Mat
     """Values u (m,); with order ≥ 1 u̇, bias and gradients (m, nv+1); with order 2 Hessians (m·(nv+1)²,).
 
     Entries outside supports are not written. The bias is ü at v̇ = 0. Of functions of velocities, G is ∂u/∂v, and bias and rate are u̇ at
-    v̇ = 0.
+    v̇ = 0. Of functions of accelerations, G is ∂u/∂v̇, and bias and rate are u − G v̇: linear functions of v̇ are G v̇ + bias.
     """
     T, W, P, E = open_program(key)
+    return evaluate_state(T, W, P, E, order, u, rate, bias, G, H)
+
+
+@entry
+def evaluate_states(
+    key: Key,
+    order: int,
+    Q: Matrix,
+    V: Matrix,
+    A: Matrix,
+    signals: Matrix,
+    u: Floats,
+    rate: Floats,
+    bias: Floats,
+    G: Matrix,
+    H: Floats,
+    U: Matrix,
+    rates: Matrix,
+    gradients: Matrix,
+    at: Ints,
+):
+    """Values U (n, m) of n states (q, v, v̇); with order 1 rates u̇ (n, m) and gradients (n, m·(nv+1)).
+
+    ``signals`` (n, signals·3) are the functions of time; u, rate, bias, G and H are scratch, as of :func:`evaluate`. Rates of functions of
+    velocities are those with v̇. at[0] is the state at which it ends with an error.
+    """
+    T, W, P, E = open_program(key)
+    m, columns = G.shape
+    for n in range(Q.shape[0]):
+        at[0] = n
+        for j in range(Q.shape[1]):
+            W.q[j] = Q[n, j]
+        for j in range(V.shape[1]):
+            W.v[j], E.acceleration[j] = V[n, j], A[n, j]
+        for j in range(E.signal.shape[0]):
+            for c in range(3):
+                E.signal[j, c] = signals[n, 3 * j + c]
+        status = evaluate_state(T, W, P, E, order, u, rate, bias, G, H)
+        if status != OK:
+            return status
+        for o in range(m):
+            U[n, o] = u[o]
+            if order >= GRADIENTS:
+                rates[n, o] = rate[o]
+                for j in range(columns):
+                    gradients[n, o * columns + j] = G[o, j]
+                    if P.depends_on[o] == 1 and j < V.shape[1]:
+                        rates[n, o] += G[o, j] * A[n, j]
+    return OK
+
+
+@outlined
+def evaluate_state(T, W, P, E, order, u, rate, bias, G, H):
+    """Functions at the state (W.q, W.v): see :func:`evaluate`."""
     if not valid_state(T, W.q, W.v):
         return NOT_FINITE
     update_sources(T, W, P, E)
@@ -57,7 +111,7 @@ def differentiate_output(T, W, P, E, o, order, rate, bias, G, H):
     """Gradient, rate and bias of one output, and its Hessian with order 2. Returns whether they are finite."""
     size, n_hat = P.support[o + 1] - P.support[o], G.shape[1]
     compute_adjoints(P, E, o)
-    if order == HESSIANS or not P.of_velocity[o]:
+    if order == HESSIANS or P.depends_on[o] == 0:
         push_arcs(P, E, o)
     spread_gradients(P, E, o, size)
     total_rate = total_bias = 0.0
@@ -68,7 +122,10 @@ def differentiate_output(T, W, P, E, o, order, rate, bias, G, H):
         s = P.used_source[n]
         for k in range(P.scalar[s], P.scalar[s + 1]):
             f = E.adjoint[k]
-            if P.of_velocity[o]:
+            if P.depends_on[o] == 2:
+                if is_acceleration(P.kind[s]):
+                    add_row(E.block, E.row, local * size, f, size)
+            elif P.depends_on[o] == 1:
                 total_bias += f * (E.bias[k] if is_velocity(P.kind[s]) else E.rate[k])
                 if is_velocity(P.kind[s]):
                     add_row(E.block, E.row, local * size, f, size)
@@ -83,12 +140,14 @@ def differentiate_output(T, W, P, E, o, order, rate, bias, G, H):
         G[index(o), index(P.supported[index(at + j)])] = x
         unfinite += x - x
     good = unfinite == 0.0
-    if not P.of_velocity[o]:
+    if P.depends_on[o] == 0:
         total_bias += arc_bias(P, E, o)
     else:
+        if P.depends_on[o] == 2:
+            total_bias = linear_part_left(P, E, G, o)
         total_rate = total_bias
     rate[o], bias[o] = total_rate, total_bias
-    if order == HESSIANS and not P.of_velocity[o]:
+    if order == HESSIANS and P.depends_on[o] == 0:
         good = hessian_of_output(T, W, P, E, o, size, n_hat, H) and good
     return good and finite_number(total_bias)
 
@@ -97,6 +156,23 @@ def differentiate_output(T, W, P, E, o, order, rate, bias, G, H):
 def is_velocity(kind):
     """Whether a source depends on velocities."""
     return (kind >= JOINT_RATE and kind <= ANGULAR_VELOCITY) or kind >= MOMENTUM
+
+
+@kernel
+def is_acceleration(kind):
+    """Whether a source depends on accelerations."""
+    return kind >= MOMENTUM_RATE
+
+
+@kernel
+def linear_part_left(P, E, G, o):
+    """u − G v̇ of a function of accelerations."""
+    left = E.value[P.output[o]]
+    for j in range(P.support[o], P.support[o + 1]):
+        k = P.supported[j]
+        if k < E.acceleration.shape[0]:
+            left -= G[o, k] * E.acceleration[k]
+    return left
 
 
 @kernel
@@ -117,25 +193,43 @@ def compute_adjoints(P, E, o):
     for r in range(P.reverse[o], P.reverse[o + 1]):
         n = P.reverse_operation[r]
         E.adjoint[first + n] = E.adjoint[P.first[n]] = E.adjoint[P.second[n]] = 0.0
+        E.live[first + n] = E.live[P.first[n]] = E.live[P.second[n]] = 0
     E.adjoint[P.output[o]] = 1.0
+    E.live[P.output[o]] = 1
     for r in range(P.reverse[o], P.reverse[o + 1]):
         n = P.reverse_operation[r]
-        f = E.adjoint[first + n]
-        E.adjoint[P.first[n]] += f * E.partial[n * PARTIALS + D_A]
-        if P.binary[n]:
-            E.adjoint[P.second[n]] += f * E.partial[n * PARTIALS + D_B]
+        if E.live[first + n]:
+            f, a, b = E.adjoint[first + n], E.partial[n * PARTIALS + D_A], E.partial[n * PARTIALS + D_B]
+            selects = a == 0.0 or b == 0.0
+            if selects:
+                selects = P.operation[n] in (MINIMUM, MAXIMUM, IF_POSITIVE, LESSER)
+            if not (selects and a == 0.0):
+                E.live[P.first[n]] = 1
+                E.adjoint[P.first[n]] += f * a
+            if P.binary[n] and not (selects and b == 0.0):
+                E.live[P.second[n]] = 1
+                E.adjoint[P.second[n]] += f * b
 
 
 @outlined
 def push_arcs(P, E, o):
-    """Second derivatives by pairs of scalars, from the output down to components of sources."""
+    """Second derivatives by pairs of scalars, from the output down to components of sources.
+
+    Arcs of operations that are not selected are zero, whatever the derivatives of these; of others, compute_adjoints found these finite.
+    """
     first = E.value.shape[0] - P.operation.shape[0]
     for a in range(P.arc[o], P.arc[o + 1]):
         E.arc[a] = 0.0
     for t in range(P.step[o], P.step[o + 1]):
         origin = P.origin[t]
-        x = E.arc[origin] if origin >= 0 else E.adjoint[first - 1 - origin]
-        E.arc[P.target[t]] += P.factor[t] * x * E.partial[P.partial_a[t]] * E.partial[P.partial_b[t]]
+        if origin >= 0:
+            x = E.arc[origin]
+            used = x != 0.0
+        else:
+            x = E.adjoint[first - 1 - origin]
+            used = E.live[first - 1 - origin] == 1
+        if used:
+            E.arc[P.target[t]] += P.factor[t] * x * E.partial[P.partial_a[t]] * E.partial[P.partial_b[t]]
 
 
 @outlined

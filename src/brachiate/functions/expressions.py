@@ -38,26 +38,28 @@ class Source(NamedTuple):
 
 
 class KindOfSource(NamedTuple):
-    """How many numbers a source has, and whether it depends on velocities."""
+    """How many numbers a source has, and what it depends on: 0 configurations, 1 velocities, 2 accelerations."""
 
     size: int
-    of_velocity: bool
+    depends_on: int
 
 
 KINDS = {
-    "joint": KindOfSource(1, False),
-    "position": KindOfSource(3, False),
-    "axis": KindOfSource(3, False),
-    "center of mass": KindOfSource(3, False),
-    "quaternion scalar": KindOfSource(1, False),
-    "quaternion vector": KindOfSource(3, False),
-    "signal": KindOfSource(1, False),
-    "joint rate": KindOfSource(1, True),
-    "velocity": KindOfSource(3, True),
-    "angular velocity": KindOfSource(3, True),
-    "momentum": KindOfSource(3, True),
-    "angular momentum": KindOfSource(3, True),
-    "kinetic energy": KindOfSource(1, True),
+    "joint": KindOfSource(1, 0),
+    "position": KindOfSource(3, 0),
+    "axis": KindOfSource(3, 0),
+    "center of mass": KindOfSource(3, 0),
+    "quaternion scalar": KindOfSource(1, 0),
+    "quaternion vector": KindOfSource(3, 0),
+    "signal": KindOfSource(1, 0),
+    "joint rate": KindOfSource(1, 1),
+    "velocity": KindOfSource(3, 1),
+    "angular velocity": KindOfSource(3, 1),
+    "momentum": KindOfSource(3, 1),
+    "angular momentum": KindOfSource(3, 1),
+    "kinetic energy": KindOfSource(1, 1),
+    "momentum rate": KindOfSource(3, 2),
+    "angular momentum rate": KindOfSource(3, 2),
 }
 
 
@@ -311,17 +313,28 @@ def vector(value: Any) -> Vector:
 def components(source: Source) -> tuple[Expression, ...]:
     """Return the components of a source, with their values while a function is run as Python."""
     known = _source_values.get()
-    values = [None] * KINDS[source.kind].size if known is None else np.atleast_1d(known(source)).tolist()
+    values = [None] * KINDS[source.kind].size if known is None else np.atleast_1d(known[1](source)).tolist()
     return tuple(Expression(COMPONENT, number=float(c), source=source, value=value) for c, value in enumerate(values))
 
 
-_source_values: ContextVar[Callable[[Source], Any] | None] = ContextVar("source_values", default=None)
+def deferred(make: Callable[[Any], Expression]) -> Expression:
+    """Return an expression that is made when the world is known: from ``make(world)``."""
+    known = _source_values.get()
+    return Expression(DEFERRED, source=make) if known is None else make(known[0])
+
+
+_source_values: ContextVar[tuple[Any, Callable[[Source], Any]] | None] = ContextVar("source_values", default=None)
+
+
+def values_known() -> bool:
+    """Whether a function is run as Python."""
+    return _source_values.get() is not None
 
 
 @contextmanager
-def known_values(values: Callable[[Source], Any]) -> Iterator[None]:
-    """Let sources have values, so that functions may branch on them."""
-    token = _source_values.set(values)
+def known_values(world: Any, values: Callable[[Source], Any]) -> Iterator[None]:
+    """Let sources have values of a world, so that functions may branch on them."""
+    token = _source_values.set((world, values))
     try:
         yield
     finally:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brachiate import validation
 from brachiate.errors import ArgumentError, StateError
@@ -25,7 +26,8 @@ class FunctionSet:
 
     With v the joint velocities, u̇ = G v and ü = G v̇ + vᵀHv, for every type of joint: H is symmetric, u(q ⊕ δ) = u + Gδ + ½δᵀHδ + ..., δ
     along the joints' own velocities. Functions of time add their partial derivatives. Of functions that depend on velocities (momentum,
-    energy), G is ∂u/∂v, and they have no H: u̇ = G v̇ + bias.
+    energy), G is ∂u/∂v, and they have no H: u̇ = G v̇ + bias. Of functions of accelerations (center of pressure), G is ∂u/∂v̇, and
+    G v̇ + bias is u itself: exactly, or linearized at the present accelerations.
 
     Args:
         world: The world. Figures may be added to it and links connected or cut later.
@@ -39,8 +41,8 @@ class FunctionSet:
                 f"{type(self).__name__} expects functions by name, such as {{'hand': an.position('man/right_hand')}}, "
                 f"got {validation.short_repr(functions)}."
             )
-        self.functions = dict(functions)
-        outputs = [item for name, function in self.functions.items() for item in named_outputs(str(name), function, world)]
+        self.functions = {str(name): function for name, function in functions.items()}
+        outputs = [item for name, function in self.functions.items() for item in named_outputs(name, function, world)]
         #: Name of every scalar function: of a vector function ``name.x``, ``name.y``, ``name.z``.
         self.names: tuple[str, ...] = tuple(name for name, _ in outputs)
         self._outputs = outputs
@@ -54,7 +56,7 @@ class FunctionSet:
             self._outputs = [item for name, function in self.functions.items() for item in named_outputs(name, function, world)]
             if tuple(name for name, _ in self._outputs) != self.names:
                 raise ArgumentError(f"Function {self._untraced[0]!r} returns a scalar in one state and a vector in another.")
-        self._compiled = CompiledFunctions(world, self._outputs)
+        self._compiled = CompiledFunctions(world, self._outputs, self._untraced)
         n = world.model.nv + 1
         self._u, self._rate, self._bias = np.zeros(m), np.zeros(m), np.zeros(m)
         self._G, self._H = np.zeros((m, n)), np.zeros(m * n * n)
@@ -69,16 +71,29 @@ class FunctionSet:
 
     @property
     def of_velocity(self) -> Array:
-        """Whether each function depends on velocities (m,)."""
-        return self._compiled.of_velocity
+        """Whether each function depends on velocities or accelerations (m,)."""
+        return self._compiled.depends_on > 0
 
-    def update(self, order: int = HESSIANS) -> None:
-        """Evaluate at the present state: values (0), gradients, rates and biases (1), Hessians (2); u, G, H, ... are views of them."""
+    @property
+    def of_acceleration(self) -> Array:
+        """Whether each function depends on accelerations (m,)."""
+        return self._compiled.depends_on == 2
+
+    def update(self, order: int = HESSIANS, acceleration: ArrayLike | None = None) -> None:
+        """Evaluate at the present state: values (0), gradients, rates and biases (1), Hessians (2); u, G, H, ... are views of them.
+
+        Args:
+            order: What is evaluated.
+            acceleration: Joint accelerations (nv,) of functions of accelerations; by default those of the world (forward dynamics).
+        """
         if self._untraced or self._compiled.data is not self.world.data:
             self._bind()
         compiled = self._compiled
         if compiled.signals:
             compiled.set_time(self.world.time)
+        if self.of_acceleration.any():
+            a = self.world.forward_dynamics() if acceleration is None else acceleration
+            compiled.results.acceleration[:] = validation.numbers(a, (self.world.model.nv,), "acceleration")
         status = evaluate(compiled.key, order, self._u, self._rate, self._bias, self._G, self._H)
         if status:
             self._raise(status)
@@ -90,6 +105,16 @@ class FunctionSet:
         node = self._compiled.culprit(o)
         where = "" if node is None else f": {NAMES[node.op]} in {formula(node, 3)}, {place(node.line)}"
         raise StateError(f"Function {self.names[o]!r} is not finite or not differentiable in this state{where}.")
+
+    def depends_on(self, name: str) -> str:
+        """What a function depends on: ``configurations``, ``velocities`` or ``accelerations``."""
+        kinds = [self._compiled.depends_on[n] for n in self.coordinates_of(name)]
+        return ("configurations", "velocities", "accelerations")[max(kinds)]
+
+    @property
+    def supported(self) -> Array:
+        """Velocities that any of the functions depends on; nv is time."""
+        return np.unique(self._compiled.program.supported)
 
     @property
     def u(self) -> Array:
@@ -107,14 +132,14 @@ class FunctionSet:
         n = self._G.shape[1]
         return self._H.reshape(-1, n, n)[:, :-1, :-1]
 
-    def value(self) -> Array:
-        """Values u (m,) at the present state."""
-        self.update(VALUES)
+    def value(self, acceleration: ArrayLike | None = None) -> Array:
+        """Values u (m,) at the present state, and for functions of accelerations at these, or those of the world."""
+        self.update(VALUES, acceleration)
         return self._u.copy()
 
-    def gradient(self) -> Array:
+    def gradient(self, acceleration: ArrayLike | None = None) -> Array:
         """Gradients G (m, nv) [EGC] eq. 13."""
-        self.update(GRADIENTS)
+        self.update(GRADIENTS, acceleration)
         return self.G.copy()
 
     def hessian(self) -> Array:
@@ -122,7 +147,7 @@ class FunctionSet:
         if self.of_velocity.any():
             name = self.names[int(np.flatnonzero(self.of_velocity)[0])]
             raise ArgumentError(
-                f"{name!r} depends on velocities and has no Hessian of this kind: its rate is G v̇ + bias, see space.bias()."
+                f"{name!r} depends on {self.depends_on(name)} and has no Hessian of this kind: its rate is G v̇ + bias, see space.bias()."
             )
         self.update(HESSIANS)
         return self.H.copy()

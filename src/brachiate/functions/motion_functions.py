@@ -16,13 +16,13 @@ from brachiate import validation
 from brachiate.errors import ArgumentError
 from brachiate.functions import operations
 from brachiate.functions.expressions import (
-    DEFERRED,
     Expression,
     Source,
     Vector,
     binary,
     components,
     cross,
+    deferred,
     dot,
     expression,
     norm,
@@ -235,14 +235,18 @@ def angular_momentum(figure: str | None = None) -> Vector:
     return Vector(*components(Source("angular momentum", _figure(figure))))
 
 
-def velocity(link: str, at: ArrayLike = (0, 0, 0)) -> Vector:
-    """Velocity of a point of a link or site [m/s]."""
-    return Vector(*components(Source("velocity", _name(link, "link or site"), _triple(at, f"point of {link!r}"))))
+def velocity(link: str, at: ArrayLike = (0, 0, 0), frame: str | None = None) -> Vector:
+    """Velocity of a point of a link or site [m/s]; with ``frame`` relative to that link, in its axes."""
+    found = Vector(*components(Source("velocity", _name(link, "link or site"), _triple(at, f"point of {link!r}"))))
+    if frame is None:
+        return found
+    return in_frame(frame, found - velocity(frame) - cross(angular_velocity(frame), position(link, at) - position(frame)))
 
 
-def angular_velocity(link: str) -> Vector:
-    """Angular velocity of a link [rad/s]."""
-    return Vector(*components(Source("angular velocity", _name(link, "link or site"))))
+def angular_velocity(link: str, frame: str | None = None) -> Vector:
+    """Angular velocity of a link [rad/s]; with ``frame`` relative to that link, in its axes."""
+    found = Vector(*components(Source("angular velocity", _name(link, "link or site"))))
+    return found if frame is None else in_frame(frame, found - angular_velocity(frame))
 
 
 def kinetic_energy(figure: str | None = None) -> Expression:
@@ -252,12 +256,39 @@ def kinetic_energy(figure: str | None = None) -> Expression:
 
 def potential_energy(figure: str | None = None) -> Expression:
     """Potential energy of a figure, or of all, in gravity and in the springs of its joints [J]."""
-    return Expression(DEFERRED, source=lambda world: _potential_energy(world, _figure(figure)))
+    name = _figure(figure)
+    return deferred(lambda world: _potential_energy(world, name))
 
 
 def energy(figure: str | None = None) -> Expression:
     """Kinetic and potential energy of a figure, or of all [J]."""
     return kinetic_energy(figure) + potential_energy(figure)
+
+
+# --- of accelerations -----------------------------------------------------------------------------------
+
+
+def external_force(figure: str | None = None) -> Vector:
+    """Force on a figure, or on all, from outside, without its weight [N]: rate of change of its momentum less gravity."""
+    rate = components(Source("momentum rate", _figure(figure)))
+    return Vector(*(force - _weight(figure, k) for k, force in enumerate(rate)))
+
+
+def center_of_pressure(figure: str | None = None, height: Any = 0.0) -> Vector:
+    """Center of pressure (CoP) of what carries a figure, or all, in the plane z = height [m]: its zero-moment point (ZMP).
+
+    The point about which forces from outside have no horizontal moment, from the rate of change of momentum: no contact forces are needed.
+    A function of accelerations, those of the world by default. In the air it is not finite.
+    """
+    force, turning = external_force(figure), components(Source("angular momentum rate", _figure(figure)))
+    center, height = center_of_mass(figure), expression(height)
+    lever = (center.z - height) / force.z
+    return Vector(center.x - turning[1] / force.z - lever * force.x, center.y + turning[0] / force.z - lever * force.y, height)
+
+
+def _weight(figure: str | None, component: int) -> Expression:
+    name = _figure(figure)
+    return deferred(lambda world: expression(float(world.totals(name or None).mass * world.gravity[component])))
 
 
 def _potential_energy(world: World, figure: str) -> Expression:

@@ -32,22 +32,29 @@ from brachiate.compiled import kernel, outlined
     MINIMUM,
     MAXIMUM,
     ANGLE_RATIO,
-) = range(21)
+    IF_POSITIVE,
+    LESSER,
+    DETACH,
+) = range(24)
 
 #: Name of each operation, as users call it.
 NAMES = (
     "addition", "subtraction", "multiplication", "division", "negation", "power", "sin", "cos", "tan", "exp", "log", "sqrt", "abs", "asin",
-    "acos", "atan", "atan2", "tanh", "minimum", "maximum", "angle ratio",
+    "acos", "atan", "atan2", "tanh", "minimum", "maximum", "angle ratio", "if positive", "lesser", "detach",
 )  # fmt: skip
 #: Operations without second derivatives: they make no arcs in :mod:`brachiate.functions.program`.
-LINEAR = (ADD, SUBTRACT, NEGATE, ABS, MINIMUM, MAXIMUM)
+LINEAR = (ADD, SUBTRACT, NEGATE, ABS, MINIMUM, MAXIMUM, IF_POSITIVE, LESSER, DETACH)
+#: Operations that select: an argument that is not selected need not be differentiable, nor finite.
+SELECTING = (MINIMUM, MAXIMUM, IF_POSITIVE, LESSER)
+#: Number of arguments that are differentiated, of operations with others: conditions, and values that count as constant.
+DIFFERENTIATED = {IF_POSITIVE: 1, DETACH: 0}
 #: Second derivatives (aa, ab, bb) that can be nonzero, of the others.
 CURVATURES = {
     MULTIPLY: (False, True, False),
     DIVIDE: (False, True, True),
     ATAN2: (True, True, True),
 }  # fmt: skip
-BINARY = (ADD, SUBTRACT, MULTIPLY, DIVIDE, ATAN2, MINIMUM, MAXIMUM)
+BINARY = (ADD, SUBTRACT, MULTIPLY, DIVIDE, ATAN2, MINIMUM, MAXIMUM, IF_POSITIVE, LESSER)
 
 # Partial derivatives of a node in the array of all.
 D_A, D_B, D_AA, D_AB, D_BB, PARTIALS = 0, 1, 2, 3, 4, 5
@@ -78,6 +85,15 @@ def differentiate(op, a, b, number, d, k):
         larger = side(a - b) if op == MAXIMUM else side(b - a)
         f = a if larger > 0.0 else b
         d_a, d_b = 0.5 + 0.5 * larger, 0.5 - 0.5 * larger
+    elif op == IF_POSITIVE:  # a where b > 0, else zero
+        d_a = 1.0 if b > 0.0 else 0.0
+        f = a if b > 0.0 else 0.0
+    elif op == LESSER:  # minimum of functions with equal gradients where they are equal: the first one there
+        d_a = 1.0 if a <= b else 0.0
+        d_b = 1.0 - d_a
+        f = a if a <= b else b if b < a else math.nan
+    elif op == DETACH:  # without derivatives
+        f = a
     elif op == POWER:
         f, d_a, d_aa = power(a, number), derivative_of_power(a, number, 1), derivative_of_power(a, number, 2)
     else:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,8 @@ _KINDS = {
     "joint": arrays.JOINT, "position": arrays.POINT, "axis": arrays.AXIS, "quaternion scalar": arrays.QUATERNION_SCALAR,
     "quaternion vector": arrays.QUATERNION_VECTOR, "signal": arrays.SIGNAL, "joint rate": arrays.JOINT_RATE, "velocity": arrays.VELOCITY,
     "angular velocity": arrays.ANGULAR_VELOCITY, "center of mass": arrays.CENTER, "momentum": arrays.MOMENTUM,
-    "angular momentum": arrays.ANGULAR_MOMENTUM, "kinetic energy": arrays.KINETIC,
+    "angular momentum": arrays.ANGULAR_MOMENTUM, "kinetic energy": arrays.KINETIC, "momentum rate": arrays.MOMENTUM_RATE,
+    "angular momentum rate": arrays.ANGULAR_MOMENTUM_RATE,
 }  # fmt: skip
 
 
@@ -37,9 +39,19 @@ _OF_LINKS = ("position", "axis", "velocity", "angular velocity")
 def _fixed(world: World, source: Source, component: int) -> float:
     """Component of a source of a link that is fixed in the world."""
     frame = world.frame(source.name)
-    if KINDS[source.kind].of_velocity:
+    if KINDS[source.kind].depends_on:
         return 0.0
     return float((frame.rotation @ source.point + (frame.position if source.kind == "position" else 0.0))[component])
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Let errors name the function."""
+    try:
+        yield
+    except BrachiateError as error:
+        error.args = (f"Function {name!r}: {error}",)
+        raise
 
 
 @dataclass
@@ -60,13 +72,15 @@ class CompiledFunctions:
     Args:
         world: World whose links, joints and figures the expressions name.
         outputs: Scalar expressions, by name.
+        branching: Names of functions that are run as Python: in a state they may be constant.
     """
 
-    def __init__(self, world: World, outputs: Sequence[tuple[str, Expression]]) -> None:
+    def __init__(self, world: World, outputs: Sequence[tuple[str, Expression]], branching: Sequence[str] = ()) -> None:
         self.data = world.data
         graph = _Graph(world)
         for name, node in outputs:
             graph.add_output(name, node)
+        graph.check_outputs(outputs, branching)
         self.signals = graph.signals
         #: Expression of each operation, for messages.
         self.nodes = [node for node, _, _ in graph.operations]
@@ -74,7 +88,7 @@ class CompiledFunctions:
         self.results = _results(world, graph, self.program, sizes)
         self.handle = ArrayHandle(world.model.tree, world.data.work, self.program, self.results)
         self.key = self.handle.key
-        self.of_velocity = self.program.of_velocity.astype(bool)
+        self.depends_on = self.program.depends_on
 
     def set_time(self, time: float) -> None:
         """Evaluate the functions of time."""
@@ -82,11 +96,12 @@ class CompiledFunctions:
             self.results.signal[n] = signal(time)
 
     def culprit(self, output: int) -> Expression | None:
-        """First operation of an output whose value or derivatives are not finite."""
+        """First operation of an output whose value or derivatives are not finite, among those that are selected in this state."""
         partial, first = self.results.partial, len(self.results.value) - len(self.nodes)
         program = self.program
-        mine = program.reverse_operation[program.reverse[output] : program.reverse[output + 1]]
-        for n in mine[::-1]:
+        mine = program.reverse_operation[program.reverse[output] : program.reverse[output + 1]][::-1]
+        live = self.results.live[first + mine] == 1
+        for n in (*mine[live], *mine[~live]):
             if not np.isfinite([self.results.value[first + n], *partial[n * PARTIALS : (n + 1) * PARTIALS]]).all():
                 return self.nodes[n]
         return None
@@ -118,7 +133,8 @@ class _Graph:
                 stack.pop()
                 continue
             if top.op == DEFERRED and id(top) not in self._made:
-                self._made[id(top)] = top.source(self.world)
+                with _naming(name):
+                    self._made[id(top)] = top.source(self.world)
             arguments = (self._made[id(top)],) if top.op == DEFERRED else top.arguments
             missing = [argument for argument in arguments if id(argument) not in self._nodes]
             if missing:
@@ -127,24 +143,28 @@ class _Graph:
             stack.pop()
             self._nodes[id(top)] = self._nodes[id(arguments[0])] if top.op == DEFERRED else self._scalar(name, top)
             self._kept.append(top)
-        scalar = self._nodes[id(node)]
-        if scalar[0] == "constant":
-            raise ArgumentError(f"Function {name!r} is the constant {node.number:g}: it depends on nothing that moves.")
-        self.outputs.append(scalar)
+        self.outputs.append(self._nodes[id(node)])
+
+    def check_outputs(self, outputs: Sequence[tuple[str, Expression]], branching: Sequence[str]) -> None:
+        """Raise an error for a function that is constant; single components of a vector, and functions that branch, may be."""
+        moving = {name.rpartition(".")[0] for (name, _), item in zip(outputs, self.outputs, strict=True) if item[0] != "constant"} - {""}
+        moving.update(branching)
+        for (name, _), item in zip(outputs, self.outputs, strict=True):
+            vector = name.rpartition(".")[0]
+            if item[0] == "constant" and name not in moving and vector not in moving:
+                number = next(value for value, n in self.constants.items() if n == item[1])
+                raise ArgumentError(f"Function {name!r} is the constant {number:g}: it depends on nothing that moves.")
 
     def _scalar(self, name: str, node: Expression) -> tuple:
         if node.op == CONSTANT:
             return self._constant(node.number)
         if node.op == COMPONENT:
             source, c = node.source, int(node.number)
-            try:
+            with _naming(name):
                 if source.kind in _OF_LINKS and self.world.frame(source.name).body < 0:
                     return self._constant(_fixed(self.world, source, c))
                 if source not in self.sources:
                     self.sources[source] = self._resolve(source)
-            except BrachiateError as error:
-                error.args = (f"Function {name!r}: {error}",)
-                raise
             return ("component", source, c)
         arguments = tuple(self._nodes[id(argument)] for argument in node.arguments)
         key = (node.op, arguments, node.number)
@@ -227,7 +247,7 @@ class _Graph:
             return components + item[1] + (constants if item[0] == "operation" else 0)
 
         arguments = [tuple(index(item) for item in items) for _, items, _ in self.operations]
-        schedule = _Schedule(self.operations, arguments, components, constants)
+        schedule = _Schedule(self.operations, _differentiated(self.operations, arguments), components, constants)
         outputs = [index(item) for item in self.outputs]
         owner = np.repeat(np.arange(len(resolved)), sizes)
         lists = _OutputLists()
@@ -240,7 +260,7 @@ class _Graph:
                 for k in range(int(scalar[s]), int(scalar[s + 1])):
                     local[k] = len(local)
             lists.add(used, support, resolved, mine, local, owner)
-            lists.of_velocity.append(int(any(KINDS[resolved[s].source.kind].of_velocity for s in used)))
+            lists.depends_on.append(max((KINDS[resolved[s].source.kind].depends_on for s in used), default=0))
         ints = lambda values: np.array(values, np.int64)  # noqa: E731
         tree = self.world.model.tree
         program = Program(
@@ -249,8 +269,8 @@ class _Graph:
             velocity=ints([k for r in resolved for k in r.velocities]), members=ints(self.members).reshape(-1),
             element=element_starts(tree, self.world.model.nv),
             operation=ints([node.op for node, _, _ in self.operations]), first=ints([a[0] for a in arguments]),
-            second=ints([a[-1] for a in arguments]), binary=ints([int(len(a) == 2) for a in arguments]),
-            number=np.array([n for _, _, n in self.operations], float), output=ints(outputs), of_velocity=ints(lists.of_velocity),
+            second=ints([a[-1] for a in arguments]), binary=ints([int(len(a) == 2) for a in schedule.arguments]),
+            number=np.array([n for _, _, n in self.operations], float), output=ints(outputs), depends_on=ints(lists.depends_on),
             reverse=ints(schedule.reverse), reverse_operation=ints(schedule.reverse_operation),
             arc=ints(schedule.arc), step=ints(schedule.step), target=ints(schedule.target), origin=ints(schedule.origin),
             partial_a=ints(schedule.partial_a), partial_b=ints(schedule.partial_b), factor=np.array(schedule.factor, float),
@@ -269,13 +289,18 @@ class _Sizes:
     largest: tuple[int, int]  # of one output: numbers of gradients, numbers of the Hessian
 
 
+def _differentiated(nodes: list[tuple[Expression, tuple, float]], arguments: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Arguments of operations without those that have no part in derivatives."""
+    return [items[: operations.DIFFERENTIATED.get(node.op, 2)] for (node, _, _), items in zip(nodes, arguments, strict=True)]
+
+
 class _OutputLists:
     """Per output: its sources, support and pairs of components with a second derivative."""
 
     def __init__(self) -> None:
         self.used, self.used_source, self.support, self.supported = [0], [], [0], []
         self.pair, self.pair_arc, self.pair_a, self.pair_b, self.pair_scalar_a, self.pair_scalar_b = [0], [], [], [], [], []
-        self.of_velocity: list[int] = []
+        self.depends_on: list[int] = []
         self.largest = (1, 1)
 
     def add(
@@ -343,20 +368,20 @@ class _Schedule:
         return {scalar for scalar in reached if scalar < self.components}, pairs
 
     def _push(self, n: int) -> None:
-        i, base = self.first + n, n * PARTIALS
+        i, base, op = self.first + n, n * PARTIALS, self.nodes[n][0].op
         slots = [(j, base + d) for j, d in zip(self.arguments[n], (D_A, D_B), strict=False) if not self._constant(j)]
         for p in sorted(self.neighbors.pop(i, ())):
             arc = self.arcs.pop((min(i, p), max(i, p)))
             if p == i:
                 for s, (j, d) in enumerate(slots):
                     self._emit(j, j, arc, d, d, 1.0)
-                    for k, e in slots[s + 1 :]:
+                    for k, e in slots[s + 1 :] if op not in operations.SELECTING else ():
                         self._emit(j, k, arc, d, e, 2.0 if j == k else 1.0)
             else:
                 self.neighbors[p].discard(i)
                 for j, d in slots:
                     self._emit(j, p, arc, d, self.one, 2.0 if j == p else 1.0)
-        op, items = self.nodes[n][0].op, self.arguments[n]
+        items = self.arguments[n]
         if op in operations.LINEAR or (op == operations.POWER and self.nodes[n][2] == 1.0):
             return
         aa, ab, bb = operations.CURVATURES.get(op, (True, False, False))
@@ -404,6 +429,7 @@ def _results(world: World, graph: _Graph, program: Program, sizes: _Sizes) -> Re
     f = np.zeros
     return Results(
         value=value, rate=f(sizes.components), bias=f(sizes.components), gradient=f((len(program.velocity), 3)), partial=partial,
-        adjoint=f(scalars), arc=f(int(program.arc[-1])), composite=f((nb, 10)), signal=f((len(graph.signals), 3)), row=f(sizes.largest[0]),
-        product=f(sizes.largest[0]), block=f(max(sizes.largest[1], nv + 1)), turned=f((nv, 3)), place=np.zeros(nv + 1, np.int64),
+        adjoint=f(scalars), live=np.zeros(scalars, np.int64), arc=f(int(program.arc[-1])), composite=f((nb, 10)),
+        signal=f((len(graph.signals), 3)), acceleration=f(nv), row=f(sizes.largest[0]), product=f(sizes.largest[0]),
+        block=f(max(sizes.largest[1], nv + 1)), turned=f((nv, 3)), place=np.zeros(nv + 1, np.int64),
     )  # fmt: skip

@@ -1,8 +1,8 @@
 """Kinematic quantities with gradient, rate and bias: what functions are made of [EGC] 4.2.
 
 Gradient columns are per unit of a joint velocity; the bias is the second time derivative at v̇ = 0 (of quantities that depend on
-velocities, the first). For a point p and a vector a of a link, and joint velocity n with motion axis s_n:
-∂p = s_n × (p − r_n) [EGC] eq. 16, ∂a = s_n × a.
+velocities, the first; of rates of momentum, their value at v̇ = 0). For a point p and a vector a of a link, and joint velocity n with
+motion axis s_n: ∂p = s_n × (p − r_n) [EGC] eq. 16, ∂a = s_n × a.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from brachiate.compiled import index, kernel, outlined
 from brachiate.functions.arrays import (
     ANGULAR_MOMENTUM,
+    ANGULAR_MOMENTUM_RATE,
     ANGULAR_VELOCITY,
     AXIS,
     CENTER,
@@ -17,6 +18,7 @@ from brachiate.functions.arrays import (
     JOINT_RATE,
     KINETIC,
     MOMENTUM,
+    MOMENTUM_RATE,
     POINT,
     QUATERNION_SCALAR,
     QUATERNION_VECTOR,
@@ -172,7 +174,7 @@ def member_inertias(T, W, P, E, members):
 
 @outlined
 def update_whole(T, W, P, E, s):
-    """Center of mass, momentum, angular momentum about the center of mass, and kinetic energy of a set of bodies."""
+    """Center of mass, momentum, angular momentum about the center of mass, their rates, and kinetic energy of a set of bodies."""
     n, kind, members = T.parent.shape[0], P.kind[s], P.body[s]
     mass, h = 0.0, Vec3(0.0, 0.0, 0.0)
     for i in range(n):
@@ -202,7 +204,7 @@ def update_whole(T, W, P, E, s):
             put_vec3(E.gradient, c, Vec3(S @ force(W.F, i) + rotor, 0.0, 0.0))
         else:
             L = inertia(E.composite, i) @ S
-            if kind == ANGULAR_MOMENTUM:
+            if kind in (ANGULAR_MOMENTUM, ANGULAR_MOMENTUM_RATE):
                 put_vec3(E.gradient, c, moved_force(L, center - tree_origin(T, W, i)).n)
             else:
                 put_vec3(E.gradient, c, (1.0 / mass if kind == CENTER else 1.0) * L.f)
@@ -213,6 +215,12 @@ def update_whole(T, W, P, E, s):
         put_source(P, E, s, total.f, rate.f, rate.f)
     elif kind == ANGULAR_MOMENTUM:
         put_source(P, E, s, total.n, rate.n, rate.n)
+    elif kind in (MOMENTUM_RATE, ANGULAR_MOMENTUM_RATE):
+        bias = rate.f if kind == MOMENTUM_RATE else rate.n
+        value = bias
+        for c in range(P.column[s], P.column[s + 1]):
+            value = value + E.acceleration[P.velocity[c]] * vec3(E.gradient, c)
+        put_source(P, E, s, value, bias, bias)
     else:
         E.value[k], E.rate[k], E.bias[k] = energy, power, power
 

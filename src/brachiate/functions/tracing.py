@@ -10,10 +10,14 @@ import numpy as np
 from brachiate import validation
 from brachiate.errors import ArgumentError
 from brachiate.functions import motion_functions as functions
-from brachiate.functions.expressions import Expression, Source, UntraceableError, Vector, known_values, vector
+from brachiate.functions.expressions import Expression, Source, UntraceableError, Vector, expression, known_values, values_known, vector
+from brachiate.functions.surfaces import distance_to_surface
 
 if TYPE_CHECKING:
     from brachiate.world.world import World
+
+
+_DIFFERENCE_TIME = 1e-4  # [s]
 
 
 class State:
@@ -32,6 +36,9 @@ class State:
     angular_momentum = staticmethod(functions.angular_momentum)
     kinetic_energy = staticmethod(functions.kinetic_energy)
     potential_energy = staticmethod(functions.potential_energy)
+    distance_to_surface = staticmethod(distance_to_surface)
+    center_of_pressure = staticmethod(functions.center_of_pressure)
+    external_force = staticmethod(functions.external_force)
 
     @property
     def time(self) -> Expression:
@@ -62,7 +69,7 @@ def trace(name: str, function: Any, world: World) -> Expression | Vector:
         world: Where functions that are not traced find values to branch on.
     """
     if isinstance(function, Untraced):
-        with known_values(lambda source: source_value(world, source)):
+        with known_values(world, lambda source: source_value(world, source)):
             return trace(name, function.function, world)
     if callable(function):
         try:
@@ -75,10 +82,27 @@ def trace(name: str, function: Any, world: World) -> Expression | Vector:
         found = vector(found)
     if isinstance(found, (Expression, Vector)):
         return found
+    if values_known() and isinstance(found, (int, float)):
+        return expression(found)
     raise ArgumentError(
         f"Function {name!r} must return a scalar or a vector made of the quantities of its argument, such as s.position('man/head').z, "
         f"not {validation.short_repr(found)}."
     )
+
+
+def momentum_rates(world: World, figure: str | None) -> Any:
+    """Rates of change of linear momentum and of angular momentum about the CoM (6,), at the accelerations of a world."""
+    v, a = world.v.copy(), np.asarray(world.forward_dynamics())
+    matrix = world.centroidal_momentum_matrix(figure)
+    q, values = world.q.copy(), []
+    try:
+        for s in (-0.5, 0.5):  # Ȧ v by a central difference
+            world.data.q[:] = world.integrate(v, s * _DIFFERENCE_TIME)
+            values.append(world.centroidal_momentum_matrix(figure) @ v)
+            world.data.q[:] = q
+    finally:
+        world.data.q[:] = q
+    return matrix @ a + (values[1] - values[0]) / _DIFFERENCE_TIME
 
 
 def source_value(world: World, source: Source) -> Any:
@@ -95,6 +119,8 @@ def source_value(world: World, source: Source) -> Any:
         "momentum": lambda: world.totals(figure).momentum,
         "angular momentum": lambda: world.totals(figure).angular_momentum,
         "kinetic energy": lambda: world.totals(figure).kinetic,
+        "momentum rate": lambda: momentum_rates(world, figure)[:3],
+        "angular momentum rate": lambda: momentum_rates(world, figure)[3:],
         "quaternion scalar": lambda: world[name][-4],
         "quaternion vector": lambda: world[name][-3:],
         "signal": lambda: source.signal(world.time)[0],

@@ -19,6 +19,7 @@ from brachiate.clip.reroot import reroot_at_pelvis
 from brachiate.deprecation import renamed_attribute, warn_renamed
 from brachiate.errors import ArgumentError, MotionError
 from brachiate.figures.skeleton_model import build_skeleton_model
+from brachiate.model.data import STANDARD_GRAVITY
 from brachiate.model.joints import Revolute, Spherical
 from brachiate.model.model import Model
 from brachiate.motion.contact_labels import ContactLabels
@@ -149,6 +150,24 @@ class Motion:
         from brachiate.motion.spline import MotionSpline  # noqa: PLC0415  (keeps SciPy's import out of light uses)
 
         return MotionSpline(self.figure, self.times, self.q)
+
+    def values(self, functions: Mapping[str, Any], *, times: ArrayLike | None = None, derivative: int = 0) -> dict[str, Array]:
+        """Functions of the motion over time by name: (f,), of vectors (f, 3), with velocities and accelerations of the spline.
+
+        Args:
+            functions: Expressions of :mod:`brachiate.animation`, or Python functions ``lambda s: ...`` of the state; links and joints as
+                the figure names them.
+            times: When [s]; by default those of the frames.
+            derivative: 1 for their rates.
+        """
+        from brachiate.functions.states import ModelState, States, values_of_states  # noqa: PLC0415  (light uses need none of it)
+
+        if times is None and len(self) == 1:
+            zero = np.zeros((1, self.figure.nv))
+            states = States(self.times, self.q, zero, zero)
+        else:
+            states = States(*self.spline.at(self.times if times is None else times))
+        return values_of_states(ModelState(self.figure, np.array(STANDARD_GRAVITY)), functions, states, derivative)
 
     def frames(self, which: slice) -> Motion:
         """Return the motion with some of its frames."""

@@ -8,7 +8,7 @@ together by inverse kinematics (:mod:`brachiate.retargeting.trajectory_ik`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from brachiate.motion.arguments import check_figure, check_motion
 from brachiate.motion.contact_labels import ContactLabels
 from brachiate.motion.motion import Motion
 from brachiate.progress import ProgressBar
+from brachiate.retargeting.goals import GoalRows, goal_rows
 from brachiate.retargeting.hand_contacts import contacts_by_role
 from brachiate.retargeting.ik_targets import RetargetTargets
 from brachiate.retargeting.pieces import PIECE, solve_in_pieces
@@ -57,6 +58,7 @@ class RetargetResult:
         grip_error: Largest distance of hands from what they grip [mm].
         jerk_ratio: RMS jerk of knees, ankles, elbows and wrists over that of the source, lengths scaled.
         joint_limit_share: Share of time at a joint limit, by coordinate; only coordinates that ever reach one.
+        goal_errors: Largest distance of each goal's function from its target, by name [unit of the function].
     """
 
     motion: Motion
@@ -69,6 +71,7 @@ class RetargetResult:
     grip_error: float = 0.0
     jerk_ratio: float = 1.0
     joint_limit_share: Mapping[str, float] = field(default_factory=dict)
+    goal_errors: Mapping[str, float] = field(default_factory=dict)
 
     def save(self, path: str | PathLike[str], **options: Any) -> Path:
         """Write the motion: see :meth:`brachiate.Motion.save`."""
@@ -108,6 +111,7 @@ def retarget(
     contacts: Mapping[str, Array] | ContactLabels | None = None,
     scale: float | None = None,
     ground_height: float | None = None,
+    goals: Mapping[str, Any] | None = None,
     progress: bool = False,
 ) -> RetargetResult:
     """Retarget a motion to another figure, within its joint limits, with the contacts of feet and hands kept.
@@ -123,6 +127,8 @@ def retarget(
             else detected by height and speed; grips are inferred where nothing else supports the motion.
         scale: Scale of the pelvis path, 0.01 to 100. Default: leg length of the target over that of the source.
         ground_height: Height of the ground in the motion [m]. Default: height of the stance feet. It is 0 in the result.
+        goals: Functions of the target figure by name, and what they should be: :class:`~brachiate.Goal`, or a function that is to be
+            what it is in the source, such as ``an.distance("landmark/left_hand", "landmark/right_hand")``.
         progress: Show a progress bar if it takes more than two seconds.
     """
     motion, figure = check_motion(motion), check_figure(figure)
@@ -131,6 +137,7 @@ def retarget(
         scale = validation.number(scale, "scale", minimum=SCALES[0], maximum=SCALES[1])
     if ground_height is not None:
         ground_height = validation.number(ground_height, "ground_height", minimum=-1e4, maximum=1e4)
+    rows = None if goals is None else goal_rows(goals, motion, source, target)
     contacts = motion.contacts if contacts is None else contacts
     if isinstance(contacts, ContactLabels):
         ground_height = contacts.terrain.height if ground_height is None else ground_height
@@ -138,16 +145,18 @@ def retarget(
     prepare("check")  # contacts are inferred
     targets = RetargetTargets(motion, source, target, contacts, scale, ground_height)
     pose_rows, contact_rows = targets.pose_rows(), targets.contact_rows()
-    ik = TrajectoryIk(figure, contact_rows.frames(slice(0, 0)), motion.times[:0], target.standing_q)
+    ik = TrajectoryIk(figure, contact_rows.frames(slice(0, 0)), motion.times[:0], target.standing_q, goals=rows)
     if len(motion) > PIECE:
         return_freed_memory()
     with ProgressBar("retargeting", progress) as bar:
-        q = unwrap_quaternions(figure, _solve_pieces(targets, pose_rows, contact_rows, bar))
+        q = unwrap_quaternions(figure, _solve_pieces(targets, pose_rows, contact_rows, rows, bar))
     del pose_rows, contact_rows
     targets.forget_rows()  # before the poses of the result need memory
     q.flags.writeable = False  # then the motion need not copy it
     assumptions = (*motion.assumptions, *targets.assumptions)
-    return _evaluate(targets, Motion(figure, motion.times, q, motion.name, assumptions, captured=motion.captured), ik)
+    result = Motion(figure, motion.times, q, motion.name, assumptions, captured=motion.captured)
+    found = _evaluate(targets, result, ik)
+    return found if rows is None else replace(found, goal_errors=rows.errors(result.q))
 
 
 def retargeted(motion: Motion, figure: Model, **options: Any) -> RetargetResult:
@@ -156,13 +165,15 @@ def retargeted(motion: Motion, figure: Model, **options: Any) -> RetargetResult:
     return retarget(motion, figure, **{"progress": True, **options})
 
 
-def _solve_pieces(targets: RetargetTargets, pose: TargetRows, contact: TargetRows, bar: ProgressBar) -> Array:
+def _solve_pieces(targets: RetargetTargets, pose: TargetRows, contact: TargetRows, goals: GoalRows | None, bar: ProgressBar) -> Array:
     """Configurations of all frames; long motions in overlapping pieces."""
     times, start, model = targets.times, targets.initial_guess(), targets.target.model
     stages = GRIP_WEIGHT_STAGES if targets.grip_positions() else WEIGHT_STAGES
 
     def solve(frames: slice, report: Callable[[float], None]) -> Array:
-        solvers = [TrajectoryIk(model, goals.frames(frames), times[frames], targets.target.standing_q) for goals in (pose, contact)]
+        some = None if goals is None else goals.frames(frames)
+        posture = targets.target.standing_q
+        solvers = [TrajectoryIk(model, rows.frames(frames), times[frames], posture, goals=some) for rows in (pose, contact)]
         return _solve(solvers[0], solvers[1], stages, start[frames], report)
 
     return solve_in_pieces(model, times, OVERLAP, solve, bar.show)

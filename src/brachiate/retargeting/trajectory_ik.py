@@ -8,7 +8,7 @@ with an acceleration cost, by a banded (block-pentadiagonal) Cholesky factor. Li
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.ndimage import maximum_filter1d
@@ -20,6 +20,9 @@ from brachiate.model.model import Model
 from brachiate.retargeting.cone_limits import cone_excess, find_cones, project_into_cone
 from brachiate.retargeting.pentadiagonal import solve_block_pentadiagonal
 from brachiate.validation import Array
+
+if TYPE_CHECKING:
+    from brachiate.retargeting.goals import GoalRows
 
 CHUNK = 128  # frames evaluated together: more do not fit into the processor's cache
 MAX_FRAME_ITERATIONS = 30
@@ -73,6 +76,7 @@ class TrajectoryIk:
         rest_posture: Posture that resolves redundancy: (nq,), or one for each frame (f, nq).
         posture_weight: Of the distance from it.
         limits: Lower and upper limits of the degrees of freedom, two (nv,). Default: those of the figure.
+        goals: Functions of the configuration that follow targets.
     """
 
     def __init__(
@@ -83,12 +87,15 @@ class TrajectoryIk:
         rest_posture: Array,
         posture_weight: float = POSTURE_WEIGHT,
         limits: tuple[Array, Array] | None = None,
+        goals: GoalRows | None = None,
     ) -> None:
         self.model, self.targets, self.times = model, targets, times
-        self.rest_posture, self.posture_weight = rest_posture, posture_weight
+        self.rest_posture, self.posture_weight, self.goals = rest_posture, posture_weight, goals
         self.limits = model.limits if limits is None else limits
         self.kinematics = BatchKinematics(model)
         used = self.kinematics.moves_body[np.unique(targets.points.body)].any(axis=0)
+        if goals is not None:
+            used = used | goals.moved_by()
         self.dofs = np.flatnonzero(used)
         lower, upper = self.limits
         self.scalar_index = np.full(model.nv, -1)
@@ -108,7 +115,8 @@ class TrajectoryIk:
         """The same problem with target weights limited to this [1/m]."""
         weight, ground_weight = np.minimum(self.targets.weight, max_weight), np.minimum(self.targets.ground_weight, max_weight)
         targets = self.targets._replace(weight=weight, ground_weight=ground_weight)
-        return TrajectoryIk(self.model, targets, self.times, self.rest_posture, self.posture_weight, self.limits)
+        goals = None if self.goals is None else self.goals.with_max_weight(max_weight)
+        return TrajectoryIk(self.model, targets, self.times, self.rest_posture, self.posture_weight, self.limits, goals)
 
     # --- cost -------------------------------------------------------------------------------
 
@@ -141,6 +149,9 @@ class TrajectoryIk:
         ground_rows = (ground_weight * (depth < 0))[..., None] * J[:, np.searchsorted(used, ground_points), 2]
         r = np.concatenate((r.reshape(f, -1), ground_weight * depth), axis=1)
         rows = np.concatenate((rows.reshape(f, -1, n), ground_rows), axis=1)
+        if self.goals is not None:
+            goal_errors, goal_rows = self.goals.rows(q, which, self.dofs)
+            r, rows = np.concatenate((r, goal_errors), axis=1), np.concatenate((rows, goal_rows), axis=1)
         transposed = rows.transpose(0, 2, 1)
         cost, g, H = np.einsum("fi,fi->f", r, r), (transposed @ r[..., None])[..., 0], transposed @ rows
         rest = self.rest_posture[which] if self.rest_posture.ndim > 1 else np.broadcast_to(self.rest_posture, q.shape)
@@ -254,6 +265,8 @@ class TrajectoryIk:
         exact = self.solve_trajectory(smooth, NEGLIGIBLE_SMOOTHING * everywhere, None, 25, lambda share: report(0.4 + 0.3 * share))
         added = self.kinematics.difference(smooth, exact)[:, self.dofs] * self.dof_scale
         target_motion = (self.targets.weight * self.targets.target).reshape(len(q), -1)
+        if self.goals is not None:
+            target_motion = np.concatenate((target_motion, self.goals.target), axis=1)
         excess_motion = _second_difference(added, self.times) - _second_difference(target_motion, self.times).max(axis=1, keepdims=True)
         flip = _widen(_smoothstep((excess_motion - FLIP_THRESHOLDS[0]) / (FLIP_THRESHOLDS[1] - FLIP_THRESHOLDS[0])), self.times)
         if not flip.any():

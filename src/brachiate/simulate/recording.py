@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from brachiate import dynamics
 from brachiate.errors import ArgumentError, FileFormatError, UnknownName
+from brachiate.functions.states import ModelState, States, differences, named_functions, values_of_states
 from brachiate.io.archive import read_archive, write_archive
 from brachiate.io.file_access import as_path
 from brachiate.model.data import Data
@@ -90,6 +91,17 @@ class Recording:
             raise UnknownName("quantity", name, valid, "this recording") from None
         return values[:, 0] if values.shape[1] == 1 else values
 
+    def values(self, functions: Mapping[str, Any], *, derivative: int = 0) -> dict[str, Array]:
+        """Functions of the motion over time by name: (n,), of vectors (n, 3).
+
+        Args:
+            functions: Expressions of :mod:`brachiate.animation`, or Python functions ``lambda s: ...`` of the state.
+            derivative: 1 for their rates. Those of functions of velocities, and functions of accelerations such as the center of pressure,
+                use accelerations by differences of the recorded velocities.
+        """
+        states = States(self.time, self.q, self.v, differences(self.time, self.v))
+        return values_of_states(ModelState(self.model, self.gravity), functions, states, derivative)
+
     def totals(self) -> Iterable[dynamics.Totals]:
         """Mass, momentum and energy of all figures together, state by state."""
         data = Data(self.model, self.gravity)
@@ -97,8 +109,10 @@ class Recording:
             data.q[:], data.v[:] = q, v
             yield dynamics.totals(data)
 
-    def plot(self, *names: str, path: str | Path | None = None) -> Any:
+    def plot(self, *names: Any, path: str | Path | None = None) -> Any:
         """Plot quantities over time, those of one unit in one panel; return the figure, or write it to a file.
+
+        Functions of the motion are plotted as :meth:`values` has them: an expression, or functions by name, which share a panel.
 
         ``man.contact`` is short for reaction, center of pressure and contact states of a link or figure, and ``contacts`` for those of
         all figures in contact.
@@ -107,7 +121,8 @@ class Recording:
             short = [contact_quantities.ALL_CONTACTS] if len(self.contacts) else []
             raise ArgumentError(f"Name what to plot: a joint, or one of {', '.join([*_QUANTITIES, *self.forces, *short])}.")
         panels: dict[str, dict[str, Array] | plots.StateStrips] = {}
-        for name in dict.fromkeys(contact_quantities.expand_names(self, names)):
+        functions = [name for name in names if not isinstance(name, str)]
+        for name in dict.fromkeys(contact_quantities.expand_names(self, [name for name in names if isinstance(name, str)])):
             values = self[name]
             panel = panels.setdefault(self._unit(name), contact_quantities.state_strips() if self._is_state(name) else {})
             if isinstance(panel, plots.StateStrips):
@@ -115,6 +130,12 @@ class Recording:
                 continue
             columns = values[:, None] if values.ndim == 1 else values.reshape(len(values), -1)
             panel.update(zip(self._labels(name, columns.shape[1]), columns.T, strict=True))
+        for function in functions:
+            by_name = self.values(named_functions(function))
+            panel = panels.setdefault(", ".join(by_name) if len(by_name) == 1 else "functions [SI units]", {})
+            for name, values in by_name.items():
+                letters = [""] if values.ndim == 1 else [".x", ".y", ".z"]
+                panel.update({name + letter: column for letter, column in zip(letters, np.atleast_2d(values.T), strict=True)})  # type: ignore[union-attr]
         return plots.plot_panels(self.time, panels, path=path)
 
     def picture(self, path: str | Path, look: ViewSettings | None = None, times: ArrayLike | None = None) -> None:

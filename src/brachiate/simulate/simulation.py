@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from threading import get_ident
 from typing import Any
 
@@ -12,8 +11,11 @@ import numpy as np
 from brachiate import validation
 from brachiate.deprecation import renamed_arguments, renamed_attribute
 from brachiate.errors import ArgumentError, StateError
+from brachiate.functions.expressions import Expression, Vector
+from brachiate.functions.tracing import Untraced
 from brachiate.progress import ProgressBar
 from brachiate.simulate.contact_integrator import ContactIntegrator
+from brachiate.simulate.events import Event, crosses
 from brachiate.simulate.initial_overlap import check_overlap
 from brachiate.simulate.integrators import METHODS, Integrator
 from brachiate.simulate.recorded_states import RecordedState, RecordedStates
@@ -28,24 +30,6 @@ _CHUNK_STEPS = 500  # recorded steps per call of compiled code, between updates 
 _ADVANCED_BY: dict[int, int] = {}  # thread that advances a world, by the world's identity: operations of a dict are atomic
 _NEGLIGIBLE = 1e-12  # fraction of a step that is round-off
 _MAX_ROOT_ITERATIONS = 60  # to locate an event in time
-
-
-@dataclass(eq=False)
-class Event:
-    """Action at a given time, or when a function of the world crosses zero."""
-
-    action: Callable[[], Any]
-    at: float = np.inf  # [s]
-    function: Callable[[World], float] | None = None
-    rising: bool = True
-    falling: bool = True
-    times: list[float] = field(default_factory=list)  #: times at which it happened [s]
-    once: bool = True
-
-    @property
-    def happened(self) -> bool:
-        """Whether it has happened."""
-        return bool(self.times)
 
 
 class Simulation:
@@ -99,15 +83,34 @@ class Simulation:
         return self._add(Event(action, at=time))
 
     def when(
-        self, function: Callable[[World], float], action: Callable[[], Any], *, rising: bool = True, falling: bool = True, once: bool = True
+        self,
+        function: Any,
+        action: Callable[[], Any],
+        *,
+        value: float = 0.0,
+        rising: bool = True,
+        falling: bool = True,
+        once: bool = True,
     ) -> Event:
-        """Call ``action`` when a function of the world crosses zero; the time is located within the step.
+        """Call ``action`` when a function crosses a value; the time is located within the step.
 
         Two crossings within one step are not detected.
+
+        Args:
+            function: Of the world, ``lambda world: ...``, or of its motion: an expression such as ``an.position("man/hand").z``, or
+                ``lambda s: s.joint("man/left_knee")`` (:mod:`brachiate.animation`).
+            action: Called without arguments.
+            value: That it crosses.
+            rising: Whether to act when it rises through the value.
+            falling: Whether to act when it falls through it.
+            once: Whether to act only the first time.
         """
-        if not callable(function):
-            raise ArgumentError(f"The condition of an event must be a function of the world, got {function!r}.")
-        return self._add(Event(action, function=function, rising=rising, falling=falling, once=once))
+        if not (callable(function) or isinstance(function, Expression | Vector | Untraced)):
+            raise ArgumentError(f"The condition of an event must be a function of the world or of its motion, got {function!r}.")
+        level = validation.number(value, "value of an event")
+        event = Event(action, function=function, rising=rising, falling=falling, once=once, value=level)
+        event.bind(self.world)
+        return self._add(event)
 
     def _add(self, event: Event) -> Event:
         if not callable(event.action):
@@ -331,9 +334,9 @@ class Simulation:
         if not watched:
             self._integrate_to(stop)
             return
-        start, before = world.save(), [_value(e, world) for e in watched]
+        start, before = world.save(), [e.offset(world) for e in watched]
         self._integrate_to(stop)
-        crossed = [(e, b, a) for e, b in zip(watched, before, strict=True) if _crosses(e, b, a := _value(e, world))]
+        crossed = [(e, b, a) for e, b in zip(watched, before, strict=True) if crosses(e, b, a := e.offset(world))]
         if not crossed:
             return
         moments = [self._locate(e, b, a, start, stop) for e, b, a in crossed]
@@ -341,7 +344,7 @@ class Simulation:
         world.restore(start)
         self._integrate_to(first)
         # Simultaneous crossings are located apart by round-off: all that have crossed by now are fired.
-        fired = [e for (e, b, _), moment in zip(crossed, moments, strict=True) if moment <= first or _crosses(e, b, _value(e, world))]
+        fired = [e for (e, b, _), moment in zip(crossed, moments, strict=True) if moment <= first or crosses(e, b, e.offset(world))]
         for event in fired:
             self._fire(event)
 
@@ -371,23 +374,9 @@ class Simulation:
                 middle = 0.5 * (low + high)
             self.world.restore(start)
             self._integrate_to(middle)
-            f = _value(event, self.world)
+            f = event.offset(self.world)
             if f * before > 0:
                 low, f_low = middle, f
             else:
                 high, f_high = middle, f
         return high
-
-
-def _crosses(event: Event, before: float, after: float) -> bool:
-    """Whether a condition crosses zero, or reaches it, in a direction that fires the event."""
-    return (after * before < 0 or (after == 0 and before != 0)) and (event.rising if before < 0 else event.falling)
-
-
-def _value(event: Event, world: World) -> float:
-    value = validation.reals(event.function(world), "condition of an event", "a number")  # type: ignore[misc]
-    if value.shape != ():
-        raise ArgumentError(f"The condition of an event must be one number, got an array of shape {value.shape}.")
-    if not np.isfinite(value):
-        raise StateError(f"The condition of an event is {value} at t = {world.time:g} s: it must be a finite number.")
-    return float(value)
