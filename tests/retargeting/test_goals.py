@@ -151,7 +151,7 @@ def test_goals_of_robots(name):
         ({"bad": lambda s: 1.0 if s.joint("left_knee") > 0 else 2.0}, "a comparison of a value cannot be traced"),
         ({"bad": lambda s: 5.0}, "'bad' must return a scalar or a vector"),
         ({"bad": br.Goal(an.sqrt(an.joint("left_elbow") - 4.0), 1.0)}, "'bad' is not finite or not differentiable at 0 s: sqrt"),
-        ({"only here": an.position("left_upper_arm")}, "Goal 'only here', of the source .*is not a link.*Or give the goal a target"),
+        ({"only here": an.position("left_grip")}, "Goal 'only here', of the source .*is not a link.*Or give the goal a target"),
     ],
 )  # fmt: skip
 def test_bad_goals_are_named(goals, words):

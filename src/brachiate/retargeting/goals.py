@@ -10,7 +10,7 @@ import numpy as np
 
 from brachiate import rotations, validation
 from brachiate.anatomy.landmarks import Landmarks
-from brachiate.errors import ArgumentError
+from brachiate.errors import ArgumentError, BrachiateError
 from brachiate.functions.evaluate import GRADIENTS
 from brachiate.functions.expressions import Expression
 from brachiate.functions.states import FunctionsOfStates, ModelState, States, values_of_states
@@ -160,7 +160,7 @@ def _target(name: str, goal: Goal, width: int, zero: bool, motion: Motion, sourc
         none = np.zeros((frames, motion.figure.nv))
         try:
             found = values_of_states(_state(source), {name: function}, States(motion.times, motion.q, none, none), 0)[name]
-        except ArgumentError as error:
+        except BrachiateError as error:
             error.args = (f"Goal {name!r}, of the source {motion.figure.name!r}: {error} Or give the goal a target or a source.",)
             raise
     elif callable(goal.target):
