@@ -118,6 +118,12 @@ def test_weights_and_vectors():
     assert strong.goal_errors["hand"] < 2e-3 < weak.goal_errors["hand"]
 
 
+def test_goals_without_derivative_in_the_first_guess():
+    turned = an.angle(an.axis("landmark/chest", "x"), an.axis("landmark/pelvis", "x"))  # zero in upright stance
+    moved = br.retarget(steps(), human(), goals={"turned": br.Goal(turned, 0.2)})
+    assert moved.goal_errors["turned"] < 2e-3
+
+
 @pytest.mark.parametrize("name", ["biped", "g1"])
 def test_goals_of_robots(name):
     model = biped("unitree") if name == "biped" else robot(G1)

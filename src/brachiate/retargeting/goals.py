@@ -84,10 +84,13 @@ class GoalRows:
         return used[:nv]
 
     def rows(self, q: Array, which: Array, dofs: Array) -> tuple[Array, Array]:
-        """Weighted errors (f, m) and their Jacobians (f, m, n) at configurations of some frames, as the trajectory IK has its steps."""
+        """Weighted errors (f, m) and their Jacobians (f, m, n) at configurations of some frames, as the trajectory IK has its steps.
+
+        Where a function has no derivative, as an angle of zero, which the first guess may have, it has no part in that step.
+        """
         model = self.functions.state.model
         none = np.zeros((len(q), model.nv))
-        found = self.functions.evaluate(States(self.times[which], q, none, none), GRADIENTS)
+        found = self.functions.evaluate(States(self.times[which], q, none, none), GRADIENTS, strict=False)
         J = found.gradients
         for e in np.flatnonzero(model.tree.kind == FLOAT):  # translations are along axes of the parent there, of the child here
             k, at = model.tree.v_at[e], model.tree.q_at[e] + 3
