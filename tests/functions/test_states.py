@@ -7,6 +7,7 @@ import pytest
 
 import brachiate as br
 from brachiate import animation as an
+from brachiate.functions.states import FunctionsOfStates, ModelState, States
 
 FUNCTIONS = {
     "hand": an.position("man/left_hand"),
@@ -61,6 +62,19 @@ def test_functions_that_branch(run):
 
     found = run.values({"b": an.untraced(bent)})["b"]
     assert np.allclose(found, np.maximum(run["man/left_elbow"], 0.1))
+
+
+def test_gradients_that_do_not_exist_are_zero_only_where_asked_for(run):
+    elbow = run["man/left_elbow"]
+    state = ModelState(run.model, run.gravity)
+    evaluated = FunctionsOfStates(state, {"kink": abs(an.joint("man/left_elbow") - float(elbow[3])), "knee": an.joint("man/left_knee")})
+    states = States(run.time, run.q, run.v, np.zeros_like(run.v))
+    with pytest.raises(br.StateError, match=rf"'kink' is not finite or not differentiable at {run.time[3]:.4g} s: abs"):
+        evaluated.evaluate(states, 1)
+    found = evaluated.evaluate(states, 1, strict=False).gradients
+    k = run.model.coordinate_index["man/left_elbow"]
+    assert np.array_equal(found[:, 0, k], np.sign(elbow - elbow[3]))
+    assert (found[:, 1].sum(axis=1) == 1.0).all()
 
 
 def test_an_interrupted_recording_has_rates(run):

@@ -29,13 +29,14 @@ def evaluate(key: Key, order: int, u: Floats, rate: Floats, bias: Floats, G: Mat
     v̇ = 0. Of functions of accelerations, G is ∂u/∂v̇, and bias and rate are u − G v̇: linear functions of v̇ are G v̇ + bias.
     """
     T, W, P, E = open_program(key)
-    return evaluate_state(T, W, P, E, order, u, rate, bias, G, H)
+    return evaluate_state(T, W, P, E, order, True, u, rate, bias, G, H)
 
 
 @entry
 def evaluate_states(
     key: Key,
     order: int,
+    strict: int,
     Q: Matrix,
     V: Matrix,
     A: Matrix,
@@ -53,7 +54,7 @@ def evaluate_states(
     """Values U (n, m) of n states (q, v, v̇); with order 1 rates u̇ (n, m) and gradients (n, m·(nv+1)).
 
     ``signals`` (n, signals·3) are the functions of time; u, rate, bias, G and H are scratch, as of :func:`evaluate`. Rates of functions of
-    velocities are those with v̇. at[0] is the state at which it ends with an error.
+    velocities are those with v̇. at[0] is the state at which it ends with an error. Unless ``strict``, gradients that do not exist are zero.
     """
     T, W, P, E = open_program(key)
     m, columns = G.shape
@@ -66,7 +67,7 @@ def evaluate_states(
         for j in range(E.signal.shape[0]):
             for c in range(3):
                 E.signal[j, c] = signals[n, 3 * j + c]
-        status = evaluate_state(T, W, P, E, order, u, rate, bias, G, H)
+        status = evaluate_state(T, W, P, E, order, strict != 0, u, rate, bias, G, H)
         if status != OK:
             return status
         for o in range(m):
@@ -81,8 +82,8 @@ def evaluate_states(
 
 
 @outlined
-def evaluate_state(T, W, P, E, order, u, rate, bias, G, H):
-    """Functions at the state (W.q, W.v): see :func:`evaluate`."""
+def evaluate_state(T, W, P, E, order, strict, u, rate, bias, G, H):
+    """Functions at the state (W.q, W.v): see :func:`evaluate` and :func:`evaluate_states`."""
     if not valid_state(T, W.q, W.v):
         return NOT_FINITE
     update_sources(T, W, P, E)
@@ -92,11 +93,14 @@ def evaluate_state(T, W, P, E, order, u, rate, bias, G, H):
         E.value[first + n] = differentiate(P.operation[n], E.value[P.first[n]], E.value[P.second[n]], P.number[n], E.partial, n * PARTIALS)
     for o in range(P.output.shape[0]):
         u[o] = E.value[P.output[o]]
-        bad = not finite_number(u[o])
-        if order >= GRADIENTS:
-            bad = bad or not differentiate_output(T, W, P, E, o, order, rate, bias, G, H)
-        if bad:
+        if not finite_number(u[o]):
             return BAD_OUTPUT + o
+        if order >= GRADIENTS and not differentiate_output(T, W, P, E, o, order, rate, bias, G, H):
+            if strict:
+                return BAD_OUTPUT + o
+            rate[o] = bias[o] = 0.0
+            for j in range(P.support[o], P.support[o + 1]):
+                G[o, P.supported[j]] = 0.0
     return OK
 
 

@@ -82,8 +82,8 @@ class FunctionsOfStates:
         self.functions = FunctionSet(cast("Any", state), functions)
         self.untraced = any(isinstance(function, Untraced) for function in self.functions.functions.values())
 
-    def evaluate(self, states: States, order: int = VALUES) -> StateValues:
-        """Values, with order 1 also rates and gradients.
+    def evaluate(self, states: States, order: int = VALUES, *, strict: bool = True) -> StateValues:
+        """Values, with order 1 also rates and gradients; those that do not exist are zero unless ``strict``.
 
         Raises:
             StateError: A function is not finite or not differentiable in a state; it is named with the time.
@@ -98,15 +98,17 @@ class FunctionsOfStates:
             if self.untraced:
                 self._set_state(states, k)
                 f._bind()
-            self._run(States(*(x[some] for x in states)), signals[some], order, u[some], rates[some], gradients[some])
+            self._run(States(*(x[some] for x in states)), signals[some], order, strict, u[some], rates[some], gradients[some])
         return StateValues(u, rates, gradients.reshape(-1, m, nv + 1)[:, :, :nv])
 
-    def _run(self, states: States, signals: Array, order: int, u: Array, rates: Array, gradients: Array) -> None:
+    def _run(self, states: States, signals: Array, order: int, strict: bool, u: Array, rates: Array, gradients: Array) -> None:
         f, at = self.functions, np.zeros(1, np.int64)
         q, v, a, time = (np.ascontiguousarray(x, float) for x in (states.q, states.v, states.a, signals))
         if not order:  # not written
             rates, gradients = np.zeros((0, len(f))), np.zeros((0, 0))
-        status = evaluate_states(f._compiled.key, order, q, v, a, time, f._u, f._rate, f._bias, f._G, f._H, u, rates, gradients, at)
+        status = evaluate_states(
+            f._compiled.key, order, int(strict), q, v, a, time, f._u, f._rate, f._bias, f._G, f._H, u, rates, gradients, at
+        )
         if status:
             self._raise(status, float(states.times[at[0]]))
 

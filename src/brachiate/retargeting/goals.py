@@ -10,7 +10,7 @@ import numpy as np
 
 from brachiate import rotations, validation
 from brachiate.anatomy.landmarks import Landmarks
-from brachiate.errors import ArgumentError
+from brachiate.errors import ArgumentError, BrachiateError
 from brachiate.functions.evaluate import GRADIENTS
 from brachiate.functions.expressions import Expression
 from brachiate.functions.states import FunctionsOfStates, ModelState, States, values_of_states
@@ -84,10 +84,13 @@ class GoalRows:
         return used[:nv]
 
     def rows(self, q: Array, which: Array, dofs: Array) -> tuple[Array, Array]:
-        """Weighted errors (f, m) and their Jacobians (f, m, n) at configurations of some frames, as the trajectory IK has its steps."""
+        """Weighted errors (f, m) and their Jacobians (f, m, n) at configurations of some frames, as the trajectory IK has its steps.
+
+        Where a function has no derivative, as an angle of zero, which the first guess may have, it has no part in that step.
+        """
         model = self.functions.state.model
         none = np.zeros((len(q), model.nv))
-        found = self.functions.evaluate(States(self.times[which], q, none, none), GRADIENTS)
+        found = self.functions.evaluate(States(self.times[which], q, none, none), GRADIENTS, strict=False)
         J = found.gradients
         for e in np.flatnonzero(model.tree.kind == FLOAT):  # translations are along axes of the parent there, of the child here
             k, at = model.tree.v_at[e], model.tree.q_at[e] + 3
@@ -160,7 +163,7 @@ def _target(name: str, goal: Goal, width: int, zero: bool, motion: Motion, sourc
         none = np.zeros((frames, motion.figure.nv))
         try:
             found = values_of_states(_state(source), {name: function}, States(motion.times, motion.q, none, none), 0)[name]
-        except ArgumentError as error:
+        except BrachiateError as error:
             error.args = (f"Goal {name!r}, of the source {motion.figure.name!r}: {error} Or give the goal a target or a source.",)
             raise
     elif callable(goal.target):
