@@ -10,15 +10,16 @@ from textwrap import wrap
 from rich.console import Console
 from rich.markup import escape
 
-from brachiate.cli.filter import FELL, print_comparison, print_lines, residual_line
+from brachiate.cli.filter import FELL, PICTURES_NEED, print_comparison, print_lines, residual_line
+from brachiate.cli.preload import preload
 from brachiate.filter.offline import OFFLINE, filter_motion
 from brachiate.filter.results.result import FilterResult
 from brachiate.io.atomic import check_writable
 from brachiate.procedural import sample_motion
 
 INTRODUCTION = """\
-A sample walk, made from joint angles and footprints. It needs a force on the pelvis that no joint and no ground provides: the root
-residual. The filter makes it a motion that joint torques and ground reaction forces carry."""
+A sample walk. Drawn, not simulated, it needs a force on the pelvis: the root residual. The filter makes it a motion that torques and
+ground forces carry."""
 SHOWN = (
     "root_residual_force_rms_N", "root_residual_force_peak_N", "root_residual_moment_rms_Nm", "foot_skate_mean_m_s", "penetration_max_mm",
     "foot_float_max_mm",
@@ -35,7 +36,9 @@ def run(out: Path, console: Console) -> int:
     """Filter the sample walk, print the comparison, and write all files; returns the exit code."""
     check_writable(out, "the results", folder=True)
     console.print(INTRODUCTION.replace("\n", " "), highlight=False)
-    result = filter_motion(sample_motion("walk"), progress=True)
+    walk = sample_motion("walk")
+    preload(*PICTURES_NEED)
+    result = filter_motion(walk, progress=True)
     print_comparison(result, OFFLINE, console, SHOWN)
     print_lines([("Tracking", tracking_line(result)), ("Residual", residual_line(result, remark=""))], console)
     with console.status("writing ..."):

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from brachiate.cli.options import MotionInput
+from brachiate.cli.preload import preload
 from brachiate.cli.tables import print_assumptions, table_of
 from brachiate.errors import ArgumentError, StateError
 from brachiate.evaluation.metric_names import COMPARED, compare
@@ -36,6 +37,8 @@ FILES = {
     "poses.png": "poses: original above, filtered below",
     "report.html": "metrics and pictures on one page",
 }
+#: Modules that the pictures of a result need, and their import takes long.
+PICTURES_NEED = ("matplotlib.pyplot",)
 DEVIATIONS_SHOWN = 6
 #: Arguments without an option of their own name.
 OPTION_NAMES = {"terrain": "--source-terrain", "smooth": "make_reference(smooth=...)", "cutoff": "check(cutoff=...)"}
@@ -84,6 +87,8 @@ def run(name: str, motion_input: MotionInput, arguments: FilterArguments, out: P
     if out is not None:
         check_writable(out, "the results", folder=True)
     motion = motion_input.load_or_sample(name, console)
+    if out is not None:
+        preload(*PICTURES_NEED)
     result = filter_motion(motion, pushes=arguments.all_pushes(motion), progress=True, **options)
     print_result(result, arguments.mode, console)
     if out is not None:
