@@ -39,6 +39,7 @@ from brachiate.filter.whole_body.tasks import (
     centroidal_task,
     drop_inactive_torque_limits,
     floating_base_and_limits,
+    function_tasks,
     grip_task,
     joint_torque,
     limit_grip_force,
@@ -200,6 +201,7 @@ def solve_qp(data_key: Key, reference_key: Key, contact_key: Key, qp_key: Key, c
         swing_foot_task(T, W, ref, ctl, qp, m)
     for n in range(ctl.tracked_body.shape[0]):
         tracked_link_task(T, W, ref, ctl, qp, n)
+    function_tasks(ctl, qp)
     for k in range(W.v.shape[0]):
         qp.weights[k], qp.target[k] = ctl.joint_weight[k], ctl.desired[k]
     warm_start(qp)

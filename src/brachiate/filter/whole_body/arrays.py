@@ -56,7 +56,7 @@ GRIP_OPEN, GRIP_REACHING, GRIP_CLOSED = range(3)  # modes of a grip
 class Control(NamedTuple):
     """Arrays of the whole-body controller.
 
-    Sizes: nv velocities, nb bodies, m contact links of up to 8 corners, g grips, p tracked links, K rays.
+    Sizes: nv velocities, nb bodies, m contact links of up to 8 corners, g grips, p tracked links, R function rows, K rays.
     """
 
     gain: Floats  # (18,) see GAINS
@@ -89,6 +89,10 @@ class Control(NamedTuple):
     tracked_point: Rows3  # (p, 3) [m] body axes
     tracked_weight: Floats  # (p,)
     tracked_offset: Floats  # (3,) [m] shift of the whole reference
+    function_count: Ints  # (2,) rows of functions of the motion in this step, and the first of these in the QP
+    function_gradient: Floats  # (R nv,) row by row
+    function_rhs: Floats  # (R,) desired second rates less the bias
+    function_weight: Floats  # (R,) 0: no row
     q_at: Ints  # (nq of the figure,) indices of its configuration in the world's; the floating base comes first
     v_at: Ints  # (nv of the figure,) indices of its velocity
     # results
