@@ -244,8 +244,6 @@ class OfflineTracker:
         duration = (len(self.reference) - 1) * self.reference.dt
         recording = simulation.run(duration, progress, until=lambda _: self.tracker.failure is not None)
         self.grips.record_forces(self.frame)
-        if self.tasks is not None:
-            self.tasks.finish(self.tracker.clip_time)
         return recording
 
     def result(self, recording: Recording, source: SourceMotion | None = None) -> FilterResult:
@@ -255,5 +253,8 @@ class OfflineTracker:
     def outcome(self, recording: Recording) -> RunOutcome:
         """How a recorded simulation that this tracker controlled went."""
         grip_forces = self.grips.forces(len(recording.time))
-        tasks = {} if self.tasks is None else self.tasks.records()
+        tasks = {}
+        if self.tasks is not None:
+            self.tasks.finish(self.tracker.clip_time)
+            tasks = self.tasks.records()
         return RunOutcome(self.tracker.failure, self.feasibility, grip_forces, self.tracker.recovery_steps, tasks)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brachiate.filter.results.deviations import JOINT_LIMIT_DISTANCE, TORQUE_LIMIT_SHARE
-from brachiate.filter.tasks.function_tasks import TaskRecord
+from brachiate.filter.tasks.function_tasks import Snapshot, TaskRecord
 from brachiate.model.model import Model
 from brachiate.validation import Array
 
@@ -123,7 +123,7 @@ def _reason(result: FilterResult, task: TaskResult, record: TaskRecord, records:
     assert missed is not None
     if np.linalg.norm(missed.gradient) < MIN_GRADIENT * max(1.0, float(np.abs(missed.gradient).max(initial=0.0))):
         return "its gradient vanishes: no joint directs it there"
-    others = [other for other, each in records.items() if other != task.name and _in_conflict(missed.gradient, missed.error, each)]
+    others = [other for other, each in records.items() if other != task.name and _in_conflict(missed, each)]
     limits = list(_limits(result, task.missed, missed.gradient))
     reasons = [*(f"conflict with {other}" for other in others), *limits]
     if not reasons:
@@ -131,11 +131,15 @@ def _reason(result: FilterResult, task: TaskResult, record: TaskRecord, records:
     return ", ".join(reasons[:3])
 
 
-def _in_conflict(gradient: Array, error: Array, other: TaskRecord) -> bool:
-    """Whether another task that is not met either calls for the opposite joint motion."""
-    if other.missed is None:
+def _in_conflict(missed: Snapshot, other: TaskRecord) -> bool:
+    """Whether another task that is not met then either calls for the opposite joint motion."""
+    k = int(np.searchsorted(other.times, missed.time - 1e-9))
+    if other.missed is None or k >= len(other.times):
         return False
-    a, b = gradient.T @ error, other.missed.gradient.T @ other.missed.error
+    error = other.value[k] - other.target[k]
+    if not float(np.linalg.norm(error)) > other.task.tolerance:  # also if it does not act
+        return False
+    a, b = missed.gradient.T @ missed.error, other.missed.gradient.T @ error
     return bool(a @ b < CONFLICT_COSINE * np.linalg.norm(a) * np.linalg.norm(b))
 
 

@@ -1,8 +1,10 @@
 """Functions of the motion as rows of the whole-body QP: G a = ü* − bias, with feedback to a plan [DF] VII-C 1, [EGC] 5 step b.
 
-ü* = ü_plan + 2k(u̇_plan − u̇) + k²(u_plan − u); of functions of velocities u̇* = u̇_plan + k(u_plan − u). A row with a large weight is met by
-those accelerations that leave the posture nearest to the reference. How hard a row may pull is bounded, so that a target out of reach does
-not tip the body over: its weight is reduced as long as its multiplier is beyond the bound.
+ü* = ü_plan + 2k(u̇_plan − u̇) + k²(u_plan − u) − d; of functions of velocities u̇* = u̇_plan + k(u_plan − u) − d. The disturbance d is the
+low-pass filtered difference of the second rate from that of the QP's solution, which does not know of pushes, of contact between links of
+the figure and of limits of ball joints (disturbance observer [Ohnishi, Shibata & Murakami 1996]). A row with a large weight is met by
+those accelerations that leave the posture nearest to the reference. How hard a row may pull is bounded, and the less the nearer a fall is,
+so that a target out of reach does not tip the body over: its weight is reduced as long as its multiplier is beyond the bound.
 """
 
 from __future__ import annotations
@@ -24,9 +26,12 @@ from brachiate.world.world import World
 GRADIENTS = 1  # order of evaluation: u, u̇, bias and G
 REFERENCE_TOLERANCE = 1e-3  # [unit of the function] for which the next two are
 ROW_WEIGHT = 1e4  # of a row, relative to 1 for a joint acceleration
-MAX_PULL = 1000.0  # multiplier of a row from which it yields
+MAX_PULL = 3000.0  # multiplier of a row from which it yields
+YIELDING = (0.55, 0.8)  # nearness of a fall at which this begins to shrink, and at which it is least
+LEAST_PULL = 0.03  # share of it that is left
 MAX_ERROR = 100.0  # [tolerances] error that feedback sees at most
 RELEASE = 1e-7  # share of the weight that is left at the end of the release
+DISTURBANCE_TIME = 0.01  # [s] time constant of the estimated disturbance
 RECOVERY_TIME = 0.05  # [s] in which a reduced weight grows by a factor of e
 MIN_GRADIENT = 1e-9  # length of a gradient, below which a function is not directed
 
@@ -81,6 +86,8 @@ class ActiveTask:
         self.missed: Snapshot | None = None
         self.samples: list[tuple[Array, Array, Array, bool]] = []
         self.pull = 0.0  #: largest multiplier of its rows in the last step, relative to the bound
+        self.disturbance = np.zeros(len(functions))  #: estimated, of the second rates (k,)
+        self._previous: tuple[Array, Array, Array] | None = None  # rates, gradient and bias of the last step
         self._blank = np.full(len(functions), np.nan)
 
     def acts(self, t: float) -> bool:
@@ -93,15 +100,17 @@ class ActiveTask:
         release = max(t - self.task.end, 0.0) / self.task.blend
         return ROW_WEIGHT * scale * self.task.weight * RELEASE**release * self.share
 
-    def yield_to(self, multipliers: Array, dt: float) -> None:
+    def limit_pull(self, multipliers: Array, dt: float, nearness_of_a_fall: float) -> None:
         """Reduce the weights of rows that pulled too hard in the last step; let the others grow again."""
-        bound = MAX_PULL * self.task.weight * REFERENCE_TOLERANCE / self.task.tolerance
+        begin, end = YIELDING
+        strength = min(max((end - nearness_of_a_fall) / (end - begin), LEAST_PULL), 1.0)
+        bound = MAX_PULL * strength * self.task.weight * REFERENCE_TOLERANCE / self.task.tolerance
         pull = np.abs(multipliers) / bound
         self.share = np.where(pull > 1.0, self.share / pull, np.minimum(self.share * math.exp(dt / RECOVERY_TIME), 1.0))
         self.pull = float(pull.max(initial=0.0))
 
     def evaluate(self, t: float, a: Array) -> Evaluation:
-        """Its rows at time t of the clip; a: accelerations of the last step (nv,)."""
+        """Value, plan and desired second rate at time t of the clip; a: accelerations of the last step (nv,)."""
         f, task = self.functions, self.task
         try:
             f.update(GRADIENTS)
@@ -119,6 +128,18 @@ class ActiveTask:
         wanted = np.where(f.of_velocity, plan[:, 1] + k * error, second_rate)
         return Evaluation(f.G, wanted - f.biases, plan[:, 0], goal)
 
+    def estimate_disturbance(self, a: Array, dt: float) -> None:
+        """Update the disturbance by the rates that the accelerations of the last step (nv,) led to; the function has been evaluated."""
+        f = self.functions
+        rates = np.where(f.of_velocity, f.u, f.rates)
+        if self._previous is not None:
+            before, G, bias = self._previous
+            found = (rates - before) / dt - G @ a - bias
+            self.disturbance += min(dt / DISTURBANCE_TIME, 1.0) * (found - self.disturbance)
+            bound = MAX_ERROR * self.task.tolerance * self.task.rate ** (2 - f.of_velocity)
+            self.disturbance = np.clip(self.disturbance, -bound, bound)
+        self._previous = rates, f.G.copy(), f.biases.copy()
+
     def keep(self, t: float, found: Evaluation) -> None:
         """Record a step."""
         f, task = self.functions, self.task
@@ -131,6 +152,7 @@ class ActiveTask:
 
     def skip(self) -> None:
         """Record a step in which it does not act."""
+        self._previous = None
         self.samples.append((self._blank, self._blank, self._blank, False))
 
     def record(self, times: Array) -> TaskRecord:
@@ -163,7 +185,7 @@ class FunctionTasks:
         self.count = sum(len(each.functions) for each in self.tasks)  #: of rows of the QP, at most
         self.times: list[float] = []  #: of the steps, of the clip [s]
 
-    def update(self, t: float, a: Array, multipliers: Array, dt: float) -> Rows:
+    def update(self, t: float, a: Array, multipliers: Array, dt: float, nearness_of_a_fall: float = 0.0) -> Rows:
         """Rows of the next QP, at time t of the clip.
 
         Called before the controller evaluates its state, as both use the arrays of the kinematics. If a function cannot be evaluated, an
@@ -174,6 +196,7 @@ class FunctionTasks:
             a: Accelerations of the last step (nv,).
             multipliers: Of the rows of the last step.
             dt: Duration of a step [s].
+            nearness_of_a_fall: Deviation of the body as a share of what counts as a fall.
         """
         found = {each.name: each.evaluate(t, a) for each in self.tasks if each.acts(t)}
         at = 0
@@ -185,11 +208,12 @@ class FunctionTasks:
                 continue
             evaluation, n = found[each.name], len(each.functions)
             if each.rows.stop - each.rows.start == n and each.rows.stop <= len(multipliers):
-                each.yield_to(multipliers[each.rows], dt)
+                each.limit_pull(multipliers[each.rows], dt, nearness_of_a_fall)
+            each.estimate_disturbance(a, dt)
             each.keep(t, evaluation)
             each.rows, at = slice(at, at + n), at + n
             weights = np.where(np.linalg.norm(evaluation.G, axis=1) > MIN_GRADIENT, each.weights(t), 0.0)
-            rows.append(Rows(evaluation.G, evaluation.rhs, weights))
+            rows.append(Rows(evaluation.G, evaluation.rhs - each.disturbance, weights))
         self.times.append(t)
         return Rows(*(np.concatenate(part) for part in zip(*rows, strict=True)))
 

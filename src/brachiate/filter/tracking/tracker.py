@@ -14,7 +14,7 @@ from brachiate.filter.settings import FilterSettings
 from brachiate.filter.tasks.function_tasks import FunctionTasks
 from brachiate.filter.tracking.capture_steps import CaptureStepPlanner, swinging_feet
 from brachiate.filter.tracking.centroidal_mpc import CentroidalMpc, horizon_intervals
-from brachiate.filter.tracking.fall_detection import MAX_JOINT_SPEED, Failure, fall_reason
+from brachiate.filter.tracking.fall_detection import MAX_JOINT_SPEED, Failure, fall_reason, nearness_of_a_fall
 from brachiate.filter.tracking.whole_body_controller import WholeBodyController
 from brachiate.validation import Array
 from brachiate.world.world import World
@@ -100,8 +100,9 @@ class MotionTracker:
 
     def _direct_functions(self, tasks: FunctionTasks) -> None:
         """Set the rows of functions of the motion, at the present state."""
-        controller = self.controller
-        controller.set_function_rows(*tasks.update(self.clip_time, controller.control.a, controller.function_multipliers(), self.dt))
+        controller, near = self.controller, nearness_of_a_fall(*self.mpc.feet.arrays.root_error.tolist())
+        rows = tasks.update(self.clip_time, controller.control.a, controller.function_multipliers(), self.dt, near)
+        controller.set_function_rows(*rows)
 
     def _replan_if_due(self, k: int, window: ArrayHandle) -> ArrayHandle:
         """Solve the MPC again if the support has changed or the replanning interval is over. Returns the window by then."""
