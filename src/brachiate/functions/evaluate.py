@@ -9,7 +9,7 @@ by edge pushing [Gower & Mello 2012], whose pattern was found when the program w
 from __future__ import annotations
 
 from brachiate.compiled import Floats, Key, Matrix, entry, index, kernel, outlined
-from brachiate.functions.arrays import ANGULAR_VELOCITY, JOINT_RATE, MOMENTUM, open_program
+from brachiate.functions.arrays import ANGULAR_VELOCITY, JOINT_RATE, MOMENTUM, Derivatives, open_program
 from brachiate.functions.operations import D_A, D_B, PARTIALS, differentiate
 from brachiate.functions.sources import add_source_hessian, update_sources
 from brachiate.kinematics import valid_state
@@ -29,6 +29,12 @@ def evaluate(key: Key, order: int, u: Floats, rate: Floats, bias: Floats, G: Mat
     v̇ = 0.
     """
     T, W, P, E = open_program(key)
+    return evaluate_functions(T, W, P, E, order, Derivatives(u, rate, bias, G, H))
+
+
+@outlined
+def evaluate_functions(T, W, P, E, order, F):
+    """Evaluate a program at (W.q, W.v): see :func:`evaluate`."""
     if not valid_state(T, W.q, W.v):
         return NOT_FINITE
     update_sources(T, W, P, E)
@@ -37,10 +43,10 @@ def evaluate(key: Key, order: int, u: Floats, rate: Floats, bias: Floats, G: Mat
     for n in range(operations):
         E.value[first + n] = differentiate(P.operation[n], E.value[P.first[n]], E.value[P.second[n]], P.number[n], E.partial, n * PARTIALS)
     for o in range(P.output.shape[0]):
-        u[o] = E.value[P.output[o]]
-        bad = not finite_number(u[o])
+        F.u[o] = E.value[P.output[o]]
+        bad = not finite_number(F.u[o])
         if order >= GRADIENTS:
-            bad = bad or not differentiate_output(T, W, P, E, o, order, rate, bias, G, H)
+            bad = bad or not differentiate_output(T, W, P, E, o, order, F.rate, F.bias, F.G, F.H)
         if bad:
             return BAD_OUTPUT + o
     return OK
