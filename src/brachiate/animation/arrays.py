@@ -29,7 +29,6 @@ class Levels(NamedTuple):
     damping: Floats  # (r,) added to the squared length of a gradient
     scale: Floats  # (n,) diagonal of T
     dense: Floats  # (n²,) T if it is not diagonal; may be empty
-    length_scale: Floats  # (n,) scale of x by which the length of a gradient is measured; not used if T is dense
     preferred: Floats  # (n,) x₀
     x: Floats  # (n,) solution
     lower: Floats  # (n,) bounds of x
@@ -38,7 +37,7 @@ class Levels(NamedTuple):
     bound: Floats  # (n,) where it is held
     left: Floats  # (r·max(n, r),) rows of one level in what the levels above leave free
     wanted: Floats  # (r,) right-hand sides of one level
-    length: Floats  # (r,) of the gradients of one level
+    length: Floats  # (r,) of the gradients of one level, in what exact levels leave free
     reflector: Floats  # (n²,) Householder reflections: their product turns the rows of all levels so far into the first unknowns
     reflector_scale: Floats  # (n,)
     z: Floats  # (n,)
@@ -59,7 +58,7 @@ class Control(NamedTuple):
     limit_high: Floats  # (n,)
     level: Ints  # (levels+1,) first of the functions of a priority in ``member``
     member: Ints  # (m,) functions, by priority
-    held: Ints  # (m,) 1 for functions that the surroundings hold
+    held: Ints  # (m,) how a function is held: EXTENDED, HARD or SOFT
     rest: Floats  # (nq,) posture to return to
     wanted: Floats  # (m,) rates or accelerations of the functions
     error: Floats  # (m,) of the functions, for damping

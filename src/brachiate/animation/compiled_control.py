@@ -11,7 +11,7 @@ from brachiate.animation.arrays import Polynomials, new_control, new_levels
 from brachiate.animation.control_step import LEAST_TORQUE, TRUNCATE, control
 from brachiate.animation.plan import Piecewise, Trajectory, polynomial_arrays
 from brachiate.compiled import ArrayHandle
-from brachiate.constraints.arrays import ROWS
+from brachiate.constraints.arrays import OPERATION
 
 if TYPE_CHECKING:
     from brachiate.animation.space import AnimationSpace
@@ -28,6 +28,8 @@ class CompiledControl:
     def __init__(self, space: AnimationSpace, plan: Sequence[Trajectory] = ()) -> None:
         self.space, self.plan = space, plan
         world, model, m, n = space.world, space.world.model, len(space), space.world.model.nv
+        if not world.constraint_set.arrays.functions[OPERATION]:
+            world.constraint_set.reserve_contacts(0)  # for the addresses of its functions
         self.constraint_capacity = len(world.constraint_set.arrays.c)
         k = self.constraint_capacity
         self.program = space.program
@@ -43,9 +45,7 @@ class CompiledControl:
         signals = [signal if signal.pieces is None else Piecewise(*signal.pieces) for signal in self.program.signals]
         self._python = [(f, function) for f, function in enumerate([*plan, *signals]) if not isinstance(function, Piecewise)]
         self.polynomials: Polynomials = polynomial_arrays([*plan, *signals])
-        self.handle = ArrayHandle(
-            model.tree, world.data.work, self.program.program, self.program.results, self.levels, C, self.polynomials
-        )
+        self.handle = ArrayHandle(model.tree, world.data.work, self.program.program, self.program.results, self.levels, C, self.polynomials)
 
     def fits(self) -> bool:
         """Whether the space and the constraints of the world still have these arrays."""

@@ -34,8 +34,9 @@ from brachiate.model.status import OK, OVERFLOW
 VELOCITY, ACCELERATION, TORQUES, STAGE, RECORD = range(5)
 # Control.setting.
 GAIN, POSTURE, STIFFNESS, DAMPING, HORIZON, TIME = range(6)
-# Control.option: who holds functions; what is least; how singularities are treated; whether torques are given.
-CLOSURE, LEAST_TORQUE, TRUNCATE, GIVEN = range(4)
+# Control.option: whether the surroundings hold functions; what is least; how singularities are treated; whether torques are given.
+HELD, LEAST_TORQUE, TRUNCATE, GIVEN = range(4)
+# Control.held: by motors (extended coordinates), by the surroundings exactly, or by springs and dampers [EGC] 4.5.
 EXTENDED, HARD, SOFT = range(3)
 # Damping per squared error: a function whose gradient is shorter than its error is slowed down.
 ERROR_DAMPING = 1e-4
@@ -69,15 +70,15 @@ def control(key: Key, constraint_key: Key, operation: int, u: Floats, rate: Floa
         resolve_velocity(W, P, L, C, F, False)
         return OK if finite(L.x) else OVERFLOW
     if operation == ACCELERATION:
-        status = resolve_acceleration(T, W, P, L, C, cons, F)
+        status = resolve_acceleration(key, constraint_key, T, W, P, L, C, cons, F)
         return OVERFLOW if status == OK and not finite(L.x) else status
     given = C.option[GIVEN] != 0
     if not given:
-        status = control_torques(T, W, P, E, L, C, plan, cons, F)
-    if status == OK and (operation == STAGE or (operation == RECORD and C.option[CLOSURE] != EXTENDED and not given)):
+        status = control_torques(key, constraint_key, T, W, P, E, L, C, plan, cons, F)
+    if status == OK and (operation == STAGE or (operation == RECORD and C.option[HELD] and not given)):
         status = accelerate(key, constraint_key, T, W, L, C, plan, cons, F)
     if status == OK and operation == RECORD:
-        status = record_forces(T, W, L, C, cons, F, given)
+        status = record_forces(key, constraint_key, T, W, L, C, cons, F, given)
     return OK if status != OK or finite(C.torque) else OVERFLOW
 
 
@@ -110,7 +111,7 @@ def resolve_velocity(W, P, L, C, F, planned):
     n = C.weight.shape[0]
     clear_levels(L, n)
     for k in range(n):
-        L.scale[k] = L.length_scale[k] = 1.0 / math.sqrt(C.weight[k])
+        L.scale[k] = 1.0 / math.sqrt(C.weight[k])
         L.preferred[k] = C.preferred[k]
     for i in range(C.rows[0]):  # the rate that constraints have
         s = 0.0
@@ -138,17 +139,17 @@ def resolve_velocity(W, P, L, C, F, planned):
 
 
 @outlined
-def resolve_acceleration(T, W, P, L, C, cons, F):
+def resolve_acceleration(key, constraint_key, T, W, P, L, C, cons, F):
     """L.x ← joint accelerations with G x + C.bias = C.wanted, nearest to C.preferred, within constraints and joint limits."""
     n, status = C.weight.shape[0], OK
     clear_levels(L, n)
     for k in range(n):
         L.preferred[k] = C.preferred[k]
-        L.length_scale[k] = 1.0 / math.sqrt(C.weight[k])
         # Coordinates without motors follow from the others: they cost nothing.
-        L.scale[k] = L.length_scale[k] if C.motor[k] else L.length_scale[k] / math.sqrt(COST_WITHOUT_MOTOR)
+        L.scale[k] = 1.0 / math.sqrt(C.weight[k] if C.motor[k] else COST_WITHOUT_MOTOR * C.weight[k])
     if C.option[LEAST_TORQUE]:
-        status = least_torque_metric(T, W, L, C, cons)
+        status = update_inverse_inertia(key, constraint_key, cons)
+        least_torque_metric(T, W, L, C, cons)
     for i in range(C.rows[0]):
         for j in range(n):
             L.row[index(i * n + j)] = C.J[index(i * n + j)]
@@ -171,12 +172,11 @@ def resolve_acceleration(T, W, P, L, C, cons, F):
 def least_torque_metric(T, W, L, C, cons):
     """T = A⁻¹ W^-½: |z| is then the weighted size of the torques by which x differs from the preferred motion."""
     n = C.weight.shape[0]
-    status = invert_mass_matrix(T, W, L, C, cons)
+    invert_mass_matrix(T, W, L, C, cons)
     for i in range(n):
         for j in range(n):
-            L.dense[index(i * n + j)] *= L.length_scale[index(j)]
+            L.dense[index(i * n + j)] /= math.sqrt(C.weight[j])
     L.size[DENSE] = 1
-    return status
 
 
 @outlined
@@ -195,11 +195,11 @@ def acceleration_bounds(W, L, C):
 
 
 @outlined
-def control_torques(T, W, P, E, L, C, plan, cons, F):
+def control_torques(key, constraint_key, T, W, P, E, L, C, plan, cons, F):
     """Steps b to d of [EGC] 5: torques of motors C.torque for the plan."""
     status = plan_accelerations(T, W, P, E, L, C, plan, F)
     if status == OK:
-        status = resolve_acceleration(T, W, P, L, C, cons, F)
+        status = resolve_acceleration(key, constraint_key, T, W, P, L, C, cons, F)
     if status != OK:
         return status
     for k in range(C.weight.shape[0]):
@@ -207,9 +207,9 @@ def control_torques(T, W, P, E, L, C, plan, cons, F):
     tree_torques(T, W, C.acceleration, C.torque)
     if cons.count[CONSTRAINTS] > 0:
         distribute(L, C, C.torque)
-    if C.option[CLOSURE] == EXTENDED:
+    if not C.option[HELD]:
         return OK
-    status = function_forces(T, W, L, C, cons, F, C.torque)
+    status = function_forces(key, constraint_key, T, W, L, C, cons, F, C.torque)
     for o in range(C.held.shape[0]):  # what the surroundings hold, motors do not
         if C.held[o]:
             for k in range(C.weight.shape[0]):
@@ -261,37 +261,38 @@ def plan_accelerations(T, W, P, E, L, C, plan, F):
 @outlined
 def accelerate(key, constraint_key, T, W, L, C, plan, cons, F):
     """Step e of [EGC] 5: C.acceleration under motor torques and what the surroundings hold."""
-    n, closure = C.weight.shape[0], C.option[CLOSURE]
+    n, hard = C.weight.shape[0], False
     copy_to(C.torque, C.total)
-    if closure == SOFT:
-        for o in range(C.held.shape[0]):
-            if C.held[o]:
-                force = C.setting[STIFFNESS] * (plan.value[o, 0] - F.u[o]) - C.setting[DAMPING] * C.rate[o]
-                for k in range(n):
-                    C.total[k] += F.G[o, k] * force
+    for o in range(C.held.shape[0]):
+        hard = hard or C.held[o] == HARD
+        if C.held[o] == SOFT:
+            force = C.setting[STIFFNESS] * (plan.value[o, 0] - F.u[o]) - C.setting[DAMPING] * C.rate[o]
+            for k in range(n):
+                C.total[k] += F.G[o, k] * force
     status = forward(key, constraint_key, T, W, C, cons, C.total)
-    if status != OK or closure != HARD:
+    if status != OK or not hard:
         return status
     for o in range(C.held.shape[0]):
         C.target[o] = -C.bias[o]
         for k in range(n):
             C.target[o] -= F.G[o, k] * C.acceleration[k]
-    status = solve_forces(T, W, L, C, cons, F, True)
+    status = solve_forces(key, constraint_key, T, W, L, C, cons, F, HARD)
     for o in range(C.held.shape[0]):
-        if C.held[o]:
+        if C.held[o] == HARD:
             for k in range(n):
                 C.acceleration[k] += C.response[o * n + k] * C.force[o]
     return status
 
 
 @outlined
-def solve_forces(T, W, L, C, cons, F, held):
-    """C.force ← generalized forces that give the functions, or those held, the accelerations C.target; C.response per unit of each.
+def solve_forces(key, constraint_key, T, W, L, C, cons, F, held):
+    """C.force ← generalized forces that give the functions the accelerations C.target; C.response per unit of each.
 
-    Of functions that depend on each other the least forces, zero of functions that constraints of the world determine.
+    Of all functions, or of those held in one way. Of functions that depend on each other the least forces, zero of those that constraints
+    of the world determine.
     """
     n, m = C.weight.shape[0], C.rate.shape[0]
-    status = update_inverse_inertia(T, W)
+    status = update_inverse_inertia(key, constraint_key, cons)
     for o in range(m):
         for k in range(n):
             C.saved[k] = F.G[o, k]
@@ -301,11 +302,11 @@ def solve_forces(T, W, L, C, cons, F, held):
     clear_levels(L, m)
     for o in range(m):
         L.scale[o], L.preferred[o] = 1.0, 0.0
-        if C.held[o] or not held:
+        if held == EXTENDED or C.held[o] == held:
             r = L.size[ROWS]
             for p in range(m):
                 s = 0.0
-                if C.held[p] or not held:
+                if held == EXTENDED or C.held[p] == held:
                     for k in range(n):
                         s += F.G[index(o), index(k)] * C.response[index(p * n + k)]
                 L.row[index(r * m + p)] = s
@@ -319,27 +320,27 @@ def solve_forces(T, W, L, C, cons, F, held):
 
 
 @kernel
-def function_forces(T, W, L, C, cons, F, torque):
+def function_forces(key, constraint_key, T, W, L, C, cons, F, torque):
     """C.force ← torques projected by the dynamically consistent inverse of G; G_uᵀ τ if G is square."""
     n = C.weight.shape[0]
     copy_to(torque, C.saved)
-    status = update_inverse_inertia(T, W)
+    status = update_inverse_inertia(key, constraint_key, cons)
     apply_inverse_inertia(T, W, cons, C.saved, cons.count[CONSTRAINTS] > 0)
     for o in range(C.rate.shape[0]):
         s = 0.0
         for k in range(n):
             s += F.G[index(o), index(k)] * C.saved[index(k)]
         C.target[o] = s
-    return solve_forces(T, W, L, C, cons, F, False) if status == OK else status
+    return solve_forces(key, constraint_key, T, W, L, C, cons, F, EXTENDED) if status == OK else status
 
 
 @outlined
-def record_forces(T, W, L, C, cons, F, given):
+def record_forces(key, constraint_key, T, W, L, C, cons, F, given):
     """C.force of torques of motors and surroundings together."""
-    if C.option[CLOSURE] == EXTENDED or given:
+    if given or not C.option[HELD]:
         copy_to(C.torque, C.total)
     else:
         tree_torques(T, W, C.acceleration, C.total)
         if cons.count[CONSTRAINTS] > 0:
             distribute(L, C, C.total)
-    return function_forces(T, W, L, C, cons, F, C.total)
+    return function_forces(key, constraint_key, T, W, L, C, cons, F, C.total)

@@ -10,7 +10,8 @@ f  the next state                             integration.py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +21,10 @@ from brachiate import validation
 from brachiate.animation.arrays import Control
 from brachiate.animation.compiled_control import CompiledControl
 from brachiate.animation.control_step import (
-    CLOSURE,
     DAMPING,
     GAIN,
     GIVEN,
+    HELD,
     HORIZON,
     POSTURE,
     RECORD,
@@ -61,6 +62,7 @@ class Directed:
         torques: (T, nv) motor torques.
         forces: (T, m) generalized forces of the functions: of one that is held, the reaction there.
         coordinates: Names of the joint velocities.
+        stepwise: Whether torques were held over each step, as with contact.
     """
 
     times: Array
@@ -72,6 +74,7 @@ class Directed:
     torques: Array
     forces: Array
     coordinates: tuple[str, ...]
+    stepwise: bool = False
 
     @property
     def reactions(self) -> Mapping[str, Array]:
@@ -88,10 +91,17 @@ class Directed:
         return self.torques[:, at]
 
     def torques_at(self, t: float) -> Array:
-        """Torques at any time (nv,), interpolated: the torque functions of [EGC] 5.2."""
-        at = np.clip(np.searchsorted(self.times, t, side="right") - 1, 0, len(self.times) - 2)
-        share = np.clip((t - self.times[at]) / (self.times[at + 1] - self.times[at]), 0.0, 1.0)
-        return (1.0 - share) * self.torques[at] + share * self.torques[at + 1]
+        """Torques at any time (nv,): the torque functions of [EGC] 5.2, cubic splines through those stored, or their steps."""
+        t = min(max(t, self.times[0]), self.times[-1])
+        if self.stepwise or len(self.times) < 4:
+            return self.torques[max(0, int(np.searchsorted(self.times, t + 1e-9 * (t - self.times[0]), side="right")) - 1)]
+        return self._torque_spline(t)
+
+    @functools.cached_property
+    def _torque_spline(self) -> Callable[[float], Array]:
+        from scipy.interpolate import CubicSpline  # noqa: PLC0415
+
+        return CubicSpline(self.times, self.torques)
 
     def recording(self, world: World) -> Recording:
         """The motion as a recording, to plot, draw and save."""
@@ -136,7 +146,7 @@ def direct(
         world.restore(state)
         raise
     times, q, v, u, planned, tau, forces = (np.array(column) for column in zip(*rows, strict=True))
-    return Directed(times[:, 0], q, v, controller.names, u, planned, tau, forces, tuple(world.model.coordinates))
+    return Directed(times[:, 0], q, v, controller.names, u, planned, tau, forces, tuple(world.model.coordinates), contact)
 
 
 class Controller:
@@ -149,7 +159,7 @@ class Controller:
         *,
         rate: float = DEFAULT_RATE,
         closure: str = "extended",
-        held: tuple[str, ...] = (),
+        held: Iterable[str] | Mapping[str, str] = (),
         stiffness: float = 1e5,
         damping: float | None = None,
         torques: Callable[[float], Array] | None = None,
@@ -157,7 +167,6 @@ class Controller:
         limits: float | None = None,
     ) -> None:
         self.world = space.world
-        self.closure = validation.one_of(closure, CLOSURES, "closure")
         self.setting = np.zeros(6)
         self.setting[GAIN] = validation.number(rate, "rate", above=0.0)
         self.setting[STIFFNESS] = validation.number(stiffness, "stiffness", above=0.0)
@@ -173,14 +182,21 @@ class Controller:
         for name in self.space.functions:
             at = self.space.coordinates_of(name)
             self.plan += trajectories(name, targets[name], self.space.u[at], self.space.rates[at], self.world.time)
-        for name in held:
-            validation.lookup(self.space.functions, name, "directed function", "this motion")
-        self.held = np.array([any(n in self.space.coordinates_of(name) for name in held) for n in range(len(self.names))], bool)
-        if self.closure != "extended" and not self.held.any():
-            raise ArgumentError(f"closure={closure!r} needs held=(...): the functions that the surroundings hold.")
-        if self.closure != "extended" and self.world.contact_settings.contact_state is not None:
-            raise ArgumentError(f"closure={closure!r} is not possible with contact: use extended coordinates, or world.connect.")
+        self.held = self._held_functions(held, validation.one_of(closure, CLOSURES, "closure"))
         self._control: CompiledControl | None = None
+
+    def _held_functions(self, held: Iterable[str] | Mapping[str, str], closure: str) -> Array:
+        """How each function is held (m,): its number in CLOSURES."""
+        found = np.zeros(len(self.names), np.int64)
+        by_name = held if isinstance(held, Mapping) else dict.fromkeys(held, closure)
+        for name, technique in by_name.items():
+            validation.lookup(self.space.functions, name, "directed function", "this motion")
+            found[self.space.coordinates_of(name)] = CLOSURES.index(validation.one_of(technique, CLOSURES, f"closure of {name!r}"))
+        if closure != "extended" and not by_name:
+            raise ArgumentError(f"closure={closure!r} needs held=(...): the functions that the surroundings hold.")
+        if found.any() and self.world.contact_settings.contact_state is not None:
+            raise ArgumentError("Functions that the surroundings hold are not possible with contact: use world.connect.")
+        return found
 
     def run(self, operation: int) -> Control:
         """Run an operation of the control step at the present state and time; returns its results."""
@@ -188,7 +204,7 @@ class Controller:
             self._control = CompiledControl(self.space, self.plan)
             C = self._control.arrays
             C.setting[:], C.rest[:], C.held[:] = self.setting, self.q0, self.held
-            C.option[CLOSURE], C.option[GIVEN] = CLOSURES.index(self.closure), self.given_torques is not None
+            C.option[HELD], C.option[GIVEN] = self.held.any(), self.given_torques is not None
         C = self._control.arrays
         if self.given_torques is not None:
             C.torque[:] = validation.numbers(self.given_torques(self.world.time), C.torque.shape, "torques")

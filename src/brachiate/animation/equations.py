@@ -5,16 +5,15 @@ from __future__ import annotations
 from brachiate.animation.arrays import DENSE, EXACT, LEVELS, ROWS, UNKNOWNS
 from brachiate.animation.levels import RANK_TOLERANCE, solve_levels, triangularize
 from brachiate.compiled import call_address, index, kernel, outlined
-from brachiate.constraints.arrays import CONSTRAINTS, INDEPENDENT, OPERATION, REDUNDANT, UNCLASSIFIED
+from brachiate.constraints.arrays import CONSTRAINTS, INDEPENDENT, MASS_FACTOR, OPERATION, REDUNDANT, UNCLASSIFIED
 from brachiate.constraints.arrays import ROWS as CONSTRAINT_ROWS
 from brachiate.constraints.constrained_dynamics import COMPUTE_ACCELERATION_AND_RANK
 from brachiate.constraints.solve import add_transposed_product, multiply_rows, solve_rows
 from brachiate.constraints.sparsity import LANES, chain
-from brachiate.dynamics.factor import backward_sweep, factor, forward_sweep
-from brachiate.dynamics.forward import forward_dynamics
+from brachiate.dynamics.factor import backward_sweep, forward_sweep
 from brachiate.dynamics.inverse import bias_forces, passive_forces, required_forces
 from brachiate.dynamics.mass import mass_matrix
-from brachiate.kinematics import ball_motion_columns, body_inertias, copy_to, finite
+from brachiate.kinematics import body_inertias, copy_to, finite
 from brachiate.model.status import OK, OVERFLOW
 
 
@@ -69,7 +68,7 @@ def collect_rows(T, cons, C, n):
         for m in range(cons.rows[i]):
             r = cons.row[i] + m
             state = cons.state[r]
-            if cons.side[i] != 0 or not (state == INDEPENDENT or state == REDUNDANT or state == UNCLASSIFIED):
+            if cons.side[i] != 0 or state not in (INDEPENDENT, REDUNDANT, UNCLASSIFIED):
                 continue
             for j in range(n):
                 C.J[index(count * n + j)] = 0.0
@@ -212,20 +211,16 @@ def forward(key, constraint_key, T, W, C, cons, torque):
     """C.acceleration ← accelerations under torques, within the constraints; the world's own torques stay."""
     copy_to(W.tau, C.saved)
     copy_to(torque, W.tau)
-    if cons.count[CONSTRAINTS] > 0:
-        status = call_address(cons.functions[OPERATION], key, constraint_key, 0.0, COMPUTE_ACCELERATION_AND_RANK)
-    else:
-        status = forward_dynamics(key)
+    status = call_address(cons.functions[OPERATION], key, constraint_key, 0.0, COMPUTE_ACCELERATION_AND_RANK)
     copy_to(C.saved, W.tau)
     copy_to(W.a, C.acceleration)
     return OVERFLOW if status == OK and not finite(C.acceleration) else status
 
 
-@outlined
-def update_inverse_inertia(T, W):
-    """Factor of the mass matrix for :func:`apply_inverse_inertia`."""
-    ball_motion_columns(T, W)
-    return factor(T, W, 0.0)
+@kernel
+def update_inverse_inertia(key, constraint_key, cons):
+    """Factor of the mass matrix for :func:`apply_inverse_inertia`, from poses that are up to date."""
+    return call_address(cons.functions[MASS_FACTOR], key, constraint_key, 0.0, 0)
 
 
 @outlined
@@ -243,13 +238,11 @@ def apply_inverse_inertia(T, W, cons, x, constrained):
 
 @outlined
 def invert_mass_matrix(T, W, L, C, cons):
-    """L.dense ← inverse of the mass matrix of the tree."""
+    """L.dense ← inverse of the mass matrix of the tree, once it is factored."""
     n = C.weight.shape[0]
-    status = update_inverse_inertia(T, W)
     for i in range(n):
         for k in range(n):
             C.saved[k] = 1.0 if k == i else 0.0
         apply_inverse_inertia(T, W, cons, C.saved, False)
         for k in range(n):
             L.dense[index(k * n + i)] = C.saved[k]
-    return status

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 
-from brachiate.animation.arrays import DENSE, EXACT, LEVELS, TRUNCATED, UNKNOWNS
-from brachiate.compiled import index, kernel, outlined
+from brachiate.animation.arrays import DENSE, EXACT, LEVELS, TRUNCATED, UNKNOWNS, open_levels
+from brachiate.compiled import Key, entry, index, kernel, outlined
+from brachiate.model.status import OK
 
 #: Length of a remaining row over the size of its level that counts as independent.
 RANK_TOLERANCE = 1e-9
@@ -31,19 +32,21 @@ def solve_levels(L, bounded):
 
     With ``bounded``, coordinates flagged in L.held are at L.bound, before all functions, after all exact levels.
     """
-    n, rank, singular = L.size[UNKNOWNS], 0, SINGULAR
+    n, rank, singular, fixed = L.size[UNKNOWNS], 0, SINGULAR, -1
     for k in range(n):
         L.x[k] = L.preferred[k]
     waiting = bounded
     for level in range(L.size[LEVELS]):
         start, kind = L.start[level], L.kind[level]
-        if waiting and kind != EXACT:
-            rank = solve_held(L, n, rank)
+        if kind != EXACT and fixed < 0:  # the first level of functions
+            fixed = rank
+            if waiting:
+                rank = solve_held(L, n, rank)
             waiting = False
         m = L.start[level + 1] - start
         if m == 0 or rank == n:
             continue
-        size = project_rows(L, n, start, m, rank, kind != EXACT)
+        size = project_rows(L, n, start, m, rank, fixed)
         if kind == EXACT:
             rank = solve_exact(L, n, m, rank, size)
         else:
@@ -55,7 +58,7 @@ def solve_levels(L, bounded):
         solve_held(L, n, rank)
 
 
-@kernel
+@outlined
 def put_scaled_row(L, n, source, at, out):
     """L.left[out:] ← row L.row[at:] times T, or with source < n the unit row of that unknown times T."""
     if L.size[DENSE]:
@@ -75,7 +78,7 @@ def put_scaled_row(L, n, source, at, out):
             L.left[index(out + j)] = L.row[index(at + j)] * L.scale[index(j)]
 
 
-@kernel
+@outlined
 def reflect(L, n, first, rank, out):
     """Apply the reflections from ``first`` to ``rank`` to a row of L.left."""
     for k in range(first, rank):
@@ -88,23 +91,25 @@ def reflect(L, n, first, rank, out):
 
 
 @outlined
-def project_rows(L, n, start, m, rank, measured):
-    """Rows of a level in L.left, right-hand sides left by the levels above, and lengths of the gradients. Returns the size of the rows."""
+def project_rows(L, n, start, m, rank, fixed):
+    """Rows of a level in L.left, right-hand sides left by the levels above, and lengths of the gradients. Returns the size of the rows.
+
+    Lengths are measured in what the ``fixed`` unknowns of exact levels leave free; the rank tolerance bounds them from below.
+    """
     total = 0.0
     for i in range(m):
         at, out = (start + i) * n, i * n
         put_scaled_row(L, n, n, at, out)
-        s = length2 = 0.0
+        s = whole = length = 0.0
         for j in range(n):
             s += L.row[index(at + j)] * L.x[index(j)]
-            total += L.left[index(out + j)] * L.left[index(out + j)]
+            whole += L.left[index(out + j)] * L.left[index(out + j)]
+        total += whole
         L.wanted[i] = L.target[start + i] - s
-        if measured:
-            for j in range(n):
-                g = L.left[index(out + j)] if L.size[DENSE] else L.row[index(at + j)] * L.length_scale[index(j)]
-                length2 += g * g
-            L.length[i] = math.sqrt(length2)
         reflect(L, n, 0, rank, out)
+        for j in range(max(fixed, 0), n):
+            length += L.left[index(out + j)] * L.left[index(out + j)]
+        L.length[i] = max(math.sqrt(length), RANK_TOLERANCE * math.sqrt(whole))
     return math.sqrt(total)
 
 
@@ -143,7 +148,7 @@ def triangularize(L, n, m, rank, tolerance):
     return min(m, n - rank)
 
 
-@kernel
+@outlined
 def solve_exact(L, n, m, rank, size):
     """Pseudoinverse of the rows of L.left, applied to L.wanted; L.x follows. Returns the new rank."""
     found = triangularize(L, n, m, rank, RANK_TOLERANCE * size)
@@ -191,7 +196,7 @@ def solve_overdetermined(L, n, m, rank, columns):
         L.z[rank + i] = s / L.left[index(i * n + rank + i)]
 
 
-@kernel
+@outlined
 def add_step(L, n, rank):
     """L.x += T Q L.z with the first ``rank`` reflections Q."""
     for k in range(rank - 1, -1, -1):
@@ -243,8 +248,8 @@ def filtered(x, limit):
 def solve_damped(L, n, start, m, rank, singular, kind):
     """Solution of the rows of L.left, damped: rows by their error, and combinations of rows that are nearly dependent; L.x follows.
 
-    Rows are divided by the lengths of the whole gradients, so that a row of which little is left free counts as dependent. Combinations with
-    a singular value below ``singular`` are damped, or left out if the kind is TRUNCATED.
+    Rows are divided by the lengths of the gradients in what exact levels leave free, so that a row of which other functions leave little
+    counts as dependent. Combinations with a singular value below ``singular`` are damped, or left out if the kind is TRUNCATED.
     """
     for i in range(m):
         length = L.length[i]
@@ -276,7 +281,7 @@ def solve_damped(L, n, start, m, rank, singular, kind):
     add_step(L, n, rank)
 
 
-@kernel
+@outlined
 def cholesky(L, m, shift):
     """L.vectors ← Cholesky factor of L.normal - shift. Returns whether that is positive definite."""
     for i in range(m):
@@ -293,13 +298,13 @@ def cholesky(L, m, shift):
     return True
 
 
-@outlined
+@kernel
 def regular(L, m, limit):
     """Whether all eigenvalues of L.normal are above a limit: then L.vectors is its Cholesky factor."""
     return cholesky(L, m, limit) and cholesky(L, m, 0.0)
 
 
-@kernel
+@outlined
 def solve_cholesky(L, m):
     """L.wanted ← L.normal⁻¹ L.wanted with the factor."""
     for i in range(m):
@@ -412,3 +417,14 @@ def solve_within_bounds(L):
 def slack(bound):
     """Round-off that a bound tolerates."""
     return 1e-9 * (1.0 + abs(bound)) if abs(bound) < math.inf else 0.0
+
+
+@entry
+def solve_problem(key: Key, bounded: bool):
+    """Solve one problem: levels, with ``bounded`` within its bounds."""
+    (L,) = open_levels(key)
+    if bounded:
+        solve_within_bounds(L)
+    else:
+        solve_levels(L, False)
+    return OK

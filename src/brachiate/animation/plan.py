@@ -106,8 +106,8 @@ def trajectories(name: str, target: Any, start: Array, rate: Array, begin: float
 
     Args:
         name: Of the function, for messages.
-        target: A constant, :func:`reach`, :func:`keys`, a :class:`~brachiate.functions.Signal`, or a function of the time since
-            the start.
+        target: A constant, :func:`reach`, :func:`keys`, a :class:`~brachiate.functions.Signal`, a function of the time since the
+            start, or a :class:`Piecewise` polynomial of the time of the world.
         start: Present values of the coordinates (k,).
         rate: Their present rates (k,).
         begin: Present time [s].
@@ -122,6 +122,8 @@ def trajectories(name: str, target: Any, start: Array, rate: Array, begin: float
             for t, x in target.values.items()
         }
         return [Piecewise(*spline_pieces({t: float(x[n]) for t, x in values.items()})) for n in range(k)]
+    if isinstance(target, Piecewise) and k == 1:
+        return [target]
     if isinstance(target, Signal) and k == 1:
         if target.pieces is not None:
             return [Piecewise(target.pieces[0] + begin, target.pieces[1])]

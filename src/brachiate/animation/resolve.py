@@ -1,7 +1,7 @@
 """Joint velocities and accelerations from those of functions [EGC] 4.2, 5.2: redundancy, priorities, singularities, joint limits.
 
-The least-squares problem by levels of priority is solved in compiled code (:mod:`.levels`); this is its interface by arrays, with results and
-reports by name.
+The least-squares problem by levels of priority is solved in compiled code (:mod:`.levels`); this is its interface by arrays, with
+results and reports by name.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate.animation import arrays
-from brachiate.animation.levels import RANK_TOLERANCE, solve_levels, solve_within_bounds
-from brachiate.compiled import ArrayHandle, Key, entry
+from brachiate.animation.levels import RANK_TOLERANCE, solve_problem
+from brachiate.compiled import ArrayHandle
 from brachiate.validation import Array
+from brachiate.world.motion_directions import Direction, readable_basis
 from brachiate.world.named_values import NamedValues
 
 
@@ -33,17 +34,6 @@ class VelocityMetric(NamedTuple):
 
     T: Array  # (n,) if it is diagonal, or (n, n)
     preferred: Array  # (n,) x₀
-    scale: Array | None = None  # (n,) scale of joint velocities by which the length of a gradient is measured; None: T
-
-
-@entry
-def _solve(key: Key, bounded: bool):
-    (L,) = arrays.open_levels(key)
-    if bounded:
-        solve_within_bounds(L)
-    else:
-        solve_levels(L, False)
-    return 0
 
 
 def solve(levels: Sequence[Level], metric: VelocityMetric, bounds: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
@@ -67,11 +57,10 @@ def solve(levels: Sequence[Level], metric: VelocityMetric, bounds: tuple[Array, 
         L.start[at + 1] = end
         L.size[arrays.LEVELS : arrays.ROWS + 1] = at + 1, end
     (L.dense if dense else L.scale)[:] = metric.T.ravel()
-    L.length_scale[:] = L.scale if metric.scale is None else metric.scale
     L.preferred[:] = metric.preferred
     if bounds is not None:
         L.lower[:], L.upper[:] = bounds
-    _solve(ArrayHandle(L).key, bounds is not None)
+    solve_problem(ArrayHandle(L).key, bounds is not None)
     return L.x, L.held.astype(bool)
 
 
@@ -113,6 +102,7 @@ class Controllability:
         rank: Number of independent functions, constraints of the world disregarded.
         mobility: Degrees of freedom of the world at this state.
         uncontrolled: Number of degrees of freedom that no function controls.
+        directions: These motions, by name: each has a coordinate that the others leave at rest.
         free: Coordinates that no function depends on.
         dependent: Functions whose gradient depends on those before them, or on constraints of the world.
         vanishing: Functions whose gradient is zero, such as a square at its target.
@@ -121,6 +111,7 @@ class Controllability:
     rank: int
     mobility: int
     uncontrolled: int
+    directions: tuple[Direction, ...]
     free: tuple[str, ...]
     dependent: tuple[str, ...]
     vanishing: tuple[str, ...]
@@ -131,11 +122,16 @@ class Controllability:
         for what, names in (("not involved", self.free), ("dependent on others", self.dependent), ("vanishing gradient", self.vanishing)):
             if names:
                 words.append(f"{what}: {', '.join(names[:8])}{f' and {len(names) - 8} more' if len(names) > 8 else ''}")
+        if self.directions and len(self.directions) <= _MAX_DIRECTIONS:
+            words.append(f"uncontrolled: {'; '.join(map(str, self.directions))}")
         return "; ".join(words)
 
 
-def controllability(G: Array, J: Array, names: Sequence[str], coordinates: Sequence[str]) -> Controllability:
-    """Analyse gradients G (m, n) under constraint rows J (k, n)."""
+_MAX_DIRECTIONS = 6  # uncontrolled motions that are printed
+
+
+def controllability(G: Array, J: Array, names: Sequence[str], coordinates: tuple[str, ...], measure: Array) -> Controllability:
+    """Analyse gradients G (m, n) under constraint rows J (k, n); ``measure`` (n,): √A_ii, scale of the joint velocities."""
     allowed = null_space(J) if len(J) else np.eye(G.shape[1])
     vanishing, dependent, chosen = [], [], np.zeros((0, allowed.shape[1]))
     size = np.abs(G).max(initial=0.0)
@@ -153,4 +149,6 @@ def controllability(G: Array, J: Array, names: Sequence[str], coordinates: Seque
             chosen = np.vstack([chosen, rest / np.linalg.norm(rest)])
     free = tuple(name for name, column in zip(coordinates, G.T, strict=True) if not column.any())
     mobility = allowed.shape[1]
-    return Controllability(len(chosen), mobility, mobility - len(chosen), free, tuple(dependent), tuple(vanishing))
+    left = allowed @ null_space(chosen) if len(chosen) else allowed
+    directions = readable_basis(coordinates, measure, left)
+    return Controllability(len(chosen), mobility, mobility - len(chosen), directions, free, tuple(dependent), tuple(vanishing))

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from brachiate import validation
 from brachiate.animation.closed_form import AnimationSpaceDynamics, animation_space_dynamics
-from brachiate.animation.direct import Directed, direct
 from brachiate.animation.compiled_control import CompiledControl
 from brachiate.animation.control_step import ACCELERATION, HORIZON, VELOCITY
+from brachiate.animation.direct import Directed, direct
 from brachiate.animation.resolve import Controllability, Resolution, controllability
 from brachiate.errors import ArgumentError, UnknownName
 from brachiate.functions.evaluate import GRADIENTS
@@ -191,7 +191,7 @@ class AnimationSpace(FunctionSet):
         dt: float = 0.002,
         rate: float = 20.0,
         closure: str = "extended",
-        held: Iterable[str] = (),
+        held: Iterable[str] | Mapping[str, str] = (),
         stiffness: float = 1e5,
         damping: float | None = None,
         torques: Callable[[float], Any] | None = None,
@@ -212,7 +212,7 @@ class AnimationSpace(FunctionSet):
             rate: Natural frequency of the feedback to the plan [1/s].
             closure: Who holds the functions ``held``: motors (``extended`` coordinates), or the surroundings: exactly (``hard``), or by a
                 spring and damper (``soft``) [EGC] 4.5.
-            held: Names of these functions.
+            held: Names of these functions; or who holds each, by name, such as ``{"left": "hard", "right": "soft"}``.
             stiffness: Of a soft closure [N/m, or per unit of the function].
             damping: Of a soft closure; by default 2 √stiffness.
             torques: Motor torques as a function of time instead of inverse dynamics, to replay them: ``run.torques_at``.
@@ -221,14 +221,15 @@ class AnimationSpace(FunctionSet):
             progress: Called with the share done.
         """
         return direct(
-            self, targets, seconds, dt=dt, rate=rate, closure=closure, held=tuple(held), stiffness=stiffness, damping=damping,
+            self, targets, seconds, dt=dt, rate=rate, closure=closure, held=held, stiffness=stiffness, damping=damping,
             torques=torques, posture=posture, limits=limits, progress=progress,
         )  # fmt: skip
 
     def controllability(self) -> Controllability:
         """Which degrees of freedom the functions control at the present state, and which functions depend on others, by name."""
-        G = self.gradient()
-        return controllability(G, constraint_rows(self.world).J, self.names, self.world.model.coordinates)
+        G, world = self.gradient(), self.world
+        measure = np.sqrt(np.maximum(np.diag(world.mass_matrix()), 1e-300))
+        return controllability(G, constraint_rows(world).J, self.names, world.model.coordinates, measure)
 
     def dynamics(self) -> AnimationSpaceDynamics:
         """Equations of motion in these functions, if there are as many as degrees of freedom [EGC] eq. 34-40."""
