@@ -153,11 +153,25 @@ def first_evaluation(world: World) -> float:
 
 
 def worm_rows() -> list[Row]:
-    """One step of inverse dynamics of the inchworm: functions, joint accelerations, torques."""
-    phase = next(scenes.make("inchworm").phases)  # type: ignore[attr-defined]
-    controller = Controller(phase.space, phase.targets, **phase.options)
-    times = best_times({"step": time_calls(controller.torques_now)})
-    return [time_row("inverse dynamics step", "inchworm, 16 segments", times["step"], "[EGC], IBM RS/6000 320", PAPER_STEP)]
+    """One step of inverse dynamics of the inchworm: functions, joint accelerations, torques; and of a chain that grows."""
+    found = []
+    scene = scenes.make("inchworm")
+    for what in ("head reaches, open chain", "rear slides, closed chain"):
+        phase = next(scene.phases)  # type: ignore[attr-defined]
+        controller = Controller(phase.space, phase.targets, **phase.options)
+        times = best_times({"step": time_calls(controller.torques_now)})
+        found.append(time_row("inverse dynamics step", f"inchworm: {what}", times["step"], "[EGC], IBM RS/6000 320", PAPER_STEP))
+        phase.space.direct(phase.targets, phase.seconds, dt=0.01, **phase.options)
+    return found
+
+
+def worm_controller(segments: int) -> Controller:
+    """Worm that grasps the ground with its tail and reaches forward with its head."""
+    world = World()
+    world.add(figures.inchworm(segments), "worm").set_pose("arch")
+    world.connect("worm/segment1", "world")
+    head, ahead = an.position("worm/head_sole"), world.position("worm/head_sole") + (0.002, 0.0, 0.001)
+    return Controller(an.AnimationSpace(world, {"head": head}), {"head": an.reach(ahead, by=1.0)})
 
 
 def growth_rows(quick: bool) -> list[Row]:
@@ -176,6 +190,9 @@ def growth_rows(quick: bool) -> list[Row]:
             "recursive": time_calls(lambda world=world, a=a: world.inverse_dynamics(a)),
             "dense": time_calls(lambda world=world, a=a: joint_space_dynamics(world).torques(world.v, a)),
         })  # fmt: skip
+        controller = worm_controller(links)
+        step = best_times({"step": time_calls(controller.torques_now)})
+        rows.append(time_row("inverse dynamics step", f"worm of {links} one-axis segments", step["step"], "none", None))
         rows.append(
             time_row("inverse dynamics, recursive", f"chain of {links}", times["recursive"], "dense tensors I*, P*", times["dense"])
         )

@@ -52,6 +52,38 @@ def test_coriolis_tensor_without_springs_is_independent_of_the_bias():
         assert np.allclose(form.passive, springs, atol=1e-9) or abs(form.passive).max() > 0
 
 
+def test_springs_and_dampers_between_points_are_those_of_the_recursive_dynamics():
+    """[EGC] eq. 26: springs and dampers between points, and in joints of connections, to 1e-10 of the forward dynamics of the core."""
+    world = human(8)
+    damped = br.SpringDamper(stiffness=2e3, damping=30.0)
+    world.connect("man/left_hand", "man/right_foot", br.Spherical(), compliance=damped)
+    world.connect("man/right_hand", "world", br.Revolute("y", stiffness=40.0, damping=3.0), compliance=damped)
+    world.apply_force("man/head", (20.0, -10.0, 5.0), moment=(1.0, 2.0, 3.0))
+    world.data.q[:] = manifold.integrate(world.data, world.q, 0.1 * np.random.default_rng(1).normal(size=world.model.nv), 1.0)
+    for _ in range(6):  # the stretched joint of the second connection follows from state to state
+        world.forward_dynamics()
+    form = joint_space_dynamics(world)
+    torque = np.random.default_rng(2).normal(size=world.model.nv)
+    a = np.asarray(world.forward_dynamics(torque))
+    assert np.allclose(form.accelerations(world.v, torque), a, rtol=1e-10, atol=1e-10 * abs(a).max())
+    assert np.allclose(form.torques(world.v, a), torque, atol=1e-10 * abs(form.loads).max())
+    assert abs(form.connections).max() > 1.0
+
+
+def test_spring_between_points_acts_through_the_gradients_of_both():
+    """-k (p - p₀) - c ṗ through (Gᵖ)ᵀ, p the difference of two points, by functions: independent of the core's connections."""
+    world = human(9)
+    k, c = 500.0, 7.0
+    hand = an.position("man/left_hand")
+    world.connect("man/left_hand", "man/right_foot", br.Spherical(), compliance=br.SpringDamper(k, c, 0.0, 0.0))
+    start = an.FunctionSet(world, {"gap": an.position("man/left_hand", frame="man/right_foot")}).value()
+    world.data.q[:] = manifold.integrate(world.data, world.q, 0.1 * np.random.default_rng(1).normal(size=world.model.nv), 1.0)
+    # The connection joins the hand to the point of the foot where it was made.
+    gap = an.FunctionSet(world, {"gap": hand - an.position("man/right_foot", tuple(start))})
+    u, G, rate = gap.value(), gap.gradient(), gap.rate()
+    assert np.allclose(joint_space_dynamics(world).connections, -G.T @ (k * u + c * rate), atol=1e-9 * k)
+
+
 def test_dynamics_in_animation_space_round_trip():
     world = planar_chain((0.3, 0.8, 0.6))
     world.v = [0.5, -0.7, 1.1]
@@ -191,6 +223,14 @@ def test_controllability_names_what_is_free_dependent_and_vanishing():
     assert (found.rank, found.mobility, found.uncontrolled) == (1, 3, 2)
     assert (found.dependent, found.vanishing, found.free) == (("twice",), ("square",), ("arm/phi3",))
     assert "dependent on others: twice" in str(found)
+    # The motions that no function controls, by name: the trunk turns, or the arm folds with x unchanged.
+    G = space.gradient()
+    assert len(found.directions) == 2
+    for motion in found.directions:
+        v = np.array([motion.velocities.get(name, 0.0) for name in world.model.coordinates])
+        assert abs(G[:2] @ v).max() < 1e-9
+    assert {name for motion in found.directions for name in motion.velocities} >= {"arm/phi3"}
+    assert "uncontrolled:" in str(found)
 
 
 def test_untraced_functions_branch_on_values():

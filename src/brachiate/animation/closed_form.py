@@ -64,6 +64,8 @@ class JointSpaceDynamics:
         gravity: (n,) generalized force of gravity.
         external: (n,) of the forces and moments applied to links.
         passive: (n,) of springs, dampers and friction in the joints.
+        connections: (n,) of springs and dampers between points of links (compliant connections), and of springs, dampers, friction and
+            motors in the joints of connections: through the gradients of both points.
     """
 
     I: Array
@@ -71,11 +73,12 @@ class JointSpaceDynamics:
     gravity: Array
     external: Array
     passive: Array
+    connections: Array
 
     @property
     def loads(self) -> Array:
         """All generalized forces that are not inertial and not those of motors (n,)."""
-        return self.gravity + self.external + self.passive
+        return self.gravity + self.external + self.passive + self.connections
 
     def torques(self, v: Array, acceleration: Array) -> Array:
         """Inverse dynamics, eq. 26: motor torques (n,)."""
@@ -87,7 +90,7 @@ class JointSpaceDynamics:
 
 
 def joint_space_dynamics(world: World) -> JointSpaceDynamics:
-    """Terms of the equations of motion of the tree at the present state, constraints and contact disregarded."""
+    """Terms of the equations of motion at the present state; rigid constraints and contact, which are no given forces, disregarded."""
     data, tree, n = world.data, world.model.tree, world.model.nv
     bias = np.array(dynamics.bias(data, data.q, data.v))
     dynamics.mass_matrix(data, data.q)  # for the poses, and all columns of S
@@ -114,7 +117,28 @@ def joint_space_dynamics(world: World) -> JointSpaceDynamics:
     passive = P @ data.v @ data.v - gravity - external - bias
     if not tree.passive[0]:
         passive = np.zeros(n)
-    return JointSpaceDynamics(I, P, gravity, external, passive)
+    return JointSpaceDynamics(I, P, gravity, external, passive, _connection_forces(world))
+
+
+def _connection_forces(world: World) -> Array:
+    """Generalized force of springs and dampers in connections: their wrench acts on the second body, the opposite one on the first."""
+    total, data = np.zeros(world.model.nv), world.data
+    if not world.connections:
+        return total
+    constraints = world.constraint_set
+    constraints.arrays.time[0] = world.time
+    constraints.accelerations()
+    cons = constraints.arrays
+    for connection in world.connections.values():
+        i = connection.index
+        wrench = cons.compliant_wrench[i] * cons.compliant[i] + cons.joint_wrench[i] * cons.has_joint_forces[i]
+        for body, sign, point in ((int(cons.second[i]), 1.0, cons.P_second[i]), (int(cons.first[i]), -1.0, cons.P_first[i])):
+            if body >= 0:
+                t = body_tensors(world, body)
+                arm = point - data.work.x[body] - data.work.R[body] @ data.model.tree.inertia[body, 1:4]
+                G_point = t.G_center + np.cross(t.G_turn.T, arm).T
+                total[t.chain] += sign * (G_point.T @ wrench[3:] + t.G_turn.T @ wrench[:3])
+    return total
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,25 +1,40 @@
 """Control loop of [EGC] 5: functions follow plans by inverse dynamics, and the body moves by forward dynamics.
 
-a  kinematics at the present state            space.update
-b  u̇ and ü of the plan, with feedback         plan.py
-c  joint accelerations                        space.solve_acceleration
-d  torques by inverse dynamics                world.inverse_dynamics
-e  forward dynamics                           world.forward_dynamics, or a contact step
-f  the next state
+a  kinematics at the present state            control_step.control
+b  u̇ and ü of the plan, with feedback         control_step.plan_accelerations
+c  joint accelerations                        control_step.resolve_acceleration
+d  torques by inverse dynamics                equations.tree_torques, equations.distribute
+e  forward dynamics                           control_step.accelerate, or a contact step
+f  the next state                             integration.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brachiate import manifold, validation
+from brachiate import validation
+from brachiate.animation.arrays import Control
+from brachiate.animation.compiled_control import CompiledControl
+from brachiate.animation.control_step import (
+    DAMPING,
+    GAIN,
+    GIVEN,
+    HELD,
+    HORIZON,
+    POSTURE,
+    RECORD,
+    STAGE,
+    STIFFNESS,
+    TIME,
+    TORQUES,
+)
 from brachiate.animation.integration import runge_kutta_step
 from brachiate.animation.plan import Trajectory, trajectories
-from brachiate.animation.resolve import RANK_TOLERANCE
 from brachiate.errors import ArgumentError
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.simulation import Simulation
@@ -31,7 +46,6 @@ if TYPE_CHECKING:
 
 CLOSURES = ("extended", "hard", "soft")
 DEFAULT_RATE = 20.0  # [1/s] default natural frequency of the feedback
-_MAX_GAP = 2.0  # [rad/s] of joint velocities from planned ones, besides their size, at which curvature is taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +62,7 @@ class Directed:
         torques: (T, nv) motor torques.
         forces: (T, m) generalized forces of the functions: of one that is held, the reaction there.
         coordinates: Names of the joint velocities.
+        stepwise: Whether torques were held over each step, as with contact.
     """
 
     times: Array
@@ -59,6 +74,7 @@ class Directed:
     torques: Array
     forces: Array
     coordinates: tuple[str, ...]
+    stepwise: bool = False
 
     @property
     def reactions(self) -> Mapping[str, Array]:
@@ -75,10 +91,17 @@ class Directed:
         return self.torques[:, at]
 
     def torques_at(self, t: float) -> Array:
-        """Torques at any time (nv,), interpolated: the torque functions of [EGC] 5.2."""
-        at = np.clip(np.searchsorted(self.times, t, side="right") - 1, 0, len(self.times) - 2)
-        share = np.clip((t - self.times[at]) / (self.times[at + 1] - self.times[at]), 0.0, 1.0)
-        return (1.0 - share) * self.torques[at] + share * self.torques[at + 1]
+        """Torques at any time (nv,): the torque functions of [EGC] 5.2, cubic splines through those stored, or their steps."""
+        t = min(max(t, self.times[0]), self.times[-1])
+        if self.stepwise or len(self.times) < 4:
+            return self.torques[max(0, int(np.searchsorted(self.times, t + 1e-9 * (t - self.times[0]), side="right")) - 1)]
+        return self._torque_spline(t)
+
+    @functools.cached_property
+    def _torque_spline(self) -> Callable[[float], Array]:
+        from scipy.interpolate import CubicSpline  # noqa: PLC0415
+
+        return CubicSpline(self.times, self.torques)
 
     def recording(self, world: World) -> Recording:
         """The motion as a recording, to plot, draw and save."""
@@ -109,12 +132,11 @@ def direct(
     simulation = Simulation(world, dt) if contact else None
     try:
         for n in range(steps + 1):
-            torque = controller.torques_now()
-            rows.append((np.array([world.time]), world.q.copy(), world.v.copy(), *controller.record(torque)))
+            rows.append((np.array([world.time]), world.q.copy(), world.v.copy(), *controller.record()))
             if n == steps:
                 break
             if simulation is not None:
-                world.torque = torque
+                world.torque = rows[-1][5]
                 simulation.step()
             else:
                 runge_kutta_step(world, controller.accelerations, dt)
@@ -124,7 +146,7 @@ def direct(
         world.restore(state)
         raise
     times, q, v, u, planned, tau, forces = (np.array(column) for column in zip(*rows, strict=True))
-    return Directed(times[:, 0], q, v, controller.names, u, planned, tau, forces, tuple(world.model.coordinates))
+    return Directed(times[:, 0], q, v, controller.names, u, planned, tau, forces, tuple(world.model.coordinates), contact)
 
 
 class Controller:
@@ -137,19 +159,20 @@ class Controller:
         *,
         rate: float = DEFAULT_RATE,
         closure: str = "extended",
-        held: tuple[str, ...] = (),
+        held: Iterable[str] | Mapping[str, str] = (),
         stiffness: float = 1e5,
         damping: float | None = None,
         torques: Callable[[float], Array] | None = None,
         posture: float = 0.0,
         limits: float | None = None,
     ) -> None:
-        self.world, self.limits = space.world, limits
-        self.closure = validation.one_of(closure, CLOSURES, "closure")
-        self.gain = validation.number(rate, "rate", above=0.0)
-        self.stiffness = validation.number(stiffness, "stiffness", above=0.0)
-        self.damping = 2.0 * np.sqrt(self.stiffness) if damping is None else validation.number(damping, "damping", minimum=0.0)
-        self.posture_rate = validation.number(posture, "posture", minimum=0.0)
+        self.world = space.world
+        self.setting = np.zeros(6)
+        self.setting[GAIN] = validation.number(rate, "rate", above=0.0)
+        self.setting[STIFFNESS] = validation.number(stiffness, "stiffness", above=0.0)
+        self.setting[DAMPING] = 2.0 * np.sqrt(stiffness) if damping is None else validation.number(damping, "damping", minimum=0.0)
+        self.setting[POSTURE] = validation.number(posture, "posture", minimum=0.0)
+        self.setting[HORIZON] = 0.0 if limits is None else validation.number(limits, "limits", above=0.0)
         self.given_torques = torques
         self.space = space.directed_by(targets)
         self.names = self.space.names
@@ -159,80 +182,48 @@ class Controller:
         for name in self.space.functions:
             at = self.space.coordinates_of(name)
             self.plan += trajectories(name, targets[name], self.space.u[at], self.space.rates[at], self.world.time)
-        for name in held:
-            validation.lookup(self.space.functions, name, "directed function", "this motion")
-        self.held = np.array([any(n in self.space.coordinates_of(name) for name in held) for n in range(len(self.names))], bool)
-        if self.closure != "extended" and not self.held.any():
-            raise ArgumentError(f"closure={closure!r} needs held=(...): the functions that the surroundings hold.")
+        self.held = self._held_functions(held, validation.one_of(closure, CLOSURES, "closure"))
+        self._control: CompiledControl | None = None
 
-    def planned(self) -> Array:
-        """u, u̇ and ü of the plan at the present time: (m, 3)."""
-        return np.array([trajectory(self.world.time) for trajectory in self.plan])
+    def _held_functions(self, held: Iterable[str] | Mapping[str, str], closure: str) -> Array:
+        """How each function is held (m,): its number in CLOSURES."""
+        found = np.zeros(len(self.names), np.int64)
+        by_name = held if isinstance(held, Mapping) else dict.fromkeys(held, closure)
+        for name, technique in by_name.items():
+            validation.lookup(self.space.functions, name, "directed function", "this motion")
+            found[self.space.coordinates_of(name)] = CLOSURES.index(validation.one_of(technique, CLOSURES, f"closure of {name!r}"))
+        if closure != "extended" and not by_name:
+            raise ArgumentError(f"closure={closure!r} needs held=(...): the functions that the surroundings hold.")
+        if found.any() and self.world.contact_settings.contact_state is not None:
+            raise ArgumentError("Functions that the surroundings hold are not possible with contact: use world.connect.")
+        return found
+
+    def run(self, operation: int) -> Control:
+        """Run an operation of the control step at the present state and time; returns its results."""
+        if self._control is None or not self._control.fits():
+            self._control = CompiledControl(self.space, self.plan)
+            C = self._control.arrays
+            C.setting[:], C.rest[:], C.held[:] = self.setting, self.q0, self.held
+            C.option[HELD], C.option[GIVEN] = self.held.any(), self.given_torques is not None
+        C = self._control.arrays
+        if self.given_torques is not None:
+            C.torque[:] = validation.numbers(self.given_torques(self.world.time), C.torque.shape, "torques")
+        C.setting[TIME] = self.world.time
+        self._control.set_functions_of_time(self.world.time)
+        self._control.run(operation)
+        return C
 
     def torques_now(self) -> Array:
         """Motor torques at the present state (nv,)."""
-        if self.given_torques is not None:
-            return validation.numbers(self.given_torques(self.world.time), (self.world.model.nv,), "torques")
-        tau = np.asarray(self.world.inverse_dynamics(self._wanted_accelerations()), float)
-        if self.closure != "extended":  # what the surroundings hold, motors do not
-            self.space.update(1)
-            tau = tau - self.space.G[self.held].T @ self._forces(tau)[self.held]
-        return tau
-
-    def _wanted_accelerations(self) -> Array:
-        """Step c: joint velocities φ̇ of the plan with feedback, then accelerations; what the functions leave free follows φ̇.
-
-        φ̇ is bounded near singularities. There the body's own velocities could run away through their curvature vᵀHv, so that is taken at
-        velocities not too far from φ̇.
-        """
-        space, world, k = self.space, self.world, self.gain
-        v = world.v.copy()
-        plan = self.planned()
-        space.update(1)
-        error, rates, bias = plan[:, 0] - space.u, space.rates.copy(), space.biases.copy()
-        posture = np.zeros(len(v))
-        if self.posture_rate:
-            posture = self.posture_rate * manifold.difference(world.data, world.q.copy(), self.q0)
-        planned = space.planned_velocity(plan[:, 1] + k * error, posture, error)
-        wanted = plan[:, 2] + 2.0 * k * (plan[:, 1] - rates) + k * k * error
-        wanted[space.of_velocity] = (plan[:, 1] + k * error)[space.of_velocity]
-        gap = v - planned
-        share = min(1.0, (_MAX_GAP + np.linalg.norm(planned)) / max(np.linalg.norm(gap), 1e-300))
-        if share < 1.0:
-            try:
-                world.data.v[:] = planned + share * gap
-                space.update(1)
-                wanted += bias - space.biases
-            finally:
-                world.data.v[:] = v
-        return np.asarray(space.solve_acceleration(wanted, preferred=-k * gap, error=error, limits=self.limits).values)
-
-    def _forces(self, tau: Array) -> Array:
-        """Generalized forces of the functions (m,): torques projected by the dynamically consistent inverse of G; G_uᵀ τ if G is square."""
-        G = self.space.G
-        X = np.array([self.world.solve_mass(row) for row in G])
-        return np.linalg.lstsq(X @ G.T, X @ tau, rcond=RANK_TOLERANCE)[0]
+        return self.run(TORQUES).torque.copy()
 
     def accelerations(self) -> Array:
         """Step e: joint accelerations under the motor torques and what the surroundings hold (nv,)."""
-        world, tau = self.world, self.torques_now()
-        if self.closure == "extended":
-            return np.asarray(world.forward_dynamics(tau))
-        self.space.update(1)
-        G, bias = self.space.G[self.held].copy(), self.space.biases[self.held].copy()
-        if self.closure == "soft":
-            stretch = self.planned()[self.held, 0] - self.space.u[self.held]
-            return np.asarray(world.forward_dynamics(tau + G.T @ (self.stiffness * stretch - self.damping * self.space.rates[self.held])))
-        free = np.asarray(world.forward_dynamics(tau))
-        X = np.array([world.solve_mass(row) for row in G])
-        reaction = np.linalg.lstsq(X @ G.T, -bias - G @ free, rcond=RANK_TOLERANCE)[0]
-        return free + X.T @ reaction
+        return self.run(STAGE).acceleration
 
-    def record(self, tau: Array) -> tuple[Array, ...]:
+    def record(self) -> tuple[Array, ...]:
         """Values, plan, torques and forces at the present state."""
-        self.space.update(1)
-        total = tau
-        if self.closure != "extended" and self.given_torques is None:
-            total = np.asarray(self.world.inverse_dynamics(self.accelerations()), float)
-            self.space.update(1)
-        return self.space.u.copy(), self.planned()[:, 0], tau, self._forces(total)
+        C = self.run(RECORD)
+        assert self._control is not None
+        planned = self._control.polynomials.value[: len(self.names), 0].copy()
+        return self.space.u.copy(), planned, C.torque.copy(), C.force.copy()

@@ -10,24 +10,17 @@ from numpy.typing import ArrayLike
 
 from brachiate import validation
 from brachiate.animation.closed_form import AnimationSpaceDynamics, animation_space_dynamics
+from brachiate.animation.compiled_control import CompiledControl
+from brachiate.animation.control_step import ACCELERATION, HORIZON, VELOCITY
 from brachiate.animation.direct import Directed, direct
-from brachiate.animation.resolve import (
-    Controllability,
-    Level,
-    Resolution,
-    VelocityMetric,
-    controllability,
-    null_space,
-    solve_levels,
-    solve_within_bounds,
-)
+from brachiate.animation.resolve import Controllability, Resolution, controllability
 from brachiate.errors import ArgumentError, UnknownName
 from brachiate.functions.evaluate import GRADIENTS
 from brachiate.functions.expressions import Expression
 from brachiate.functions.function_set import FunctionSet, named_outputs
 from brachiate.functions.tracing import Untraced, trace
 from brachiate.validation import Array
-from brachiate.world.coordinates import ConstraintRows, constraint_rows
+from brachiate.world.coordinates import constraint_rows
 from brachiate.world.named_values import NamedValues, coordinate_indices, coordinate_values
 
 if TYPE_CHECKING:
@@ -63,7 +56,8 @@ class AnimationSpace(FunctionSet):
         self._weights = weights
         super().__init__(world, functions)
         self._priorities = dict(priorities or {})
-        self._levels = self._by_priority(self._priorities)
+        #: Numbers of the coordinates of each priority, the highest first.
+        self.levels: list[Array] = self._by_priority(self._priorities)
 
     def _by_priority(self, priorities: Mapping[str, int]) -> list[Array]:
         """Numbers of the coordinates of each priority, the highest first."""
@@ -89,6 +83,7 @@ class AnimationSpace(FunctionSet):
         if not (self.weights > 0.0).all():
             name = world.model.coordinates[int(np.argmin(self.weights))]
             raise ArgumentError(f"weights: that of {name!r} is not above zero. To keep a coordinate still, lock it: world.lock({name!r}).")
+        self._control: CompiledControl | None = None
 
     def acceleration(self, acceleration: ArrayLike | Mapping[str, Any]) -> Array:
         """ü = G v̇ + bias (m,) for joint accelerations v̇; of functions of velocities, u̇."""
@@ -109,37 +104,10 @@ class AnimationSpace(FunctionSet):
             error: How far each function is from its target (m,), for damping; by default ``rates``.
         """
         wanted = self._targets(rates, "rates")
-        self.update(GRADIENTS)
         if self.of_velocity.any():
             name = self.names[int(np.flatnonzero(self.of_velocity)[0])]
             raise ArgumentError(f"{name!r} depends on velocities: its rate is given by accelerations, see solve_acceleration.")
-        n = self.world.model.nv
-        metric = VelocityMetric(
-            1.0 / np.sqrt(self.weights), None, np.zeros(n) if preferred is None else validation.numbers(preferred, (n,), "preferred")
-        )
-        rows = constraint_rows(self.world)
-        top = Level(rows.J, rows.J @ self.world.v, None)  # the rate that constraints have
-        return self._resolve(wanted, wanted - (self._rate - self.G @ self.world.v), [top], metric, error, None)
-
-    def planned_velocity(self, rates: Array, preferred: Array, error: Array) -> Array:
-        """Joint velocities of given rates (m,), as :meth:`solve_velocity`; a body without support keeps the motion of its root."""
-        world = self.world
-        rows, free = constraint_rows(world), np.flatnonzero(world.model.effort == 0.0)
-        top = [Level(rows.J, rows.J @ world.v, None)]
-        if not len(rows.J):
-            top = [Level(np.eye(world.model.nv)[free], world.v[free], None)]
-        self.update(GRADIENTS)
-        target = rates - (self._rate - self.G @ world.v)
-        return np.asarray(
-            self._resolve(
-                rates, target, top, VelocityMetric(1.0 / np.sqrt(self.weights), None, preferred), error, None, ~self.of_velocity
-            ).values
-        )
-
-    def _metric(self, preferred: Array) -> VelocityMetric:
-        """Weighted distance from preferred velocities. Coordinates without motors follow from the others: they cost nothing."""
-        cost = np.where(self.world.model.effort > 0.0, self.weights, _COST_WITHOUT_MOTOR * self.weights)
-        return VelocityMetric(1.0 / np.sqrt(cost), 1.0 / np.sqrt(self.weights), preferred)
+        return self._resolve(VELOCITY, wanted, preferred, error, None)
 
     def solve_acceleration(
         self,
@@ -158,43 +126,34 @@ class AnimationSpace(FunctionSet):
             limits: Keep joints within their limits, seen this far ahead [s].
         """
         wanted = self._targets(accelerations, "accelerations")
-        self.update(GRADIENTS)
-        world, n = self.world, self.world.model.nv
-        target = wanted - self._bias
-        goal = np.zeros(n) if preferred is None else validation.numbers(preferred, (n,), "preferred")
-        if self.minimize == "torque":
-            A, bias = world.mass_matrix(), np.asarray(world.bias())
-            inverse = np.linalg.inv(A)
-            # |W^½ (A v̇ + bias)| is least: z = W^½ (A v̇ + bias - A goal), so that the preferred motion costs nothing beyond gravity
-            metric = VelocityMetric(inverse / np.sqrt(self.weights), None, goal - (inverse @ bias if preferred is None else 0.0))
-        else:
-            metric = self._metric(goal)
-        rows = constraint_rows(world)
-        bounds = None if limits is None else acceleration_bounds(world, validation.number(limits, "limits", above=0.0))
-        return self._resolve(wanted, target, [Level(rows.J, -rows.gamma, None), _unactuated(world, rows)], metric, error, bounds)
+        horizon = None if limits is None else validation.number(limits, "limits", above=0.0)
+        return self._resolve(ACCELERATION, wanted, preferred, error, horizon)
 
     def _resolve(
-        self,
-        wanted: Array,
-        target: Array,
-        top: list[Level],
-        metric: VelocityMetric,
-        error: ArrayLike | None,
-        bounds: tuple[Array, Array] | None,
-        used: Array | None = None,
+        self, operation: int, wanted: Array, preferred: ArrayLike | None, error: ArrayLike | None, horizon: float | None
     ) -> Resolution:
+        n, world = self.world.model.nv, self.world
+        goal = np.zeros(n) if preferred is None else validation.numbers(preferred, (n,), "preferred")
+        if preferred is None and operation == ACCELERATION and self.minimize == "torque":
+            goal = -world.solve_mass(world.bias())  # least torque of all, not beyond that of a preferred motion
         e = wanted if error is None else validation.numbers(error, (len(self),), "error")
-        levels = [level for level in top if len(level.G)]
-        parts = self._levels if used is None else [at[used[at]] for at in self._levels]
-        levels += [Level(self.G[at], target[at], _ERROR_DAMPING * e[at] ** 2 if self.damping == "error" else None) for at in parts]
-        held = np.zeros(len(self.weights), bool)
-        if bounds is None:
-            x = solve_levels(levels, metric)
-        else:
-            x, held = solve_within_bounds(levels, metric, *bounds)
-        model = self.world.model
-        stopped = tuple(name for name, flag in zip(model.coordinates, held, strict=True) if flag)
-        return Resolution(NamedValues(x, model), self.names, wanted, self.G @ x - target, stopped)
+        control = self.bound_control()
+        C = control.arrays
+        C.wanted[:], C.preferred[:], C.error[:], C.setting[HORIZON] = wanted, goal, e, horizon or 0.0
+        control.run(operation)
+        x = control.levels.x[:n].copy()
+        stopped = tuple(name for name, flag in zip(world.model.coordinates, control.levels.held, strict=False) if flag and horizon)
+        return Resolution(NamedValues(x, world.model), self.names, wanted, self.G @ x - C.target, stopped)
+
+    def bound_control(self) -> CompiledControl:
+        """Compiled control law in the present model and structure of the world, functions of time at its time."""
+        if self._untraced or self._compiled.data is not self.world.data:
+            self._bind()
+        if self._compiled.signals:
+            self._compiled.set_time(self.world.time)
+        if self._control is None or not self._control.fits():
+            self._control = CompiledControl(self)
+        return self._control
 
     def _targets(self, values: ArrayLike | Mapping[str, Any], what: str) -> Array:
         """Values of all coordinates from an array, or by name of a function, or of one coordinate of a vector."""
@@ -232,7 +191,7 @@ class AnimationSpace(FunctionSet):
         dt: float = 0.002,
         rate: float = 20.0,
         closure: str = "extended",
-        held: Iterable[str] = (),
+        held: Iterable[str] | Mapping[str, str] = (),
         stiffness: float = 1e5,
         damping: float | None = None,
         torques: Callable[[float], Any] | None = None,
@@ -253,7 +212,7 @@ class AnimationSpace(FunctionSet):
             rate: Natural frequency of the feedback to the plan [1/s].
             closure: Who holds the functions ``held``: motors (``extended`` coordinates), or the surroundings: exactly (``hard``), or by a
                 spring and damper (``soft``) [EGC] 4.5.
-            held: Names of these functions.
+            held: Names of these functions; or who holds each, by name, such as ``{"left": "hard", "right": "soft"}``.
             stiffness: Of a soft closure [N/m, or per unit of the function].
             damping: Of a soft closure; by default 2 √stiffness.
             torques: Motor torques as a function of time instead of inverse dynamics, to replay them: ``run.torques_at``.
@@ -262,44 +221,16 @@ class AnimationSpace(FunctionSet):
             progress: Called with the share done.
         """
         return direct(
-            self, targets, seconds, dt=dt, rate=rate, closure=closure, held=tuple(held), stiffness=stiffness, damping=damping,
+            self, targets, seconds, dt=dt, rate=rate, closure=closure, held=held, stiffness=stiffness, damping=damping,
             torques=torques, posture=posture, limits=limits, progress=progress,
         )  # fmt: skip
 
     def controllability(self) -> Controllability:
         """Which degrees of freedom the functions control at the present state, and which functions depend on others, by name."""
-        G = self.gradient()
-        return controllability(G, constraint_rows(self.world).J, self.names, self.world.model.coordinates)
+        G, world = self.gradient(), self.world
+        measure = np.sqrt(np.maximum(np.diag(world.mass_matrix()), 1e-300))
+        return controllability(G, constraint_rows(world).J, self.names, world.model.coordinates, measure)
 
     def dynamics(self) -> AnimationSpaceDynamics:
         """Equations of motion in these functions, if there are as many as degrees of freedom [EGC] eq. 34-40."""
         return animation_space_dynamics(self)
-
-
-# Damping per squared error: a function whose gradient is shorter than its error is slowed down.
-_ERROR_DAMPING = 1e-4
-_COST_WITHOUT_MOTOR = 1e-6
-
-
-def _unactuated(world: World, rows: ConstraintRows) -> Level:
-    """Accelerations of coordinates without a motor obey the equations of motion: A v̇ + bias = Jᵀλ there, constraint forces λ eliminated."""
-    without = np.flatnonzero(world.model.effort == 0.0)
-    if len(without) == 0:
-        return Level(np.zeros((0, world.model.nv)), np.zeros(0), None)
-    A, bias = world.mass_matrix()[without], np.asarray(world.bias())[without] - rows.loop_torques[without]
-    if len(rows.J):
-        free = null_space(rows.J[:, without])
-        A, bias = free.T @ A, free.T @ bias
-    return Level(A, -bias, None)
-
-
-def acceleration_bounds(world: World, horizon: float) -> tuple[Array, Array]:
-    """Accelerations (nv,) that keep every coordinate within its limits for some time ahead [s], if they stay constant."""
-    model = world.model
-    lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
-    low, high = model.limits
-    for name, at in model.scalar_coordinates.items():
-        k = model.coordinate_index[name]
-        reach = world.q[at] + horizon * world.v[k]
-        lower[k], upper[k] = 2.0 * (low[k] - reach) / horizon**2, 2.0 * (high[k] - reach) / horizon**2
-    return lower, np.maximum(lower, upper)

@@ -45,6 +45,8 @@ def play(name: str, settings: Mapping[str, Any], out: Path | None, picture: Path
         run = scene.run()
     took = time.perf_counter() - began
     console.print(_table(scene, run))
+    if scene.outcome:
+        console.print(escape(scene.outcome), highlight=False)
     console.print(f"{scene.seconds:g} s in {took:.2g} s.", highlight=False, style="dim")
     if out is not None:
         console.print(f"  {escape(str(_save(run, out)))}  [dim]recording[/]")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from brachiate.compiled import Floats, Ints, Rows3, Rows10, struct_opener
+from brachiate.compiled import Floats, Ints, Matrix, Rows3, Rows10, struct_opener
 from brachiate.model.arrays import Tree, Work
 
 # Kinds of sources, in the order in which they are evaluated.
@@ -89,6 +89,16 @@ class Results(NamedTuple):
     block: Floats  # (support²,) Hessian of one output
     turned: Rows3  # (nv, 3) adjoint × angular part of S
     place: Ints  # (nv+1,) place of a velocity in the support of an output
+
+
+class Derivatives(NamedTuple):
+    """Results of all functions: what an entry returns in arrays of its caller."""
+
+    u: Floats  # (m,)
+    rate: Floats  # (m,)
+    bias: Floats  # (m,)
+    G: Matrix  # (m, nv+1)
+    H: Floats  # (m·(nv+1)²,)
 
 
 open_program = struct_opener(Tree, Work, Program, Results)

@@ -9,7 +9,7 @@ by edge pushing [Gower & Mello 2012], whose pattern was found when the program w
 from __future__ import annotations
 
 from brachiate.compiled import Floats, Ints, Key, Matrix, entry, index, kernel, outlined
-from brachiate.functions.arrays import ANGULAR_VELOCITY, JOINT_RATE, MOMENTUM, MOMENTUM_RATE, open_program
+from brachiate.functions.arrays import ANGULAR_VELOCITY, JOINT_RATE, MOMENTUM, MOMENTUM_RATE, Derivatives, open_program
 from brachiate.functions.operations import D_A, D_B, IF_POSITIVE, LESSER, MAXIMUM, MINIMUM, PARTIALS, differentiate
 from brachiate.functions.sources import add_source_hessian, update_sources
 from brachiate.kinematics import valid_state
@@ -29,7 +29,7 @@ def evaluate(key: Key, order: int, u: Floats, rate: Floats, bias: Floats, G: Mat
     v̇ = 0. Of functions of accelerations, G is ∂u/∂v̇, and bias and rate are u − G v̇: linear functions of v̇ are G v̇ + bias.
     """
     T, W, P, E = open_program(key)
-    return evaluate_state(T, W, P, E, order, True, u, rate, bias, G, H)
+    return evaluate_functions(T, W, P, E, order, True, Derivatives(u, rate, bias, G, H))
 
 
 @entry
@@ -67,7 +67,7 @@ def evaluate_states(
         for j in range(E.signal.shape[0]):
             for c in range(3):
                 E.signal[j, c] = signals[n, 3 * j + c]
-        status = evaluate_state(T, W, P, E, order, strict != 0, u, rate, bias, G, H)
+        status = evaluate_functions(T, W, P, E, order, strict != 0, Derivatives(u, rate, bias, G, H))
         if status != OK:
             return status
         for o in range(m):
@@ -82,7 +82,7 @@ def evaluate_states(
 
 
 @outlined
-def evaluate_state(T, W, P, E, order, strict, u, rate, bias, G, H):
+def evaluate_functions(T, W, P, E, order, strict, F):
     """Functions at the state (W.q, W.v): see :func:`evaluate` and :func:`evaluate_states`."""
     if not valid_state(T, W.q, W.v):
         return NOT_FINITE
@@ -92,15 +92,15 @@ def evaluate_state(T, W, P, E, order, strict, u, rate, bias, G, H):
     for n in range(operations):
         E.value[first + n] = differentiate(P.operation[n], E.value[P.first[n]], E.value[P.second[n]], P.number[n], E.partial, n * PARTIALS)
     for o in range(P.output.shape[0]):
-        u[o] = E.value[P.output[o]]
-        if not finite_number(u[o]):
+        F.u[o] = E.value[P.output[o]]
+        if not finite_number(F.u[o]):
             return BAD_OUTPUT + o
-        if order >= GRADIENTS and not differentiate_output(T, W, P, E, o, order, rate, bias, G, H):
+        if order >= GRADIENTS and not differentiate_output(T, W, P, E, o, order, F.rate, F.bias, F.G, F.H):
             if strict:
                 return BAD_OUTPUT + o
-            rate[o] = bias[o] = 0.0
+            F.rate[o] = F.bias[o] = 0.0
             for j in range(P.support[o], P.support[o + 1]):
-                G[o, P.supported[j]] = 0.0
+                F.G[o, P.supported[j]] = 0.0
     return OK
 
 

@@ -70,6 +70,16 @@ class FunctionSet:
         return len(self.names)
 
     @property
+    def program(self) -> CompiledFunctions:
+        """Program of the functions in the model they are bound to."""
+        return self._compiled
+
+    @property
+    def outputs(self) -> tuple[Array, Array, Array, Array, Array]:
+        """Arrays that an evaluation writes: u, u̇, bias, G with a column for time, H."""
+        return self._u, self._rate, self._bias, self._G, self._H
+
+    @property
     def of_velocity(self) -> Array:
         """Whether each function depends on velocities or accelerations (m,)."""
         return self._compiled.depends_on > 0
@@ -103,9 +113,10 @@ class FunctionSet:
             compiled.results.acceleration[:] = validation.numbers(a, (self.world.model.nv,), "acceleration")
         status = evaluate(compiled.key, order, self._u, self._rate, self._bias, self._G, self._H)
         if status:
-            self._raise(status)
+            self.raise_status(status)
 
-    def _raise(self, status: int) -> NoReturn:
+    def raise_status(self, status: int) -> NoReturn:
+        """Raise the error of a status code of the evaluator."""
         if status < BAD_OUTPUT:
             self.world.data.raise_status(status)
         o = status - BAD_OUTPUT

@@ -29,7 +29,9 @@ from brachiate.functions.expressions import (
     unary,
     vector,
 )
+from brachiate.functions.polynomials import Polynomials, evaluate_polynomials
 from brachiate.model.joints import BALL, FLOAT
+from brachiate.validation import Array
 
 if TYPE_CHECKING:
     from brachiate.world.world import World
@@ -330,8 +332,11 @@ class Signal:
     """
 
     def __init__(self, function: Callable[[float], Any] | Mapping[float, float]) -> None:
+        #: Knots (p,) [s] and coefficients (p, 6) by powers of the time since each, of key values.
+        self.pieces: tuple[Array, Array] | None = None
         if isinstance(function, Mapping):
-            function = key_spline(function)
+            self.pieces = spline_pieces(function)
+            function = piecewise_polynomial(*self.pieces)
         if not callable(function):
             raise ArgumentError(f"A signal is a function of time, or key values by time, got {validation.short_repr(function)}.")
         self.function = function
@@ -353,20 +358,29 @@ class Signal:
 _SIGNAL_STEP = 1e-4  # [s] of differences of signals that give no derivatives
 
 
-def key_spline(keys: Mapping[float, float]) -> Callable[[float], tuple[float, float, float]]:
-    """Cubic spline through values at times, at rest at both ends and constant beyond them."""
+def spline_pieces(keys: Mapping[float, float]) -> tuple[Array, Array]:
+    """Cubic spline through values at times, at rest at both ends and constant beyond them: knots (p,), coefficients (p, 6)."""
     from scipy.interpolate import CubicSpline  # noqa: PLC0415
 
     times = sorted(keys)
     if len(times) < 2:
         raise ArgumentError("Key values: at least two times are needed.")
-    spline = CubicSpline(times, [validation.number(keys[t], f"key value at {t} s") for t in times], bc_type="clamped")
-    first, last = spline.derivative(), spline.derivative(2)
+    values = [validation.number(keys[t], f"key value at {t} s") for t in times]
+    spline = CubicSpline(times, values, bc_type="clamped")
+    coefficients = np.zeros((len(times) + 1, 6))
+    coefficients[0, 0], coefficients[-1, 0] = values[0], values[-1]
+    coefficients[1:-1, :4] = spline.c[::-1].T
+    # Constant before the first time and after the last one; at both, derivatives are those of the spline.
+    return np.array([times[0] - 1.0, *times[:-1], np.nextafter(times[-1], np.inf)]), coefficients
 
-    def evaluate(t: float) -> tuple[float, float, float]:
-        if t < times[0] or t > times[-1]:
-            return float(spline(min(max(t, times[0]), times[-1]))), 0.0, 0.0
-        return float(spline(t)), float(first(t)), float(last(t))
+
+def piecewise_polynomial(knots: Array, coefficients: Array) -> Callable[[float], Array]:
+    """Value and two derivatives (3,) as a function of time."""
+    pieces = Polynomials(np.array([0, len(knots)]), knots, coefficients.ravel(), np.zeros((1, 3)))
+
+    def evaluate(t: float) -> Array:
+        evaluate_polynomials(pieces, t)
+        return pieces.value[0].copy()
 
     return evaluate
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,15 +13,14 @@ from brachiate import validation
 from brachiate.animation.direct import Directed
 from brachiate.errors import ArgumentError
 from brachiate.figures.chains import chain
-from brachiate.figures.chains import inchworm as inchworm_figure
-from brachiate.figures.objects import ground
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Revolute
 from brachiate.model.model import Model
 from brachiate.model.shapes import Box, Capsule, Sphere
 from brachiate.scenes.scene import Scene
 from brachiate.show.canvas import Camera
-from brachiate.show.draw import ViewSettings
+from brachiate.show.draw import ViewSettings, strobe
+from brachiate.show.force_marks import ForceMarks
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.simulation import Simulation
 from brachiate.validation import Array
@@ -39,13 +39,25 @@ class Phase(NamedTuple):
 class DirectedScene(Scene):
     """Scene whose motion is directed by functions, phase by phase, not by its simulation.
 
+    Args:
+        *what: As for :class:`Scene`.
+        script: The phases, one after the other; it connects and cuts between them.
+        replay: Directed motions of another run, phase by phase: their torques move the body, by forward dynamics alone.
+        reactions: Links at whose origins reactions act, by the name of their functions without ``_x`` and ``_z``.
+        **settings: As for :class:`Scene`.
+
     Attributes:
         runs: The directed motions of a run.
     """
 
-    def __init__(self, *what: Any, script: Callable[[DirectedScene], Iterator[Phase]], **settings: Any) -> None:
+    def __init__(
+        self, *what: Any, script: Callable[[Any], Iterator[Phase]], replay: Sequence[Directed] = (),
+        reactions: Mapping[str, str] | None = None, **settings: Any,
+    ) -> None:  # fmt: skip
         super().__init__(*what, conservative=False, **settings)
         self.runs: list[Directed] = []
+        self.replayed = list(replay)
+        self.reactions = dict(reactions or {})
         self.phases = script(self)  #: those that are still to come
 
     def run(self, seconds: float | None = None) -> Recording:
@@ -53,7 +65,10 @@ class DirectedScene(Scene):
         left = self.seconds if seconds is None else validation.number(seconds, "seconds", above=0.0, maximum=1e6)
         dt, parts = self.simulation.dt, []
         for phase in self.phases:
-            run = phase.space.direct(phase.targets, min(phase.seconds, left), dt=dt, **phase.options)
+            options = phase.options
+            if self.replayed:
+                options = {**options, "torques": self.replayed[len(self.runs)].torques_at}
+            run = phase.space.direct(phase.targets, min(phase.seconds, left), dt=dt, **options)
             self.runs.append(run)
             parts.append(run)
             self._update_max_gap()
@@ -66,7 +81,31 @@ class DirectedScene(Scene):
             np.concatenate([getattr(part, name)[1 if n else 0 :] for n, part in enumerate(parts)])
             for name in ("times", "q", "v", "torques")
         )
-        return Recording(self.world.model, self.world.gravity, time, q, v, torques)
+        forces = {f"{name}.force": np.concatenate([_reaction(p, name)[1 if n else 0 :] for n, p in enumerate(parts)])
+                  for name in self.reactions}  # fmt: skip
+        return Recording(self.world.model, self.world.gravity, time, q, v, torques, forces=forces)
+
+    def picture(self, run: Recording, path: str | Path, times: Any = None) -> None:
+        """Draw the scene at some times of a run, side by side, with reactions as arrows."""
+        marks = self._reaction_marks(run) if self.reactions else None
+        strobe(run.model, run.time, run.q, path, self.look, times, marks)
+
+    def _reaction_marks(self, run: Recording) -> Callable[[int], ForceMarks]:
+        weight = self.world.totals().mass * float(np.linalg.norm(self.world.gravity)) / len(self.reactions)
+        copy = self.world.copy()
+
+        def marks(row: int) -> ForceMarks:
+            copy.data.q[:] = run.q[row]
+            points = np.array([copy.position(link) for link in self.reactions.values()])
+            return ForceMarks(points, np.array([run[f"{name}.force"][row] for name in self.reactions]), [], weight)
+
+        return marks
+
+
+def _reaction(run: Directed, name: str) -> Array:
+    """Force that holds a point in the x-z plane (T, 3) [N]."""
+    reactions = run.reactions
+    return np.stack([reactions[f"{name}_x"], np.zeros(len(run.times)), reactions[f"{name}_z"]], axis=1)
 
 
 # --- three links --------------------------------------------------------------------------------------
@@ -74,7 +113,7 @@ class DirectedScene(Scene):
 SITTING = """\
 [EGC, Section 4.5] Shank, thigh and trunk, one after the other from the ankle, which is fixed. The hip stays on a chair while the trunk
 bends forward and back: its position is a coordinate of animation space, held by the motors (extended coordinates), by the chair (hard), or
-by springs and dampers (soft)."""
+by springs and dampers (soft). The arrows are the reaction at the hip."""
 
 
 def planar_figure(lengths: tuple[float, ...], masses: tuple[float, ...], names: tuple[str, ...], joints: tuple[str, ...]) -> Model:
@@ -91,32 +130,38 @@ def planar_figure(lengths: tuple[float, ...], masses: tuple[float, ...], names: 
     return b.build()
 
 
-def sitting(technique: str = "extended", seconds: float = 2.0, dt: float = 0.005) -> Scene:
-    """A figure of three links bends on a chair: its hip is held by motors, by a constraint, or by springs.
+def sitting(technique: str = "all", seconds: float = 2.0, dt: float = 0.005) -> Scene:
+    """Figures of three links bend on chairs: their hips are held by motors, by a constraint, and by springs.
 
     Args:
-        technique: ``extended``, ``hard`` or ``soft``.
+        technique: ``all``, side by side, or one of ``extended``, ``hard`` and ``soft``.
         seconds: Duration [s].
         dt: Step length [s].
     """
-    validation.one_of(technique, an.CLOSURES, "technique")
+    techniques = an.CLOSURES if validation.one_of(technique, ("all", *an.CLOSURES), "technique") == "all" else (technique,)
     world = World()
     figure = planar_figure((0.43, 0.42, 0.6), (8.0, 16.0, 40.0), ("shank", "thigh", "trunk"), ("ankle", "knee", "hip"))
-    world.add(figure, "man")
-    world["man/ankle"], world["man/knee"], world["man/hip"] = 0.15, -1.6, 1.5
-    seat = world.position("man/trunk")
-    chair = ModelBuilder("chair")
-    chair.link("seat", at=seat - (0.0, 0.0, 0.07), shapes=Box(size=np.array((0.4, 0.4, 0.04)), color=(0.46, 0.34, 0.22, 1)))
-    world.add(chair.build(), "chair")
-    hip = an.position("man/trunk")
-    space = an.AnimationSpace(world, {"hip_x": hip.x, "hip_z": hip.z, "trunk": an.joint("man/hip")})
-    start = world.angle("man/hip")
-    bend = an.keys({0.0: start, 0.45 * seconds: start + 0.7, seconds: start - 0.2})
-    options = {} if technique == "extended" else {"closure": technique, "held": ("hip_x", "hip_z"), "stiffness": 2e5, "damping": 3e3}
-    phase = Phase(space, {"hip_x": seat[0], "hip_z": seat[2], "trunk": bend}, seconds, options)
-    look = ViewSettings(camera=Camera(azimuth=-90.0, elevation=4.0))
-    scene = ("sitting", f"Sitting: the hip held by the {technique} technique", SITTING, world, Simulation(world, dt), seconds, look)
-    return DirectedScene(*scene, script=lambda _: iter([phase]))
+    functions: dict[str, Any] = {}
+    targets: dict[str, Any] = {}
+    held: dict[str, str] = {}
+    for n, name in enumerate(techniques):
+        world.add(figure, name, at=(1.3 * (n - (len(techniques) - 1) / 2), 0, 0))
+        world[f"{name}/ankle"], world[f"{name}/knee"], world[f"{name}/hip"] = 0.15, -1.6, 1.5
+        seat, start = world.position(f"{name}/trunk"), world.angle(f"{name}/hip")
+        chair = ModelBuilder("chair")
+        chair.link("seat", at=seat - (0.0, 0.0, 0.07), shapes=Box(size=np.array((0.4, 0.4, 0.04)), color=(0.46, 0.34, 0.22, 1)))
+        world.add(chair.build(), f"{name}_chair")
+        hip = an.position(f"{name}/trunk")
+        functions |= {f"{name}/hip_x": hip.x, f"{name}/hip_z": hip.z, f"{name}/bend": an.joint(f"{name}/hip")}
+        bend = an.keys({0.0: start, 0.45 * seconds: start + 0.7, seconds: start - 0.2})
+        targets |= {f"{name}/hip_x": seat[0], f"{name}/hip_z": seat[2], f"{name}/bend": bend}
+        held |= {f"{name}/hip_x": name, f"{name}/hip_z": name}
+    phase = Phase(an.AnimationSpace(world, functions), targets, seconds, {"held": held, "stiffness": 2e5, "damping": 3e3})
+    look = ViewSettings(camera=Camera(azimuth=-90.0, elevation=4.0), columns=2 if technique == "all" else 6, weight_length=0.35)
+    title = "Sitting: the hip held by motors, by the chair, by springs" if technique == "all" else f"Sitting: {technique} technique"
+    scene = ("sitting", title, SITTING, world, Simulation(world, dt), seconds, look)
+    hips = {f"{name}/hip": f"{name}/trunk" for name in techniques}
+    return DirectedScene(*scene, script=lambda _: iter([phase]), reactions=hips)
 
 
 # --- chains -------------------------------------------------------------------------------------------
@@ -181,85 +226,3 @@ def dropping_chain(links: int = 10, seconds: float = 2.0, dt: float = 0.001, int
     simulation = Simulation(world, dt, integrator)
     look = ViewSettings(camera=Camera(azimuth=-90.0, elevation=0.0))
     return Scene("dropping-chain", "A pinned chain is dropped", DROP, world, simulation, seconds, look)
-
-
-# --- inchworm -----------------------------------------------------------------------------------------
-
-INCHWORM = """\
-[EGC, Section 5.2, Fig. 6] A worm of 16 segments with two-axis joints walks: its tail grasps the ground while the head reaches forward, an
-open chain; then the head grasps and the tail slides forward, a closed chain. The base changes by connecting one end and cutting the other.
-Position and direction of the moving end and two functions (φ − α(t))² of its shape are the coordinates."""
-
-
-class Worm:
-    """Gait of an inchworm by phases.
-
-    Args:
-        world: World with the worm in its arched pose.
-        name: Name of the worm.
-        stride: Length of a step [m].
-        duration: Of half a step [s].
-        along: Direction of the walk (3,), on the ground.
-        segments: Number of segments.
-    """
-
-    def __init__(self, world: World, name: str, stride: float, duration: float, along: Array, segments: int) -> None:
-        self.world, self.name, self.stride, self.duration, self.along = world, name, stride, duration, along
-        self.up = np.cross(along, np.cross((0.0, 0.0, 1.0), along))
-        self.ends = {"tail": f"{name}/segment1", "head": f"{name}/segment{segments}"}
-        self.shape = [f"{name}/joint{round(share * segments)}.first" for share in (0.25, 0.75)]
-        self.arch = {joint: world.angle(joint) for joint in self.shape}
-
-    def functions(self, end: str, arched: bool) -> dict[str, Any]:
-        """Functions of half a step in which an end moves and the body straightens or arches."""
-        position, forward, side = an.position(f"{self.name}/{end}_sole"), an.axis(self.ends[end], "x"), an.axis(self.ends[end], "y")
-        functions: dict[str, Any] = {
-            "along": an.dot(tuple(self.along), position), "up": an.dot(tuple(self.up), position), "side": position.y,
-            "pitch": an.dot(tuple(self.up), forward), "yaw": forward.y, "roll": an.dot(tuple(self.up), side),
-        }  # fmt: skip
-        now = self.world.time
-        for n, joint in enumerate(self.shape):
-            alpha = an.signal({now: self.world.angle(joint), now + self.duration: self.arch[joint] if arched else 0.0})
-            functions[f"shape{n + 1}"] = (an.joint(joint) - alpha) ** 2
-        return functions
-
-    def targets(self, space: an.AnimationSpace) -> dict[str, Any]:
-        """Targets of half a step: a stride forward on the ground, level at its end."""
-        now = dict(zip(space.names, space.value(), strict=True))
-        level = {name: an.reach(0.0, self.duration) for name in ("pitch", "yaw", "roll")}
-        move = {"along": an.reach(now["along"] + self.stride, self.duration), "up": now["up"], "side": now["side"]}
-        return {**move, **level, "shape1": 0.0, "shape2": 0.0}
-
-
-def inchworm(steps: int = 3, stride: float = 0.02, slope: float = 0.0, seconds: float = 3.6, dt: float = 0.01) -> Scene:
-    """An inchworm walks by grasping the ground with its tail and its head in turn.
-
-    Args:
-        steps: Number of steps.
-        stride: Length of a step [m].
-        slope: Of the ground, upwards [degrees].
-        seconds: Duration [s].
-        dt: Step length [s].
-    """
-    steps = validation.integer(steps, "steps", minimum=1, maximum=100)
-    stride = validation.number(stride, "stride", above=0.0, maximum=0.03)
-    angle = np.radians(validation.number(slope, "slope", minimum=-30.0, maximum=30.0))
-    world, along = World(), np.array([np.cos(angle), 0.0, np.sin(angle)])
-    rotation = np.array([along, (0, 1, 0), (-np.sin(angle), 0, np.cos(angle))]).T
-    world.add(ground(), "ground", rotation=rotation)
-    world.add(inchworm_figure(16, yaw=True), "worm", rotation=rotation).set_pose("arch")
-    worm = Worm(world, "worm", stride, seconds / (2 * steps), along, 16)
-
-    def script(scene: DirectedScene) -> Iterator[Phase]:
-        grasp = scene.connect(worm.ends["tail"], "world")
-        for n in range(2 * steps):
-            if n:
-                other = scene.connect(worm.ends["head" if n % 2 else "tail"], "world")
-                scene.cut(grasp)
-                grasp = other
-            space = an.AnimationSpace(world, worm.functions("tail" if n % 2 else "head", arched=bool(n % 2)))
-            yield Phase(space, worm.targets(space), worm.duration, {"rate": 25.0})
-
-    look = ViewSettings(camera=Camera(azimuth=-90.0, elevation=6.0))
-    scene = ("inchworm", "An inchworm walks", INCHWORM, world, Simulation(world, dt), seconds, look)
-    return DirectedScene(*scene, script=script)

@@ -47,6 +47,7 @@ class Scene:
     conservative: bool = True  # whether nothing but impulses changes the energy
     changes: list[StructureChange] = field(default_factory=list)  #: every connection and cut, in order
     on_change: Callable[[StructureChange], Any] | None = None  #: called at every change
+    outcome: str = ""  #: what came of it, told after a run
     max_gap: float = 0.0  #: largest constraint residual seen in a run [m or rad]
 
     def __post_init__(self) -> None:
