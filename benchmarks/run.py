@@ -22,6 +22,7 @@ BENCHMARKS = {
     "contact": "contact: steps of a human figure, standing and lying",
     "motion": "motion: loading and checking, relative to real time",
     "start": "from nothing to a result: fresh clone, wheel, warm start, command line; memory",
+    "levels": "code for levels of x86-64, which wheels carry, against code for this processor",
     "animation": "animation space: u, G and H of functions against JAX and CasADi; inverse dynamics of an inchworm; growth with links",
     "filter": "dynamics filter: time of a control step and of a plan in every mode; whole-body QP against placo",
 }
