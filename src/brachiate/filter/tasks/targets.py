@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from brachiate.animation.plan import Keys, MinimumJerk, Reach, Trajectory, reach, trajectories
+from brachiate.animation.plan import Keys, Reach, Trajectory, minimum_jerk, reach, trajectories
 from brachiate.errors import ArgumentError
 from brachiate.filter.tasks.task import Task
 from brachiate.validation import Array
@@ -31,10 +29,10 @@ class TargetPath:
         self._base = _trajectories(name, task, begin, start[:, 0], start[:, 1])
         offset = start - np.array([path(begin) for path in self._base])
         duration = max(task.target.by - begin, task.blend) if isinstance(task.target, Reach) else task.blend
-        self._correction = [MinimumJerk((x, v, a), 0.0, begin, duration) for x, v, a in offset.tolist()]
+        self._correction = [minimum_jerk((x, v, a), 0.0, begin, duration) for x, v, a in offset.tolist()]
         self._end = None
         if isinstance(task.target, Reach):
-            self._end = np.array([path(math.inf)[0] for path in self._base])
+            self._end = np.array([path(task.target.by + 1.0)[0] for path in self._base])
 
     def plan(self, t: float) -> Array:
         """Planned u, u̇ and ü (k, 3)."""
