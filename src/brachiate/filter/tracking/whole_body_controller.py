@@ -67,7 +67,7 @@ class WholeBodyController:
             there = model.joints[f"{figure}/{name}"]
             self.q_at[joint.q], self.v_at[joint.v] = np.arange(there.q.start, there.q.stop), np.arange(there.v.start, there.v.stop)
         # Half of the rows for contacts; the other half for the centroidal task and the floating base, two limits each of position, torque
-        # and speed of every joint, swing feet, grips, tracked links and functions: the kernels that add these rows do not check the capacity
+        # and speed of every joint, swing feet, grips, tracked links and functions: kernels that add these rows do not check the capacity
         weights = tracking_weights(own, figure, tracked_links)
         self.loops = closed_loops(world, figure)
         loops = 6 * len(self.loops)
