@@ -83,7 +83,9 @@ class FunctionsOfStates:
         self.untraced = any(isinstance(function, Untraced) for function in self.functions.functions.values())
 
     def evaluate(self, states: States, order: int = VALUES, *, strict: bool = True) -> StateValues:
-        """Values, with order 1 also rates and gradients; those that do not exist are zero unless ``strict``.
+        """Values, with order 1 also rates and gradients.
+
+        Unless ``strict``, gradients that do not exist are zero, and functions of accelerations that do not (in the air) are not a number.
 
         Raises:
             StateError: A function is not finite or not differentiable in a state; it is named with the time.
@@ -132,7 +134,10 @@ class FunctionsOfStates:
 
 
 def values_of_states(state: ModelState, functions: Mapping[str, Any], states: States, derivative: int) -> dict[str, Array]:
-    """Functions over time, or their rates, by name: (n,), of vectors (n, 3)."""
+    """Functions over time, or their rates, by name: (n,), of vectors (n, 3).
+
+    Functions of accelerations are not a number where they do not exist: the center of pressure in the air.
+    """
     order = validation.integer(derivative, "derivative", minimum=0, maximum=1)
     evaluated = FunctionsOfStates(state, functions)
     f = evaluated.functions
@@ -143,7 +148,7 @@ def values_of_states(state: ModelState, functions: Mapping[str, Any], states: St
     found = np.zeros((len(states.times), len(f)))
     for k in range(0, len(found), CHUNK):
         some = slice(k, k + CHUNK)
-        part = evaluated.evaluate(States(*(x[some] for x in states)), GRADIENTS if order else VALUES)
+        part = evaluated.evaluate(States(*(x[some] for x in states)), GRADIENTS if order else VALUES, strict=bool(order))
         found[some] = part.rates if order else part.u
     columns = {name: f.coordinates_of(name) for name in f.functions}
     return {name: found[:, at[0]] if len(at) == 1 else found[:, at] for name, at in columns.items()}
