@@ -175,3 +175,18 @@ def test_surroundings_that_hold_are_refused_with_contact():
     space = an.AnimationSpace(world, {"x": an.position("box/box").x})
     with pytest.raises(br.BrachiateError, match="not possible with contact"):
         space.direct({"x": 0.0}, 0.1, closure="hard", held=("x",))
+
+
+def test_center_of_pressure_is_directed():
+    """Accelerations bring the center of pressure to its target exactly, though it is a quotient, beside a function of configurations."""
+    world = br.World()
+    world.add(br.figures.human28(), "man")
+    world.connect("man/left_foot", "world")
+    world.v = 0.2 * np.random.default_rng(3).normal(size=world.model.nv)
+    space = an.AnimationSpace(world, {"cop": an.center_of_pressure("man"), "head": an.position("man/head").z})
+    space.update(1)
+    found = space.solve_acceleration({"cop.x": 0.05, "cop.y": 0.02, "head": -0.3})
+    assert not found.conflicts(1e-9)
+    assert np.allclose(space.value(found.values)[:2], (0.05, 0.02), atol=1e-10)
+    with pytest.raises(br.ArgumentError, match=r"'cop\.x' depends on accelerations"):
+        space.solve_velocity({"head": 0.1})

@@ -22,9 +22,13 @@ def test_external_force_and_center_of_pressure_of_random_motions(given):
     if not depends(world, functions["f"]):
         return
     space = an.FunctionSet(world, functions)
+    if an.FunctionSet(world, {"f": functions["f"]}).value(a)[2] < 0.01 * world.totals("f").mass * 9.81:
+        with pytest.raises(br.StateError, match=r"'cop\.[xy]' is not finite"):
+            space.update(1, a)
+        return
     space.update(1, a)
     u, G, bias = space.u.copy(), space.G.copy(), space.biases.copy()
-    assert space.of_acceleration.tolist() == [True] * 5 + [bool(space.of_acceleration[5])]
+    assert space.of_acceleration.all()
     # Momentum along the motion with these accelerations.
     q, v, h, momenta = world.q.copy(), world.v.copy(), 1e-4, []
     for s in STENCIL:
@@ -116,7 +120,7 @@ def test_bad_input():
         space.hessian()
     with pytest.raises(br.ArgumentError, match="acceleration"):
         space.value([1.0, 2.0])
-    with pytest.raises(br.UnknownName, match="'cop': 'dog' is not a figure"):
+    with pytest.raises(br.UnknownName, match=r"'cop\.x': 'dog' is not a figure"):
         an.FunctionSet(world, {"cop": an.center_of_pressure("dog")})
     with pytest.raises(br.ArgumentError, match=r"'flat\.x' is the constant 1"):
         an.FunctionSet(world, {"flat": an.vector((1.0, 2.0, 3.0))})

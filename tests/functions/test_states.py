@@ -106,6 +106,14 @@ def test_values_of_a_motion():
     assert np.mean(force[:, 2]) == pytest.approx(motion.figure.mass * 9.81, rel=0.1)
 
 
+def test_center_of_pressure_of_a_jump_is_unknown_in_flight():
+    motion = br.sample_motion("jump")
+    found = motion.values({"cop": an.center_of_pressure(), "force": an.external_force().z})
+    flying = found["force"] < 1e-3 * 9.81 * motion.figure.mass
+    assert flying.any()
+    assert np.array_equal(np.isnan(found["cop"][:, 0]), flying)
+
+
 @pytest.mark.parametrize(
     ("functions", "options", "words"),
     [

@@ -41,6 +41,7 @@ EXTENDED, HARD, SOFT = range(3)
 # Damping per squared error: a function whose gradient is shorter than its error is slowed down.
 ERROR_DAMPING = 1e-4
 COST_WITHOUT_MOTOR = 1e-6
+NEWTON_STEPS, NEWTON_TOLERANCE = 8, 1e-12  # of functions of accelerations; relative change of the accelerations
 MAX_GAP = 2.0  # [rad/s] of joint velocities from planned ones, besides their size, at which curvature is taken
 
 
@@ -59,6 +60,8 @@ def control(key: Key, constraint_key: Key, operation: int, u: Floats, rate: Floa
         for s in range(E.signal.shape[0]):
             for c in range(3):
                 E.signal[s, c] = plan.value[u.shape[0] + s, c]
+    for k in range(C.weight.shape[0]):
+        E.acceleration[k] = 0.0
     status = evaluate_functions(T, W, P, E, GRADIENTS, True, F)
     if status == OK:
         status = update_constraint_rows(key, constraint_key, T, W, cons, C)
@@ -70,7 +73,7 @@ def control(key: Key, constraint_key: Key, operation: int, u: Floats, rate: Floa
         resolve_velocity(W, P, L, C, F, False)
         return OK if finite(L.x) else OVERFLOW
     if operation == ACCELERATION:
-        status = resolve_acceleration(key, constraint_key, T, W, P, L, C, cons, F)
+        status = solve_accelerations(key, constraint_key, T, W, P, E, L, C, cons, F)
         return OVERFLOW if status == OK and not finite(L.x) else status
     given = C.option[GIVEN] != 0
     if not given:
@@ -92,7 +95,7 @@ def add_functions(L, C, F, P, of_position):
     for level in range(C.level.shape[0] - 1):
         for a in range(C.level[level], C.level[level + 1]):
             o, r = C.member[a], L.size[ROWS]
-            if of_position and P.of_velocity[o]:
+            if of_position and P.depends_on[o] > 0:
                 continue
             for j in range(n):
                 L.row[index(r * n + j)] = F.G[index(o), index(j)]
@@ -169,6 +172,28 @@ def resolve_acceleration(key, constraint_key, T, W, P, L, C, cons, F):
 
 
 @outlined
+def solve_accelerations(key, constraint_key, T, W, P, E, L, C, cons, F):
+    """L.x as of :func:`resolve_acceleration`; functions of accelerations, such as the center of pressure, by Newton's method."""
+    status = resolve_acceleration(key, constraint_key, T, W, P, L, C, cons, F)
+    nonlinear = False
+    for o in range(P.depends_on.shape[0]):
+        nonlinear = nonlinear or P.depends_on[o] == 2
+    for _ in range(NEWTON_STEPS):
+        change = 0.0
+        for k in range(C.weight.shape[0]):
+            change = max(change, abs(L.x[k] - E.acceleration[k]) / (1.0 + abs(L.x[k])))
+        if status != OK or not nonlinear or not change > NEWTON_TOLERANCE:
+            return status
+        for k in range(C.weight.shape[0]):
+            E.acceleration[k] = L.x[k]
+        status = evaluate_functions(T, W, P, E, GRADIENTS, True, F)
+        copy_to(F.bias, C.bias)
+        if status == OK:
+            status = resolve_acceleration(key, constraint_key, T, W, P, L, C, cons, F)
+    return status
+
+
+@outlined
 def least_torque_metric(T, W, L, C, cons):
     """T = A⁻¹ W^-½: |z| is then the weighted size of the torques by which x differs from the preferred motion."""
     n = C.weight.shape[0]
@@ -199,7 +224,7 @@ def control_torques(key, constraint_key, T, W, P, E, L, C, plan, cons, F):
     """Steps b to d of [EGC] 5: torques of motors C.torque for the plan."""
     status = plan_accelerations(T, W, P, E, L, C, plan, F)
     if status == OK:
-        status = resolve_acceleration(key, constraint_key, T, W, P, L, C, cons, F)
+        status = solve_accelerations(key, constraint_key, T, W, P, E, L, C, cons, F)
     if status != OK:
         return status
     for k in range(C.weight.shape[0]):
@@ -234,7 +259,9 @@ def plan_accelerations(T, W, P, E, L, C, plan, F):
         C.preferred[k] = C.setting[POSTURE] * C.preferred[k] if C.setting[POSTURE] > 0.0 else 0.0
     resolve_velocity(W, P, L, C, F, True)
     for o in range(m):
-        if not P.of_velocity[o]:
+        if P.depends_on[o] == 2:
+            C.wanted[o] = plan.value[o, 0]
+        if P.depends_on[o] == 0:
             C.wanted[o] = plan.value[o, 2] + 2.0 * gain * (plan.value[o, 1] - C.rate[o]) + gain * gain * C.error[o]
     gap2 = planned2 = 0.0
     for k in range(n):

@@ -106,7 +106,7 @@ class AnimationSpace(FunctionSet):
         wanted = self._targets(rates, "rates")
         if self.of_velocity.any():
             name = self.names[int(np.flatnonzero(self.of_velocity)[0])]
-            raise ArgumentError(f"{name!r} depends on velocities: its rate is given by accelerations, see solve_acceleration.")
+            raise ArgumentError(f"{name!r} depends on {self.depends_on(name)}: it is given by accelerations, see solve_acceleration.")
         return self._resolve(VELOCITY, wanted, preferred, error, None)
 
     def solve_acceleration(
@@ -117,10 +117,12 @@ class AnimationSpace(FunctionSet):
         error: ArrayLike | None = None,
         limits: float | None = None,
     ) -> Resolution:
-        """Joint accelerations v̇ with G v̇ + bias = ü (of functions of velocities: u̇), within the constraints of the world.
+        """Joint accelerations v̇ with G v̇ + bias = ü, within the constraints of the world.
+
+        Of functions of velocities it is u̇ that is given, of functions of accelerations, such as the center of pressure, u itself.
 
         Args:
-            accelerations: ü (m,), or by name of functions, the others zero.
+            accelerations: ü, u̇ or u (m,), or by name of functions, the others zero.
             preferred: Joint accelerations of a secondary goal (nv,): what the functions leave free follows it.
             error: How far each function is from its target (m,), for damping; by default ``accelerations``.
             limits: Keep joints within their limits, seen this far ahead [s].

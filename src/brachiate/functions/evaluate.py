@@ -8,6 +8,8 @@ by edge pushing [Gower & Mello 2012], whose pattern was found when the program w
 
 from __future__ import annotations
 
+import math
+
 from brachiate.compiled import Floats, Ints, Key, Matrix, entry, index, kernel, outlined
 from brachiate.functions.arrays import ANGULAR_VELOCITY, JOINT_RATE, MOMENTUM, MOMENTUM_RATE, Derivatives, open_program
 from brachiate.functions.operations import D_A, D_B, IF_POSITIVE, LESSER, MAXIMUM, MINIMUM, PARTIALS, differentiate
@@ -54,7 +56,8 @@ def evaluate_states(
     """Values U (n, m) of n states (q, v, v̇); with order 1 rates u̇ (n, m) and gradients (n, m·(nv+1)).
 
     ``signals`` (n, signals·3) are the functions of time; u, rate, bias, G and H are scratch, as of :func:`evaluate`. Rates of functions of
-    velocities are those with v̇. at[0] is the state at which it ends with an error. Unless ``strict``, gradients that do not exist are zero.
+    velocities are those with v̇. at[0] is the state at which it ends with an error. Unless ``strict``, gradients that do not exist are
+    zero, and functions of accelerations that do not, such as the center of pressure in the air, are not a number.
     """
     T, W, P, E = open_program(key)
     m, columns = G.shape
@@ -94,8 +97,10 @@ def evaluate_functions(T, W, P, E, order, strict, F):
     for o in range(P.output.shape[0]):
         F.u[o] = E.value[P.output[o]]
         if not finite_number(F.u[o]):
-            return BAD_OUTPUT + o
-        if order >= GRADIENTS and not differentiate_output(T, W, P, E, o, order, F.rate, F.bias, F.G, F.H):
+            if strict or P.depends_on[o] != 2:
+                return BAD_OUTPUT + o
+            F.u[o] = math.nan
+        elif order >= GRADIENTS and not differentiate_output(T, W, P, E, o, order, F.rate, F.bias, F.G, F.H):
             if strict:
                 return BAD_OUTPUT + o
             F.rate[o] = F.bias[o] = 0.0

@@ -32,6 +32,7 @@ from brachiate.functions.expressions import (
 from brachiate.functions.polynomials import Polynomials, evaluate_polynomials
 from brachiate.model.joints import BALL, FLOAT
 from brachiate.validation import Array
+from brachiate.world.balance import MIN_SUPPORT
 
 if TYPE_CHECKING:
     from brachiate.world.world import World
@@ -280,12 +281,16 @@ def center_of_pressure(figure: str | None = None, height: Any = 0.0) -> Vector:
     """Center of pressure (CoP) of what carries a figure, or all, in the plane z = height [m]: its zero-moment point (ZMP).
 
     The point about which forces from outside have no horizontal moment, from the rate of change of momentum: no contact forces are needed.
-    A function of accelerations, those of the world by default. In the air it is not finite.
+    A function of accelerations, those of the world by default. It is not finite in the air: where the vertical force is below a thousandth
+    of the weight.
     """
     force, turning = external_force(figure), components(Source("angular momentum rate", _figure(figure)))
     center, height = center_of_mass(figure), expression(height)
-    lever = (center.z - height) / force.z
-    return Vector(center.x - turning[1] / force.z - lever * force.x, center.y + turning[0] / force.z - lever * force.y, height)
+    name = _figure(figure)
+    least = deferred(lambda world: expression(MIN_SUPPORT * world.totals(name or None).mass * float(np.linalg.norm(world.gravity))))
+    vertical = binary(operations.IF_POSITIVE, force.z, force.z - least)
+    lever = (center.z - height) / vertical
+    return Vector(center.x - turning[1] / vertical - lever * force.x, center.y + turning[0] / vertical - lever * force.y, height)
 
 
 def _weight(figure: str | None, component: int) -> Expression:

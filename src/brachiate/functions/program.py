@@ -85,6 +85,11 @@ class CompiledFunctions:
         #: Expression of each operation, for messages.
         self.nodes = [node for node, _, _ in graph.operations]
         self.program, sizes = graph.flatten()
+        for n, (name, _) in enumerate(outputs):  # components that are constant are of the kind of their vector
+            if graph.outputs[n][0] == "constant":
+                vector = name.rpartition(".")[0]
+                same = [m for m, (other, _) in enumerate(outputs) if other.rpartition(".")[0] == vector]
+                self.program.depends_on[n] = self.program.depends_on[same].max()
         self.results = _results(world, graph, self.program, sizes)
         self.handle = ArrayHandle(world.model.tree, world.data.work, self.program, self.results)
         self.key = self.handle.key

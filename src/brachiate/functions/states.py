@@ -83,7 +83,9 @@ class FunctionsOfStates:
         self.untraced = any(isinstance(function, Untraced) for function in self.functions.functions.values())
 
     def evaluate(self, states: States, order: int = VALUES, *, strict: bool = True) -> StateValues:
-        """Values, with order 1 also rates and gradients; those that do not exist are zero unless ``strict``.
+        """Values, with order 1 also rates and gradients.
+
+        Unless ``strict``, gradients that do not exist are zero, and functions of accelerations that do not (in the air) are not a number.
 
         Raises:
             StateError: A function is not finite or not differentiable in a state; it is named with the time.
@@ -106,9 +108,7 @@ class FunctionsOfStates:
         q, v, a, time = (np.ascontiguousarray(x, float) for x in (states.q, states.v, states.a, signals))
         if not order:  # not written
             rates, gradients = np.zeros((0, len(f))), np.zeros((0, 0))
-        status = evaluate_states(
-            f._compiled.key, order, int(strict), q, v, a, time, f._u, f._rate, f._bias, f._G, f._H, u, rates, gradients, at
-        )
+        status = evaluate_states(f.program.key, order, int(strict), q, v, a, time, *f.outputs, u, rates, gradients, at)
         if status:
             self._raise(status, float(states.times[at[0]]))
 
@@ -119,12 +119,12 @@ class FunctionsOfStates:
 
     def _signals(self, times: Array) -> Array:
         """Functions of time at all times (n, signals·3)."""
-        signals = self.functions._compiled.signals
+        signals = self.functions.program.signals
         return np.array([[x for signal in signals for x in signal(float(t))] for t in times]).reshape(len(times), 3 * len(signals))
 
     def _raise(self, status: int, time: float) -> NoReturn:
         try:
-            self.functions._raise(status)
+            self.functions.raise_status(status)
         except StateError as error:
             if status < BAD_OUTPUT:
                 raise
@@ -132,7 +132,10 @@ class FunctionsOfStates:
 
 
 def values_of_states(state: ModelState, functions: Mapping[str, Any], states: States, derivative: int) -> dict[str, Array]:
-    """Functions over time, or their rates, by name: (n,), of vectors (n, 3)."""
+    """Functions over time, or their rates, by name: (n,), of vectors (n, 3).
+
+    Functions of accelerations are not a number where they do not exist: the center of pressure in the air.
+    """
     order = validation.integer(derivative, "derivative", minimum=0, maximum=1)
     evaluated = FunctionsOfStates(state, functions)
     f = evaluated.functions
@@ -143,7 +146,7 @@ def values_of_states(state: ModelState, functions: Mapping[str, Any], states: St
     found = np.zeros((len(states.times), len(f)))
     for k in range(0, len(found), CHUNK):
         some = slice(k, k + CHUNK)
-        part = evaluated.evaluate(States(*(x[some] for x in states)), GRADIENTS if order else VALUES)
+        part = evaluated.evaluate(States(*(x[some] for x in states)), GRADIENTS if order else VALUES, strict=bool(order))
         found[some] = part.rates if order else part.u
     columns = {name: f.coordinates_of(name) for name in f.functions}
     return {name: found[:, at[0]] if len(at) == 1 else found[:, at] for name, at in columns.items()}

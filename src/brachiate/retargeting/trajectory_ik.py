@@ -36,6 +36,7 @@ FLIP_NEIGHBORHOOD = 0.2  # [s] before and after a flip that is smoothed, too
 CONE_WEIGHT = 60.0  # of the penalty of cone limits
 RADIANS_PER_METER = 2.5  # scale of root translation relative to joint angles
 INITIAL_DAMPING = 1e-3
+GOAL_ITERATIONS = 3  # times as many with goals: heavy rows that act along many joints at once converge more slowly
 COST_TOLERANCE = 1e-9  # relative change of the cost at convergence
 
 
@@ -289,6 +290,8 @@ class TrajectoryIk:
         weight = weight * self.dof_scale
         damping, current = np.full(len(q), INITIAL_DAMPING), self.normal_equations(q)
         acceleration_cost, acceleration_gradient = self._acceleration_cost(q, weight, about)
+        if self.goals is not None:
+            max_iterations *= GOAL_ITERATIONS
         for k in range(max_iterations):
             report(k / max_iterations)
             cost, g = current.cost + acceleration_cost, current.g + acceleration_gradient

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from brachiate.world.world import World
 
 _DIFFERENCE_TIME = 1e-4  # [s] interval of the central difference of momentum; errors are of second order
-_MIN_SUPPORT = 1e-3  # vertical force over weight below which a figure counts as flying
+MIN_SUPPORT = 1e-3  # vertical force over weight below which a figure counts as flying
 
 
 def figure_bodies(model: Model, figure: str) -> Array:
@@ -55,7 +55,7 @@ def zero_moment_point(before: Totals, after: Totals, seconds: float, gravity: Ar
     if not seconds > 0:
         return np.full(3, np.nan)
     force, moment = external_wrench(before, after, seconds, gravity)
-    return center_of_pressure_at(force, moment, height, _MIN_SUPPORT * before.mass * float(np.linalg.norm(gravity)))
+    return center_of_pressure_at(force, moment, height, MIN_SUPPORT * before.mass * float(np.linalg.norm(gravity)))
 
 
 def zmp(world: World, figure: str, height: float | None) -> Array:
