@@ -64,10 +64,15 @@ def test_center_of_pressure_is_that_of_contact_forces_and_the_zero_moment_point(
         scene.simulation.run(0.04)
         found = space.value()
         reaction = world.contacts.reaction("man")
-        if not world.applied_forces:
-            assert np.allclose(found[:3], reaction.cop, atol=1e-6)
-            assert np.allclose(found[3:], reaction.force, rtol=1e-6, atol=1e-4)
-        assert np.allclose(found[:3], world.zmp("man", height=0.0), atol=1e-6)
+        pushed = 0.05 <= world.time < 0.15
+        # Contact forces and accelerations of an instant are those of a step of 1 ms with its midpoint geometry: errors are of first order
+        # in it, and vanish at rest.
+        assert np.allclose(found[3:] - (60.0 * pushed, 0, 0), reaction.force, rtol=1e-4, atol=1e-2)
+        assert np.allclose(found[:3], world.zmp("man", height=0.0), atol=1e-4)
+        if not pushed:
+            assert np.allclose(found[:3], reaction.cop, atol=1e-4)
+        if world.time < 0.05:
+            assert np.allclose(found, [*reaction.cop, *reaction.force], rtol=1e-8, atol=1e-7)
         assert np.allclose(found, space.value(world.forward_dynamics()), atol=1e-12)
 
 
