@@ -51,6 +51,8 @@ class Gait:
         arch: Steepest slope of its arched body relative to the figure's, which is 65 degrees.
         mass: Of a segment [kg].
         friction: Dry friction of the sliding rear [N].
+        stiffness: Of the body at a joint [N·m/rad]: with it the body carries itself, so that a motion is not lost to the least disturbance.
+        damping: Of the body at a joint [N·m·s/rad].
     """
 
     stride: float = 0.02
@@ -58,6 +60,8 @@ class Gait:
     arch: float = 1.0
     mass: float = 0.001
     friction: float = 0.0
+    stiffness: float = 0.012
+    damping: float = 5e-6
 
     def __post_init__(self) -> None:
         validation.number(self.duration, "duration of half a step", above=0.0)
@@ -197,7 +201,7 @@ def _walk(
     world.add(ground(), "ground", rotation=rotation)
     for n, (worm, gait) in enumerate(gaits.items()):
         lane = np.array((0.0, _LANE * ((len(gaits) - 1) / 2 - n), 0.0))
-        figure = inchworm_figure(SEGMENTS, LENGTH, gait.mass, yaw=True)
+        figure = inchworm_figure(SEGMENTS, LENGTH, gait.mass, yaw=True).with_springs(gait.stiffness, "stand", gait.damping)
         world.add(figure, worm, at=lane, rotation=rotation).set_pose("arch")
         for joint in range(1, SEGMENTS):
             world[f"{worm}/joint{joint}.first"] = gait.arch * world.angle(f"{worm}/joint{joint}.first")
