@@ -7,7 +7,7 @@ import pytest
 
 import brachiate as br
 from brachiate import scenes
-from brachiate.scenes.inchworms import LENGTH, SEGMENTS, Gait
+from brachiate.scenes.inchworms import LENGTH, SEGMENTS, WormGait
 
 
 def soles(scene, run, worm: str, along):
@@ -65,8 +65,8 @@ def test_friction_of_the_rear_costs_torque():
 def test_stored_torques_reproduce_the_walk():
     """Torques alone, as cubic splines, with grasps at the recorded times: no feedback, other steps, the same walk.
 
-    The tolerance is that of the interpolation, whatever the step of the replay: second order in the step by which torques were stored, as the
-    plan of the head has a kink in its third derivative.
+    The tolerance is that of the interpolation, whatever the step of the replay: second order in the step by which torques were stored, as
+    the plan of the head has a kink in its third derivative.
     """
     errors = []
     for dt in (0.02, 0.01):
@@ -83,7 +83,11 @@ def test_stored_torques_reproduce_the_walk():
 
 
 def test_race_is_won_by_the_fastest_gait():
-    gaits = {"slow": Gait(stride=0.01, duration=0.4), "fast": Gait(stride=0.016, duration=0.3, arch=0.95), "heavy": Gait(mass=0.003)}
+    gaits = {
+        "slow": WormGait(stride=0.01, duration=0.4),
+        "fast": WormGait(stride=0.016, duration=0.3, arch=0.95),
+        "heavy": WormGait(mass=0.003),
+    }
     scene = scenes.make("inchworm-race", gaits=gaits, seconds=2.4)
     scene.run()
     assert scene.winner == "fast"
@@ -101,7 +105,7 @@ def test_race_is_won_by_the_fastest_gait():
 )  # fmt: skip
 def test_bad_gaits_are_refused(settings, words):
     with pytest.raises(br.BrachiateError, match=words):
-        Gait(**settings)
+        WormGait(**settings)
 
 
 def test_bad_races_are_refused():
