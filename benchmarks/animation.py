@@ -170,7 +170,7 @@ def worm_controller(segments: int) -> Controller:
     world = World()
     world.add(figures.inchworm(segments), "worm").set_pose("arch")
     world.connect("worm/segment1", "world")
-    head, ahead = an.position("worm/head_sole"), world.position("worm/head_sole") + (0.002, 0.0, 0.001)
+    head, ahead = an.position("worm/head_sole"), world.position("worm/head_sole") + np.array((0.002, 0.0, 0.001))
     return Controller(an.AnimationSpace(world, {"head": head}), {"head": an.reach(ahead, by=1.0)})
 
 

@@ -6,38 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given as for_all
 from hypothesis import strategies as st
+from tests.animation.dense_levels import solve_dense
 
-from brachiate.animation.levels import SINGULAR, SINGULAR_LOWER, VANISHING
 from brachiate.animation.resolve import Level, VelocityMetric, null_space, solve
-
-
-def filtered(x, limit):
-    return limit * np.maximum(1.0 - x / limit, 0.0) ** 2
-
-
-def reference(levels, metric):
-    """The same problem by singular value and eigenvalue decompositions, with explicit bases of null spaces."""
-    T = np.diag(metric.T) if metric.T.ndim == 1 else metric.T
-    x, basis, singular, free = metric.preferred.copy(), np.eye(len(T)), SINGULAR, None
-    for level in levels:
-        scaled = level.G @ T
-        B, w, size = scaled @ basis, level.y - level.G @ x, np.linalg.norm(scaled)
-        if level.damping is None:
-            U, s, Vt = np.linalg.svd(B, full_matrices=False)
-            kept = s > 1e-9 * size
-            z = Vt[kept].T @ ((U[:, kept].T @ w) / s[kept])
-        else:
-            free = basis if free is None else free  # of the first exact levels
-            length = np.maximum(np.linalg.norm(scaled @ free, axis=1), 1e-9 * np.linalg.norm(scaled, axis=1))
-            unit = B / length[:, None]
-            values, U = np.linalg.eigh(unit @ unit.T)
-            y = w * length / (length**2 + level.damping + filtered(length**2, VANISHING**2))
-            z = unit.T @ (U @ ((U.T @ y) / (values + filtered(values, singular**2))))
-            singular = SINGULAR_LOWER
-        x = x + T @ (basis @ z)
-        _, s, Vt = np.linalg.svd(B)
-        basis = basis @ Vt[int((s > 1e-9 * size).sum()) :].T
-    return x
 
 
 def random_problem(seed: int, dense: bool):
@@ -60,7 +31,7 @@ def random_problem(seed: int, dense: bool):
 def test_levels_are_those_of_singular_value_decompositions(seed, dense):
     levels, metric = random_problem(seed, dense)
     x, held = solve(levels, metric)
-    expected = reference(levels, metric)
+    expected = solve_dense(levels, metric)
     assert np.allclose(x, expected, rtol=1e-7, atol=1e-7 * max(1.0, abs(expected).max()))
     assert not held.any()
 

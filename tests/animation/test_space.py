@@ -70,18 +70,23 @@ def test_springs_and_dampers_between_points_are_those_of_the_recursive_dynamics(
     assert abs(form.connections).max() > 1.0
 
 
-def test_spring_between_points_acts_through_the_gradients_of_both():
-    """-k (p - p₀) - c ṗ through (Gᵖ)ᵀ, p the difference of two points, by functions: independent of the core's connections."""
+@pytest.mark.parametrize(("stiffness", "damping", "stretch"), [(500.0, 0.0, 0.1), (0.0, 7.0, 0.0)])
+def test_spring_between_points_acts_through_the_gradients_of_both(stiffness, damping, stretch):
+    """-k (p - p₀) - c ṗ through (Gᵖ)ᵀ, p the difference of two points, by functions: independent of the core's connections.
+
+    The damper at the point itself: the core's acts at the second frame, wherever the first one is.
+    """
     world = human(9)
-    k, c = 500.0, 7.0
-    hand = an.position("man/left_hand")
-    world.connect("man/left_hand", "man/right_foot", br.Spherical(), compliance=br.SpringDamper(k, c, 0.0, 0.0))
+    compliance = br.SpringDamper(stiffness, damping, 0.0, 0.0)
+    world.connect("man/left_hand", "man/right_foot", br.Spherical(), compliance=compliance)
     start = an.FunctionSet(world, {"gap": an.position("man/left_hand", frame="man/right_foot")}).value()
-    world.data.q[:] = manifold.integrate(world.data, world.q, 0.1 * np.random.default_rng(1).normal(size=world.model.nv), 1.0)
+    world.data.q[:] = manifold.integrate(world.data, world.q, stretch * np.random.default_rng(1).normal(size=world.model.nv), 1.0)
     # The connection joins the hand to the point of the foot where it was made.
-    gap = an.FunctionSet(world, {"gap": hand - an.position("man/right_foot", tuple(start))})
+    gap = an.FunctionSet(world, {"gap": an.position("man/left_hand") - an.position("man/right_foot", tuple(start))})
     u, G, rate = gap.value(), gap.gradient(), gap.rate()
-    assert np.allclose(joint_space_dynamics(world).connections, -G.T @ (k * u + c * rate), atol=1e-9 * k)
+    expected = -G.T @ (stiffness * u + damping * rate)
+    assert np.allclose(joint_space_dynamics(world).connections, expected, atol=1e-9 * abs(expected).max())
+    assert abs(expected).max() > 0.1
 
 
 def test_dynamics_in_animation_space_round_trip():

@@ -1,4 +1,4 @@
-"""Structs of arrays: ``Levels``, a least-squares problem by levels of priority, and ``Control``, the control law of a space."""
+"""Structs of arrays: ``Levels``, a least-squares problem by levels of priority, and ``ControlLaw``, the control law of a space."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Levels(NamedTuple):
     part: Floats  # (r,)
 
 
-class Control(NamedTuple):
+class ControlLaw(NamedTuple):
     """Control law of m functions, n velocities, at most r constraint rows; results."""
 
     setting: Floats  # (6,) see control_step.py
@@ -85,7 +85,7 @@ class Control(NamedTuple):
 
 
 open_levels = struct_opener(Levels)
-open_control = struct_opener(Tree, Work, Program, Results, Levels, Control, Polynomials)
+open_control = struct_opener(Tree, Work, Program, Results, Levels, ControlLaw, Polynomials)
 
 
 def new_levels(unknowns: int, rows: int, levels: int, dense: bool) -> Levels:
@@ -97,10 +97,10 @@ def new_levels(unknowns: int, rows: int, levels: int, dense: bool) -> Levels:
     return Levels(**{name: np.zeros(longer.get(name, n), field.dtype) for name, field in array_fields(Levels).items()})
 
 
-def new_control(functions: int, nv: int, nq: int, rows: int, levels: int) -> Control:
+def new_control(functions: int, nv: int, nq: int, rows: int, levels: int) -> ControlLaw:
     """Arrays of a control law of this size."""
     m, n = functions, nv
     of = dict.fromkeys(("member", "held", "wanted", "error", "force", "rate", "bias", "target"), m)
     of |= {"setting": 6, "option": 4, "level": levels + 1, "rest": nq, "J": rows * n, "rows": 1, "gamma": rows}
     of |= {"unactuated": n * n, "response": m * n}
-    return Control(**{name: np.zeros(of.get(name, n), field.dtype) for name, field in array_fields(Control).items()})
+    return ControlLaw(**{name: np.zeros(of.get(name, n), field.dtype) for name, field in array_fields(ControlLaw).items()})

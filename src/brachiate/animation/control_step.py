@@ -32,11 +32,11 @@ from brachiate.model.status import OK, OVERFLOW
 
 # Operations.
 VELOCITY, ACCELERATION, TORQUES, STAGE, RECORD = range(5)
-# Control.setting.
+# ControlLaw.setting.
 GAIN, POSTURE, STIFFNESS, DAMPING, HORIZON, TIME = range(6)
-# Control.option: whether the surroundings hold functions; what is least; how singularities are treated; whether torques are given.
+# ControlLaw.option: whether the surroundings hold functions; what is least; how singularities are treated; whether torques are given.
 HELD, LEAST_TORQUE, TRUNCATE, GIVEN = range(4)
-# Control.held: by motors (extended coordinates), by the surroundings exactly, or by springs and dampers [EGC] 4.5.
+# ControlLaw.held: by motors (extended coordinates), by the surroundings exactly, or by springs and dampers [EGC] 4.5.
 EXTENDED, HARD, SOFT = range(3)
 # Damping per squared error: a function whose gradient is shorter than its error is slowed down.
 ERROR_DAMPING = 1e-4

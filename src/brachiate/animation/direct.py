@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brachiate import validation
-from brachiate.animation.arrays import Control
+from brachiate.animation.arrays import ControlLaw
 from brachiate.animation.compiled_control import CompiledControl
 from brachiate.animation.control_step import (
     DAMPING,
@@ -198,7 +198,7 @@ class Controller:
             raise ArgumentError("Functions that the surroundings hold are not possible with contact: use world.connect.")
         return found
 
-    def run(self, operation: int) -> Control:
+    def run(self, operation: int) -> ControlLaw:
         """Run an operation of the control step at the present state and time; returns its results."""
         if self._control is None or not self._control.fits():
             self._control = CompiledControl(self.space, self.plan)

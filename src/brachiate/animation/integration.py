@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from brachiate.errors import StateError
 from brachiate.model.joints import BALL, FLOAT
+from brachiate.model.model import Model
 from brachiate.validation import Array
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ def runge_kutta_step(world: World, acceleration: Callable[[], Array], dt: float)
             world.time = t + node * dt
         dq[s], dv[s] = configuration_rate(world), acceleration()
     world.data.q[:], world.data.v[:] = q + dt * _WEIGHTS @ dq, v + dt * _WEIGHTS @ dv
-    for _, at in _quaternions(world):
+    for _, at in _places(world.model).quaternions:
         world.data.q[at : at + 4] /= np.linalg.norm(world.data.q[at : at + 4])
     world.time = t + dt
     if world.constraints:
@@ -43,28 +45,38 @@ def runge_kutta_step(world: World, acceleration: Callable[[], Array], dt: float)
 
 
 def configuration_rate(world: World) -> Array:
-    """q̇ (nq,) at the present state."""
-    tree, q, v, rate = world.model.tree, world.data.q, world.data.v, np.zeros(world.model.nq)
-    scalar = tree.kind < BALL
-    rate[tree.q_at[scalar]] = v[tree.v_at[scalar]]
-    for k, at in _quaternions(world):
-        w, x, y, z = q[at : at + 4]
-        E = 0.5 * np.array([[-x, -y, -z], [w, -z, y], [z, w, -x], [-y, x, w]])
-        rate[at : at + 4] = E @ v[k : k + 3]
-    for k, at in zip(tree.v_at[tree.kind == FLOAT], tree.q_at[tree.kind == FLOAT], strict=True):
-        w, r = q[at + 3], q[at + 4 : at + 7]
-        linear = v[k : k + 3]
-        turn = 2.0 * np.cross(r, linear)
-        rate[at : at + 3] = linear + (w * turn + np.cross(r, turn)) / (w * w + r @ r)
+    """q̇ (nq,) at the present state; quaternions of any length keep their length."""
+    q, v, rate = world.data.q, world.data.v, np.zeros(world.model.nq)
+    places = _places(world.model)
+    rate[places.scalar_q] = v[places.scalar_v]
+    for k, at in places.quaternions:
+        w, x, y, z = q[at : at + 4].tolist()
+        a, b, c = v[k : k + 3].tolist()
+        rate[at : at + 4] = (
+            0.5 * (-x * a - y * b - z * c), 0.5 * (w * a - z * b + y * c), 0.5 * (z * a + w * b - x * c), 0.5 * (-y * a + x * b + w * c),
+        )  # fmt: skip
+    for k, at in places.floating:
+        w, x, y, z = q[at + 3 : at + 7].tolist()
+        a, b, c = v[k : k + 3].tolist()
+        s = 2.0 / (w * w + x * x + y * y + z * z)
+        d, e, f = s * (y * c - z * b), s * (z * a - x * c), s * (x * b - y * a)
+        rate[at : at + 3] = a + w * d + y * f - z * e, b + w * e + z * d - x * f, c + w * f + x * e - y * d
     return rate
 
 
-def _quaternions(world: World) -> list[tuple[int, int]]:
-    """First angular velocity and first coordinate of every quaternion."""
-    tree = world.model.tree
-    shift = {BALL: 0, FLOAT: 3}
-    return [
-        (int(k) + shift[kind], int(at) + shift[kind])
-        for kind, k, at in zip(tree.kind.tolist(), tree.v_at, tree.q_at, strict=True)
-        if kind >= BALL
-    ]
+class _Places(NamedTuple):
+    """Places of coordinates in q and v."""
+
+    scalar_q: Array
+    scalar_v: Array
+    quaternions: list[tuple[int, int]]  # first angular velocity and first coordinate
+    floating: list[tuple[int, int]]  # first velocity and first coordinate of free joints
+
+
+@functools.lru_cache(maxsize=8)
+def _places(model: Model) -> _Places:
+    tree, shift = model.tree, {BALL: 0, FLOAT: 3}
+    elements = [(kind, int(k), int(at)) for kind, k, at in zip(tree.kind.tolist(), tree.v_at, tree.q_at, strict=True)]
+    scalar = tree.kind < BALL
+    quaternions = [(k + shift[kind], at + shift[kind]) for kind, k, at in elements if kind >= BALL]
+    return _Places(tree.q_at[scalar], tree.v_at[scalar], quaternions, [(k, at) for kind, k, at in elements if kind == FLOAT])

@@ -42,7 +42,7 @@ RACE = """\
 
 
 @dataclass(frozen=True)
-class Gait:
+class WormGait:
     """Settings of a worm.
 
     Args:
@@ -51,6 +51,8 @@ class Gait:
         arch: Steepest slope of its arched body relative to the figure's, which is 65 degrees.
         mass: Of a segment [kg].
         friction: Dry friction of the sliding rear [N].
+        stiffness: Of the body at a joint [N·m/rad]: with it the body carries itself, so that a motion is not lost to the least disturbance.
+        damping: Of the body at a joint [N·m·s/rad].
     """
 
     stride: float = 0.02
@@ -58,6 +60,8 @@ class Gait:
     arch: float = 1.0
     mass: float = 0.001
     friction: float = 0.0
+    stiffness: float = 0.012
+    damping: float = 5e-6
 
     def __post_init__(self) -> None:
         validation.number(self.duration, "duration of half a step", above=0.0)
@@ -71,11 +75,11 @@ class Gait:
 
 
 #: Settings of the race.
-RACERS: Mapping[str, Gait] = {
-    "steady": Gait(),
-    "hasty": Gait(stride=0.012, duration=0.3, arch=0.85),
-    "strider": Gait(stride=0.025, duration=0.7, arch=1.1),
-    "heavy": Gait(stride=0.02, duration=0.8, mass=0.002, friction=0.02),
+RACERS: Mapping[str, WormGait] = {
+    "steady": WormGait(),
+    "hasty": WormGait(stride=0.012, duration=0.3, arch=0.85),
+    "strider": WormGait(stride=0.025, duration=0.7, arch=1.1),
+    "heavy": WormGait(stride=0.02, duration=0.8, mass=0.002, friction=0.02),
 }
 
 
@@ -89,7 +93,7 @@ class Worm:
         along: Direction of the walk (3,), on the ground.
     """
 
-    def __init__(self, scene: DirectedScene, name: str, gait: Gait, along: Array) -> None:
+    def __init__(self, scene: DirectedScene, name: str, gait: WormGait, along: Array) -> None:
         self.scene, self.world, self.name, self.gait, self.along = scene, scene.world, name, gait, along
         self.up = np.cross(along, np.cross((0.0, 0.0, 1.0), along))
         self.ends = {"tail": f"{name}/segment1", "head": f"{name}/segment{SEGMENTS}"}
@@ -154,7 +158,7 @@ class WormScene(DirectedScene):
         distances: How far each has come, after a run [m].
     """
 
-    def __init__(self, *what: Any, gaits: Mapping[str, Gait], along: Array, replay: Sequence[Directed] = ()) -> None:
+    def __init__(self, *what: Any, gaits: Mapping[str, WormGait], along: Array, replay: Sequence[Directed] = ()) -> None:
         self.worms: dict[str, Worm] = {}
         self._gaits, self._along = gaits, along
         self.distances: dict[str, float] = {}
@@ -189,7 +193,14 @@ class WormScene(DirectedScene):
 
 
 def _walk(
-    name: str, title: str, text: str, gaits: Mapping[str, Gait], slope: float, seconds: float, dt: float, replay: Sequence[Directed] = ()
+    name: str,
+    title: str,
+    text: str,
+    gaits: Mapping[str, WormGait],
+    slope: float,
+    seconds: float,
+    dt: float,
+    replay: Sequence[Directed] = (),
 ) -> Scene:
     angle = np.radians(validation.number(slope, "slope", minimum=-30.0, maximum=30.0))
     world, along = World(), np.array([np.cos(angle), 0.0, np.sin(angle)])
@@ -197,7 +208,7 @@ def _walk(
     world.add(ground(), "ground", rotation=rotation)
     for n, (worm, gait) in enumerate(gaits.items()):
         lane = np.array((0.0, _LANE * ((len(gaits) - 1) / 2 - n), 0.0))
-        figure = inchworm_figure(SEGMENTS, LENGTH, gait.mass, yaw=True)
+        figure = inchworm_figure(SEGMENTS, LENGTH, gait.mass, yaw=True).with_springs(gait.stiffness, "stand", gait.damping)
         world.add(figure, worm, at=lane, rotation=rotation).set_pose("arch")
         for joint in range(1, SEGMENTS):
             world[f"{worm}/joint{joint}.first"] = gait.arch * world.angle(f"{worm}/joint{joint}.first")
@@ -223,11 +234,11 @@ def inchworm(
     """
     steps = validation.integer(steps, "steps", minimum=1, maximum=100)
     seconds = validation.number(seconds, "seconds", above=0.0)
-    gait = Gait(stride=stride, duration=seconds / (2 * steps), friction=friction)
+    gait = WormGait(stride=stride, duration=seconds / (2 * steps), friction=friction)
     return _walk("inchworm", "An inchworm walks", INCHWORM, {"worm": gait}, slope, seconds, dt, replay)
 
 
-def inchworm_race(slope: float = 0.0, gaits: Mapping[str, Gait] | None = None, seconds: float = 4.2, dt: float = 0.01) -> Scene:
+def inchworm_race(slope: float = 0.0, gaits: Mapping[str, WormGait] | None = None, seconds: float = 4.2, dt: float = 0.01) -> Scene:
     """Inchworms with different settings race.
 
     Args:
@@ -237,6 +248,6 @@ def inchworm_race(slope: float = 0.0, gaits: Mapping[str, Gait] | None = None, s
         dt: Step length [s].
     """
     chosen = RACERS if gaits is None else validation.mapping(gaits, "gaits", "settings by name of worm")
-    if not chosen or not all(isinstance(gait, Gait) for gait in chosen.values()):
-        raise ArgumentError(f"gaits: expected {{'name': Gait(...)}}, got {validation.short_repr(gaits)}.")
+    if not chosen or not all(isinstance(gait, WormGait) for gait in chosen.values()):
+        raise ArgumentError(f"gaits: expected {{'name': WormGait(...)}}, got {validation.short_repr(gaits)}.")
     return _walk("inchworm-race", "Inchworms race", RACE, chosen, slope, seconds, dt)
