@@ -2,7 +2,7 @@
 
 ü* = ü_plan + 2k(u̇_plan − u̇) + k²(u_plan − u) − d; of functions of velocities u̇* = u̇_plan + k(u_plan − u) − d. The disturbance d is the
 low-pass filtered difference of the second rate from that of the QP's solution, which does not know of pushes, of contact between links of
-the figure and of limits of ball joints (disturbance observer [Ohnishi, Shibata & Murakami 1996]). A row with a large weight is met by
+the figure and of limits of ball joints (disturbance observer [Ohnishi 1996]). A row with a large weight is met by
 those accelerations that leave the posture nearest to the reference. How hard a row may pull is bounded, and the less the nearer a fall is,
 so that a target out of reach does not tip the body over: its weight is reduced as long as its multiplier is beyond the bound.
 """

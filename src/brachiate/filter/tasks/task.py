@@ -60,7 +60,7 @@ _LIMITS: dict[str, dict[str, float]] = {
     "tolerance": {"above": 0.0},
     "weight": {"above": 0.0, "maximum": 1e3},
     "start": {"minimum": 0.0},
-    "rate": {"above": 0.0, "maximum": 100.0},
+    "rate": {"above": 0.0, "maximum": 60.0},
     "blend": {"minimum": 0.05, "maximum": 10.0},
 }
 
