@@ -187,7 +187,7 @@ def cup_model() -> Model:
 
 
 def with_barbell(figure: Model, mass: float) -> Model:
-    """Figure with a barbell as a link, whose joint to the chest has six degrees of freedom and no motors: hands have to be connected to it."""
+    """Figure with a barbell as a link, whose joint to the chest is free and has no motors: hands have to be connected to it."""
     half, radius, rod = 0.62, 0.16, 0.4
     b = ModelBuilder("barbell")
     b.link("chest")
