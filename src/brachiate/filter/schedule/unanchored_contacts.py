@@ -50,7 +50,7 @@ def find_unanchored_points(
     points, f = find_contact_points(reference.figure), len(reference)
     on_ground = _ground_contacts(reference, points) & [link not in contact_links for link in points.links]
     unanchored, count = out or (np.zeros((f, MAX_UNANCHORED_POINTS, 3)), np.zeros(f, np.int64))
-    touching = on_ground.any(axis=1)
+    touching = np.asarray(on_ground.any(axis=1))
     for start in range(0, f, POSE_CHUNK):
         block = slice(start, start + POSE_CHUNK)
         frames = start + np.flatnonzero(touching[block])

@@ -159,8 +159,8 @@ class ActiveTask:
         """What happened at the times of the steps."""
         value, planned, target, due = zip(*self.samples, strict=True) if self.samples else ((), (), (), ())
         k = len(self.functions)
-        columns = (np.array(x, float).reshape(-1, k) for x in (value, planned, target))
-        return TaskRecord(self.functions.names, self.task, times, *columns, np.array(due, bool), self.missed)
+        u, plan, goal = (np.array(x, float).reshape(-1, k) for x in (value, planned, target))
+        return TaskRecord(self.functions.names, self.task, times, u, plan, goal, np.array(due, bool), self.missed)
 
 
 class FunctionTasks:
