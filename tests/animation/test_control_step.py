@@ -84,6 +84,28 @@ def test_torques_are_those_of_inverse_dynamics_of_closed_chains(loop):
     assert np.allclose(controller.accelerations(), a, atol=1e-8 * abs(a).max())
 
 
+@pytest.mark.parametrize("closure", ["hard", "soft"])
+def test_what_the_surroundings_hold(closure):
+    """Springs and dampers act through the gradient; a constraint lets the function have no acceleration, by forces through its gradient."""
+    world = gymnast(False, seed=2)
+    space = an.AnimationSpace(world, {"foot": FUNCTIONS["foot"], "knee": FUNCTIONS["knee"]})
+    plan = {"foot": space.value()[:3] + 0.01, "knee": 0.02}
+    controller = Controller(space, plan, closure=closure, held=("foot",), stiffness=900.0, damping=40.0)
+    torque, a = controller.torques_now(), controller.accelerations().copy()
+    G, rate = space.gradient()[:3], space.rate()[:3]
+    if closure == "soft":
+        force = 900.0 * (plan["foot"] - space.value()[:3]) - 40.0 * rate
+        assert np.allclose(a, world.forward_dynamics(torque + G.T @ force), atol=1e-9 * abs(a).max())
+    else:
+        assert np.allclose(space.acceleration(a)[:3], 0.0, atol=1e-9 * abs(a).max())
+        rows = constraint_rows(world)
+        left = world.mass_matrix() @ a + world.bias() - rows.loop_torques - torque
+        forces = np.vstack([G, rows.J]).T
+        missing = left - forces @ np.linalg.lstsq(forces, left, rcond=None)[0]
+        assert abs(missing).max() < 1e-9 * abs(left).max()
+        assert abs(rows.J @ a + rows.gamma).max() < 1e-9 * abs(a).max()  # and the hand still holds
+
+
 def test_state_and_torques_of_the_world_are_untouched():
     world = gymnast(True)
     world.torque = np.random.default_rng(0).normal(size=world.model.nv)

@@ -98,3 +98,14 @@ def test_torque_and_velocity_metrics_take_the_nearest(dense):
     M = np.linalg.inv(T @ T.T) if dense else np.diag(T**-2.0)
     for direction in null_space(level.G).T:  # stationary: M (x - x₀) is orthogonal to what the level leaves free
         assert abs(direction @ M @ (x - preferred)) < 1e-9 * np.linalg.norm(M @ (x - preferred))
+
+
+def test_coordinates_are_held_at_the_bound_that_they_would_pass():
+    wanted = Level(np.eye(3), np.array([5.0, -5.0, 0.5]), np.zeros(3))
+    x, held = solve([wanted], VelocityMetric(np.ones(3), np.zeros(3)), (np.array([-1.0, -2.0, -1.0]), np.array([1.0, 2.0, 1.0])))
+    assert np.allclose(x, [1.0, -2.0, 0.5], atol=1e-5)
+    assert held.tolist() == [True, True, False]
+    # What one coordinate may not do, the others do: a sum is reached within the bounds.
+    total = Level(np.ones((1, 3)), np.array([3.0]), np.zeros(1))
+    x, _ = solve([total], VelocityMetric(np.ones(3), np.zeros(3)), (np.full(3, -9.0), np.array([0.2, 9.0, 9.0])))
+    assert np.allclose(x, [0.2, 1.4, 1.4], atol=1e-5)
