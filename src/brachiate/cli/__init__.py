@@ -130,7 +130,9 @@ def filter_(
     ] = None,
     task: Annotated[
         list[str] | None,
-        typer.Option(help="link@start-stop:x,y,z, such as right_hand@1.0-2.0:0.4,-0.2,1.1 [s, m]: where the link goes; any number."),
+        typer.Option(
+            help="link@start-stop:x,y,z, such as right_hand@1.0-2.0:0.4,-0.2,1.1 [s, m]: the link goes to this point; any number."
+        ),
     ] = None,
     settings: Annotated[Path | None, typer.Option(help="Settings file, as 'brachiate tune' writes it.")] = None,
     contacts: Annotated[Path | None, typer.Option(help=CONTACTS_HELP)] = None,

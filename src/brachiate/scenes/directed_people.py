@@ -82,7 +82,7 @@ class DirectedPerson(Scene):
 
 
 def reach_cup(
-    x: float = 0.4, y: float = -0.25, z: float = 1.2, push: float = 0.0, heading: float = 0.0, at: float = 2.0, seconds: float = 3.5,
+    x: float = 0.42, y: float = -0.22, z: float = 1.15, push: float = 0.0, heading: float = 0.0, at: float = 2.0, seconds: float = 3.5,
     dt: float = 0.002,
 ) -> Scene:  # fmt: skip
     """A standing figure reaches for a cup and keeps its gaze on it.
@@ -187,7 +187,7 @@ def cup_model() -> Model:
 
 
 def with_barbell(figure: Model, mass: float) -> Model:
-    """Figure with a barbell as a link, whose joint to the chest is free and has no motors: hands have to be connected to it."""
+    """Figure with a barbell as a link: its joint to the chest has six degrees of freedom and no motors, so hands have to hold it."""
     half, radius, rod = 0.62, 0.16, 0.4
     b = ModelBuilder("barbell")
     b.link("chest")
@@ -214,7 +214,7 @@ def holding_posture(figure: Model, middle: Any) -> Array:
     space = an.AnimationSpace(
         world, {side: an.position(f"{FIGURE}/{side}_grip") for side in SIDES} | {"bar": an.position(f"{FIGURE}/barbell")}
     )
-    wanted = np.concatenate([np.add(middle, (0.0, y, 0.0)) for y in (0.22, -0.22, 0.0)])
+    wanted = np.concatenate([*(np.add(middle, (0.0, side * 0.22, 0.0)) for side in (1, -1)), np.asarray(middle, float)])
     for _ in range(100):
         error = wanted - space.value()
         if np.abs(error).max() < 1e-10:
