@@ -40,8 +40,8 @@ def finish(program: subprocess.Popen[str]) -> tuple[str, str]:
     return out, err
 
 
-def task(name: str, **sizes: int) -> parallel.Task:
-    return parallel.Task(CodeName(name, ()), sizes)
+def task(name: str, **sizes: int) -> parallel.CompilationTask:
+    return parallel.CompilationTask(CodeName(name, ()), sizes)
 
 
 # --- schedule -----------------------------------------------------------------------------------

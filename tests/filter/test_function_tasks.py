@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.filter.test_qp import Problem, check_daqp_agrees, check_kkt, fast_only, solved
+from tests.filter.qp_problems import Problem, check_daqp_agrees, check_kkt, fast_only, solved
 
 import brachiate as br
 from brachiate import animation as an

@@ -27,7 +27,7 @@ TRANSLATION, OPTIMIZATION = 1.2e-4, 5e-5
 MAX_WORKERS = 8
 
 
-class Task(NamedTuple):
+class CompilationTask(NamedTuple):
     """An entry point to be compiled, and the functions that it calls with the sizes of their bytecode."""
 
     name: CodeName
@@ -58,9 +58,9 @@ def callees(function: Callable[..., Any], found: dict[Any, int] | None = None) -
     return found
 
 
-def assign(tasks: list[Task], workers: int) -> list[list[Task]]:
+def assign(tasks: list[CompilationTask], workers: int) -> list[list[CompilationTask]]:
     """Queues of the workers: largest tasks first, each to the worker that is done with it first."""
-    queues: list[list[Task]] = [[] for _ in range(workers)]
+    queues: list[list[CompilationTask]] = [[] for _ in range(workers)]
     ends, translated = [0.0] * workers, [dict[Any, int]() for _ in range(workers)]
     for task in sorted(tasks, key=lambda task: (-task.cost, task.name)):
         best = min(range(workers), key=lambda n: ends[n] + task.extra_cost(translated[n]))
@@ -81,14 +81,14 @@ def compile_all(names: Iterable[CodeName], workers: int | None = None, shipped: 
     with store.lock(store.cache_folder(missing[-1].part)):
         missing = [name for name in missing if not store.exists(name, shipped)]  # another process may have compiled them
         if missing:
-            tasks = [Task(name, callees(ENTRIES[name.name].py_func)) for name in missing]
+            tasks = [CompilationTask(name, callees(ENTRIES[name.name].py_func)) for name in missing]
             _Compilation(tasks, min(workers or os.cpu_count() or 1, MAX_WORKERS, len(tasks))).run()
 
 
 class _Compilation:
     """Worker processes, each led by a thread, and their progress."""
 
-    def __init__(self, tasks: list[Task], workers: int) -> None:
+    def __init__(self, tasks: list[CompilationTask], workers: int) -> None:
         self.queues = assign(tasks, workers)
         self.total, self.done = sum(task.cost for task in tasks), 0.0
         self.count, self.finished = len(tasks), 0
@@ -125,7 +125,7 @@ class _Compilation:
             process.stdout.close()
             process.wait()
 
-    def _lead(self, queue: list[Task]) -> None:
+    def _lead(self, queue: list[CompilationTask]) -> None:
         """Give tasks to a process of its own until there are none."""
         with self._lock:
             if self._ended:
@@ -142,7 +142,7 @@ class _Compilation:
                     self.done += task.cost
                     self.finished += 1
 
-    def _next_task(self, queue: list[Task]) -> Task | None:
+    def _next_task(self, queue: list[CompilationTask]) -> CompilationTask | None:
         """The next task of a queue, or the last one of the longest."""
         with self._lock:
             if queue:
