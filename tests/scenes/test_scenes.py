@@ -58,7 +58,8 @@ COUNTS = {
     "dominoes": (72, 72, 0), "box-slope": (30, 30, 0), "rocking-block": (6, 6, 0), "stack": (72, 72, 0), "spinning-top": (6, 6, 0),
     "filter-arm": (2, 2, 0), "filter-walk": (42, 42, 0), "filter-kick": (41, 41, 0), "filter-slope": (42, 42, 0),
     "filter-steps": (42, 42, 0), "filter-turn": (42, 42, 0), "filter-push": (40, 40, 0),
-    "sitting": (3, 3, 0), "reach-chain": (10, 10, 0), "dropping-chain": (10, 10, 0), "inchworm": (36, 36, 0),
+    "sitting": (9, 9, 0), "reach-chain": (10, 10, 0), "dropping-chain": (10, 10, 0), "inchworm": (36, 36, 0),
+    "inchworm-race": (144, 144, 0),
 }  # fmt: skip
 
 

@@ -157,7 +157,8 @@ def sitting(technique: str = "all", seconds: float = 2.0, dt: float = 0.005) -> 
         targets |= {f"{name}/hip_x": seat[0], f"{name}/hip_z": seat[2], f"{name}/bend": bend}
         held |= {f"{name}/hip_x": name, f"{name}/hip_z": name}
     phase = Phase(an.AnimationSpace(world, functions), targets, seconds, {"held": held, "stiffness": 2e5, "damping": 3e3})
-    look = ViewSettings(camera=Camera(azimuth=-90.0, elevation=4.0), columns=2 if technique == "all" else 6, weight_length=0.35)
+    times = (0.2 * seconds, 0.45 * seconds) if technique == "all" else ()
+    look = ViewSettings(camera=Camera(azimuth=-90.0, elevation=4.0), times=times, columns=2 if times else 6, weight_length=0.35)
     title = "Sitting: the hip held by motors, by the chair, by springs" if technique == "all" else f"Sitting: {technique} technique"
     scene = ("sitting", title, SITTING, world, Simulation(world, dt), seconds, look)
     hips = {f"{name}/hip": f"{name}/trunk" for name in techniques}
