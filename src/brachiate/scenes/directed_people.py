@@ -9,6 +9,7 @@ import numpy as np
 
 from brachiate import animation as an
 from brachiate import figures, manifold, validation
+from brachiate.errors import ArgumentError
 from brachiate.figures import ranges
 from brachiate.figures.objects import STEEL, WOOD
 from brachiate.filter.offline import FIGURE, OfflineTracker, simulation_world
@@ -32,6 +33,7 @@ from brachiate.validation import Array
 from brachiate.world.world import World
 
 FRAME_RATE = 100.0  # [frames/s] of the standing reference
+RATE, GAZE_RATE = 40.0, 60.0  # [1/s] of the feedback
 PUSH_DURATION = 0.1  # [s]
 SHOULDERS = (0.0, 0.0, 0.3)  # [m] point of the chest that is pushed
 EYES = (0.112, 0.0, 0.107)  # [m] middle of the eyes in the head
@@ -80,7 +82,7 @@ class DirectedPerson(Scene):
 
 
 def reach_cup(
-    x: float = 0.45, y: float = -0.25, z: float = 1.15, push: float = 0.0, heading: float = 0.0, at: float = 2.0, seconds: float = 3.5,
+    x: float = 0.42, y: float = -0.22, z: float = 1.15, push: float = 0.0, heading: float = 0.0, at: float = 2.0, seconds: float = 3.5,
     dt: float = 0.002,
 ) -> Scene:  # fmt: skip
     """A standing figure reaches for a cup and keeps its gaze on it.
@@ -106,18 +108,23 @@ def reach_cup(
     sight = an.unit(an.position("cup/cup") - eyes)
     tasks = {
         "cup": Task(an.position("right_grip") - an.position("cup/cup"), an.reach(0.0, by=1.2), rate=RATE),
-        "gaze": Task(an.angle(an.axis("head", "x"), sight), tolerance=np.radians(0.1), rate=RATE),
+        "gaze": Task(an.angle(an.axis("head", "x"), sight), tolerance=np.radians(0.1), rate=GAZE_RATE),
     }
-    look = ViewSettings(Camera(azimuth=-60, elevation=8), times=(0, 0.3, 0.6, 0.9, 1.2, seconds), columns=6, max_height=3.2, weight_length=1.2)
+    look = ViewSettings(
+        Camera(azimuth=-60, elevation=8), times=(0, 0.3, 0.6, 0.9, 1.2, seconds), columns=6, max_height=3.2, weight_length=1.2
+    )
     pushes = push_at(figure, push, heading, at)
     return DirectedPerson("reach-cup", "Reaching for a cup with the eyes on it", CUP, reference, tasks, pushes, world, look)
 
 
-RATE = 60.0  # [1/s] of the feedback: a push by 0.2 m/s in 0.1 s displaces the hand by less than a millimeter
-
-
 def lift_barbell(
-    mass: float = 16.0, height: float = 1.45, push: float = 0.0, heading: float = 0.0, at: float = 2.6, seconds: float = 4.0, dt: float = 0.002
+    mass: float = 16.0,
+    height: float = 1.45,
+    push: float = 0.0,
+    heading: float = 0.0,
+    at: float = 2.6,
+    seconds: float = 4.0,
+    dt: float = 0.002,
 ) -> Scene:
     """A standing figure lifts a barbell with both hands.
 
@@ -132,7 +139,7 @@ def lift_barbell(
     """
     figure = with_barbell(figures.human28(), ranges.mass(mass, "mass of the barbell"))
     height = validation.number(height, "height", minimum=0.6, maximum=1.8)
-    reference = standing(figure, holding_posture(figure, (0.2, 0.0, 0.8)), seconds, dt)
+    reference = standing(figure, holding_posture(figure, (0.24, 0.0, 0.9)), seconds, dt)
     world = simulation_world(reference)
     world.ignore_contact(f"{FIGURE}/barbell", [f"{FIGURE}/{link}" for link in figure.links if link != "barbell"])
     world.q = reference.states(slice(0, 1)).q[0]
@@ -148,7 +155,9 @@ def lift_barbell(
         "level": Task(along.z, rate=RATE),
         "straight": Task(along.x, rate=RATE),
     }
-    look = ViewSettings(Camera(azimuth=-50, elevation=8), times=(0, 0.7, 1.0, 1.3, 1.8, seconds), columns=6, max_height=3.2, weight_length=1.2)
+    look = ViewSettings(
+        Camera(azimuth=-50, elevation=8), times=(0, 0.7, 1.0, 1.3, 1.8, seconds), columns=6, max_height=3.2, weight_length=1.2
+    )
     pushes = push_at(figure, push, heading, at)
     return DirectedPerson("lift-barbell", "Both hands lift a barbell", BARBELL, reference, tasks, pushes, world, look)
 
@@ -178,13 +187,15 @@ def cup_model() -> Model:
 
 
 def with_barbell(figure: Model, mass: float) -> Model:
-    """Figure with a barbell as a link whose joint, to the chest, has six degrees of freedom and no motors: hands have to be connected to it."""
+    """Figure with a barbell as a link: its joint to the chest has six degrees of freedom and no motors, so hands have to hold it."""
     half, radius, rod = 0.62, 0.16, 0.4
     b = ModelBuilder("barbell")
     b.link("chest")
     free = {f"slide_{letter}": Prismatic(letter, effort=0.0) for letter in "xyz"} | {"turn": Spherical(effort=0.0, damping=0.02)}
     across = rod * mass * (2.0 * half) ** 2 / 12 + (1.0 - rod) * mass * half**2
-    plates = [Cylinder(radius=radius, length=0.05, position=np.array((0, s * half, 0)), rotation=frame_along("y"), color=IRON) for s in (-1, 1)]
+    plates = [
+        Cylinder(radius=radius, length=0.05, position=np.array((0, s * half, 0)), rotation=frame_along("y"), color=IRON) for s in (-1, 1)
+    ]
     b.link(
         "barbell", parent="chest", joint=Compound(free), joint_name="barbell", mass=mass, center=(0, 0, 0),
         inertia=(across, 0.5 * (1.0 - rod) * mass * radius**2, across),
@@ -197,13 +208,17 @@ def holding_posture(figure: Model, middle: Any) -> Array:
     """Standing posture with both hands on the barbell, whose middle is at a point of the world (3,) [m], by inverse kinematics."""
     world = World()
     world.add(figure, FIGURE)
-    world.q = figure.poses["stand"].copy()
+    world.q = figure.configuration({f"{side}_elbow": 0.8 for side in SIDES}, figure.poses["stand"])  # stretched arms are a singular posture
     world.connect(f"{FIGURE}/pelvis", "world")
     world.connect(f"{FIGURE}/chest", f"{FIGURE}/pelvis", name="trunk")
-    space = an.AnimationSpace(world, {side: an.position(f"{FIGURE}/{side}_grip") for side in SIDES} | {"bar": an.position(f"{FIGURE}/barbell")})
-    wanted = np.concatenate([*(np.asarray(middle) + (0.0, side * 0.22, 0.0) for side in (1, -1)), np.asarray(middle, float)])
-    for _ in range(60):
+    space = an.AnimationSpace(
+        world, {side: an.position(f"{FIGURE}/{side}_grip") for side in SIDES} | {"bar": an.position(f"{FIGURE}/barbell")}
+    )
+    wanted = np.concatenate([*(np.add(middle, (0.0, side * 0.22, 0.0)) for side in (1, -1)), np.asarray(middle, float)])
+    for _ in range(100):
         error = wanted - space.value()
+        if np.abs(error).max() < 1e-10:
+            return world.q.copy()
         step = np.asarray(space.solve_velocity(error).values)
         world.q = manifold.integrate(world.data, world.q.copy(), step, min(1.0, 0.3 / max(float(np.abs(step).max()), 1e-12)))
-    return world.q.copy()
+    raise ArgumentError(f"The hands do not reach a barbell at {np.round(middle, 3).tolist()}.")

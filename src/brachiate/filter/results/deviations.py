@@ -1,8 +1,8 @@
 """Deviations of a filtered motion from the original, and their causes.
 
 Joints at their torque, speed or position limit, CoP at the support boundary, slipping contacts, displaced footholds, recovery steps and
-tasks that are not met, each with its time interval and the tracking error in it. All but recovery steps are evaluated from the recorded simulation, independent
-of the controller's own state.
+tasks that are not met, each with its time interval and the tracking error in it. All but recovery steps and tasks are evaluated from the
+recorded simulation, independent of the controller's own state.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from brachiate.filter.results.result import FilterResult
 
 LIMIT_SHARE = 0.2  # of the time in which a task is not met, from which a joint at its limit counts as a reason
-CONFLICT_COSINE = -0.5  # of the angle between the joint motions that two tasks call for, below which they are in conflict
+CONFLICT_SHARE = 0.9  # of the joint motion that a task calls for which lies in the gradients of another one, from which they conflict
 MIN_GRADIENT = 1e-6  # length of a gradient relative to 1, below which a function is not directed by any joint
 
 
@@ -104,26 +104,25 @@ class TaskResult:
 
 def task_results(result: FilterResult) -> dict[str, TaskResult]:
     """Results of all tasks of a filtered motion, by name."""
-    records = result.task_records
-    return {name: _with_reason(result, name, record, records) for name, record in records.items()}
+    return {name: _with_reason(result, name, record) for name, record in result.task_records.items()}
 
 
-def _with_reason(result: FilterResult, name: str, record: TaskRecord, records: Mapping[str, TaskRecord]) -> TaskResult:
+def _with_reason(result: FilterResult, name: str, record: TaskRecord) -> TaskResult:
     n = min(len(record.times), len(result.motion))
     times = result.motion.times[:n]
     columns = (record.value[:n], record.target[:n], record.planned[:n], record.due[:n])
     found = TaskResult(name, record.names, times, *columns, record.task.tolerance)
-    reason = "" if record.missed is None else _reason(result, found, record, records)
+    reason = "" if record.missed is None else _reason(result, found, record)
     return TaskResult(name, record.names, times, *columns, record.task.tolerance, reason)
 
 
-def _reason(result: FilterResult, task: TaskResult, record: TaskRecord, records: Mapping[str, TaskRecord]) -> str:
+def _reason(result: FilterResult, task: TaskResult, record: TaskRecord) -> str:
     """Why a task was not met: its gradient vanishes, conflicts, limits of the joints it depends on, or else reach and balance."""
     missed = record.missed
     assert missed is not None
     if np.linalg.norm(missed.gradient) < MIN_GRADIENT * max(1.0, float(np.abs(missed.gradient).max(initial=0.0))):
         return "its gradient vanishes: no joint directs it there"
-    others = [other for other, each in records.items() if other != task.name and _in_conflict(missed, each)]
+    others = [other for other in missed.others if _in_conflict(missed, other)]
     limits = list(_limits(result, task.missed, missed.gradient))
     reasons = [*(f"conflict with {other}" for other in others), *limits]
     if not reasons:
@@ -131,16 +130,12 @@ def _reason(result: FilterResult, task: TaskResult, record: TaskRecord, records:
     return ", ".join(reasons[:3])
 
 
-def _in_conflict(missed: Snapshot, other: TaskRecord) -> bool:
-    """Whether another task that is not met then either calls for the opposite joint motion."""
-    k = int(np.searchsorted(other.times, missed.time - 1e-9))
-    if other.missed is None or k >= len(other.times):
-        return False
-    error = other.value[k] - other.target[k]
-    if not float(np.linalg.norm(error)) > other.task.tolerance:  # also if it does not act
-        return False
-    a, b = missed.gradient.T @ missed.error, other.missed.gradient.T @ error
-    return bool(a @ b < CONFLICT_COSINE * np.linalg.norm(a) * np.linalg.norm(b))
+def _in_conflict(missed: Snapshot, other: str) -> bool:
+    """Whether the joint motion that would reduce the error is nearly one that the functions of another task see."""
+    wanted = missed.gradient.T @ missed.error
+    size = float(np.linalg.norm(wanted))
+    seen = np.linalg.lstsq(missed.others[other].T, wanted, rcond=None)[0] @ missed.others[other]
+    return size > 0.0 and float(np.linalg.norm(seen)) > CONFLICT_SHARE * size
 
 
 def _limits(result: FilterResult, missed: Array, gradient: Array) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 ü* = ü_plan + 2k(u̇_plan − u̇) + k²(u_plan − u) − d; of functions of velocities u̇* = u̇_plan + k(u_plan − u) − d. The disturbance d is the
 low-pass filtered difference of the second rate from that of the QP's solution, which does not know of pushes, of contact between links of
-the figure and of limits of ball joints (disturbance observer [Ohnishi, Shibata & Murakami 1996]). A row with a large weight is met by
+the figure and of limits of ball joints (disturbance observer [Ohnishi 1996]). A row with a large weight is met by
 those accelerations that leave the posture nearest to the reference. How hard a row may pull is bounded, and the less the nearer a fall is,
 so that a target out of reach does not tip the body over: its weight is reduced as long as its multiplier is beyond the bound.
 """
@@ -43,6 +43,7 @@ class Snapshot(NamedTuple):
     error: Array  # (k,)
     gradient: Array  # (k, nv of the world)
     pull: float  # largest multiplier of its rows, relative to the bound
+    others: Mapping[str, Array]  # gradients of the other tasks that act then
 
 
 class Rows(NamedTuple):
@@ -106,7 +107,7 @@ class ActiveTask:
         strength = min(max((end - nearness_of_a_fall) / (end - begin), LEAST_PULL), 1.0)
         bound = MAX_PULL * strength * self.task.weight * REFERENCE_TOLERANCE / self.task.tolerance
         pull = np.abs(multipliers) / bound
-        self.share = np.where(pull > 1.0, self.share / pull, np.minimum(self.share * math.exp(dt / RECOVERY_TIME), 1.0))
+        self.share = np.where(pull > 1.0, self.share / np.maximum(pull, 1.0), np.minimum(self.share * math.exp(dt / RECOVERY_TIME), 1.0))
         self.pull = float(pull.max(initial=0.0))
 
     def evaluate(self, t: float, a: Array) -> Evaluation:
@@ -140,15 +141,16 @@ class ActiveTask:
             self.disturbance = np.clip(self.disturbance, -bound, bound)
         self._previous = rates, f.G.copy(), f.biases.copy()
 
-    def keep(self, t: float, found: Evaluation) -> None:
-        """Record a step."""
+    def keep(self, t: float, found: Evaluation, others: Mapping[str, Array]) -> None:
+        """Record a step; others: gradients of all tasks that act, by name."""
         f, task = self.functions, self.task
         due = due_time(task, task.start) - 1e-9 <= t <= task.end + 1e-9
         self.samples.append((f.u.copy(), found.planned, found.goal, due))
         error = f.u - found.goal
         size = float(np.linalg.norm(error))
         if due and size > task.tolerance and (self.missed is None or size > float(np.linalg.norm(self.missed.error))):
-            self.missed = Snapshot(t, error, f.G.copy(), self.pull)
+            gradients = {name: G.copy() for name, G in others.items() if name != self.name}
+            self.missed = Snapshot(t, error, f.G.copy(), self.pull, gradients)
 
     def skip(self) -> None:
         """Record a step in which it does not act."""
@@ -199,7 +201,7 @@ class FunctionTasks:
             nearness_of_a_fall: Deviation of the body as a share of what counts as a fall.
         """
         found = {each.name: each.evaluate(t, a) for each in self.tasks if each.acts(t)}
-        at = 0
+        at, gradients = 0, {name: each.G for name, each in found.items()}
         rows = [Rows(np.zeros((0, len(a))), np.zeros(0), np.zeros(0))]
         for each in self.tasks:
             if each.name not in found:
@@ -210,7 +212,7 @@ class FunctionTasks:
             if each.rows.stop - each.rows.start == n and each.rows.stop <= len(multipliers):
                 each.limit_pull(multipliers[each.rows], dt, nearness_of_a_fall)
             each.estimate_disturbance(a, dt)
-            each.keep(t, evaluation)
+            each.keep(t, evaluation, gradients)
             each.rows, at = slice(at, at + n), at + n
             weights = np.where(np.linalg.norm(evaluation.G, axis=1) > MIN_GRADIENT, each.weights(t), 0.0)
             rows.append(Rows(evaluation.G, evaluation.rhs - each.disturbance, weights))
@@ -223,7 +225,7 @@ class FunctionTasks:
             return
         for each in self.tasks:
             if each.acts(t) and each.path is not None:
-                each.keep(t, each.evaluate(t, np.zeros(0)))
+                each.keep(t, each.evaluate(t, np.zeros(0)), {})
             else:
                 each.skip()
         self.times.append(t)

@@ -60,7 +60,7 @@ _LIMITS: dict[str, dict[str, float]] = {
     "tolerance": {"above": 0.0},
     "weight": {"above": 0.0, "maximum": 1e3},
     "start": {"minimum": 0.0},
-    "rate": {"above": 0.0, "maximum": 100.0},
+    "rate": {"above": 0.0, "maximum": 60.0},
     "blend": {"minimum": 0.05, "maximum": 10.0},
 }
 
@@ -87,7 +87,7 @@ def named_tasks(tasks: Mapping[str, Task] | Iterable[Task] | None) -> dict[str, 
 
 
 def parse_tasks(texts: Iterable[str]) -> dict[str, Task]:
-    """Tasks of the command line, ``link@start-stop:x,y,z``: a link is at a point of the world; by name of the link, numbered if repeated."""
+    """Tasks of the command line, ``link@start-stop:x,y,z``: a link goes to a point; by name of the link, numbered if repeated."""
     found: dict[str, Task] = {}
     number = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
     time = number.removeprefix("[-+]?")

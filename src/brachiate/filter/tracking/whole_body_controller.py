@@ -15,7 +15,7 @@ from brachiate.filter.schedule.contact_schedule import ContactLink, GripInterval
 from brachiate.filter.settings import FilterSettings
 from brachiate.filter.tracking.control_step import apply_torques, solve_qp, update_state
 from brachiate.filter.tracking.validation import tracking_weights
-from brachiate.filter.whole_body.arrays import ANGULAR_MOMENTUM_WEIGHT, COM_WEIGHT, CONTACT_FORBIDDEN, GAINS, Control
+from brachiate.filter.whole_body.arrays import COM_WEIGHT, CONTACT_FORBIDDEN, GAINS, Control
 from brachiate.filter.whole_body.loop_constraints import closed_loops, loop_rows
 from brachiate.filter.whole_body.qp import SOLVES, allocate_qp
 from brachiate.model.data import Data
@@ -28,7 +28,7 @@ CONTACT_ROWS, MAX_RAYS = 200, 384  # capacity of the QP for contacts
 CONTACT_THRESHOLD = 1e-4  # [m] corners nearer than this to the ground after the step are in contact
 MAX_ENLARGEMENTS = 8  # of the contact arrays in one step
 ARM_AND_NECK = ("shoulder", "elbow", "wrist", "hand", "neck", "head", "arm")  # joints of FilterSettings.arm_weight, by their names
-BALANCE_FACTOR = 10.0  # of the weights of CoM and angular momentum while functions act, which must not tip the body over
+BALANCE_FACTOR = 10.0  # of the weight of the CoM while functions act, which must not tip the body over
 REFERENCE_MASS = 65.0  # [kg] of the figure for which FilterSettings.contact_force_weight is given
 
 
@@ -67,7 +67,7 @@ class WholeBodyController:
             there = model.joints[f"{figure}/{name}"]
             self.q_at[joint.q], self.v_at[joint.v] = np.arange(there.q.start, there.q.stop), np.arange(there.v.start, there.v.stop)
         # Half of the rows for contacts; the other half for the centroidal task and the floating base, two limits each of position, torque
-        # and speed of every joint, swing feet, grips, tracked links and functions: the kernels that add these rows do not check the capacity
+        # and speed of every joint, swing feet, grips, tracked links, functions and loops: kernels that add rows do not check it
         weights = tracking_weights(own, figure, tracked_links)
         self.loops = closed_loops(world, figure)
         loops = 6 * len(self.loops)
@@ -161,6 +161,7 @@ class WholeBodyController:
 
     def apply_settings(self, settings: FilterSettings) -> None:
         """Set gains and weights."""
+        self.settings = settings
         ctl, s = self.control, settings
         gains = {
             "JOINT_STIFFNESS": s.joint_stiffness,
@@ -184,7 +185,6 @@ class WholeBodyController:
         }
         ctl.grip_weight[0] = s.swing_foot_weight
         ctl.gain[:] = [gains[name] for name in GAINS]
-        self._balance_weights = ctl.gain[[COM_WEIGHT, ANGULAR_MOMENTUM_WEIGHT]].copy()
         ctl.joint_weight[:] = 1.0
         for name, joint in self.world.model.joints.items():
             if any(word in name.lower() for word in ARM_AND_NECK):
@@ -199,7 +199,7 @@ class WholeBodyController:
         ctl.function_count[0] = m
         ctl.function_gradient[: gradient.size] = gradient.ravel()
         ctl.function_rhs[:m], ctl.function_weight[:m] = rhs, weights
-        ctl.gain[[COM_WEIGHT, ANGULAR_MOMENTUM_WEIGHT]] = self._balance_weights * (BALANCE_FACTOR if m else 1.0)
+        ctl.gain[COM_WEIGHT] = self.settings.com_weight * (BALANCE_FACTOR if m else 1.0)
 
     def function_multipliers(self) -> Array:
         """Multipliers of these rows in the last QP (m,): weight times what is missing of the acceleration."""

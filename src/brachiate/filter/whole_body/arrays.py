@@ -56,7 +56,8 @@ GRIP_OPEN, GRIP_REACHING, GRIP_CLOSED = range(3)  # modes of a grip
 class Control(NamedTuple):
     """Arrays of the whole-body controller.
 
-    Sizes: nv velocities, nb bodies, m contact links of up to 8 corners, g grips, p tracked links, R function rows, L rows of closed loops, K rays.
+    Sizes: nv velocities, nb bodies, m contact links of up to 8 corners, g grips, p tracked links,
+    R function rows, L rows of closed loops, K rays.
     """
 
     gain: Floats  # (18,) see GAINS

@@ -6,8 +6,6 @@ CoM and angular momentum do not see them. Of all forces in a loop that joint tor
 
 from __future__ import annotations
 
-import numpy as np
-
 from brachiate.compiled import index, kernel
 from brachiate.filter.whole_body.contact_constraints import add_row
 from brachiate.filter.whole_body.qp import EQUALITY, RAYS, ROWS, STRIDE

@@ -1,8 +1,8 @@
 """Tasks and constraints of the whole-body QP [DF] VII-C 1.
 
 Constraints: no torque at the floating base [DF] eq. 34, contacts (:mod:`.contact_constraints`), grips, limits of joint position, speed and
-torque. Tasks: CoM acceleration and angular momentum rate of the plan, swing feet on their trajectories, tracked links, functions of the motion.
-The joint-space PD accelerations [DF] eq. 39 (:mod:`.state`) are the target of the QP itself.
+torque. Tasks: CoM acceleration and angular momentum rate of the plan, swing feet on their trajectories, tracked links, functions of the
+motion. The joint-space PD accelerations [DF] eq. 39 (:mod:`.state`) are the target of the QP itself.
 """
 
 from __future__ import annotations
