@@ -258,7 +258,7 @@ def test_invalid_tasks_raise_errors():
         ({"cup": br.Task(HAND, an.reach(CUP, by=5.0))}, ArgumentError, "would reach its target by 5 s, but it acts from 0 s to 1.4"),
         ({"cup": br.Task(HAND, CUP, start=2.0)}, ArgumentError, "starts at 2 s and would never act: the motion lasts 1.4"),
         ({"cup": br.Task(HAND.x, an.keys({0.0: 0.1, 9.0: 0.2}))}, ArgumentError, "key value at 9 s, but the motion lasts from"),
-        ({"cup": br.Task(HAND.x, lambda t: np.nan if t > 1.0 else 0.1)}, ArgumentError, "Task 'cup': The signal at 1"),
+        ({"cup": br.Task(HAND.x, lambda t: np.nan if t > 1.0 else 0.1)}, ArgumentError, "Task 'cup': its target at 1"),
         ({"cup": br.Task(an.distance("right_hand", "right_hand"), 0.1)}, (StateError, ArgumentError), "cup"),
         ({"cup": br.Task(an.position("floor/ground"), 0.1)}, BrachiateError, "cup"),
         ({"cup": br.Task(lambda s: s.position("head").z if s.position("head").z > 1 else 0.0)}, ArgumentError, "cannot be traced"),
