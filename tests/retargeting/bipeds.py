@@ -12,6 +12,7 @@ import pytest
 import brachiate as br
 
 ROBOTS = Path(sysconfig.get_path("purelib")) / "cmeel.prefix/share/example-robot-data/robots"
+G1 = "g1_description/urdf/g1_29dof_rev_1_0.urdf"
 SIDES = {"left": 1, "right": -1}
 #: Of each limb from above: names of links and joints; {s} is the side, {l} its letter, {n} a number.
 STYLES = {

@@ -7,8 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from tests.clip.people import stepping
-from tests.retargeting.bipeds import biped, robot
-from tests.retargeting.test_retarget import G1
+from tests.retargeting.bipeds import G1, biped, robot
 
 import brachiate as br
 from brachiate import animation as an

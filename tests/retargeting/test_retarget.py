@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from tests.clip.people import stepping
-from tests.retargeting.bipeds import biped, robot
+from tests.retargeting.bipeds import G1, biped, robot
 
 import brachiate as br
 from brachiate import rotations
@@ -26,7 +26,6 @@ from brachiate.retargeting.retarget import RetargetResult, retarget, retargeted
 from brachiate.retargeting.trajectory_ik import TrajectoryIk
 
 RATE = 30.0
-G1 = "g1_description/urdf/g1_29dof_rev_1_0.urdf"
 
 
 @cache

@@ -173,14 +173,15 @@ def _solve_pieces(targets: RetargetTargets, pose: TargetRows, contact: TargetRow
     def solve(frames: slice, report: Callable[[float], None]) -> Array:
         some = None if goals is None else goals.frames(frames)
         posture = targets.target.standing_q
-        solvers = [TrajectoryIk(model, rows.frames(frames), times[frames], posture, goals=some) for rows in (pose, contact)]
-        return _solve(solvers[0], solvers[1], stages, start[frames], report)
+        posed = TrajectoryIk(model, pose.frames(frames), times[frames], posture)
+        corrected = TrajectoryIk(model, contact.frames(frames), times[frames], posture, goals=some)
+        return _solve(posed, corrected, stages, start[frames], report)
 
     return solve_in_pieces(model, times, OVERLAP, solve, bar.show)
 
 
 def _solve(pose: TrajectoryIk, contact: TrajectoryIk, stages: tuple[float, ...], q: Array, report: Callable[[float], None]) -> Array:
-    """Solve the pose first, then contacts of feet and hands by a smooth correction."""
+    """Solve the pose first, then contacts of feet and hands, and goals, by a smooth correction."""
     q = pose.solve_frames(q, lambda share: report(0.2 * share))
     posed = pose.solve_smooth(q, lambda share: report(0.2 + 0.4 * share))
     smoothing = np.full((len(q), len(contact.dofs)), CORRECTION_SMOOTHING)

@@ -266,8 +266,6 @@ class TrajectoryIk:
         exact = self.solve_trajectory(smooth, NEGLIGIBLE_SMOOTHING * everywhere, None, 25, lambda share: report(0.4 + 0.3 * share))
         added = self.kinematics.difference(smooth, exact)[:, self.dofs] * self.dof_scale
         target_motion = (self.targets.weight * self.targets.target).reshape(len(q), -1)
-        if self.goals is not None:
-            target_motion = np.concatenate((target_motion, self.goals.target), axis=1)
         excess_motion = _second_difference(added, self.times) - _second_difference(target_motion, self.times).max(axis=1, keepdims=True)
         flip = _widen(_smoothstep((excess_motion - FLIP_THRESHOLDS[0]) / (FLIP_THRESHOLDS[1] - FLIP_THRESHOLDS[0])), self.times)
         if not flip.any():
