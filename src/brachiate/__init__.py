@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from brachiate.deprecation import module_getattr
 
 if TYPE_CHECKING:
-    from brachiate import animation, dynamics, errors, figures, kinematics, manifold, procedural, scenes
+    from brachiate import animation, dynamics, errors, figures, kinematics, manifold, particles, procedural, scenes
     from brachiate.assumptions import Assumption
     from brachiate.errors import (
         ArgumentError,
@@ -82,7 +82,7 @@ __all__ = [
     "TuningResult", "Universal", "UnknownName", "ViewSettings", "Violation", "World", "WriteError", "animation", "check", "cone_limit",
     "dynamics",
     "errors", "figures", "filter_motion", "kinematics", "load_contact_labels", "load_model", "load_motion", "load_pushes", "load_settings",
-    "make_reference", "manifold", "procedural", "retarget", "sample_motion", "scenes", "tune",
+    "make_reference", "manifold", "particles", "procedural", "retarget", "sample_motion", "scenes", "tune",
 ]  # fmt: skip
 
 #: Modules of the public names. They are imported when first used, so that a program pays only for what it uses.
@@ -124,7 +124,7 @@ _MODULES = {
     "brachiate.world.world": "World",
 }
 _LOCATIONS = {name: module for module, names in _MODULES.items() for name in names.split()}
-_PACKAGES = ("animation", "dynamics", "errors", "figures", "kinematics", "manifold", "procedural", "scenes")
+_PACKAGES = ("animation", "dynamics", "errors", "figures", "kinematics", "manifold", "particles", "procedural", "scenes")
 
 
 def _load(name: str) -> Any:
