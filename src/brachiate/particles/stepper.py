@@ -88,15 +88,20 @@ class Stepper:
             self._refresh()
         C = self.system.arrays
         before = [array.copy() for array in (C.x, C.v, C.impulse, self.floor_arrays.sinkage)]
-        bad = self._run(count)
-        if bad >= 0:
+        try:
+            self._raise_if_bad(self._run(count), count)
+        except StateError:
             for array, old in zip((C.x, C.v, C.impulse, self.floor_arrays.sinkage), before, strict=True):
                 array[:] = old
+            raise
+        self.system.time += count * self.dt
+
+    def _raise_if_bad(self, bad: int, count: int) -> None:
+        if bad >= 0:
             raise StateError(
                 f"The state of particle {self.system.particle_name(bad)!r} is not finite after {count} steps of {self.dt:g} s. Are two linked "
                 "particles at the same place, or is a force too large for its mass?"
             )
-        self.system.time += count * self.dt
 
     def _run(self, count: int) -> int:
         if self.integrator == "implicit":
