@@ -71,6 +71,12 @@ class Joints(NamedTuple):
     upper: Floats  # (j,)
     limit_stiffness: Floats  # (j,) [N·m/rad]
     limit_damping: Floats  # (j,) [N·m·s/rad]
+    target: Floats  # (j,) angle [rad] and rate [rad/s] that a PD servo tracks
+    target_rate: Floats  # (j,)
+    proportional: Floats  # (j,) gain of the servo [N·m/rad]
+    derivative: Floats  # (j,) [N·m·s/rad]
+    max_torque: Floats  # (j,) of torque and servo together [N·m]
+    motor: Floats  # (j,) torque and servo together in the last step [N·m]
     angle: Floats  # (j,) [rad] 0 if straight
     rate: Floats  # (j,) [rad/s]
     force: Rows3  # (2j, 3) forces on the first and third particle [N]; the middle one gets the reaction

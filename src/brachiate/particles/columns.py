@@ -21,7 +21,8 @@ COLUMNS: dict[type, tuple[str, ...]] = {
     Particles: ("x", "v", "mass", "inverse_mass", "radius", "drag", "external", "force", "impulse", "floor_force"),
     Links: ("ends", "length", "stiffness", "damping", "slack", "force"),
     Joints: (
-        "particles", "plane", "torque", "friction", "lower", "upper", "limit_stiffness", "limit_damping", "angle", "rate", "moment",
+        "particles", "plane", "torque", "friction", "lower", "upper", "limit_stiffness", "limit_damping", "target", "target_rate",
+        "proportional", "derivative", "max_torque", "motor", "angle", "rate", "moment",
     ),
 }  # fmt: skip
 
@@ -93,7 +94,7 @@ def no_links() -> Links:
 
 def no_joints() -> Joints:
     """Arrays of no joints."""
-    numbers = [np.zeros(0) for _ in range(8)]
+    numbers = [np.zeros(0) for _ in range(14)]
     return Joints(np.zeros((0, 3), np.int64), _ints(0), *numbers, np.zeros((0, 3)), np.zeros((0, 3)), _ints(1), _ints(0))
 
 

@@ -40,7 +40,7 @@ def link_forces(L, x, v, first, last):
 
 @outlined
 def joint_forces(J, P, x, v):
-    """J.force, J.moment, J.angle and J.rate of all joints: torque, friction and limits."""
+    """J.force, J.moment, J.angle and J.rate of all joints: torque, PD servo, friction and limits."""
     for n in range(J.particles.shape[0]):
         k = index(n)
         a, b, c = J.particles[k, 0], J.particles[k, 1], J.particles[k, 2]
@@ -60,7 +60,9 @@ def planar_joint_force(J, k, n, r1, r3, w1, w3):
     J.angle[k] = math.atan2(n @ cross(p1, p3), -(p1 @ p3))
     rate = across1 @ w1 - across3 @ w3  # θ̇ of [NSP] eq. 24, about the normal
     J.rate[k] = rate
-    torque = J.torque[k] - J.friction[k] * rate + limit_torque(J, k)  # [NSP] eq. 22
+    motor = J.torque[k] + J.proportional[k] * (J.target[k] - J.angle[k]) + J.derivative[k] * (J.target_rate[k] - rate)
+    J.motor[k] = min(max(motor, -J.max_torque[k]), J.max_torque[k])
+    torque = J.motor[k] - J.friction[k] * rate + limit_torque(J, k)  # [NSP] eq. 22
     f1, f3 = torque * across1, -torque * across3  # [NSP] eq. 21
     put_vec3(J.force, index(2) * k, f1)
     put_vec3(J.force, index(2) * k + index(1), f3)

@@ -150,7 +150,7 @@ def put_block(a, k, xx, yy, zz, yz, xz, xy):
 
 @outlined
 def joint_stiffness(J, P, S, k, dt):
-    """Stiffness of friction and of limits along the gradient of an angle."""
+    """Stiffness of servo, friction and limits along the gradient of an angle."""
     a, b, c = J.particles[k, 0], J.particles[k, 1], J.particles[k, 2]
     r1, r3 = vec3(S.middle, a) - vec3(S.middle, b), vec3(S.middle, c) - vec3(S.middle, b)
     n = vec3(P.normal, J.plane[k]) if J.plane[k] >= 0 else cross(r1, r3)
@@ -161,7 +161,8 @@ def joint_stiffness(J, P, S, k, dt):
     put_vec3(S.gradient, 3 * k + 1, -(g1 + g3))
     put_vec3(S.gradient, 3 * k + 2, g3)
     beyond = J.angle[k] > J.upper[k] or J.angle[k] < J.lower[k]
-    S.joint[k] = J.friction[k] / dt + (0.5 * J.limit_stiffness[k] + J.limit_damping[k] / dt if beyond else 0.0)
+    servo = 0.5 * J.proportional[k] + J.derivative[k] / dt if abs(J.motor[k]) < J.max_torque[k] else 0.0
+    S.joint[k] = servo + J.friction[k] / dt + (0.5 * J.limit_stiffness[k] + J.limit_damping[k] / dt if beyond else 0.0)
 
 
 @outlined

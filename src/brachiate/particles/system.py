@@ -179,6 +179,7 @@ class ParticleSystem:
         axis: str | ArrayLike | None = None,
         torque: float = 0.0,
         friction: float = 0.0,
+        max_torque: float = np.inf,
         limits: ArrayLike = (-np.inf, np.inf),
         limit_stiffness: float = 0.0,
         limit_damping: float = 0.0,
@@ -197,6 +198,7 @@ class ParticleSystem:
                 particles turn in one plane.
             torque: On the first arm, about the axis [N·m]; the third arm gets its negative.
             friction: D: torque -D times the rate of the angle [N·m·s/rad].
+            max_torque: Of the motor: torque and servo together [N·m].
             limits: Least and largest angle [rad].
             limit_stiffness: Of the spring beyond a limit [N·m/rad].
             limit_damping: Of the damper beyond a limit [N·m·s/rad].
@@ -215,7 +217,8 @@ class ParticleSystem:
         if np.isfinite((lower, upper)).any() and stiffness == 0.0:
             raise ArgumentError(f"limits {what} need a limit_stiffness [N·m/rad].")
         values = {
-            "torque": number(torque, f"torque {what}", minimum=-ranges.MAX_FORCE, maximum=ranges.MAX_FORCE), "lower": lower, "upper": upper,
+            "torque": number(torque, f"torque {what}", minimum=-ranges.MAX_FORCE, maximum=ranges.MAX_FORCE),
+            "max_torque": number(max_torque, f"max_torque {what}", minimum=0.0, maximum=np.inf), "lower": lower, "upper": upper,
             "friction": number(friction, f"friction {what}", minimum=0.0, maximum=ranges.MAX_STIFFNESS), "limit_stiffness": stiffness,
             "limit_damping": number(limit_damping, f"limit_damping {what}", minimum=0.0, maximum=ranges.MAX_STIFFNESS),
         }  # fmt: skip
@@ -330,12 +333,40 @@ class ParticleSystem:
 
     def set_torques(self, torques: Mapping[str, float]) -> None:
         """Set the torques of joints by name [N·m]."""
-        found = {name: validation.lookup(self.joints, name, "joint", "this particle system") for name in torques}
+        found = {name: self._turning_joint(name) for name in torques}
         values = {name: validation.number(torques[name], f"torque of {name!r}", maximum=ranges.MAX_FORCE) for name in torques}
-        if bad := [name for name, k in found.items() if values[name] and not self._normals[k].any()]:
-            raise ArgumentError(f"joint {bad[0]!r} is spherical: a torque needs a plane of rotation. Give its axis to add_joint.")
         for name, k in found.items():
             self._joints.torque[k] = values[name]
+
+    def set_servo(
+        self, name: str, target: float, rate: float = 0.0, *, proportional: float | None = None, derivative: float | None = None
+    ) -> None:
+        """Let a PD servo turn a joint with an axis: torque proportional·(target - angle) + derivative·(rate - its rate), at every step.
+
+        Args:
+            name: The joint.
+            target: Angle [rad].
+            rate: Of the target [rad/s].
+            proportional: Gain [N·m/rad]; None: unchanged. An explicit step has to be short enough for it.
+            derivative: Gain [N·m·s/rad]; None: unchanged.
+        """
+        k, J = self._turning_joint(name), self._joints
+        gains = (("proportional", proportional, J.proportional), ("derivative", derivative, J.derivative))
+        checked = [
+            (array, validation.number(value, f"{what} gain of {name!r}", minimum=0.0, maximum=ranges.MAX_STIFFNESS))
+            for what, value, array in gains
+            if value is not None
+        ]
+        angle, speed = validation.number(target, f"target of {name!r}"), validation.number(rate, f"rate of {name!r}")
+        for array, value in (*checked, (J.target, angle), (J.target_rate, speed)):
+            array[k] = value
+
+    def _turning_joint(self, name: str) -> int:
+        """Number of a joint with an axis."""
+        k = validation.lookup(self.joints, name, "joint", "this particle system")
+        if not self._normals[k].any():
+            raise ArgumentError(f"joint {name!r} is spherical: a torque needs a plane of rotation. Give its axis to add_joint.")
+        return k
 
     def angle(self, name: str) -> float:
         """Angle of a joint [rad], as of the last step, or of the present positions before the first one."""

@@ -104,20 +104,27 @@ def strobe(
         marks: Forces and contact areas by index of the state, drawn if ``settings.forces``.
     """
     settings = settings if settings is not None else ViewSettings()
-    rows = _rows(time, settings, times)
     parts = link_surfaces(model)
     if not parts:
         raise ArgumentError("Nothing in this motion has a shape that can be drawn. Give links shapes=...")
     data, turn = Data(model), _Y_TO_Z if settings.up == "y" else np.eye(3)
+    overlay = (lambda row: marks(row).turned(turn)) if marks is not None and settings.forces else None
+    strobe_surfaces(lambda row: shaded_surface(parts, _at(data, q[row]), turn), time, path, settings, times, overlay)
+
+
+def strobe_surfaces(
+    surface: Callable[[int], Triangles],
+    time: Array,
+    path: str | PathLike[str],
+    settings: ViewSettings,
+    times: ArrayLike | None = None,
+    marks: Callable[[int], ForceMarks] | None = None,
+) -> None:
+    """Draw surfaces at several times, as :func:`strobe`: ``surface(row)`` is the shaded one of a state, ``marks(row)`` its forces."""
+    rows = _rows(time, settings, times)
     digits = _digits(time[rows])
-    overlays = [marks(row).turned(turn) for row in rows] if marks is not None and settings.forces else []
-    _compose(
-        [shaded_surface(parts, _at(data, q[row]), turn) for row in rows],
-        [f"{time[row]:.{digits}f} s" for row in rows],
-        settings,
-        path,
-        overlays,
-    )
+    overlays = [marks(row) for row in rows] if marks is not None else []
+    _compose([surface(row) for row in rows], [f"{time[row]:.{digits}f} s" for row in rows], settings, path, overlays)
 
 
 def _at(data: Data, q: ArrayLike) -> Data:

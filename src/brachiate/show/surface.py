@@ -59,12 +59,15 @@ def shaded_surface(
         if towards is not None:
             facing = (part.normals @ (R.T @ towards) > 0.0).any(axis=1)
             part = Triangles(*(values[facing] for values in part))
-        normals = part.normals @ R.T
-        # Wrapped Lambert shading: a hard terminator makes round bodies look flat.
-        bright = np.clip((normals @ _LIGHT + 0.35) / 1.35, 0.0, 1.0)
-        shade = _AMBIENT + (1.08 - _AMBIENT) * bright[..., None]
-        pieces.append(Triangles(part.corners @ R.T + p, normals, np.clip(part.colors * shade, 0.0, 1.0)))
+        pieces.append(shaded(Triangles(part.corners @ R.T + p, part.normals @ R.T, part.colors)))
     return merge_surfaces(pieces)
+
+
+def shaded(surface: Triangles) -> Triangles:
+    """Surface in world axes with the light on its colors."""
+    # Wrapped Lambert shading: a hard terminator makes round bodies look flat.
+    bright = np.clip((surface.normals @ _LIGHT + 0.35) / 1.35, 0.0, 1.0)
+    return surface._replace(colors=np.clip(surface.colors * (_AMBIENT + (1.08 - _AMBIENT) * bright[..., None]), 0.0, 1.0))
 
 
 def _surface(shape: Shape) -> Triangles:
