@@ -9,8 +9,11 @@ from brachiate.particles.simulate import simulate
 from brachiate.particles.stable_step import StableStep, largest_stable_step, suggested_step
 from brachiate.particles.stepper import Stepper
 from brachiate.particles.system import ParticleSystem, equivalent_mass
+from brachiate.particles.walker import walker
+from brachiate.particles.walking_plan import GaitSettings, WalkingControl, WalkingPlan, plan_walk, walk
 
 __all__ = [
-    "Floor", "ParticleRecording", "ParticleSystem", "StableStep", "Stepper", "along_curve", "bridge", "chain", "equivalent_mass", "from_arrays",
-    "from_mesh", "largest_stable_step", "net", "ring", "rope", "simulate", "suggested_step",
+    "Floor", "GaitSettings", "ParticleRecording", "ParticleSystem", "StableStep", "Stepper", "WalkingControl", "WalkingPlan", "along_curve",
+    "bridge", "chain", "equivalent_mass", "from_arrays", "from_mesh", "largest_stable_step", "net", "plan_walk", "ring", "rope", "simulate",
+    "suggested_step", "walk", "walker",
 ]  # fmt: skip
