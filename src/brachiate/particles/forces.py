@@ -144,12 +144,20 @@ def plane_forces(P, J, mass, x, v):
         for q in range(P.joint_start[p], P.joint_start[p + 1]):
             moment = moment + vec3(J.moment, P.joint[q])
         balance = in_plane_solve(moments, n, -cross(n, moment))  # torques of arms that are not in the plane are passed on to all members
+        sum_forces, sum_moments = 0.0, Vec3(0.0, 0.0, 0.0)
         for q in range(first, last):
             i = P.member[q]
             r, w = vec3(x, i) - center, vec3(v, i) - drift
             rho = r - (n @ r) * n
-            deviation, rate = n @ r - tilt @ rho, n @ w - spin @ rho
-            put_vec3(P.force, q, mass[i] * (balance @ rho - P.stiffness[p] * deviation - P.damping[p] * rate) * n)
+            f = -mass[i] * (P.stiffness[p] * (n @ r - tilt @ rho) + P.damping[p] * (n @ w - spin @ rho))
+            P.force[q, 0] = f
+            sum_forces, sum_moments = sum_forces + f, sum_moments + f * rho
+        # What round-off of the center leaves of the sums, which the large stiffness makes visible, is taken away once more.
+        balance = balance - in_plane_solve(moments, n, sum_moments)
+        for q in range(first, last):
+            i = P.member[q]
+            r = vec3(x, i) - center
+            put_vec3(P.force, q, (P.force[q, 0] + mass[i] * (balance @ (r - (n @ r) * n) - sum_forces / total)) * n)
 
 
 @kernel
