@@ -95,9 +95,15 @@ def size_rows(quick: bool) -> list[Row]:
         rows.append(per_particle(time_row("explicit step", f"{n} particles", times[1], "none", None), n, times[1]))
         if 2 in times:
             # Ratio: one thread over two.
-            rows.append(per_particle(time_row("explicit step, two threads", f"{n} particles", times[2], "one thread", times[1]), n, times[2], times[1]))
+            rows.append(
+                per_particle(
+                    time_row("explicit step, two threads", f"{n} particles", times[2], "one thread", times[1]), n, times[2], times[1]
+                )
+            )
     flat = max(alone.values()) / min(alone.values())
-    note = f"time per particle from {sizes[0]} to {sizes[-1]} particles: {1e9 * min(alone.values()):.1f} to {1e9 * max(alone.values()):.1f} ns"
+    note = (
+        f"time per particle from {sizes[0]} to {sizes[-1]} particles: {1e9 * min(alone.values()):.1f} to {1e9 * max(alone.values()):.1f} ns"
+    )
     rows.append({**time_row("growth of the time per particle", f"{sizes[0]} to {sizes[-1]}", None, "none", None), "growth": flat,
                  "note": f"{note}, a factor of {flat:.2f} (at most {MAX_FLAT:g} wanted)"})  # fmt: skip
     return rows
@@ -246,10 +252,16 @@ def rigid_rows(quick: bool) -> list[Row]:
             "rigid": rigid,
         }, steps)  # fmt: skip
         per_second = {"explicit": times["explicit"] / dt, "implicit": times["implicit"] / 1e-3, "rigid": times["rigid"] / 1e-3}
-        for own in ("explicit", "implicit"):
-            rows.append(time_row(f"simulated second, {own}", f"{n} links", per_second[own], "rigid links", per_second["rigid"], dt=dt))
+        rows += [
+            time_row(f"simulated second, {own}", f"{n} links", per_second[own], "rigid links", per_second["rigid"], dt=dt)
+            for own in ("explicit", "implicit")
+        ]
     crossing = [row["model"] for row in rows if "explicit" in row["task"] and row["ratio"] and row["ratio"] < 1.0]
-    note = f"rigid links are faster than explicit particles from {crossing[0]} on" if crossing else "explicit particles are faster at all sizes"
+    note = (
+        f"rigid links are faster than explicit particles from {crossing[0]} on"
+        if crossing
+        else "explicit particles are faster at all sizes"
+    )
     rows.append({**time_row("crossover", "chain", None, "rigid links", None), "note": note})
     return rows
 

@@ -29,7 +29,7 @@ def list_scenes(console: Console) -> None:
 def play(name: str, settings: Mapping[str, Any], out: Path | None, picture: Path | None, console: Console) -> None:
     """Run a scene; print every change of structure and the summary; write files if asked."""
     with console.status("building the scene ..."):
-        scene = scenes.make(name, **{key: value for key, value in settings.items() if value is not None})
+        scene: Any = scenes.make(name, **{key: value for key, value in settings.items() if value is not None})
     console.print(f"[bold]{escape(scene.title)}[/]", highlight=False)
     console.print(escape(scene.description), highlight=False, style="dim")
 

@@ -84,19 +84,20 @@ def indices(value: Any, names: Mapping[str, int], shape: tuple[int, ...], what: 
 
 def no_particles() -> Particles:
     """Arrays of no particles."""
-    return Particles(*(np.zeros((0, 3)) for _ in range(2)), *(np.zeros(0) for _ in range(4)), *(np.zeros((0, 3)) for _ in range(4)),
-                     np.zeros(ENVIRONMENT), np.zeros(OPTIONS, np.int64))  # fmt: skip
+    rows, numbers = [np.zeros((0, 3)) for _ in range(6)], [np.zeros(0) for _ in range(4)]
+    return Particles(*[*rows[:2], *numbers, *rows[2:], np.zeros(ENVIRONMENT), np.zeros(OPTIONS, np.int64)])
 
 
 def no_links() -> Links:
     """Arrays of no links."""
-    return Links(np.zeros((0, 2), np.int64), *(np.zeros(0) for _ in range(3)), np.zeros(0, np.int64), np.zeros((0, 3)), _ints(1), _ints(0))
+    numbers = [np.zeros(0) for _ in range(3)]
+    return Links(*[np.zeros((0, 2), np.int64), *numbers, _ints(0), np.zeros((0, 3)), _ints(1), _ints(0)])
 
 
 def no_joints() -> Joints:
     """Arrays of no joints."""
     numbers = [np.zeros(0) for _ in range(14)]
-    return Joints(np.zeros((0, 3), np.int64), _ints(0), *numbers, np.zeros((0, 3)), np.zeros((0, 3)), _ints(1), _ints(0))
+    return Joints(*[np.zeros((0, 3), np.int64), _ints(0), *numbers, np.zeros((0, 3)), np.zeros((0, 3)), _ints(1), _ints(0)])
 
 
 def no_planes(particles: int) -> Planes:

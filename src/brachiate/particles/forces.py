@@ -249,10 +249,7 @@ def gathered_force(C, L, J, P, n):
     f = Vec3(0.0, 0.0, 0.0)
     for q in range(L.start[n], L.start[n + index(1)]):
         k = L.incident[index(q)]
-        if k >= 0:
-            f = f + vec3(L.force, k)
-        else:
-            f = f - vec3(L.force, -1 - k)
+        f = f + vec3(L.force, k) if k >= 0 else f - vec3(L.force, -1 - k)
     if J.particles.shape[0] > 0:
         f = f + gathered_joint_force(C, J, P, n)
     return f

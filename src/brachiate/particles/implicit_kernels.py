@@ -198,7 +198,7 @@ def evaluate_residuals(C, L, J, P, F, S, dt):
 
 @outlined
 def mean_floor_force(C, F, S, i):
-    """Normal force of a compliant floor over a step, by the discrete gradient of its energy; of a plastic one that at the end. Its slope."""
+    """Normal force of a compliant floor over a step, by the discrete gradient of its energy (of a plastic one at the end), and slope."""
     stiffness = F.numbers[STIFFNESS]
     if F.kind[0] == PLASTIC:
         push, n = compliant_force(F, vec3(C.x, i), C.radius[i], vec3(S.v, i))
@@ -281,4 +281,3 @@ def meet_floor(C, F, S, i, dt):
     put_vec3(C.x, i, x + (0.5 * dt) * slip)
     put_vec3(C.v, i, after)
     put_vec3(C.floor_force, i, vec3(C.floor_force, i) + (1.0 / (per_mass * dt)) * (after - v))
-

@@ -32,7 +32,7 @@ def walker(
     slope: float = 0.0,
     **more: Any,
 ) -> ParticleSystem:
-    """Particle walker: p1-p2-p3-p4 is the right leg (toe, ankle, knee, hip), p5-p6-p7-p8 the left one (hip, knee, ankle, toe) [NSP] Fig. 11.
+    """Walker [NSP] Fig. 11: p1-p2-p3-p4 is the right leg (toe, ankle, knee, hip), p5-p6-p7-p8 the left one (hip, knee, ankle, toe).
 
     It stands in the x-z plane with bent knees, above a floor at z = 0. Angles are about y and zero if the particles of a joint are in line.
 
@@ -49,8 +49,8 @@ def walker(
     factor = validation.broadcast(mass_factor, (8,), "mass_factor", "one number, or eight")
     system = ParticleSystem(**more)
     feet = np.array([(-0.5 * (PELVIS + FOOT), 0.0), (0.5 * (PELVIS - FOOT), 0.0)])
-    x = posture(np.zeros(2), feet, hip) + (0.0, 0.0, ranges.length(drop, "drop") if drop else 0.0)
-    masses = np.array([LIMB_MASS] * 3 + [HIP_MASS] * 2 + [LIMB_MASS] * 3) * factor
+    x = posture(np.zeros(2), feet, hip) + np.array((0.0, 0.0, ranges.length(drop, "drop") if drop else 0.0))
+    masses = np.repeat((LIMB_MASS, HIP_MASS, LIMB_MASS), (3, 2, 3)) * factor
     system.add_particles(x @ slope_rotation(slope).T, masses)
     system.add_links(np.stack([np.arange(7), np.arange(1, 8)], axis=1), stiffness=stiffness, damping=damping,
                      names=["right_foot", "right_leg", "right_thigh", "pelvis", "left_thigh", "left_leg", "left_foot"],
@@ -74,9 +74,10 @@ def posture(center: Array, ankles: Array, hip_height: float) -> Array:
         ankles: Positions (..., 2, 2) along x and z of the right and left ankle [m].
         hip_height: Height of the hips [m].
     """
-    hips = np.stack([center + (-0.5 * PELVIS, hip_height), center + (0.5 * PELVIS, hip_height)], axis=-2)
+    middle, half = center + np.array((0.0, hip_height)), np.array((0.5 * PELVIS, 0.0))
+    hips = np.stack([middle - half, middle + half], axis=-2)
     knees = _knees(hips, ankles)
-    toes = ankles + (FOOT, 0.0)
+    toes = ankles + np.array((FOOT, 0.0))
     right, left = ([part[..., side, :] for part in (toes, ankles, knees, hips)] for side in (0, 1))
     flat = np.stack([*right, *left[::-1]], axis=-2)
     return np.stack([flat[..., 0], np.zeros(flat.shape[:-1]), flat[..., 1]], axis=-1)

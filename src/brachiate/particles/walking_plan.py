@@ -191,8 +191,8 @@ class WalkingControl:
         shift = float(np.clip(-g.balance * error - g.balance_rate * rate, -0.05, 0.05))
         feet = want[[1, 6]][:, [0, 2]]
         middle = 0.5 * (want[3] + want[4])[[0, 2]]
-        moved = posture(middle + (shift, -g.hip_height), feet, g.hip_height)
-        return joint_angles(moved) - joint_angles(posture(middle - (0.0, g.hip_height), feet, g.hip_height))
+        center, step = middle - np.array((0.0, g.hip_height)), np.array((shift, 0.0))
+        return joint_angles(posture(center + step, feet, g.hip_height)) - joint_angles(posture(center, feet, g.hip_height))
 
 
 def walk(
@@ -217,5 +217,7 @@ def walk(
     plan = plan_walk(system, settings, floor.slope)
     control = WalkingControl(plan, settings, floor.slope)
     control(system, system.time)
-    run = simulate(system, plan.time[-1] if seconds is None else seconds, floor, "explicit", dt, rate=rate, control=control, control_rate=500.0)
+    run = simulate(
+        system, plan.time[-1] if seconds is None else seconds, floor, "explicit", dt, rate=rate, control=control, control_rate=500.0
+    )
     return run, plan

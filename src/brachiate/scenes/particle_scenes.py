@@ -94,11 +94,19 @@ def particle_link(restitution: float = 0.8, seconds: float = 1.2, dt: float = 1e
     system.add_joint("joint", "p1", "p2", "p3", axis="y", friction=0.05)
     look = ViewSettings(SIDE, times=tuple(np.linspace(0.0, 1.0, 6)), columns=6, forces=False)
     floor = Floor(restitution=restitution, friction=0.3)
-    return ParticleScene("particle-link", "A link of three particles falls and bounces", LINK, system, seconds, floor, integrator, dt, look=look)
+    return ParticleScene(
+        "particle-link", "A link of three particles falls and bounces", LINK, system, seconds, floor, integrator, dt, look=look
+    )
 
 
 def particle_walker(
-    steps: int = 6, slope: float = 0.0, ground: str = "firm", friction: float = 0.8, mass: float = 1.0, seconds: float = 14.0, dt: float = 5e-5
+    steps: int = 6,
+    slope: float = 0.0,
+    ground: str = "firm",
+    friction: float = 0.8,
+    mass: float = 1.0,
+    seconds: float = 14.0,
+    dt: float = 5e-5,
 ) -> ParticleScene:
     """Eight particles drop, stand and walk.
 
@@ -112,7 +120,7 @@ def particle_walker(
         dt: Step length [s].
     """
     validation.one_of(ground, GROUNDS, "ground")
-    soft: dict[str, float] = {"yield_force": 60.0, "hardening": 2e4} if ground == "soft" else {}
+    soft: dict[str, Any] = {"yield_force": 60.0, "hardening": 2e4} if ground == "soft" else {}
     floor = Floor(stiffness=2e5, damping=1000.0, friction=friction, slope=slope, **soft)
     system, settings = particles.walker(mass_factor=mass, slope=slope), GaitSettings(steps=steps)
     plan = particles.plan_walk(system, settings, slope)
@@ -122,7 +130,8 @@ def particle_walker(
         hips = x[:, 3:5, 2].mean(axis=1) - x[:, [1, 6], 2].min(axis=1)
         travel = float((x[-1] - x[0])[3:5, 0].mean())
         state = "stood all the time" if hips.min() > 0.7 else f"fell at {run.time[hips < 0.7][0]:.2f} s"
-        return f"The walker {state}; its hips travelled {travel:.2f} m. The planned ZMP is {100 * plan.margin:.1f} cm inside the support polygon."
+        margin = f"The planned ZMP is {100 * plan.margin:.1f} cm inside the support polygon."
+        return f"The walker {state}; its hips travelled {travel:.2f} m. {margin}"
 
     control = WalkingControl(plan, settings, slope)
     control(system, 0.0)
@@ -148,7 +157,9 @@ def rope_ring(count: int = 48, seconds: float = 1.5, dt: float = 1e-4, integrato
     return ParticleScene("rope-ring", "A ring of rope falls and collapses", RING, system, seconds, floor, integrator, dt, look=look)
 
 
-def bridge(sections: int = 476, weight: float = 3000.0, seconds: float = 4.0, dt: float = 1e-4, integrator: str = "leapfrog") -> ParticleScene:
+def bridge(
+    sections: int = 476, weight: float = 3000.0, seconds: float = 4.0, dt: float = 1e-4, integrator: str = "leapfrog"
+) -> ParticleScene:
     """A weight crosses a rope bridge of ten thousand links.
 
     Args:
