@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike
 from brachiate import validation
 from brachiate.errors import ArgumentError, choices, suggest
 from brachiate.figures import ranges
-from brachiate.particles.arrays import ENVIRONMENT, OPTIONS, Joints, Links, Particles, Planes
+from brachiate.particles.arrays import ENVIRONMENT, OPTIONS, Joints, LinkArrays, Particles, Planes
 from brachiate.validation import Array
 
 MAX_PARTICLES = 100_000_000
-T = TypeVar("T", Particles, Links, Joints)
+T = TypeVar("T", Particles, LinkArrays, Joints)
 #: Fields of structs that have one row for each particle, link or joint.
 COLUMNS: dict[type, tuple[str, ...]] = {
     Particles: ("x", "v", "mass", "inverse_mass", "radius", "drag", "external", "force", "impulse", "floor_force"),
-    Links: ("ends", "length", "stiffness", "damping", "slack", "force"),
+    LinkArrays: ("ends", "length", "stiffness", "damping", "slack", "force"),
     Joints: (
         "particles", "plane", "torque", "friction", "lower", "upper", "limit_stiffness", "limit_damping", "target", "target_rate",
         "proportional", "derivative", "max_torque", "motor", "angle", "rate", "moment",
@@ -88,10 +88,10 @@ def no_particles() -> Particles:
     return Particles(*[*rows[:2], *numbers, *rows[2:], np.zeros(ENVIRONMENT), np.zeros(OPTIONS, np.int64)])
 
 
-def no_links() -> Links:
+def no_links() -> LinkArrays:
     """Arrays of no links."""
     numbers = [np.zeros(0) for _ in range(3)]
-    return Links(*[np.zeros((0, 2), np.int64), *numbers, _ints(0), np.zeros((0, 3)), _ints(1), _ints(0)])
+    return LinkArrays(*[np.zeros((0, 2), np.int64), *numbers, _ints(0), np.zeros((0, 3)), _ints(1), _ints(0)])
 
 
 def no_joints() -> Joints:

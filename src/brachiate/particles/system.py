@@ -20,7 +20,7 @@ from brachiate.particles.arrays import (
     WIND,
     FloorArrays,
     Joints,
-    Links,
+    LinkArrays,
     Particles,
     Planes,
     incidence,
@@ -271,7 +271,7 @@ class ParticleSystem:
         return self._particles
 
     @property
-    def link_arrays(self) -> Links:
+    def link_arrays(self) -> LinkArrays:
         """Arrays of the links themselves."""
         self.handle()
         return self._links

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import solve_banded
 
 from brachiate import validation
-from brachiate.particles.floors import Floor
+from brachiate.particles.floors import ParticleFloor
 from brachiate.particles.recording import ParticleRecording
 from brachiate.particles.simulate import simulate
 from brachiate.particles.system import ParticleSystem
@@ -197,7 +197,7 @@ class WalkingControl:
 
 def walk(
     system: ParticleSystem,
-    floor: Floor,
+    floor: ParticleFloor,
     settings: GaitSettings | None = None,
     *,
     dt: float | None = 5e-5,
