@@ -13,7 +13,7 @@ from brachiate.particles.walker import walker
 from brachiate.particles.walking_plan import GaitSettings, WalkingControl, WalkingPlan, plan_walk, walk
 
 __all__ = [
-    "Floor", "GaitSettings", "ParticleRecording", "ParticleSystem", "StableParticleStep", "Stepper", "WalkingControl", "WalkingPlan", "along_curve",
-    "bridge", "chain", "equivalent_mass", "from_arrays", "from_mesh", "largest_stable_step", "net", "plan_walk", "ring", "rope", "simulate",
-    "suggested_step", "walk", "walker",
+    "Floor", "GaitSettings", "ParticleRecording", "ParticleSystem", "StableParticleStep", "Stepper", "WalkingControl", "WalkingPlan",
+    "along_curve", "bridge", "chain", "equivalent_mass", "from_arrays", "from_mesh", "largest_stable_step", "net", "plan_walk", "ring",
+    "rope", "simulate", "suggested_step", "walk", "walker",
 ]  # fmt: skip

@@ -22,8 +22,8 @@ GRAVITY, WIND, ENVIRONMENT = 0, 3, 6
 PUBLISHED_PLANES, KEEP_FORCES, OPTIONS = range(3)
 #: Kinds of floors, ``FloorArrays.kind``.
 NO_FLOOR, RESTITUTION, COMPLIANT, PLASTIC = range(4)
-#: Of ``FloorArrays.numbers``: normal (3), offset along it [m], coefficient of restitution, stiffness [N/m], damping [N·s/m], Coulomb friction,
-#: friction drag [s/m], yield force [N], hardening [N/m], origin (2) and spacing (2) of the grid of heights, and of that of sinkage.
+#: Of ``FloorArrays.numbers``: normal (3), offset along it [m], coefficient of restitution, stiffness [N/m], damping [N·s/m], Coulomb
+#: friction, friction drag [s/m], yield force [N], hardening [N/m], origin (2) and spacing (2) of the grid of heights, and of sinkage.
 (
     NORMAL, OFFSET, BOUNCE, STIFFNESS, DAMPING, FRICTION, DRAG, YIELD, HARDENING, HEIGHT_ORIGIN, HEIGHT_SPACING, SINK_ORIGIN, SINK_SPACING,
     FLOOR_NUMBERS,
