@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -56,7 +56,7 @@ def points(value: ArrayLike, what: str) -> Array:
 
 def new_names(names: Any, count: int, taken: Mapping[str, int], kind: str) -> list[str]:
     """Names of new parts: a list of distinct new names, or a prefix, which is followed by numbers from 1."""
-    made = [f"{names}{i + 1}" for i in range(count)] if isinstance(names, str) else list(names)
+    made = [f"{names}{i + 1}" for i in range(count)] if isinstance(names, str) else list(names) if isinstance(names, Sequence) else []
     if len(made) != count or not all(isinstance(name, str) and name for name in made):
         raise ArgumentError(f"names of {kind}s: expected a prefix or {count} names, got {validation.short_repr(names)}.")
     twice = validation.first_duplicate(made)
@@ -68,7 +68,10 @@ def new_names(names: Any, count: int, taken: Mapping[str, int], kind: str) -> li
 
 def indices(value: Any, names: Mapping[str, int], shape: tuple[int, ...], what: str) -> Array:
     """Indices of particles from names or numbers, of a shape such as (m, 2)."""
-    given = np.asarray(value)
+    try:
+        given = np.asarray(value)
+    except ValueError:  # ragged rows
+        given = np.asarray(None)
     if given.dtype.kind == "U" and given.shape == shape:
         unknown = [str(name) for name in given.reshape(-1) if name not in names]
         if unknown:
@@ -80,6 +83,13 @@ def indices(value: Any, names: Mapping[str, int], shape: tuple[int, ...], what: 
     if given.size and not (given.min() >= 0 and given.max() < len(names)):
         raise ArgumentError(f"{what}: particles are numbered from 0 to {len(names) - 1}, got {given.min()} to {given.max()}.")
     return np.array(given, np.int64)
+
+
+def rows_of(names: Any, table: Mapping[str, int], kind: str) -> list[int]:
+    """Numbers of parts by their names."""
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise ArgumentError(f"names of {kind}s: expected a list of names, got {validation.short_repr(names)}.")
+    return [validation.lookup(table, name, kind, "this particle system") for name in names]
 
 
 def no_particles() -> Particles:
