@@ -115,7 +115,7 @@ def run_contact_steps(
     """
     T, W = open_model(key)
     (cons,) = open_constraints(constraint_key)
-    _, patches, _, problem, contact, _ = open_contact(contact_key)
+    geometry, patches, _, problem, contact, _ = open_contact(contact_key)
     (log,) = open_log(log_key)
     if not (valid_state(T, W.q, W.v) and finite(W.tau)):
         return NOT_FINITE
@@ -125,7 +125,7 @@ def run_contact_steps(
         stored, trial = (i + 1) % every == 0, n == 1 and every > 1
         contact.twist_wanted[0] = int(stored or trial)
         begin_budget(problem)
-        if contact.divided[0] and (contact.part[PART_ELAPSED] > 0.0 or may_be_fast(W, dt)):
+        if contact.divided[0] and (contact.part[PART_ELAPSED] > 0.0 or may_be_fast(W, geometry, dt)):
             status = make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t + i * dt, dt, stored or trial)
         else:
             status = make_part(key, constraint_key, contact_key, problem_key, cons, contact, t + (i + 0.5) * dt, dt, dt)
