@@ -50,7 +50,7 @@ WITHOUT_KERNELS = (
     "functions/program.py", "functions/tracing.py",
 )  # fmt: skip
 # Folders whose compiled code only later ones of this list use: editing one recompiles only it and those.
-ON_TOP = ("contact_estimation", "centroidal", "filter", "show", "functions", "animation")
+ON_TOP = ("contact_estimation", "centroidal", "rollout", "filter", "show", "functions", "animation")
 
 
 class MachineCode(NamedTuple):
