@@ -34,12 +34,15 @@ class JointTargets:
         stiffness: One number for all joints, values by name (the others zero), or (nv,) [N·m/rad or N/m].
         damping: Likewise [N·m·s/rad or N·s/m].
         torque: Added to it (feedforward): shape (n, k, nv) or one that broadcasts to it [N·m or N].
+        constant: Whether every step is made once more with the torques that were found, constant over the step: then these torques alone
+            reproduce the motion to the bit. It takes up to twice as long.
     """
 
     q: ArrayLike
     stiffness: ArrayLike | Mapping[str, Any]
     damping: ArrayLike | Mapping[str, Any] = 0.0
     torque: ArrayLike | None = None
+    constant: bool = False
 
 
 class Controls:
@@ -56,7 +59,8 @@ class Controls:
     def __init__(self, model: Model, given: JointTargets | ArrayLike, n: int, steps: int, every: int) -> None:
         self.model, self.rows, self.every = model, steps // every, every
         self.targets, self.gains = None, np.zeros((2, model.nv))
-        torque = given
+        self.constant = isinstance(given, JointTargets) and bool(given.constant)
+        torque: Any = given
         if isinstance(given, JointTargets):
             torque = given.torque
             self.targets = _commands(given.q, n, steps, model.nq, "joint targets q")
@@ -79,15 +83,13 @@ class Controls:
         commands = ControlCommands(
             interval=np.array([self.interval]), every=np.array([self.every]),
             torque=_flat(self.torques, i), target=_flat(self.targets, i), stiffness=self.gains[0], damping=self.gains[1],
-            effort=self.model.effort, speed=self.model.speed, passive_damping=self.passive_damping, applied=np.zeros(nv),
-            present=np.zeros(nq), error=np.zeros(nv), mean=mean.reshape(-1),
+            effort=self.model.effort, speed=self.model.speed, passive_damping=self.model.tree.damping,
+            push=np.zeros(nv), state=np.zeros(nv, np.int64), constant=np.array([int(self.constant)]),
+            repeats=np.zeros(1, np.int64), present=np.zeros(nq), error=np.zeros(nv),
+            mean=mean.reshape(-1),
         )  # fmt: skip
-        return ArrayHandle(StepControl(np.array([law.address])), commands), mean
-
-    @property
-    def passive_damping(self) -> Array:
-        """Damping of the joints themselves (nv,)."""
-        return self.model.tree.damping
+        checks = int(self.constant or (bool(self.gains[1].any()) and bool(np.isfinite(self.model.effort).any())))
+        return ArrayHandle(StepControl(np.array([law.address]), np.array([checks])), commands), mean
 
 
 def _flat(commands: Array | None, i: int) -> Array:

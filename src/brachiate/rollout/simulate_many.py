@@ -97,7 +97,7 @@ class BatchSimulation:
         self._world, self._version = world, world.structure_version
         self._workers = [Worker(world, limits=bool(limits), project=bool(project))]
         self._options = {"limits": bool(limits), "project": bool(project)}
-        self.model = self._workers[0].world.model  #: of the copies, equal to that of the world
+        self.model = world.model  #: of the world; workers change the damping of their copies
 
     def states(self, states: States) -> RolloutStates:
         """States to start from: of snapshots of the world, or of configurations (n, nq) and velocities (n, nv), at the world's time.

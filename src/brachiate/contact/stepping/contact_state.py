@@ -82,6 +82,8 @@ class ContactState:
         length |= dict.fromkeys(_SCALARS, 1)
         length |= dict.fromkeys(_VELOCITIES, nv) | {"old_w": rows, "twist": rows}
         length |= {"part": 4, "q_part": self.data.model.nq, "face_part": pairs}
+        length |= {"kept_values": self.data.model.nq + 3 * nv + 5 + rows + len(self.constraint_set.arrays.q)}
+        length |= {"kept_numbers": 3 + pairs + 6 * (patches + limits)}
         collision = collision_handle(self.geometry, patches)
         self.patches = cast(ContactPatches, collision.structs[1])
         self._scratch = cast(CollisionScratch, collision.structs[2])

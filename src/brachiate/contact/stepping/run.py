@@ -9,9 +9,9 @@ from brachiate.constraints.arrays import OPERATION, ROWS, open_constraints
 from brachiate.constraints.constrained_dynamics import PROJECT_STATE
 from brachiate.contact.arrays import WORK_DONE
 from brachiate.contact.solver.search_work import DISTANCE_WORK, PAIR_WORK, add_work, begin_budget, step_exhausted
-from brachiate.contact.stepping.contact_log import NUM_STEPS, finish_sample, has_capacity, log_contacts, open_log
+from brachiate.contact.stepping.contact_log import NUM_LINES, NUM_STEPS, finish_sample, has_capacity, log_contacts, open_log
 from brachiate.contact.stepping.contact_rows import open_contact
-from brachiate.contact.stepping.step_control import AFTER_STEP, BEFORE_STEP, open_step_control
+from brachiate.contact.stepping.step_control import AFTER_STEP, BEFORE_STEP, CHECK_STEP, exchange_step_start, open_step_control
 from brachiate.contact.stepping.time_of_impact import FAST_DISPLACEMENT, MAX_DISTANCES, MAX_IMPACTS, may_be_fast, part_length
 from brachiate.contact.stepping.time_step import contact_step
 from brachiate.kinematics import copy_to, finite, valid_state
@@ -117,7 +117,7 @@ def run_contact_steps(
     """
     T, W = open_model(key)
     (cons,) = open_constraints(constraint_key)
-    _, patches, _, problem, contact, _ = open_contact(contact_key)
+    _, patches, scratch, problem, contact, _ = open_contact(contact_key)
     (log,) = open_log(log_key)
     (control,) = open_step_control(control_key)
     law = control.function[0]
@@ -126,18 +126,26 @@ def run_contact_steps(
     for i in range(done, n):
         if not has_capacity(patches, log):
             return LOG_FULL
-        stored = (i + 1) % every == 0
+        stored, amid = (i + 1) % every == 0, contact.part[PART_ELAPSED] > 0.0
         contact.twist_wanted[0] = int(stored)
         begin_budget(problem)
-        if law != 0 and not contact.part[PART_ELAPSED] > 0.0:  # not amid a step
+        if law != 0 and not amid:
             problem.factor_key[0] = -1  # as in runs of one step
             call_address(law, key, control_key, BEFORE_STEP, i)
-        if contact.divided[0] and (contact.part[PART_ELAPSED] > 0.0 or may_be_fast(W, dt)):
-            status = make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t + i * dt, dt, stored)
-        else:
-            status = make_part(key, constraint_key, contact_key, problem_key, cons, contact, t + (i + 0.5) * dt, dt, dt)
-            if status == OK and stored:
-                log_contacts(patches, contact, log, 1.0)
+        divided, checks, lines = contact.divided[0] and (amid or may_be_fast(W, dt)), control.checks[0] and not amid, log.count[NUM_LINES]
+        if checks:
+            exchange_step_start(W, cons, scratch, contact, True)
+        while True:
+            if divided:
+                status = make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t + i * dt, dt, stored)
+            else:
+                status = make_part(key, constraint_key, contact_key, problem_key, cons, contact, t + (i + 0.5) * dt, dt, dt)
+            if status != OK or not checks or call_address(law, key, control_key, CHECK_STEP, i) == 0:
+                break
+            exchange_step_start(W, cons, scratch, contact, False)
+            problem.factor_key[0], log.count[NUM_LINES] = -1, lines
+        if status == OK and stored and not divided:
+            log_contacts(patches, contact, log, 1.0)
         if status == OK and law != 0:
             call_address(law, key, control_key, AFTER_STEP, i)
         if status == OK and cons.count[ROWS] > 0 and project and (stored or i + 1 == n or law != 0):
