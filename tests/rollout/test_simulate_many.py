@@ -1,5 +1,7 @@
 """Rollouts: equal to simulations of each state alone, whatever the number of threads; control laws; errors of one world."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -208,7 +210,7 @@ def test_worlds_with_connections_and_prescribed_motion():
 def test_bad_input(standing):
     nq, nv = standing.model.nq, standing.model.nv
     state, q, v = standing.save(), standing.q[None], standing.v[None]
-    many = br.simulate_many
+    many: Any = br.simulate_many
     with pytest.raises(ArgumentError, match="expects a World"):
         many("world", [state], None, 1)
     with pytest.raises(StateError, match=r"enable_contact\(\)"):

@@ -65,7 +65,9 @@ class Controls:
             torque = given.torque
             self.targets = _commands(given.q, n, steps, model.nq, "joint targets q")
             _check_quaternions(model, self.targets)
-            self.gains = np.array([_gains(model, value, what) for value, what in ((given.stiffness, "stiffness"), (given.damping, "damping"))])
+            self.gains = np.array(
+                [_gains(model, value, what) for value, what in ((given.stiffness, "stiffness"), (given.damping, "damping"))]
+            )
         self.torques = None if torque is None else _commands(torque, n, steps, model.nv, "torques")
         if self.targets is None and self.torques is not None:
             np.clip(self.torques, -model.effort, model.effort, out=self.torques)
@@ -107,7 +109,9 @@ def _commands(values: ArrayLike, n: int, steps: int, size: int, what: str) -> Ar
         raise ArgumentError(f"{what}: every number must be finite, got {array[i]} at {list(i)}.")
     k = array.shape[-2] if array.ndim > 1 else 1
     if k == 0 or steps % k:
-        raise ArgumentError(f"{what}: {steps} steps cannot be divided into {k} equal intervals. Give a number of intervals that divides them.")
+        raise ArgumentError(
+            f"{what}: {steps} steps cannot be divided into {k} equal intervals. Give a number of intervals that divides them."
+        )
     return np.array(np.broadcast_to(array, (n, k, size)), float)
 
 

@@ -83,9 +83,7 @@ class BatchSimulation:
         project: As in :class:`Simulation`: whether states are projected onto the constraints, and steps with fast bodies are divided.
     """
 
-    def __init__(
-        self, world: World, dt: float = 0.002, *, threads: int | None = None, limits: bool = True, project: bool = True
-    ) -> None:
+    def __init__(self, world: World, dt: float = 0.002, *, threads: int | None = None, limits: bool = True, project: bool = True) -> None:
         if not isinstance(world, World):
             raise ArgumentError(f"BatchSimulation expects a World, got {validation.short_repr(world)}.")
         if world.contact_settings.contact_state is None:
@@ -99,7 +97,7 @@ class BatchSimulation:
         self._options = {"limits": bool(limits), "project": bool(project)}
         self.model = world.model  #: of the world; workers change the damping of their copies
 
-    def states(self, states: States) -> RolloutStates:
+    def states(self, states: Any) -> RolloutStates:
         """States to start from: of snapshots of the world, or of configurations (n, nq) and velocities (n, nv), at the world's time.
 
         Of configurations, shapes may overlap as little as at the start of a simulation.
@@ -134,8 +132,8 @@ class BatchSimulation:
                 raise ArgumentError(f"states[{i}] has other applied forces than the world had when the batch was made.")
             copy.restore(state.for_copy(copy))
             memory.append(step_memory(copy))
-        columns = (np.array([getattr(state, name) for state in states], float) for name in ("q", "v", "torque", "time"))
-        return RolloutStates(*columns, tuple(memory))
+        q, v, torque, time = (np.array([getattr(state, name) for state in states], float) for name in ("q", "v", "torque", "time"))
+        return RolloutStates(q, v, torque, time, tuple(memory))
 
     def _from_arrays(self, q: ArrayLike, v: ArrayLike) -> RolloutStates:
         n, world = len(np.atleast_2d(np.asarray(q, object))), self._workers[0].world
@@ -177,7 +175,7 @@ class BatchSimulation:
 
             def work(worker: Worker) -> None:
                 while (i := next(numbers)) < n:
-                    found[i] = worker.run(start, i, checked, steps, every, self.dt)
+                    found[i] = worker.run(start, i, checked, steps, every, self.dt, contacts=contacts)
                     if worker is self._workers[0]:
                         bar.show(i / n)
 
@@ -192,9 +190,7 @@ class BatchSimulation:
                         other.result()
         return self._result(start, found, steps, every, contacts)
 
-    def _result(
-        self, start: RolloutStates, found: list[Rollout | RolloutFailure], steps: int, every: int, contacts: bool
-    ) -> RolloutResult:
+    def _result(self, start: RolloutStates, found: list[Rollout | RolloutFailure], steps: int, every: int, contacts: bool) -> RolloutResult:
         n, rows, model = len(found), steps // every, self.model
         q, v, torque = (np.full((n, rows, size), np.nan) for size in (model.nq, model.nv, model.nv))
         end_q, end_v, end_torque, end_time = start.q.copy(), start.v.copy(), start.torque.copy(), start.time.copy()

@@ -64,9 +64,9 @@ class Worker:
         self.initial_constraints = copy.constraint_set.run_memory()
 
     def run(
-        self, states: RolloutStates, i: int, controls: Controls | None, steps: int, every: int, dt: float
+        self, states: RolloutStates, i: int, controls: Controls | None, steps: int, every: int, dt: float, *, contacts: bool
     ) -> Rollout | RolloutFailure:
-        """Make one rollout."""
+        """Make one rollout; ``contacts``: whether they are kept."""
         world, start = self.world, float(states.time[i])
         load_state(world, states, i)
         law, mean = CONSTANT_TORQUES, None
@@ -78,7 +78,7 @@ class Worker:
             if controls.gains[1].any():
                 self._tree.passive[0] = 1
         try:
-            Q, V = self.integrator.advance(dt, steps, every, start, law)
+            Q, V = self.integrator.advance(dt, steps, every, start, law, contacts=contacts)
         except BrachiateError as problem:
             return RolloutFailure(i, start + self.integrator.steps_made * dt, str(problem))
         finally:

@@ -49,12 +49,20 @@ class ContactIntegrator:
         return self.data is data and self.constraint_set is constraint_set and self.contact_state is contact_state
 
     def advance(
-        self, dt: float, steps: int = 1, every: int = 1, time: float = 0.0, control: ArrayHandle = CONSTANT_TORQUES
+        self,
+        dt: float,
+        steps: int = 1,
+        every: int = 1,
+        time: float = 0.0,
+        control: ArrayHandle = CONSTANT_TORQUES,
+        *,
+        contacts: bool = True,
     ) -> tuple[Array, Array]:
         """Advance by ``steps`` times ``dt`` under constant applied forces; return q and v after every ``every`` steps.
 
         Torques are constant, or set in each step by a control law (:mod:`brachiate.contact.stepping.step_control`). ``time`` [s] is the
-        start, for prescribed motion. On failure the state is as it was before the call, and ``steps_made`` tells how far it came.
+        start, for prescribed motion. ``contacts``: whether ``samples`` are kept. On failure the state is as it was before the call, and
+        ``steps_made`` tells how far it came.
         """
         if not (0.0 < dt < np.inf and steps >= 0 and every >= 1):
             raise ArgumentError(f"advance: expected dt > 0, steps >= 0 and every >= 1, got {dt}, {steps} and {every}.")
@@ -82,7 +90,10 @@ class ContactIntegrator:
                 done, samples = 0, []
                 self._log.arrays.count[:] = 0
                 continue
-            samples += self._log.take_samples()
+            if contacts:
+                samples += self._log.take_samples()
+            else:
+                self._log.arrays.count[:] = 0
         if status != OK:
             depth = float(self.contact_state.arrays.stuck_depth[0])
             self._restore(start, memory)
