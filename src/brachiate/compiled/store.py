@@ -42,15 +42,17 @@ WITHOUT_KERNELS = (
     "__init__.py", "__main__.py", "assumptions.py", "freed_memory.py", "growing_array.py", "kinematics_batch.py", "progress.py",
     "rotations.py",
     "compiled/__init__.py", "compiled/jobs.py", "compiled/parallel.py", "compiled/ship.py", "compiled/store.py", "compiled/uncompiled.py",
-    "compiled/worker.py", "simulate/contact_file.py", "simulate/contact_quantities.py", "simulate/events.py", "simulate/recorded_states.py",
-    "simulate/recording.py", "simulate/simulation.py",
+    "compiled/worker.py", "simulate/contact_file.py", "simulate/contact_integrator.py", "simulate/contact_quantities.py",
+    "simulate/events.py", "simulate/initial_overlap.py", "simulate/recorded_states.py", "simulate/recording.py", "simulate/simulation.py",
+    "simulate/stable_step.py", "rollout/__init__.py", "rollout/controls.py", "rollout/simulate_many.py", "rollout/states.py",
+    "rollout/worker.py",
     "animation/__init__.py", "animation/closed_form.py", "animation/compiled_control.py", "animation/direct.py",
     "animation/integration.py", "animation/plan.py", "animation/resolve.py", "animation/space.py",
     "functions/__init__.py", "functions/expressions.py", "functions/function_set.py", "functions/motion_functions.py",
     "functions/program.py", "functions/tracing.py",
 )  # fmt: skip
 # Folders whose compiled code only later ones of this list use: editing one recompiles only it and those.
-ON_TOP = ("contact_estimation", "centroidal", "filter", "show", "functions", "animation")
+ON_TOP = ("contact_estimation", "centroidal", "rollout", "filter", "show", "functions", "animation")
 
 
 class MachineCode(NamedTuple):
