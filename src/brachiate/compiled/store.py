@@ -45,6 +45,8 @@ WITHOUT_KERNELS = (
     "compiled/__init__.py", "compiled/jobs.py", "compiled/load_time.py", "compiled/parallel.py", "compiled/ship.py", "compiled/store.py",
     "compiled/uncompiled.py", "compiled/worker.py", "simulate/contact_file.py", "simulate/contact_quantities.py", "simulate/events.py",
     "simulate/recorded_states.py", "simulate/recording.py", "simulate/simulation.py",
+    "filter/tasks/__init__.py", "filter/tasks/figure_names.py", "filter/tasks/function_tasks.py", "filter/tasks/targets.py",
+    "filter/tasks/task.py",
     "animation/__init__.py", "animation/closed_form.py", "animation/compiled_control.py", "animation/direct.py",
     "animation/integration.py", "animation/plan.py", "animation/resolve.py", "animation/space.py",
     "functions/__init__.py", "functions/expressions.py", "functions/function_set.py", "functions/motion_functions.py",
