@@ -198,6 +198,14 @@ def test_conflicting_tasks_are_named():
     assert result.tasks["far"].reason.startswith("conflict with near")
 
 
+def test_contact_of_the_figure_with_itself_is_named():
+    # The hand is led into the thigh, which the QP does not know.
+    result = filtered({"hand": br.Task(an.position("left_hand", frame="left_thigh"), an.reach((0.0, 0.02, -0.2), by=0.6))})
+    assert result.success
+    assert not result.tasks["hand"].met
+    assert "touches left_thigh" in result.tasks["hand"].reason
+
+
 def test_a_task_acts_in_its_interval_only():
     plain, result = filtered(None), filtered([br.Task(an.joint("right_elbow"), 1.0, start=0.3, stop=0.8, blend=0.3)])
     task = result.tasks["task1"]

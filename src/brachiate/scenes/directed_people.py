@@ -112,7 +112,7 @@ def reach_cup(
     reference = standing(figure, figure.configuration(AT_EASE, figure.poses["stand"]), seconds, dt)
     world = simulation_world(reference)
     world.add(cup_model(), "cup", at=cup)
-    for part in ("cup", "post"):  # the hand takes hold of it
+    for part in ("cup", "saucer"):  # the hand takes hold of it
         world.ignore_contact(f"cup/{part}", [f"{FIGURE}/{link}" for link in figure.links])
     eyes = an.position("head", EYES)
     sight = an.unit(an.position("cup/cup") - eyes)
@@ -186,10 +186,10 @@ def push_at(figure: Model, change: float, heading: float, at: float, seconds: fl
 
 
 def cup_model() -> Model:
-    """Cup, whose middle is its origin, on a post; neither moves."""
+    """Cup, whose middle is its origin, on a saucer; neither moves."""
     b = ModelBuilder("cup")
     b.link("cup", shapes=Cylinder(radius=0.035, length=0.1, color=RED))
-    b.link("post", at=(0, 0, 0), shapes=[Cylinder(radius=0.06, length=0.01, position=np.array((0, 0, -0.055)), color=WOOD)])
+    b.link("saucer", at=(0, 0, 0), shapes=[Cylinder(radius=0.06, length=0.01, position=np.array((0, 0, -0.055)), color=WOOD)])
     return b.build()
 
 

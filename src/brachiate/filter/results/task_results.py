@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from brachiate.filter.results.result import FilterResult
 
 LIMIT_SHARE = 0.2  # of the time in which a task is not met, from which a joint at its limit counts as a reason
+CONTACT_SHARE = 0.1  # of this time, from which contact of the figure with itself counts as one
 CONFLICT_SHARE = 0.9  # of the joint motion that a task calls for which lies in the gradients of another one, from which they conflict
 MIN_GRADIENT = 1e-6  # length of a gradient relative to 1, below which a function is not directed by any joint
 
@@ -117,14 +118,14 @@ def _with_reason(result: FilterResult, name: str, record: TaskRecord) -> TaskRes
 
 
 def _reason(result: FilterResult, task: TaskResult, record: TaskRecord) -> str:
-    """Why a task was not met: its gradient vanishes, conflicts, limits of the joints it depends on, or else reach and balance."""
+    """Why a task was not met: its gradient vanishes, conflicts, limits of its joints, contact of the figure with itself, or else reach."""
     missed = record.missed
     assert missed is not None
     if np.linalg.norm(missed.gradient) < MIN_GRADIENT * max(1.0, float(np.abs(missed.gradient).max(initial=0.0))):
         return "its gradient vanishes: no joint directs it there"
     others = [other for other in missed.others if _in_conflict(missed, other)]
     limits = list(_limits(result, task.missed, missed.gradient))
-    reasons = [*(f"conflict with {other}" for other in others), *limits]
+    reasons = [*(f"conflict with {other}" for other in others), *limits, *_contacts(result, task.missed, missed.gradient)]
     if not reasons:
         reasons = ["out of reach, or only with loss of balance" if missed.pull > 0.5 else "disturbed, or its plan is faster than the body"]
     return ", ".join(reasons[:3])
@@ -157,3 +158,20 @@ def _limits(result: FilterResult, missed: Array, gradient: Array) -> Iterator[st
             outside = (x < lower[joint.v.start] + JOINT_LIMIT_DISTANCE) | (x > upper[joint.v.start] - JOINT_LIMIT_DISTANCE)
             if outside.mean() > LIMIT_SHARE:
                 yield f"position limit of {name}"
+
+
+def _contacts(result: FilterResult, missed: Array, gradient: Array) -> Iterator[str]:
+    """Contacts of links that the task moves with other links of the figure, of which the QP does not know; the longest first."""
+    model, history, prefix = result.recording.model, result.recording.contacts, f"{result.figure_name}/"
+
+    def moves(link: str) -> bool:
+        body = model.placements[link].body
+        own = slice(model.tree.dof[body], model.tree.dof[body + 1])
+        return model.tree.parent[body] >= 0 and float(np.abs(gradient[:, own]).max(initial=0.0)) > MIN_GRADIENT
+
+    shares: dict[str, float] = {}
+    for on, link in sorted(history.link_pairs):
+        if on.startswith(prefix) and link.startswith(prefix) and (moves(on) or moves(link)):
+            touching = np.any(history[f"{link} on {on}"].force[: len(missed)], axis=1)
+            shares[f"{link.removeprefix(prefix)} touches {on.removeprefix(prefix)}"] = float(touching[missed].mean())
+    yield from (pair for pair in sorted(shares, key=lambda pair: -shares[pair]) if shares[pair] > CONTACT_SHARE)
