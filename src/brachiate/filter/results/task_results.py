@@ -118,16 +118,18 @@ def _with_reason(result: FilterResult, name: str, record: TaskRecord) -> TaskRes
 
 
 def _reason(result: FilterResult, task: TaskResult, record: TaskRecord) -> str:
-    """Why a task was not met: its gradient vanishes, conflicts, limits of its joints, contact of the figure with itself, or else reach."""
+    """Why a task was not met: a vanishing gradient, conflicts, limits of its joints, reach, or contact of the figure with itself."""
     missed = record.missed
     assert missed is not None
     if np.linalg.norm(missed.gradient) < MIN_GRADIENT * max(1.0, float(np.abs(missed.gradient).max(initial=0.0))):
         return "its gradient vanishes: no joint directs it there"
     others = [other for other in missed.others if _in_conflict(missed, other)]
     limits = list(_limits(result, task.missed, missed.gradient))
-    reasons = [*(f"conflict with {other}" for other in others), *limits, *_contacts(result, task.missed, missed.gradient)]
+    reasons = [*(f"conflict with {other}" for other in others), *limits]
+    if not reasons and missed.pull > 0.5:
+        reasons = ["out of reach, or only with loss of balance"]
     if not reasons:
-        reasons = ["out of reach, or only with loss of balance" if missed.pull > 0.5 else "disturbed, or its plan is faster than the body"]
+        reasons = list(_contacts(result, task.missed, missed.gradient)) or ["disturbed, or its plan is faster than the body"]
     return ", ".join(reasons[:3])
 
 
