@@ -26,6 +26,7 @@ from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference, SourceCheck, SourceMotion
 from brachiate.filter.reference.self_collision import ignore_self_collisions
 from brachiate.filter.results.result import MAX_KEPT_FRAMES, FilterResult, RunOutcome
+from brachiate.filter.sampling.run_sampling import SAMPLING, run_sampling_filter
 from brachiate.filter.schedule.contact_schedule import ContactSchedule
 from brachiate.filter.schedule.inferred_surfaces import InferredSurfaces, surface_assumptions
 from brachiate.filter.schedule.unanchored_contacts import describe_infeasible_contacts
@@ -48,7 +49,7 @@ from brachiate.world.world import World
 
 OFFLINE, PREVIEW, ONLINE = "offline", "preview", "online"
 TRACKING_MODES = (OFFLINE, PREVIEW, ONLINE)  # modes of the tracking controller
-MODES = (*TRACKING_MODES, PAPER)
+MODES = (*TRACKING_MODES, SAMPLING, PAPER)
 STEP_LOOKAHEAD = 4.0  # durations of a recovery step, before whose end the reference is used
 
 
@@ -67,6 +68,8 @@ def filter_motion(
     mode: str = OFFLINE,
     settings: FilterSettings | PaperSettings | None = None,
     dt: float = 0.002,
+    effort: float = 1.0,
+    seed: int = 0,
     progress: bool = False,
 ) -> FilterResult:
     """Make a motion physically consistent: track it in a contact simulation.
@@ -83,10 +86,13 @@ def filter_motion(
         tracked_links: Links whose pose is tracked besides all joints, as the point P of [DF] eq. 40, and the weight of this task relative
             to 1 for a joint: ``{"right_hand": 100.0}``.
         mode: ``"offline"``: a centroidal plan of the whole clip precedes. ``"preview"``: plans know the reference over their horizon only.
-            ``"online"``: frames arrive one by one, see :class:`DynamicsFilter`. ``"paper"``: the filter as published [DF], without
-            joint and torque limits.
+            ``"online"``: frames arrive one by one, see :class:`DynamicsFilter`. ``"sampling"``: joint targets are sampled in the
+            simulation, for motions that no contact schedule describes. ``"paper"``: the filter as published [DF], without joint and
+            torque limits.
         settings: Default: one set for all motions. Mode ``"paper"`` takes :class:`brachiate.filter.paper.PaperSettings`.
         dt: Length of a simulation step [s]; a reference has its own.
+        effort: Mode ``"sampling"``: factor of the number of rollouts.
+        seed: Mode ``"sampling"``: of the random numbers; the result is the same for the same seed, whatever the number of cores.
         progress: Whether to show a progress bar.
     """
     validation.one_of(mode, MODES, "mode")
@@ -106,7 +112,21 @@ def filter_motion(
     else:
         reference = make_reference(motion, source_terrain=source_terrain, contacts=contacts, terrain=terrain, dt=dt)
         source = SourceMotion(motion, contacts, source_terrain)
+    if mode == SAMPLING:
+        if settings is not None:
+            raise ArgumentError(f"settings: mode={SAMPLING!r} has none; effort and seed are arguments of filter_motion.")
+        return _filter_by_sampling(reference, source, options, effort, seed)
     return _filter_reference(reference, source, options, settings, mode)
+
+
+def _filter_by_sampling(reference: Reference, source: SourceMotion, options: SimulationOptions, effort: float, seed: int) -> FilterResult:
+    """Sample joint targets that follow a reference."""
+    if options.payloads:
+        reference = add_payload(reference, options.payloads)
+    world = simulation_world(reference, options.friction, options.torque_scale, surfaces=False)
+    ignored = ignore_self_collisions(world, FIGURE, reference.q, reference.dt)
+    reference = reference.changed(assumptions=(*reference.assumptions, *ignored))
+    return run_sampling_filter(world, FIGURE, reference, options, effort, seed, source)
 
 
 def _retarget_terrain(reference: Reference, terrain: Terrain | str | None) -> Reference:

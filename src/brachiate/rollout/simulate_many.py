@@ -60,13 +60,17 @@ class RolloutResult:
 
     def contacts(self, i: int) -> ContactHistory:
         """Contacts of rollout i by row: forces by link, figure or pair of links, as in a recording."""
+        return ContactHistory([(sample, self._link_pairs) for sample in self.samples(i)])
+
+    def samples(self, i: int) -> list[ContactSample]:
+        """Samples of the contact log of rollout i, by row."""
         if not self._samples:
             raise ArgumentError("Contacts were not kept: run the rollouts with contacts=True.")
         if not 0 <= validation.integer(i, "i", minimum=0) < len(self):
             raise ArgumentError(f"i: expected the index of one of {len(self)} rollouts, got {i}.")
         if i in self.failures:
             raise StateError(f"There are no contacts of this rollout: {self.failures[i]}")
-        return ContactHistory([(sample, self._link_pairs) for sample in self._samples[i]])
+        return self._samples[i]
 
 
 class BatchSimulation:

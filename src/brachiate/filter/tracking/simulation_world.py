@@ -37,13 +37,16 @@ class SimulationOptions:
     progress: bool = False
 
 
-def simulation_world(reference: Reference, friction: float | None = None, torque_scale: float | None = 1.0) -> World:
+def simulation_world(
+    reference: Reference, friction: float | None = None, torque_scale: float | None = 1.0, *, surfaces: bool = True
+) -> World:
     """World with the terrain of a reference, inferred surfaces above it, the figure, and contact between them.
 
     Args:
         reference: Reference that will be tracked.
         friction: Friction coefficient; None for that of the terrain.
         torque_scale: Factor of the figure's torque limits; None or infinity for unlimited torques.
+        surfaces: Whether there are inferred surfaces.
     """
     scale = math.inf if torque_scale is None else validation.number(torque_scale, "torque_scale", above=0.0, maximum=math.inf)
     world, terrain = World(), reference.terrain
@@ -54,5 +57,6 @@ def simulation_world(reference: Reference, friction: float | None = None, torque
         world.add(stairs, name=FLOOR, at=at, rotation=R)
     world.add(reference.figure if scale == 1.0 else reference.figure.with_scaled_effort(scale), name=FIGURE)
     world.enable_contact(friction=terrain.friction if friction is None else validation.number(friction, "friction", above=0.0))
-    add_inferred_surfaces(world, FIGURE, reference)
+    if surfaces:
+        add_inferred_surfaces(world, FIGURE, reference)
     return world
