@@ -59,6 +59,8 @@ class FilterArguments:
     tracked_links: list[str] = field(default_factory=list)
     settings: Path | None = None
     contacts: Path | None = None
+    effort: float = 1.0
+    seed: int = 0
 
     def all_pushes(self, motion: Motion) -> list[Push]:
         """Pushes of the options and of the table."""
@@ -81,6 +83,8 @@ def run(name: str, motion_input: MotionInput, arguments: FilterArguments, out: P
         "payloads": parse_payloads(arguments.payloads),
         "tracked_links": parse_tracked_links(arguments.tracked_links),
         "settings": None if arguments.settings is None else load_settings(arguments.settings),
+        "effort": arguments.effort,
+        "seed": arguments.seed,
     }
     if out is not None and not is_available():
         console.print(f"{escape(MISSING)} Everything else is written.", highlight=False, soft_wrap=True)

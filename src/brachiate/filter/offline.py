@@ -86,17 +86,16 @@ def filter_motion(
         tracked_links: Links whose pose is tracked besides all joints, as the point P of [DF] eq. 40, and the weight of this task relative
             to 1 for a joint: ``{"right_hand": 100.0}``.
         mode: ``"offline"``: a centroidal plan of the whole clip precedes. ``"preview"``: plans know the reference over their horizon only.
-            ``"online"``: frames arrive one by one, see :class:`DynamicsFilter`. ``"sampling"``: joint targets are sampled in the
-            simulation, for motions that no contact schedule describes. ``"paper"``: the filter as published [DF], without joint and
-            torque limits.
+            ``"online"``: frames arrive one by one, see :class:`DynamicsFilter`. ``"sampling"``: no contact schedule, joint targets are
+            sampled in simulation. ``"paper"``: the filter as published [DF], without joint and torque limits.
         settings: Default: one set for all motions. Mode ``"paper"`` takes :class:`brachiate.filter.paper.PaperSettings`.
         dt: Length of a simulation step [s]; a reference has its own.
-        effort: Mode ``"sampling"``: factor of the number of rollouts.
-        seed: Mode ``"sampling"``: of the random numbers; the result is the same for the same seed, whatever the number of cores.
+        effort: Factor of the number of rollouts of mode ``"sampling"``.
+        seed: Of its random numbers; the result for a seed does not depend on the number of cores.
         progress: Whether to show a progress bar.
     """
     validation.one_of(mode, MODES, "mode")
-    options = SimulationOptions(friction, torque_scale, pushes, payloads, tracked_links, progress)
+    options = SimulationOptions(friction, torque_scale, pushes, payloads, tracked_links, progress, effort, seed)
     if mode == ONLINE:
         if terrain is not None or source_terrain is not None or contacts is not None:
             raise ArgumentError(
@@ -112,21 +111,7 @@ def filter_motion(
     else:
         reference = make_reference(motion, source_terrain=source_terrain, contacts=contacts, terrain=terrain, dt=dt)
         source = SourceMotion(motion, contacts, source_terrain)
-    if mode == SAMPLING:
-        if settings is not None:
-            raise ArgumentError(f"settings: mode={SAMPLING!r} has none; effort and seed are arguments of filter_motion.")
-        return _filter_by_sampling(reference, source, options, effort, seed)
     return _filter_reference(reference, source, options, settings, mode)
-
-
-def _filter_by_sampling(reference: Reference, source: SourceMotion, options: SimulationOptions, effort: float, seed: int) -> FilterResult:
-    """Sample joint targets that follow a reference."""
-    if options.payloads:
-        reference = add_payload(reference, options.payloads)
-    world = simulation_world(reference, options.friction, options.torque_scale, surfaces=False)
-    ignored = ignore_self_collisions(world, FIGURE, reference.q, reference.dt)
-    reference = reference.changed(assumptions=(*reference.assumptions, *ignored))
-    return run_sampling_filter(world, FIGURE, reference, options, effort, seed, source)
 
 
 def _retarget_terrain(reference: Reference, terrain: Terrain | str | None) -> Reference:
@@ -149,7 +134,7 @@ def _filter_reference(
     if options.payloads:
         reference = add_payload(reference, options.payloads)
     check_pushes(options.pushes, reference)
-    world = simulation_world(reference, options.friction, options.torque_scale)
+    world = simulation_world(reference, options.friction, options.torque_scale, surfaces=mode != SAMPLING)
     check_arguments(world, FIGURE, reference, None)
     ignored = ignore_self_collisions(world, FIGURE, reference.q, reference.dt)
     reference = reference.changed(assumptions=(*reference.assumptions, *surface_assumptions(reference), *ignored))
@@ -158,6 +143,10 @@ def _filter_reference(
             raise ArgumentError(f"tracked_links: mode={PAPER!r} tracks one point, which PaperSettings(point=...) names.")
         return run_paper_filter(world, FIGURE, reference, settings, options.pushes, source, options.progress)
     source = _check_source(source)
+    if mode == SAMPLING:
+        if settings is not None:
+            raise ArgumentError(f"settings: mode={SAMPLING!r} has none; effort and seed are arguments of filter_motion.")
+        return run_sampling_filter(world, FIGURE, reference, options, source)
     if len(reference) > MAX_KEPT_FRAMES:
         return_freed_memory()
     tracker = OfflineTracker(

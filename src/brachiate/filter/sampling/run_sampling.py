@@ -34,8 +34,6 @@ def run_sampling_filter(
     figure: str,
     reference: Reference,
     options: SimulationOptions,
-    effort: float,
-    seed: int,
     source: SourceMotion | None = None,
     threads: int | None = None,
 ) -> FilterResult:
@@ -46,13 +44,11 @@ def run_sampling_filter(
         figure: Name of the figure.
         reference: Reference with one frame per step.
         options: Of the run; pushes and tracked links are not known to this mode.
-        effort: Factor of the number of rollouts.
-        seed: Of the random numbers.
         source: Motion that the reference was made from.
         threads: Number of threads; the result does not depend on it.
     """
-    effort = validation.number(effort, "effort", above=0.0, maximum=MAX_EFFORT)
-    seed = validation.integer(seed, "seed", minimum=0)
+    effort = validation.number(options.effort, "effort", above=0.0, maximum=MAX_EFFORT)
+    seed = validation.integer(options.seed, "seed", minimum=0)
     if options.pushes or options.tracked_links:
         raise ArgumentError(f"mode={SAMPLING!r} knows no pushes and no tracked_links: leave them out, or use mode='offline'.")
     if any(stance.kind == "grip" for stance in reference.stances):
@@ -97,7 +93,10 @@ def record_path(
         samples = result.samples(0)
         rows = zip(result.q[0], result.v[0], result.torque[0], samples, strict=True)
         states.add(
-            [RecordedState((k + j + 1) * dt, q, v, torque, model, structure, (sample, pairs)) for j, (q, v, torque, sample) in enumerate(rows)]
+            [
+                RecordedState((k + j + 1) * dt, q, v, torque, model, structure, (sample, pairs))
+                for j, (q, v, torque, sample) in enumerate(rows)
+            ]
         )
         k, state = k + step.steps, result.states
     return states.recording(world, limits=True)

@@ -204,7 +204,9 @@ class SamplingSearch:
             if np.isfinite(cost[j])
         ]
 
-    def _keep(self, before: Window, steps: int, candidates: list[Candidate], *, smoothness: float = 1.0, kept: int | None = None) -> Window | None:
+    def _keep(
+        self, before: Window, steps: int, candidates: list[Candidate], *, smoothness: float = 1.0, kept: int | None = None
+    ) -> Window | None:
         """The best candidates, made again with constant torques in every step, as they will be recorded."""
         best = candidates[: self.kept if kept is None else kept]
         again = self._evaluate(
@@ -215,7 +217,7 @@ class SamplingSearch:
             return None
         end = before.end + steps
         position, angle = root_deviation(np.array([c.q for c in again]), self.cost.q[end])
-        fallen = [fall_reason(*position[j].tolist(), float(angle[j])) for j in range(len(again))]
+        fallen = [fall_reason(float(x), float(y), float(z), float(turn)) for (x, y, z), turn in zip(position, angle, strict=True)]
         order = sorted(range(len(again)), key=lambda j: fallen[j] is not None)  # stable: those that have not fallen first
         if fallen[order[0]] is None:
             order = [j for j in order if fallen[j] is None]
@@ -228,7 +230,7 @@ class SamplingSearch:
         )  # fmt: skip
 
     def _adapt(self, deviation: Array, offset: Array) -> Array:
-        """Standard deviations for the next window: nearer to the spread of the offsets that were kept (covariance adaptation)."""
+        """Standard deviations for the next window: nearer to the spread of the offsets that were kept [Liu 2015]."""
         if len(offset) < 8:
             return deviation
         spread = np.sqrt(np.square(offset).mean(axis=0))

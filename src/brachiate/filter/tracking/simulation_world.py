@@ -27,6 +27,8 @@ class SimulationOptions:
         payloads: Masses carried by links, by name [kg].
         tracked_links: Links whose pose is tracked besides the joints, and its weight.
         progress: Whether to show a progress bar.
+        effort: Factor of the number of rollouts, where joint targets are sampled.
+        seed: Of the random numbers there.
     """
 
     friction: float | None = None
@@ -35,6 +37,8 @@ class SimulationOptions:
     payloads: Mapping[str, float] | None = None
     tracked_links: Mapping[str, float] | None = None
     progress: bool = False
+    effort: float = 1.0
+    seed: int = 0
 
 
 def simulation_world(
