@@ -248,3 +248,7 @@ def test_bad_input(standing):
         states[[3]]
     with pytest.raises(ArgumentError, match="they are of another world"):
         states.restore(br.World(), 0)
+    with pytest.raises(ArgumentError, match="joined: expected a list of RolloutStates"):
+        br.RolloutStates.joined([])
+    with pytest.raises(ArgumentError, match="restore expects a World"):
+        states.restore("world", 0)  # type: ignore[arg-type]

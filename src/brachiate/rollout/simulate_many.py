@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -32,7 +32,7 @@ from brachiate.world.world_state import WorldState
 States = RolloutStates | Sequence[WorldState] | tuple[ArrayLike, ArrayLike]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RolloutResult:
     """Result of n rollouts, with r rows each; rows of a rollout that failed are NaN.
 
@@ -51,12 +51,16 @@ class RolloutResult:
     torque: Array
     states: RolloutStates
     failures: Mapping[int, RolloutFailure]
-    _samples: list[list[ContactSample]] = field(repr=False)
-    _link_pairs: Sequence[tuple[str, str]] = field(repr=False)
+    _samples: list[list[ContactSample]]
+    _link_pairs: Sequence[tuple[str, str]]
 
     def __len__(self) -> int:
         """Return the number of rollouts."""
         return len(self.q)
+
+    def __repr__(self) -> str:
+        """Return the numbers of rollouts, rows and failures."""
+        return f"<RolloutResult: {len(self)} rollouts, {self.q.shape[1]} rows each, {len(self.failures)} failed>"
 
     def contacts(self, i: int) -> ContactHistory:
         """Contacts of rollout i by row: forces by link, figure or pair of links, as in a recording."""

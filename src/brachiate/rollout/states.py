@@ -22,7 +22,7 @@ class StepMemory(NamedTuple):
     constraints: RunMemory
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RolloutStates:
     """States of n rollouts of one world.
 
@@ -47,6 +47,10 @@ class RolloutStates:
         """Return the number of states."""
         return len(self.q)
 
+    def __repr__(self) -> str:
+        """Return the number of states and of coordinates."""
+        return f"<RolloutStates: {len(self)} states of {self.v.shape[1]} dof>"
+
     def __getitem__(self, index: Any) -> RolloutStates:
         """Return some of the states."""
         try:
@@ -60,14 +64,18 @@ class RolloutStates:
     @staticmethod
     def joined(parts: Iterable[RolloutStates]) -> RolloutStates:
         """States of several batches, one after the other."""
-        parts = list(parts)
+        parts = list(parts) if isinstance(parts, Iterable) else []
         if not parts or not all(isinstance(part, RolloutStates) for part in parts):
-            raise ArgumentError("joined: expected at least one RolloutStates.")
+            raise ArgumentError("joined: expected a list of RolloutStates, at least one.")
+        if len({(part.q.shape[1], part.v.shape[1]) for part in parts}) > 1:
+            raise ArgumentError("joined: the states have different numbers of coordinates: they are of different worlds.")
         q, v, torque, time = (np.concatenate([getattr(part, name) for part in parts]) for name in ("q", "v", "torque", "time"))
         return RolloutStates(q, v, torque, time, tuple(memory for part in parts for memory in part.memory))
 
     def restore(self, world: World, i: int) -> None:
         """Put a world, of the structure that the states are of, into state i."""
+        if not isinstance(world, World):
+            raise ArgumentError(f"restore expects a World, got {validation.short_repr(world)}.")
         i = validation.integer(i, "i", minimum=0)
         if i >= len(self):
             raise ArgumentError(f"i: expected the index of one of {len(self)} states, got {i}.")
