@@ -32,7 +32,7 @@ class CostWeights(NamedTuple):
     support: float = 2.0  # at 0.1 m of the capture point relative to the bodies near the ground
     motion: float = 0.5  # at 1 m/s, mean over the bodies
     effort: float = 0.5  # at the torque limits, mean square
-    smoothness: float = 1.0  # at one standard deviation of the offsets, mean square of their change
+    smoothness: float = 0.3  # at one standard deviation of the offsets, mean square of their change
 
 
 class _Features(NamedTuple):

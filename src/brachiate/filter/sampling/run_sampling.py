@@ -7,7 +7,7 @@ import numpy as np
 from brachiate import validation
 from brachiate.assumptions import Assumption
 from brachiate.compiled import prepare
-from brachiate.errors import ArgumentError
+from brachiate.errors import ArgumentError, StateError
 from brachiate.filter.reference.reference import Reference, SourceMotion
 from brachiate.filter.results.result import FigureView, FilterResult, RunOutcome
 from brachiate.filter.sampling.cost import WindowCost
@@ -65,6 +65,8 @@ def run_sampling_filter(
     with ProgressBar("sampling", options.progress) as bar:
         search = SamplingSearch(simulation, targets, WindowCost(reference.figure, q, reference.dt), gains, effort, seed, bar.show)
         found = search.run(start)
+    if not found.path:
+        raise StateError(f"No rollout from the first frame of {reference.name} was finished: {search.problem}")
     recording = record_path(world, simulation, targets, gains, start, found.path)
     view = FigureView(world, world.figure(figure), slice(0, world.model.nq), slice(0, world.model.nv))
     return FilterResult.from_recording(view, reference, recording, RunOutcome(_failure(found, reference)), source)

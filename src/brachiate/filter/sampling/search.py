@@ -28,6 +28,7 @@ MIDDLE = 0.5  # weight of the state in the middle of a window, relative to that 
 MEMORY = 0.3  # weight of the cost so far in the choice of states to keep
 HABIT = 0.5  # share of the last offset from which the next window starts
 BACKTRACK, RETRIES = 4, 4  # windows to go back when all states have fallen, and how often
+MAX_WORK = 2.5  # rollouts of the first pass, relative to those without going back
 REFINE_ROLLOUTS, REFINE_DEVIATION, REFINE_SMOOTHNESS = 0.4, 0.3, 4.0  # of the second pass: shares of rollouts, deviation; factor of weight
 MIN_DEVIATION, MAX_DEVIATION = 0.4, 1.6  # of the adapted deviations, relative to the first ones
 
@@ -108,7 +109,7 @@ class SamplingSearch:
         self.rng = np.random.default_rng(seed)
         self.rollouts_per_window = max(round(ROLLOUTS * effort), 2 * ROUNDS)
         self.kept = max(round(KEPT * min(effort, 2.0)), 2)
-        self.rollouts = 0
+        self.rollouts, self.problem = 0, ""
 
     def run(self, start: RolloutStates) -> SearchResult:
         """Find a path from a state at frame 0 to the end of the reference, refine it, or return the best that was found."""
@@ -134,16 +135,17 @@ class SamplingSearch:
     def _first_pass(self, windows: list[Window], lengths: list[int]) -> tuple[list[Window], tuple[int, str] | None, int]:
         """Windows from first to last; when all states of one have fallen, from some windows before again, with more variety."""
         best, failure, backtracks, retries = windows, None, 0, 0
+        budget = MAX_WORK * len(lengths) * (self.rollouts_per_window + self.kept)
         while len(windows) <= len(lengths):
             w = len(windows) - 1
             wider = 1.0 + 0.5 * retries
             window = self._sample_window(windows[-1], lengths[w], wider)
             self.show(0.75 * w / len(lengths))
             if window is None or window.fallen[0] is not None:
-                reason = "every rollout failed" if window is None else window.fallen[0]
+                reason = f"every rollout failed: {self.problem}" if window is None else window.fallen[0]
                 if len(windows) > len(best) or failure is None:
                     best, failure = (windows if window is None else [*windows, window]), (windows[-1].end + lengths[w], str(reason))
-                if retries == RETRIES:
+                if retries == RETRIES or self.rollouts > budget:
                     return best, failure, backtracks
                 retries, backtracks = retries + 1, backtracks + 1
                 windows = windows[: max(len(windows) - BACKTRACK * retries, 1)]
@@ -189,6 +191,8 @@ class SamplingSearch:
         controls = JointTargets(targets, self.gains.stiffness, self.gains.damping, constant=constant)
         result = self.simulation.run(before.states[parent], controls, steps, every=every)
         self.rollouts += len(parent)
+        for failure in result.failures.values():
+            self.problem = failure.reason
         good = np.array([i for i in range(len(parent)) if i not in result.failures], int)
         if not len(good):
             return []
