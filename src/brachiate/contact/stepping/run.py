@@ -117,7 +117,7 @@ def run_contact_steps(
     """
     T, W = open_model(key)
     (cons,) = open_constraints(constraint_key)
-    _, patches, scratch, problem, contact, _ = open_contact(contact_key)
+    geometry, patches, scratch, problem, contact, _ = open_contact(contact_key)
     (log,) = open_log(log_key)
     (control,) = open_step_control(control_key)
     law = control.function[0]
@@ -132,7 +132,8 @@ def run_contact_steps(
         if law != 0 and not amid:
             problem.factor_key[0] = -1  # as in runs of one step
             call_address(law, key, control_key, BEFORE_STEP, i)
-        divided, checks, lines = contact.divided[0] and (amid or may_be_fast(W, dt)), control.checks[0] and not amid, log.count[NUM_LINES]
+        divided = contact.divided[0] and (amid or may_be_fast(W, geometry, dt))
+        checks, lines = control.checks[0] and not amid, log.count[NUM_LINES]
         if checks:
             exchange_step_start(W, cons, scratch, contact, True)
         while True:
