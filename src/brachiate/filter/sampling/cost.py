@@ -26,8 +26,8 @@ class CostWeights(NamedTuple):
     posture: float = 5.0  # at 0.1 m, mean over the bodies, relative to the root
     orientation: float = 3.0  # at 0.3 rad of the root
     height: float = 4.0  # at 0.1 m of the root
-    com: float = 4.0  # at 0.1 m, horizontally
-    com_velocity: float = 4.0  # at 0.5 m/s
+    com: float = 3.0  # at 0.1 m, horizontally
+    com_velocity: float = 3.0  # at 0.5 m/s
     angular_momentum: float = 1.0  # at that of the body turning at 1 rad/s about an axis 0.4 m away
     support: float = 2.0  # at 0.1 m of the capture point relative to the bodies near the ground
     motion: float = 0.5  # at 1 m/s, mean over the bodies

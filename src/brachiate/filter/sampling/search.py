@@ -24,7 +24,6 @@ WINDOW = 50  # steps
 ROUNDS, SHRINK = 3, 0.6  # of a window, and factor of the deviations from round to round
 ROLLOUTS, KEPT = 600, 40  # in a window, with effort 1
 ELITES = 12  # around which the next round samples
-MIDDLE = 0.5  # weight of the state in the middle of a window, relative to that at its end
 MEMORY = 0.3  # weight of the cost so far in the choice of states to keep
 HABIT = 0.5  # share of the last offset from which the next window starts
 BACKTRACK, RETRIES = 4, 4  # windows to go back when all states have fallen, and how often
@@ -196,10 +195,8 @@ class SamplingSearch:
         good = np.array([i for i in range(len(parent)) if i not in result.failures], int)
         if not len(good):
             return []
-        q, rows = result.q[good], result.q.shape[1]
-        cost = self.cost.effort(result.torque[good])
-        for row, weight in ((rows - 1, 1.0), (rows // 2, MIDDLE)):
-            cost += weight * self.cost.tracking(q[:, row - 1], q[:, row], before.end + (row + 1) * every, every)
+        q = result.q[good]
+        cost = self.cost.tracking(q[:, -2], q[:, -1], before.end + steps, every) + self.cost.effort(result.torque[good])
         change = offset[good] - before.offset[parent[good]]
         cost += smoothness * self.cost.smoothness(change, self.gains.deviation)
         cost = np.where(np.isfinite(cost), cost, np.inf)
