@@ -111,10 +111,10 @@ def test_a_seed_gives_one_result_whatever_the_number_of_threads(result, squat):
 
 def test_an_impossible_motion_ends_with_the_best_that_was_tried(squat, tmp_path):
     q = np.array(squat.original.q)
-    q[:, 2] += 20.0 * np.maximum(squat.times - 0.2, 0.0) ** 2  # after a while it rises like a balloon
+    q[:, 2] += 20.0 * np.maximum(squat.times - 0.1, 0.0) ** 2  # after a while it rises like a balloon
     motion = br.Motion(squat.figure, squat.times, q, "balloon")
     reference = replace_motion(squat, motion)
-    found = br.filter_motion(reference, mode="sampling", effort=EFFORT)
+    found = br.filter_motion(reference, mode="sampling", effort=0.01)
     assert found.failure is not None
     assert "rollouts" in found.failure.reason
     assert 0.0 < found.failure.time <= found.motion.times[-1] + 0.15
