@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from brachiate.filter.reference.reference import Reference
     from brachiate.filter.results.result import FilterResult
     from brachiate.filter.settings import FilterSettings, load_settings
+    from brachiate.filter.tasks.task import Task
     from brachiate.filter.tracking.disturbances import Push, load_pushes
     from brachiate.filter.tracking.fall_detection import Failure
     from brachiate.filter.tuning import TuningResult, tune
@@ -82,8 +83,8 @@ __all__ = [
     "HeightField", "Hull", "Joint", "JointTargets", "Material", "Mesh", "Model", "ModelBuilder", "ModelError", "ModelFileError", "Motion",
     "MotionError", "MotionFileError", "OverconstrainedError", "Planar", "Plane", "Prismatic", "Push", "Recording", "Reference",
     "RetargetResult", "Revolute", "RolloutResult", "RolloutStates", "SettingError", "Shape", "Simulation", "Sphere", "Spherical",
-    "SpringDamper", "Stairs", "StateError", "Terrain", "TuningResult", "Universal", "UnknownName", "ViewSettings", "Violation", "World",
-    "WriteError", "animation", "check", "cone_limit", "dynamics", "errors", "figures", "filter_motion", "kinematics",
+    "SpringDamper", "Stairs", "StateError", "Task", "Terrain", "TuningResult", "Universal", "UnknownName", "ViewSettings", "Violation",
+    "World", "WriteError", "animation", "check", "cone_limit", "dynamics", "errors", "figures", "filter_motion", "kinematics",
     "load_contact_labels", "load_model", "load_motion", "load_pushes", "load_settings", "make_reference", "manifold", "procedural",
     "retarget", "sample_motion", "scenes", "simulate_many", "tune",
 ]  # fmt: skip
@@ -101,6 +102,7 @@ _MODULES = {
     "brachiate.filter.reference.reference": "Reference",
     "brachiate.filter.results.result": "FilterResult",
     "brachiate.filter.settings": "FilterSettings load_settings",
+    "brachiate.filter.tasks.task": "Task",
     "brachiate.filter.tracking.disturbances": "Push load_pushes",
     "brachiate.filter.tracking.fall_detection": "Failure",
     "brachiate.filter.tuning": "TuningResult tune",

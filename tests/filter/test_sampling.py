@@ -140,5 +140,5 @@ def test_bad_input(squat):
         filter_motion(squat, mode="sampling", seed=-1)
     with pytest.raises(ArgumentError, match="effort and seed are arguments"):
         filter_motion(squat, mode="sampling", settings=br.FilterSettings())
-    with pytest.raises(ArgumentError, match="knows no pushes and no tracked_links"):
+    with pytest.raises(ArgumentError, match="knows no pushes, no tracked_links and no tasks"):
         filter_motion(squat, mode="sampling", pushes=[br.Push("pelvis", (10.0, 0, 0), start=0.1, duration=0.1)])

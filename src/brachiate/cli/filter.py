@@ -22,6 +22,7 @@ from brachiate.filter.reference.payloads import parse_payloads, parse_tracked_li
 from brachiate.filter.results.result import FilterResult
 from brachiate.filter.sampling.run_sampling import SAMPLING
 from brachiate.filter.settings import load_settings
+from brachiate.filter.tasks.task import parse_tasks
 from brachiate.filter.tracking.disturbances import Push, load_pushes, parse_push
 from brachiate.io.atomic import check_writable
 from brachiate.motion.motion import Motion
@@ -58,6 +59,7 @@ class FilterArguments:
     push_table: Path | None = None
     payloads: list[str] = field(default_factory=list)
     tracked_links: list[str] = field(default_factory=list)
+    tasks: list[str] = field(default_factory=list)
     settings: Path | None = None
     contacts: Path | None = None
     effort: float = 1.0
@@ -83,6 +85,7 @@ def run(name: str, motion_input: MotionInput, arguments: FilterArguments, out: P
         "friction": arguments.friction,
         "payloads": parse_payloads(arguments.payloads),
         "tracked_links": parse_tracked_links(arguments.tracked_links),
+        "tasks": parse_tasks(arguments.tasks),
         "settings": None if arguments.settings is None else load_settings(arguments.settings),
         "effort": arguments.effort,
         "seed": arguments.seed,
@@ -146,6 +149,8 @@ def summary_lines(result: FilterResult) -> list[tuple[str, str]]:
     ]
     if result.feasibility is not None:
         lines.append(("Feasibility", str(result.feasibility)))
+    if result.tasks:
+        lines.append(("Tasks", ("\n" + " " * 13).join(str(task) for task in result.tasks.values())))
     return [*lines, ("Torque", torque_line(result)), ("Deviations", deviations_line(result))]
 
 

@@ -43,14 +43,14 @@ def run_sampling_filter(
         world: World with the figure and what does not move, with contact.
         figure: Name of the figure.
         reference: Reference with one frame per step.
-        options: Of the run; pushes and tracked links are not known to this mode.
+        options: Of the run; pushes, tracked links and tasks are not known to this mode.
         source: Motion that the reference was made from.
         threads: Number of threads; the result does not depend on it.
     """
     effort = validation.number(options.effort, "effort", above=0.0, maximum=MAX_EFFORT)
     seed = validation.integer(options.seed, "seed", minimum=0)
-    if options.pushes or options.tracked_links:
-        raise ArgumentError(f"mode={SAMPLING!r} knows no pushes and no tracked_links: leave them out, or use mode='offline'.")
+    if options.pushes or options.tracked_links or options.tasks:
+        raise ArgumentError(f"mode={SAMPLING!r} knows no pushes, no tracked_links and no tasks: leave them out, or use mode='offline'.")
     if any(stance.kind == "grip" for stance in reference.stances):
         reason = f"mode={SAMPLING!r} finds contacts by itself, and nothing is held; mode='offline' knows grips"
         reference = reference.changed(assumptions=(*reference.assumptions, Assumption("grips", "none", reason)))
