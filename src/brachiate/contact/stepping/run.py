@@ -144,6 +144,7 @@ def run_contact_steps(
             if status != OK or not checks or call_address(law, key, control_key, CHECK_STEP, i) == 0:
                 break
             exchange_step_start(W, cons, scratch, contact, False)
+            begin_budget(problem)
             problem.factor_key[0], log.count[NUM_LINES] = -1, lines
         if status == OK and stored and not divided:
             log_contacts(patches, contact, log, 1.0)
