@@ -43,6 +43,7 @@ COLUMNS = {
     "jerk_ratio": "jerk ratio",
     "peak_torque_Nm": "torque [N·m]",
     "real_time_factor": "× real time",
+    "processor_seconds_per_second": "processor s/s",
 }
 
 
@@ -61,14 +62,14 @@ def load_clip(name: str, mass: float | None = None) -> tuple[Motion, float]:
 
 
 def filter_clip(
-    name: str, mode: str, torque_scale: float, terrain: str | None, settings: br.FilterSettings | None = None
+    name: str, mode: str, torque_scale: float, terrain: str | None, settings: br.FilterSettings | None = None, effort: float = 1.0
 ) -> dict[str, object]:
     """Filter one clip; returns outcome and metrics."""
     motion, hold = load_clip(name)
     reference = make_reference(motion, hold=hold)
-    start = time.perf_counter()
-    result = filter_motion(reference, terrain=terrain, mode=mode, torque_scale=torque_scale, settings=settings, progress=False)
-    elapsed = time.perf_counter() - start
+    start, processor_start = time.perf_counter(), time.process_time()
+    result = filter_motion(reference, terrain=terrain, mode=mode, torque_scale=torque_scale, settings=settings, effort=effort)
+    elapsed, processor_time = time.perf_counter() - start, time.process_time() - processor_start
     return {
         "clip": Path(name).stem if Path(name).exists() else name,
         "duration_s": reference.times[-1],
@@ -79,6 +80,7 @@ def filter_clip(
         "jerk_ratio": jerk(result, result.motion.q) / max(jerk(result, result.reference.q[: len(result.motion)]), MIN_JERK),
         "peak_torque_Nm": max(result.peak_torques.values()),
         "real_time_factor": float(result.motion.times[-1]) / elapsed,
+        "processor_seconds_per_second": processor_time / float(result.motion.times[-1]),
     }
 
 
@@ -103,6 +105,7 @@ def main() -> None:
     parser.add_argument("--torque-scale", type=float, default=math.inf, help="factor on the figure's torque limits; inf: unlimited")
     parser.add_argument("--terrain", help="terrain of the result, such as slope:-10")
     parser.add_argument("--settings", type=Path, help="settings file, as written by brachiate tune")
+    parser.add_argument("--effort", type=float, default=1.0, help="factor of the number of rollouts of mode sampling")
     parser.add_argument("--json", type=Path, help="write the results to this file")
     options = parser.parse_args()
     settings = None if options.settings is None else br.load_settings(options.settings)
@@ -112,7 +115,7 @@ def main() -> None:
     rows = []
     for clip in clips:
         try:
-            row = filter_clip(clip, options.mode, options.torque_scale, options.terrain, settings)
+            row = filter_clip(clip, options.mode, options.torque_scale, options.terrain, settings, options.effort)
         except BrachiateError as problem:
             row = {"clip": clip, "outcome": f"rejected: {problem}"}
         rows.append(row)

@@ -131,6 +131,13 @@ def check_residual(path):
     return written
 
 
+def test_a_sampled_motion_has_no_residual(tmp_path):
+    made = filtered("squat", 0.5, torque_scale=1.0, mode="sampling", effort=0.02)
+    f = check_residual(equations_of_motion(made).save(tmp_path / "equations.npz")).file
+    np.testing.assert_array_equal(f["frame_q"], made.motion.q)
+    assert (np.abs(f["torque"]) <= np.append(np.zeros(6), made.torque_limits[6:]) * (1.0 + 1e-9)).all()
+
+
 @pytest.mark.parametrize("name", ["squat", "walk"])
 def test_the_written_equations_have_no_residual(name, request, tmp_path):
     made = request.getfixturevalue(name)

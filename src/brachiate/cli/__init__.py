@@ -110,7 +110,7 @@ def filter_(
         str,
         typer.Option(
             help="offline: the whole clip is planned first. preview: one second is known ahead. online: frames come in one by one. "
-            "paper: the published method, without a plan."
+            "sampling: joint targets are sampled in simulation, for crawls, rolls and flips. paper: the published method, without a plan."
         ),
     ] = "offline",
     terrain: Annotated[str | None, typer.Option(help=f"Terrain for the result: {TERRAIN_HELP} Default: as captured.")] = None,
@@ -136,6 +136,8 @@ def filter_(
     ] = None,
     settings: Annotated[Path | None, typer.Option(help="Settings file, as 'brachiate tune' writes it.")] = None,
     contacts: Annotated[Path | None, typer.Option(help=CONTACTS_HELP)] = None,
+    effort: Annotated[float, typer.Option(help="Factor of the number of rollouts of mode sampling.")] = 1.0,
+    seed: Annotated[int, typer.Option(help="Of the random numbers of mode sampling.")] = 0,
     show: Annotated[bool, typer.Option("--open", help="Open report.html in the browser; default folder: MOTION-filtered.")] = False,
 ) -> None:
     """Make a motion physically consistent: track it in simulation, with the joint torques and ground reaction forces that carry it."""
@@ -144,7 +146,7 @@ def filter_(
     arguments = FilterArguments(
         mode=mode, terrain=terrain, source_terrain=source_terrain, torque_scale=torque_scale_of(torque_scale), friction=friction,
         pushes=push or [], push_table=pushes, payloads=payload or [], tracked_links=track_link or [], tasks=task or [],
-        settings=settings, contacts=contacts,
+        settings=settings, contacts=contacts, effort=effort, seed=seed,
     )  # fmt: skip
     if code := run(motion, motion_input, arguments, out, console, show=show):
         raise typer.Exit(code)

@@ -20,6 +20,7 @@ from brachiate.evaluation.metric_names import COMPARED, compare
 from brachiate.filter.offline import filter_motion
 from brachiate.filter.reference.payloads import parse_payloads, parse_tracked_links
 from brachiate.filter.results.result import FilterResult
+from brachiate.filter.sampling.run_sampling import SAMPLING
 from brachiate.filter.settings import load_settings
 from brachiate.filter.tasks.task import parse_tasks
 from brachiate.filter.tracking.disturbances import Push, load_pushes, parse_push
@@ -61,6 +62,8 @@ class FilterArguments:
     tasks: list[str] = field(default_factory=list)
     settings: Path | None = None
     contacts: Path | None = None
+    effort: float = 1.0
+    seed: int = 0
 
     def all_pushes(self, motion: Motion) -> list[Push]:
         """Pushes of the options and of the table."""
@@ -84,6 +87,8 @@ def run(name: str, motion_input: MotionInput, arguments: FilterArguments, out: P
         "tracked_links": parse_tracked_links(arguments.tracked_links),
         "tasks": parse_tasks(arguments.tasks),
         "settings": None if arguments.settings is None else load_settings(arguments.settings),
+        "effort": arguments.effort,
+        "seed": arguments.seed,
     }
     if out is not None and not is_available():
         console.print(f"{escape(MISSING)} Everything else is written.", highlight=False, soft_wrap=True)
@@ -104,6 +109,8 @@ def print_result(result: FilterResult, mode: str, console: Console) -> None:
     print_assumptions(result.reference.assumptions, console, OPTION_NAMES)
     print_comparison(result, mode, console)
     print_lines(summary_lines(result), console)
+    if mode == SAMPLING:
+        print_lines([("Contacts", contacts_line(result))], console)
 
 
 def print_comparison(result: FilterResult, mode: str, console: Console, keys: Sequence[str] = COMPARED) -> None:
@@ -176,6 +183,18 @@ def deviations_line(result: FilterResult) -> str:
     texts = [str(deviation) for deviation in sorted(longest, key=lambda deviation: deviation.start)]
     more = len(result.deviations) - len(longest)
     return ("\n" + " " * 13).join([*texts, *([f"({more} more in metrics.json)"] if more else [])])
+
+
+def contacts_line(result: FilterResult) -> str:
+    """Contacts that were found, by link: from the first time to the last, and for how long together."""
+    times: dict[str, list[tuple[float, float]]] = {}
+    for contact in result.motion.contacts.contacts if result.motion.contacts is not None else ():
+        times.setdefault(contact.part, []).append((contact.start, contact.end))
+    texts = [
+        f"{link} {sum(end - start for start, end in spans):.1f} s within {min(spans)[0]:.1f}-{max(end for _, end in spans):.1f} s"
+        for link, spans in times.items()
+    ]
+    return ", ".join(texts) or "none"
 
 
 def write_files(result: FilterResult, out: Path, console: Console, *, show: bool) -> None:

@@ -49,6 +49,8 @@ WITHOUT_KERNELS = (
     "rollout/simulate_many.py", "rollout/states.py", "rollout/worker.py",
     "filter/results/task_results.py", "filter/tasks/__init__.py", "filter/tasks/figure_names.py", "filter/tasks/function_tasks.py",
     "filter/tasks/targets.py", "filter/tasks/task.py",
+    "filter/sampling/__init__.py", "filter/sampling/cost.py", "filter/sampling/motor_gains.py", "filter/sampling/run_sampling.py",
+    "filter/sampling/search.py", "filter/sampling/window_targets.py",
     "animation/__init__.py", "animation/closed_form.py", "animation/compiled_control.py", "animation/direct.py",
     "animation/integration.py", "animation/plan.py", "animation/resolve.py", "animation/space.py",
     "functions/__init__.py", "functions/expressions.py", "functions/function_set.py", "functions/motion_functions.py",

@@ -26,6 +26,7 @@ from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference, SourceCheck, SourceMotion
 from brachiate.filter.reference.self_collision import ignore_self_collisions
 from brachiate.filter.results.result import MAX_KEPT_FRAMES, FilterResult, RunOutcome
+from brachiate.filter.sampling.run_sampling import SAMPLING, run_sampling_filter
 from brachiate.filter.schedule.contact_schedule import ContactSchedule
 from brachiate.filter.schedule.inferred_surfaces import InferredSurfaces, surface_assumptions
 from brachiate.filter.schedule.unanchored_contacts import describe_infeasible_contacts
@@ -50,7 +51,7 @@ from brachiate.world.world import World
 
 OFFLINE, PREVIEW, ONLINE = "offline", "preview", "online"
 TRACKING_MODES = (OFFLINE, PREVIEW, ONLINE)  # modes of the tracking controller
-MODES = (*TRACKING_MODES, PAPER)
+MODES = (*TRACKING_MODES, SAMPLING, PAPER)
 STEP_LOOKAHEAD = 4.0  # durations of a recovery step, before whose end the reference is used
 
 
@@ -70,6 +71,8 @@ def filter_motion(
     mode: str = OFFLINE,
     settings: FilterSettings | PaperSettings | None = None,
     dt: float = 0.002,
+    effort: float = 1.0,
+    seed: int = 0,
     progress: bool = False,
 ) -> FilterResult:
     """Make a motion physically consistent: track it in a contact simulation.
@@ -88,21 +91,19 @@ def filter_motion(
         tasks: Functions of the motion that follow targets, by name or in a list: ``{"cup": br.Task(an.position("right_hand"),
             an.reach((0.4, -0.2, 1.1), by=1.0))}``; :class:`brachiate.Task`. Times are counted from the start of the clip.
         mode: ``"offline"``: a centroidal plan of the whole clip precedes. ``"preview"``: plans know the reference over their horizon only.
-            ``"online"``: frames arrive one by one, see :class:`DynamicsFilter`. ``"paper"``: the filter as published [DF], without
-            joint and torque limits.
+            ``"online"``: frames arrive one by one, see :class:`DynamicsFilter`. ``"sampling"``: no contact schedule, joint targets are
+            sampled in simulation. ``"paper"``: the filter as published [DF], without joint and torque limits.
         settings: Default: one set for all motions. Mode ``"paper"`` takes :class:`brachiate.filter.paper.PaperSettings`.
         dt: Length of a simulation step [s]; a reference has its own.
+        effort: Factor of the number of rollouts of mode ``"sampling"``.
+        seed: Of its random numbers; the result for a seed does not depend on the number of cores.
         progress: Whether to show a progress bar.
     """
     validation.one_of(mode, MODES, "mode")
-    options = SimulationOptions(friction, torque_scale, pushes, payloads, tracked_links, named_tasks(tasks), progress)
+    options = SimulationOptions(friction, torque_scale, pushes, payloads, tracked_links, named_tasks(tasks), progress, effort, seed)
     check_tasks(options.tasks, motion)
     if mode == ONLINE:
-        if terrain is not None or source_terrain is not None or contacts is not None:
-            raise ArgumentError(
-                "mode='online' knows nothing of the motion in advance and filters on level ground: "
-                "leave out terrain, source_terrain and contacts, or use mode='offline' or 'preview'."
-            )
+        _check_online(terrain, source_terrain, contacts)
         return run_online_filter(motion, options, _filter_settings(settings, mode), dt)
     prepare("filter")
     if isinstance(motion, Reference):
@@ -113,6 +114,15 @@ def filter_motion(
         reference = make_reference(motion, source_terrain=source_terrain, contacts=contacts, terrain=terrain, dt=dt)
         source = SourceMotion(motion, contacts, source_terrain)
     return _filter_reference(reference, source, options, settings, mode)
+
+
+def _check_online(*known: object) -> None:
+    """Refuse what is known of a motion in advance."""
+    if any(value is not None for value in known):
+        raise ArgumentError(
+            "mode='online' knows nothing of the motion in advance and filters on level ground: "
+            "leave out terrain, source_terrain and contacts, or use mode='offline' or 'preview'."
+        )
 
 
 def _retarget_terrain(reference: Reference, terrain: Terrain | str | None) -> Reference:
@@ -135,7 +145,7 @@ def _filter_reference(
     if options.payloads:
         reference = add_payload(reference, options.payloads)
     check_pushes(options.pushes, reference)
-    world = simulation_world(reference, options.friction, options.torque_scale)
+    world = simulation_world(reference, options.friction, options.torque_scale, surfaces=mode != SAMPLING)
     check_arguments(world, FIGURE, reference, None)
     ignored = ignore_self_collisions(world, FIGURE, reference.q, reference.dt)
     reference = reference.changed(assumptions=(*reference.assumptions, *surface_assumptions(reference), *ignored))
@@ -146,6 +156,10 @@ def _filter_reference(
             raise ArgumentError(f"tasks: mode={PAPER!r} has no whole-body QP: use mode='offline', 'preview' or 'online'.")
         return run_paper_filter(world, FIGURE, reference, settings, options.pushes, source, options.progress)
     source = _check_source(source)
+    if mode == SAMPLING:
+        if settings is not None:
+            raise ArgumentError(f"settings: mode={SAMPLING!r} has none; effort and seed are arguments of filter_motion.")
+        return run_sampling_filter(world, FIGURE, reference, options, source)
     if len(reference) > MAX_KEPT_FRAMES:
         return_freed_memory()
     tracker = OfflineTracker(

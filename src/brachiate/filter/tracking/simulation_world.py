@@ -29,6 +29,8 @@ class SimulationOptions:
         tracked_links: Links whose pose is tracked besides the joints, and its weight.
         tasks: Functions of the motion that follow targets, by name.
         progress: Whether to show a progress bar.
+        effort: Factor of the number of rollouts, where joint targets are sampled.
+        seed: Of the random numbers there.
     """
 
     friction: float | None = None
@@ -38,15 +40,20 @@ class SimulationOptions:
     tracked_links: Mapping[str, float] | None = None
     tasks: Mapping[str, Task] = field(default_factory=dict)
     progress: bool = False
+    effort: float = 1.0
+    seed: int = 0
 
 
-def simulation_world(reference: Reference, friction: float | None = None, torque_scale: float | None = 1.0) -> World:
+def simulation_world(
+    reference: Reference, friction: float | None = None, torque_scale: float | None = 1.0, *, surfaces: bool = True
+) -> World:
     """World with the terrain of a reference, inferred surfaces above it, the figure, and contact between them.
 
     Args:
         reference: Reference that will be tracked.
         friction: Friction coefficient; None for that of the terrain.
         torque_scale: Factor of the figure's torque limits; None or infinity for unlimited torques.
+        surfaces: Whether there are inferred surfaces.
     """
     scale = math.inf if torque_scale is None else validation.number(torque_scale, "torque_scale", above=0.0, maximum=math.inf)
     world, terrain = World(), reference.terrain
@@ -57,5 +64,6 @@ def simulation_world(reference: Reference, friction: float | None = None, torque
         world.add(stairs, name=FLOOR, at=at, rotation=R)
     world.add(reference.figure if scale == 1.0 else reference.figure.with_scaled_effort(scale), name=FIGURE)
     world.enable_contact(friction=terrain.friction if friction is None else validation.number(friction, "friction", above=0.0))
-    add_inferred_surfaces(world, FIGURE, reference)
+    if surfaces:
+        add_inferred_surfaces(world, FIGURE, reference)
     return world
