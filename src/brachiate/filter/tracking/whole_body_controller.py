@@ -18,14 +18,18 @@ from brachiate.filter.tracking.validation import tracking_weights
 from brachiate.filter.whole_body.arrays import CONTACT_FORBIDDEN, GAINS, Control
 from brachiate.filter.whole_body.qp import SOLVES, allocate_qp
 from brachiate.model.data import Data
-from brachiate.model.joints import Free
+from brachiate.model.joints import BALL, TURN, Free
 from brachiate.model.status import NOT_CONVERGED, TOO_MANY_CONTACTS
+from brachiate.validation import Array
 from brachiate.world.world import World
 
 CONTACT_ROWS, MAX_RAYS = 200, 384  # capacity of the QP for contacts
 CONTACT_THRESHOLD = 1e-4  # [m] corners nearer than this to the ground after the step are in contact
 MAX_ENLARGEMENTS = 8  # of the contact arrays in one step
 ARM_AND_NECK = ("shoulder", "elbow", "wrist", "hand", "neck", "head", "arm")  # joints of FilterSettings.arm_weight, by their names
+# [rad/s] of any joint, as of the fastest people. Without a bound a body that stumbles would use its light limbs as reaction wheels: the
+# tasks of its CoM and angular momentum outweigh those of the joints by far
+MAX_TURNING_SPEED = 50.0
 REFERENCE_MASS = 65.0  # [kg] of the figure for which FilterSettings.contact_force_weight is given
 
 
@@ -113,12 +117,21 @@ class WholeBodyController:
             if place.body >= 0 and name.startswith(f"{figure}/"):
                 ctl.members[place.body] = 1
         ctl.effort[:], ctl.speed_limit[:] = model.effort, model.speed
+        turning = self._turning_coordinates()
+        ctl.speed_limit[turning] = np.minimum(ctl.speed_limit[turning], MAX_TURNING_SPEED)
         ctl.unactuated[self.root] = 1
         lower, upper = model.limits
         for name, place in model.scalar_coordinates.items():
             k = model.coordinate_index[name]
             if np.isfinite(lower[k]) or np.isfinite(upper[k]):
                 ctl.limited_q_at[k], ctl.lower[k], ctl.upper[k] = place, lower[k], upper[k]
+
+    def _turning_coordinates(self) -> Array:
+        """Velocity coordinates of the figure's joints that turn."""
+        tree, found = self.world.model.tree, [np.zeros(0, np.int64)]
+        for kind, at in zip(tree.kind.tolist(), tree.v_at.tolist(), strict=True):
+            found.append(np.arange(at, at + {TURN: 1, BALL: 3}.get(kind, 0)))
+        return np.intersect1d(np.concatenate(found), self.v_at)
 
     def _describe_contact_links(self, figure: str, contact_links: Sequence[ContactLink]) -> None:
         """Set the bodies and corners of the contact links."""
