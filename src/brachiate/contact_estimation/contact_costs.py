@@ -38,19 +38,22 @@ def kinematic_cost(height: Array, tangential_speed: Array, normal_velocity: Arra
 def residual_costs(dynamics: MotionDynamics, modes: FootModes, others: Array) -> Array:
     """Cost of the root residual of every combination of modes: (f, m).
 
-    The force of a contact is within its friction cone: without contact the body must fall, with contact nothing may pull at it.
+    The force of a contact is within its friction cone: without contact the body must fall, with contact nothing may pull at it. It matters
+    which feet are in contact, and hardly whether with heel, front or both, so feet in contact are taken as flat.
 
     Args:
         dynamics: Dynamics of the motion; its contact forces are those of the last combination afterwards.
         modes: Combinations of modes of the feet.
         others: Other parts in contact: (f, p).
     """
-    part, cost = dynamics.contact_points.part, np.zeros((len(dynamics), len(modes.contact)))
-    for k, contact in enumerate(modes.contact):
+    stands = np.array([modes.in_contact(k) for k in range(len(modes.feet))], bool).reshape(len(modes.feet), -1).T
+    part_of_point, cost = dynamics.contact_points.part, np.zeros((len(dynamics), len(modes.contact)))
+    for feet in np.unique(stands, axis=0):
         active = others.copy()
-        for parts, on in zip(modes.ends, contact, strict=True):
-            active[:, list(parts)] |= on
-        points = active[:, part]
+        for foot in np.flatnonzero(feet):
+            active[:, [part for parts in modes.feet[foot].ends for part in parts]] = True
+        points = active[:, part_of_point]
         dynamics.estimate_forces(np.where(points, SUPPORT, 0).astype(np.int64), points.astype(float))
-        cost[:, k] = np.minimum(0.5 * (residual_share(dynamics) / RESIDUAL_SCALE) ** 2, MAX_RESIDUAL_COST)
+        residual = np.minimum(0.5 * (residual_share(dynamics) / RESIDUAL_SCALE) ** 2, MAX_RESIDUAL_COST)
+        cost[:, (stands == feet).all(axis=1)] = residual[:, None]
     return cost

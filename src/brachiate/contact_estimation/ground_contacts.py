@@ -30,7 +30,7 @@ MIN_HEIGHT_SCALE = 0.01  # [m] of this uncertainty, and of that of other parts
 MAX_OFFSET = 0.04  # [m] of a heel or front in contact from the floor
 MIN_OFFSET_FRAMES = 5  # from which an offset is estimated
 PENETRATION_SCALE, MAX_PENETRATION_COST = 0.02, 8.0  # [m] of feet below the floor; the floor is elsewhere
-PASSES = 2  # of floor and offsets
+PASSES, HEIGHT_TOLERANCE = 2, 0.001  # of floor and offsets; [m] changes that make no difference
 RAISED_HEIGHT = 0.03  # [m] of a part of the front above the lowest one: it has lifted off
 UNCERTAIN_COST, UNCERTAIN_DURATION = 1.0, 0.1  # of a contact, more or less than without it, and [s] for which it is reported as uncertain
 
@@ -82,14 +82,17 @@ def find_ground_contacts(dynamics: MotionDynamics, terrain: Terrain, levels: Seq
 
     others = _other_contacts(dynamics, terrain, modes, weight, base)
     residual, offsets, level = residual_costs(dynamics, modes, others), np.zeros(len(ends.height)), base
-    if levels:
+    if len(levels) > 1:
         totals = [sequence(each, offsets, residual).cost + _penetration(ends, weight, (each - base) * up) for each in levels]
         level = levels[int(np.argmin(totals))]
         if not np.array_equal(others, found := _other_contacts(dynamics, terrain, modes, weight, level)):
             others, residual = found, residual_costs(dynamics, modes, found)
     result = sequence(level, offsets, residual)
     for _ in range(PASSES if levels else 0):
+        before = np.append(offsets, level)
         level, offsets = _fit_floor(ends, modes, result, level, base, up)
+        if np.abs(np.append(offsets, level) - before).max() < HEIGHT_TOLERANCE:
+            break
         result = sequence(level, offsets, residual)
     ground = replace(terrain, height=level)
     active = _active_parts(dynamics, ground, modes, result, others)
