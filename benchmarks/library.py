@@ -38,7 +38,7 @@ ASSUMED = {  # class of a finding: quantity of the assumption, and what its valu
     "flight in which nothing falls": ("flight", ""),
     "discontinuity": ("discontinuity", ""),
     "repaired frames": ("repaired frames", ""),
-    "first frames moved": ("first frames", ""),
+    "first frames left out": ("first frames", ""),
     "support above the ground": ("", "support at"),
     "grip": ("", "grip"),
     "hop, slide or step within a stance": ("foot", ""),
