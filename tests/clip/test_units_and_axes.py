@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.clip.people import stepping
 
-from brachiate import rotations
+from brachiate import procedural, rotations
 from brachiate.clip.units_and_axes import normalize_clip
 
 
@@ -46,3 +46,14 @@ def test_first_frame_of_a_motion_that_is_as_fast_later_is_kept():
     steps[0] = 1.0
     vectors[1:, clip.skeleton.index("LeftLeg"), 1] = np.cumsum(steps)
     assert len(normalize_clip(replace(clip, rotations=rotations.from_rotation_vector(vectors)), unit="m", up="z")) == 99
+
+
+@pytest.mark.parametrize("rate", [12.0, 24.0, 30.0, 60.0, 120.0, 240.0])
+@pytest.mark.parametrize("name", ["walk", "kick", "jump"])
+def test_t_pose_before_a_fast_motion_is_dropped_at_any_frame_rate(name, rate):
+    clip = procedural.make_clip(name, rate=rate)
+    q = clip.rotations.copy()
+    q[0] = rotations.IDENTITY
+    settled = normalize_clip(replace(clip, rotations=q), unit="m", up="z")
+    assert len(settled) == len(clip) - 1
+    assert len(normalize_clip(clip, unit="m", up="z")) == len(clip)  # without one

@@ -22,6 +22,7 @@ from brachiate.foot_locking.stance_detection import (
     drop_brief_intervals,
     extend_stances_over_impossible_flights,
     fit_footholds,
+    restore_labeled_stances,
 )
 from brachiate.intervals import true_intervals
 from brachiate.kinematics_batch import Poses
@@ -163,6 +164,22 @@ def test_very_short_flight_is_closed_even_in_free_fall():
     left, right = track(still()), track(still(0.3))
     (first, second), _ = extend([left, right], [flags((0, 50)), flags((52, 126))], -G * TIMES)
     assert first[-1][1] >= second[0][0]
+
+
+@pytest.mark.parametrize(
+    ("fall", "support", "restored"),
+    [(0.0, False, [(0, 40), (52, 70), (90, 126)]), (-G, False, [(0, 40), (90, 126)]), (0.0, True, [(0, 40), (90, 126)])],
+)
+def test_labeled_contact_of_a_fast_foot_is_restored_where_nothing_falls(fall, support, restored):
+    # Fails if a foot that slides while it carries the body leaves a flight phase in which nothing falls.
+    tracks, in_stance = [track(still()), track(still(0.3))], [flags((0, 40), (90, 126)), flags()]
+    heights, labeled = [np.zeros(len(TIMES)) for _ in tracks], [flags((0, 40), (52, 70), (80, 82), (90, 126)), flags()]
+    surface, other = [np.full(len(TIMES), 0.1), np.zeros(len(TIMES))], np.full(len(TIMES), support)
+    found = restore_labeled_stances(tracks, in_stance, heights, (labeled, surface), other, fall * TIMES, G)
+    assert found == (len(restored) == 3)
+    assert true_intervals(in_stance[0]) == restored  # the contact of 8 ms is too brief
+    assert not in_stance[1].any()
+    assert (heights[0][52:70] == (0.1 if found else 0.0)).all()
 
 
 def test_flight_stays_and_is_reported_if_no_foot_is_near_the_ground():

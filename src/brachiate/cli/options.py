@@ -35,6 +35,7 @@ class MotionInput:
     unit: Annotated[str | None, typer.Option(help="Unit of length: m, cm, mm, in, ft, cmu, or meters as a number.")] = None
     up: Annotated[str | None, typer.Option(help="Up axis of the file: x, y or z.")] = None
     rest_frame: Annotated[bool | None, typer.Option(help="Whether the first frame is a T-pose to be dropped.")] = None
+    repair: Annotated[bool, typer.Option(help="Whether to repair frames in which a joint jumps faster than a body moves.")] = True
     rate: Annotated[float | None, typer.Option(help="Frame rate [1/s], where the file does not say it.")] = None
     skeleton: Annotated[Path | None, typer.Option(help="The ASF file of an AMC file, or joints at rest (.json, .npz) for AMASS.")] = None
     frames: Annotated[str | None, typer.Option(help="Frames to read, counted from 0: FIRST:END, such as 120:600 or 120:.")] = None
@@ -58,7 +59,7 @@ class MotionInput:
         """Arguments that describe the file; only those given."""
         found = {
             "unit": _unit(self.unit), "up": self.up, "rest_frame": self.rest_frame, "rate": self.rate, "skeleton": self.skeleton,
-            "frames": _slice(self.frames),
+            "frames": _slice(self.frames), "repair": None if self.repair else False,
         }  # fmt: skip
         return {name: value for name, value in found.items() if value is not None}
 

@@ -27,9 +27,11 @@ UNITS: Mapping[str, float] = {
 MAX_STATURE, MIN_STATURE = 2.3, 1.1  # [m] of recorded persons: the ranges of different units do not overlap
 LEG_LENGTH_SHARE = 0.49  # height of the hips above the ankles, as a share of the stature, mean of adults
 UPRIGHT_COSINE = 0.7  # of the mean angle to vertical
-# The first frame is a T-pose if the change to the next one is this many times the median or the largest change of the motion in
-# CHANGE_INTERVAL, and the largest one between frames in the NEXT_INTERVAL after it, which excludes motions that start from the rest pose.
+# The first frame is a T-pose if the change of a joint to the next one is large, is this many times the median or the largest change of the
+# joint in CHANGE_INTERVAL, and the largest one between frames in the NEXT_INTERVAL after it, which excludes motions that start from the
+# rest pose.
 MEDIAN_CHANGE_RATIO, MAX_CHANGE_RATIO, NEXT_CHANGE_RATIO = 8.0, 2.5, 2.0
+MIN_T_POSE_CHANGE = 0.2  # [rad]
 CHANGE_INTERVAL, NEXT_INTERVAL = 1.0 / 120.0, 0.1  # [s]
 #: Axes of a file for x forward, y left and z up; the figure faces the axis after the up axis.
 AXES: Mapping[str, tuple[int, int, int]] = {"x": (1, 2, 0), "y": (2, 0, 1), "z": (0, 1, 2)}
@@ -176,12 +178,12 @@ def _first_frame_is_t_pose(clip: Clip, given: bool | None, assumptions: list[Ass
     if len(clip) < 4:
         return False
     still = np.median(rotations.angle(clip.rotations[0])) < 1e-3
-    change = rotations.angle(rotations.product(rotations.inverse(clip.rotations[:-1]), clip.rotations[1:])).max(axis=1)
+    change = rotations.angle(rotations.product(rotations.inverse(clip.rotations[:-1]), clip.rotations[1:]))
     later = change[1:] * (clip.rate * CHANGE_INTERVAL)  # so that the result does not depend on the frame rate
-    usual = min(MEDIAN_CHANGE_RATIO * float(np.median(later)), MAX_CHANGE_RATIO * float(later.max()))
-    following = float(change[1 : 2 + int(NEXT_INTERVAL * clip.rate)].max())
-    if still and change[0] > max(usual, NEXT_CHANGE_RATIO * following, 1e-5):
-        why = f"its rotations are nearly zero, and the next frame is {np.degrees(change[0]):.0f} degrees away: a T-pose"
+    usual = np.minimum(MEDIAN_CHANGE_RATIO * np.median(later, axis=0), MAX_CHANGE_RATIO * later.max(axis=0))
+    following = change[1 : 2 + int(NEXT_INTERVAL * clip.rate)].max(axis=0)
+    if still and (change[0] > np.maximum(np.maximum(usual, NEXT_CHANGE_RATIO * following), MIN_T_POSE_CHANGE)).any():
+        why = f"its rotations are nearly zero, and the next frame is {np.degrees(change[0].max()):.0f} degrees away: a T-pose"
         assumptions.append(Assumption("first frame", "dropped", why, "rest_frame"))
         return True
     return False

@@ -73,14 +73,14 @@ def _confidence(
             mode[cells], confidence[cells] = GRIP, _loading_ramp(label, t[rows], dynamics.times)[:, None]
             continue
         height = position[np.ix_(rows, points)] @ n
-        low = lowest.setdefault(_foot_group(label.part), np.full(len(t), np.inf))
+        low = lowest.setdefault(foot_group(label.part), np.full(len(t), np.inf))
         low[rows] = np.minimum(low[rows], height.min(axis=1))
         supports.append((label, rows, points, height))
     for label, rows, points, height in supports:
         cells = np.ix_(rows, points)
         velocity = point_velocity[cells]
         tangential_speed = np.linalg.norm(velocity - (velocity @ n)[..., None] * n, axis=2)
-        low = height - lowest[_foot_group(label.part)][rows][:, None]
+        low = height - lowest[foot_group(label.part)][rows][:, None]
         weight = np.exp(-((low / CONFIDENCE_HEIGHT) ** 2)) / (1.0 + (tangential_speed / CONFIDENCE_SPEED) ** 2)
         mode[cells] = np.where(low < MAX_POINT_HEIGHT, SUPPORT, NO_CONTACT)
         confidence[cells] = np.maximum(weight * _loading_ramp(label, t[rows], dynamics.times)[:, None], MIN_CONFIDENCE)
@@ -88,7 +88,7 @@ def _confidence(
 
 
 @cache
-def _foot_group(part: str) -> str:
+def foot_group(part: str) -> str:
     """Parts that share one lowest point: heel, ball and toes of a foot; else the part itself."""
     name = part.lower()
     if not any(word in name for word in FOOT_WORDS):

@@ -1,8 +1,7 @@
 """Contact detector: contact of a point by its height and speed with hysteresis, over all frames or causally.
 
-One law for check, retargeting and filter. The thresholds belong to the points they are used for: lowest points of body parts
-(:mod:`.infer_contacts`), heels and toes of a skeleton (:mod:`brachiate.retargeting.foot_locking`), corners of soles online
-(:mod:`brachiate.filter.online.contact_estimator`).
+The thresholds belong to the points they are used for: heels, toes and palms of a skeleton (:mod:`brachiate.retargeting.source_contacts`),
+corners of soles online (:mod:`brachiate.filter.online.contact_estimator`). Contacts of whole motions: see :mod:`.ground_contacts`.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ STATIONARY_SPEED = 0.3  # [m/s] slower points are stationary
 MIN_BELT_SPEED, BELT_TOLERANCE = 0.3, 0.3  # [m/s] of a treadmill; relative tolerance of foot and body velocity
 FLOOR_THICKNESS = 0.06  # [m] levels closer than this are one floor
 LEVEL_RESOLUTION = 0.01  # [m] resolution of the histogram of heights
+MAX_LEVELS, MIN_LEVEL_SHARE = 3, 0.15  # further levels that are tried; share of the most frequent level
 MIN_FLOOR_SHARE = 0.4  # of the most frequent level: a lower level as frequent as this is the floor
 
 
@@ -36,33 +37,46 @@ def estimate_treadmill(dynamics: MotionDynamics) -> tuple[float, float]:
 
 
 class Floor(NamedTuple):
-    """Floor height, contact height above it [m], and the reason."""
+    """Possible heights of the floor, likeliest first, contact height above it [m], and the reason."""
 
-    height: float
+    levels: tuple[float, ...]
     contact_height: float
     reason: str
 
 
 def estimate_floor(dynamics: MotionDynamics) -> Floor:
-    """The lowest level at which feet are stationary about as often as at any other.
+    """The lowest level at which feet are stationary about as often as at any other, and other levels at which they often are.
 
     Captured feet differ by centimeters on one floor: levels that close are merged, and the contact height is widened accordingly.
     """
     heights = _stationary_foot_heights(dynamics)
     if len(heights) < 3:
-        return Floor(0.0, CONTACT_HEIGHT, "no foot is ever stationary; taken at the world origin")
+        return Floor((0.0,), CONTACT_HEIGHT, "no foot is ever stationary; taken at the world origin")
+    bottom = float(np.percentile(_lowest_heights(dynamics), 25))
     bins = np.arange(heights.min() - 3 * LEVEL_RESOLUTION, heights.max() + 4 * LEVEL_RESOLUTION, LEVEL_RESOLUTION / 4)
     count = np.convolve(np.histogram(heights, bins)[0], np.ones(12), "same")  # window of 1.5 LEVEL_RESOLUTION
     # Swing feet are stationary for a moment, too, but then other feet, or they themselves at other times, are lower
-    bottom = float(np.percentile(_lowest_heights(dynamics), 25))
     frequent = (count >= MIN_FLOOR_SHARE * count.max()) & (bins[:-1] < bottom + FLOOR_THICKNESS)
     if not frequent.any():
-        return Floor(0.0, CONTACT_HEIGHT, "no foot is stationary at the lowest height of the body; taken at the world origin")
+        return Floor((0.0,), CONTACT_HEIGHT, "no foot is stationary at the lowest height of the body; taken at the world origin")
     lowest = bins[int(np.argmax(frequent))]
     on_floor = heights[(heights > lowest - 1.5 * LEVEL_RESOLUTION) & (heights < lowest + FLOOR_THICKNESS)]
     level = float(np.median(on_floor))
     contact_height = float(np.clip(np.percentile(on_floor, 95) - level + LEVEL_RESOLUTION, CONTACT_HEIGHT, FLOOR_THICKNESS))
-    return Floor(level, contact_height, f"{100 * len(on_floor) / len(heights):.0f} % of stationary feet are at this height")
+    reason = f"{100 * len(on_floor) / len(heights):.0f} % of stationary feet are near this height"
+    return Floor((level, *_other_levels(bins, count, level, bottom)), contact_height, reason)
+
+
+def _other_levels(bins: Array, count: Array, level: float, bottom: float) -> list[float]:
+    """Other levels at which feet are stationary, most frequent first."""
+    found: list[float] = []
+    for k in np.argsort(-count, kind="stable"):
+        height = float(bins[k])
+        if len(found) == MAX_LEVELS or count[k] < MIN_LEVEL_SHARE * count.max():
+            break
+        if height < bottom + FLOOR_THICKNESS and all(abs(height - other) > 0.5 * FLOOR_THICKNESS for other in (level, *found)):
+            found.append(height)
+    return found
 
 
 def _lowest_heights(dynamics: MotionDynamics) -> Array:

@@ -22,6 +22,7 @@ from brachiate.validation import Array
 SWING_MIN_DURATION = 0.05  # [s] a shorter swing between two stances at one foothold is an error of the labels
 SAME_FOOTHOLD_DISTANCE = 0.05  # [m] footholds that are one
 FLIGHT_MIN_FALL = 0.85  # of gravity: downward acceleration of the CoM in a flight phase
+FLIGHT_MIN_SHARE = 0.5  # of gravity: with less the body does not fly
 FLIGHT_MIN_DURATION = 0.04  # [s] a shorter flight is bridged
 GROUND_MAX_HEIGHT = 0.08  # [m] a lower inferred surface is the ground: contacts of captured feet differ by centimeters in height
 GRAVITY = 9.81  # [m/s²]
@@ -57,8 +58,10 @@ def detect_stances(
         com_velocity: Vertical velocity of the CoM: (f,) [m/s].
         limits: Limits of detection.
     """
-    in_stance, lying, heights = (list(each) for each in zip(*(_labeled_stance(foot, labels, tracks, limits) for foot in feet), strict=True))
-    in_stance = [flags | foot.at_rest(limits.rest_since) for flags, foot in zip(in_stance, feet, strict=True)]
+    labeled, lying, heights = (list(each) for each in zip(*(_labeled_stance(foot, labels, tracks, limits) for foot in feet), strict=True))
+    in_stance = [
+        flags & (foot.min_speed < limits.max_speed) | foot.at_rest(limits.rest_since) for flags, foot in zip(labeled, feet, strict=True)
+    ]
     foot_bodies = {body for foot in feet for body in foot.foot.bodies}
     other_support = np.any(lying, axis=0)
     for part in dict.fromkeys(label.part for label in labels.contacts):
@@ -67,7 +70,12 @@ def detect_stances(
     for k, foot in enumerate(feet):
         foot.estimate_rest_pitch(in_stance[k], limits.dead_band)
         in_stance[k] = drop_brief_intervals(foot, foot.trim_ends(in_stance[k]), heights[k])
+    labeled_heights = [height.copy() for height in heights]
     assumptions = extend_stances_over_impossible_flights(feet, in_stance, heights, other_support, com_velocity, GRAVITY)
+    if limits.inferred:
+        restored = restore_labeled_stances(feet, in_stance, heights, (labeled, labeled_heights), other_support, com_velocity, GRAVITY)
+        if restored:
+            assumptions = extend_stances_over_impossible_flights(feet, in_stance, heights, other_support, com_velocity, GRAVITY)
     for k, foot in enumerate(feet):
         in_stance[k] = drop_brief_intervals(foot, in_stance[k], heights[k])
         foot.estimate_rest_pitch(in_stance[k], limits.dead_band)
@@ -77,7 +85,7 @@ def detect_stances(
 
 
 def _labeled_stance(foot: FootTrack, labels: ContactLabels, tracks: ContactTracks, limits: StanceLimits) -> tuple[Array, Array, Array]:
-    """Stance flags of a foot by the labels of its parts, flags of lying on its side or back, and heights of the surface: (f,) [m]."""
+    """Contact of the sole of a foot by the labels of its parts, of its side or back, and heights of the surface [m]: (f,) each."""
     height = np.full(len(foot.times), np.inf)
     stairs = labels.terrain.stairs
     ground = np.zeros(len(height)) if stairs is None else stairs.height_at(0.5 * (foot.heel + foot.toe))
@@ -89,8 +97,7 @@ def _labeled_stance(foot: FootTrack, labels: ContactLabels, tracks: ContactTrack
             # The lowest part is in stance; a heel above it is raised
             height[frames] = np.minimum(height[frames], np.where(on_ground, ground[frames], labeled))
     in_contact = np.isfinite(height)
-    in_stance = in_contact & foot.sole_down & (foot.min_speed < limits.max_speed)
-    return in_stance, in_contact & ~foot.sole_down, np.where(in_contact, height, 0.0)
+    return in_contact & foot.sole_down, in_contact & ~foot.sole_down, np.where(in_contact, height, 0.0)
 
 
 def split_resteps(
@@ -161,12 +168,50 @@ def extend_stances_over_impossible_flights(
             continue
         start, end = _shorten_flight(tracks, in_stance, heights, (liftoff, landing), com_velocity, gravity)
         fall = com_velocity[end] - com_velocity[start - 1]
-        if end > start and fall > -0.5 * gravity * (times[end] - times[start - 1]):
+        if end > start and fall > -FLIGHT_MIN_SHARE * gravity * (times[end] - times[start - 1]):
             share = -fall / (gravity * (times[end] - times[start - 1]))
             interval = f"{times[start]:.2f}-{times[end - 1]:.2f} s"
             assumptions.append(Assumption("flight", interval, f"no foot is near the ground, but the CoM falls with {share:.1f} g only"))
     _overlap_handovers(in_stance, heights, other_support)
     return assumptions
+
+
+def restore_labeled_stances(
+    tracks: Sequence[FootTrack],
+    in_stance: list[Array],
+    heights: list[Array],
+    labeled: tuple[Sequence[Array], Sequence[Array]],
+    other_support: Array,
+    com_velocity: Array,
+    gravity: float,
+) -> bool:
+    """Restore labeled contacts of feet too fast for a stance, in flight phases in which the body hardly falls: it slides rather than flies.
+
+    Args:
+        tracks: Tracks of all feet.
+        in_stance: Stance flags (f,) of each foot; changed in place.
+        heights: Heights of the supporting surface (f,) [m] of each foot; changed in place.
+        labeled: Contact flags and heights of the surface by the labels: (f,) of each foot.
+        other_support: Whether something else supports the body: (f,).
+        com_velocity: Vertical velocity of the CoM: (f,) [m/s].
+        gravity: [m/s²]
+
+    Returns:
+        Whether there are any.
+    """
+    times, restored = tracks[0].times, False
+    for start, end in true_intervals(~(np.any(in_stance, axis=0) | other_support)):
+        if start == 0 or end == len(times):
+            continue
+        duration = times[end] - times[start - 1]
+        if com_velocity[end] - com_velocity[start - 1] <= -FLIGHT_MIN_SHARE * gravity * duration:
+            continue
+        for foot, (flags, height) in enumerate(zip(*labeled, strict=True)):
+            for a, b in true_intervals(flags[start:end]):
+                span = slice(start + a, start + b)
+                if times[span.stop - 1] - times[span.start] >= STANCE_MIN_DURATION:
+                    in_stance[foot][span], heights[foot][span], restored = True, height[span], True
+    return restored
 
 
 def _shorten_flight(

@@ -7,9 +7,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from brachiate import validation
 from brachiate.clip.clip import Clip
+from brachiate.clip.glitches import repair_glitches
 from brachiate.clip.units_and_axes import normalize_clip
-from brachiate.errors import FileFormatError, MotionFileError
+from brachiate.errors import ArgumentError, FileFormatError, MotionFileError
 from brachiate.io.motion_text import decode_text, read_bytes
 
 _HEADER_SIZE = 8192  # [bytes] read to detect the format
@@ -23,6 +25,7 @@ def read_clip(
     unit: str | float | None = None,
     up: str | None = None,
     rest_frame: bool | None = None,
+    repair: bool = True,
     rate: float | None = None,
     skeleton: str | PathLike[str] | None = None,
     frames: slice | None = None,
@@ -38,6 +41,7 @@ def read_clip(
         unit: Unit of lengths: ``"m"``, ``"cm"``, ``"mm"``, ``"in"``, ``"ft"``, ``"cmu"``, or the length of a unit [m].
         up: Axis of the file that points up: ``"x"``, ``"y"`` or ``"z"``.
         rest_frame: Whether the first frame is a T-pose that does not belong to the motion.
+        repair: Whether frames in which a joint jumps faster than a body moves are repaired: see :mod:`brachiate.clip.glitches`.
         rate: Frame rate [Hz], for files that do not state it (AMC).
         skeleton: The ASF file of an AMC file, by default the one beside it; or the bones of an AMASS file, see
             :func:`brachiate.io.amass.read_amass`.
@@ -46,14 +50,16 @@ def read_clip(
         roles: Names of joints by anatomical role (``{"left_knee": "Bone12"}``), where the joint names do not say it.
     """
     path = Path(path)
+    if not isinstance(repair, bool):
+        raise ArgumentError(f"repair: expected True or False, got {validation.short_repr(repair)}.")
     form = detect_format(path)
     given = {"rate": rate, "skeleton": skeleton, "frames": frames}
     if form == "AMASS":
         given |= {"height": height, "up": up, "unit": unit, "rest_frame": rest_frame}
     clip = _READERS[form](path, {key: value for key, value in given.items() if value is not None})
-    if form in _NORMALIZED_FORMATS:
-        return clip
-    return normalize_clip(clip, unit=unit, up=up, rest_frame=rest_frame, roles=roles)
+    if form not in _NORMALIZED_FORMATS:
+        clip = normalize_clip(clip, unit=unit, up=up, rest_frame=rest_frame, roles=roles)
+    return repair_glitches(clip, 1 if rest_frame is False else 0) if repair else clip
 
 
 def detect_format(path: Path) -> str:

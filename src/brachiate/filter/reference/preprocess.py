@@ -26,6 +26,7 @@ from brachiate.deprecation import renamed_arguments
 from brachiate.errors import ArgumentError, MotionError
 from brachiate.filter.reference.assemble import StanceAssembler, preprocess_displacement, split_fixed_contacts
 from brachiate.filter.reference.diagnostics import diagnose
+from brachiate.filter.reference.first_frames import leave_out_first_frames
 from brachiate.filter.reference.fixed_contacts import FixedContact
 from brachiate.filter.reference.frames_on_demand import (
     MAX_KEPT_FRAMES,
@@ -117,6 +118,12 @@ def make_reference(
     source = _resample(motion, dt, hold)
     width, noise = _choose_smoothing(source, smooth, parameters)
     labels, inferred = _label_contacts(source, given, source_terrain, width)
+    if given is None:
+        motion, left_out = leave_out_first_frames(motion, labels)
+        if left_out:
+            source = _resample(motion, dt, hold)
+            labels, inferred = _label_contacts(source, None, source_terrain, width)
+            inferred = [*left_out, *inferred]
     frame = GroundFrame(motion.figure, labels.terrain, source_terrain.height or 0.0, target)
     posture = _lock_feet(source, frame, labels, marks, width, parameters, target, given is None)
     assumptions = (*diagnosis, *noise, *inferred, *posture.assumptions)

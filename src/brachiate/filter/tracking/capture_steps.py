@@ -9,6 +9,7 @@ import numpy as np
 
 from brachiate.centroidal.settings import REFERENCE_HEIGHT
 from brachiate.compiled import ArrayHandle, array_fields
+from brachiate.errors import StateError
 from brachiate.filter.footsteps.capture_step_kernels import NO_LEG, CaptureStep, adapt_problem, decide_step, lift_swing_foot, overlay_step
 from brachiate.filter.footsteps.recovery_step import RecoveryStep, direction_name
 from brachiate.filter.schedule.arrays import EXTRAPOLATION_TIME, MAX_CORNERS, ReferenceWindow
@@ -147,9 +148,12 @@ class CaptureStepPlanner:
         step, reference, now = self.step, self._reference, float(self.controller.world.time)
         n = self._swing_link(leg)
         corners = reference.corner_positions[MAX_CORNERS * (k * len(reference.leg) + n) :][: reference.corner_count[n]]
-        heel, toes = corners[: len(corners) // 2].mean(axis=0), corners[len(corners) // 2 :].mean(axis=0)
+        half = (len(corners) + 1) // 2  # a single point has no heading, and the step is described in world axes
+        heading = corners[-half:].mean(axis=0) - corners[:half].mean(axis=0)
         x, y, _ = (self.mpc.feet.arrays.foothold_offset[leg] - step.previous_offset[0]).tolist()
-        direction, start = direction_name((x, y), toes - heel), now - (k - int(step.swing_frames[0])) * self.dt
+        if not math.isfinite(x + y + float(heading.sum())):
+            raise StateError(f"The step of {self.controller.contact_links[n]} landed at a position that is not finite.")
+        direction, start = direction_name((x, y), heading), now - (k - int(step.swing_frames[0])) * self.dt
         return RecoveryStep(leg, self.controller.contact_links[n], start, now, x, y, direction, bool(step.is_capture[0]))
 
     def drop_frames(self, frames: int) -> None:

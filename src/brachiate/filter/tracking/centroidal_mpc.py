@@ -10,6 +10,7 @@ from scipy.interpolate import CubicHermiteSpline
 from brachiate.centroidal.planner import DEFAULT_INTERVALS, CentroidalPlan, CentroidalPlanner
 from brachiate.centroidal.problem import MAX_FEET
 from brachiate.compiled import ArrayHandle
+from brachiate.errors import ArgumentError, StateError
 from brachiate.filter.footsteps.foot_state import FootStates
 from brachiate.filter.footsteps.mpc_problem import MIN_INTERVALS
 from brachiate.filter.schedule.arrays import FootState, ReferenceWindow
@@ -86,7 +87,10 @@ class CentroidalMpc:
         N = build_mpc(data.key, controller.key, self.window.key, feet.key, planner.key, k, self.intervals, planner.feet)
         if adapt_problem is not None:
             adapt_problem()
-        self.status = planner.solve_in_place(N, elapsed)
+        try:
+            self.status = planner.solve_in_place(N, elapsed)
+        except ArgumentError as problem:  # of numbers that are not finite: the state of a body that falls, not an argument of the user
+            raise StateError(f"The centroidal plan at frame {k} is not possible: {problem}") from None
         apply_plan(controller.key, self.window.key, feet.key, planner.key, k)
 
     @property

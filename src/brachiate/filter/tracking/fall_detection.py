@@ -9,7 +9,8 @@ from brachiate.deprecation import renamed_attribute
 
 # Deviation of the pelvis from the (shifted) reference beyond which the figure has fallen: [m] downward, [m] horizontal, [rad].
 MAX_DROP, MAX_DRIFT, MAX_TILT = 0.3, 0.6, math.radians(60.0)
-MAX_JOINT_SPEED = 150.0  # [rad/s] of any joint: three times that of humans
+# [rad/s] of any joint, three times that of humans, and [s] for which it is exceeded: at an impact a light hand may spin for a moment
+MAX_JOINT_SPEED, RUNAWAY_DURATION = 150.0, 0.02
 
 
 class Failure(NamedTuple):

@@ -14,7 +14,7 @@ from brachiate.filter.settings import FilterSettings
 from brachiate.filter.tasks.function_tasks import FunctionTasks
 from brachiate.filter.tracking.capture_steps import CaptureStepPlanner, swinging_feet
 from brachiate.filter.tracking.centroidal_mpc import CentroidalMpc, horizon_intervals
-from brachiate.filter.tracking.fall_detection import MAX_JOINT_SPEED, Failure, fall_reason, nearness_of_a_fall
+from brachiate.filter.tracking.fall_detection import MAX_JOINT_SPEED, RUNAWAY_DURATION, Failure, fall_reason, nearness_of_a_fall
 from brachiate.filter.tracking.whole_body_controller import WholeBodyController
 from brachiate.validation import Array
 from brachiate.world.world import World
@@ -63,6 +63,7 @@ class MotionTracker:
         self._planned_frame, self._planned_support = -1, self._support_pattern
         self.failure: Failure | None = None  #: time and reason of the fall
         self.solves = 0  #: linear solves of the QP in the last step
+        self._runaway_steps = 0  # in a row in which a joint is faster than any person's
 
     @property
     def recovery_steps(self) -> tuple[RecoveryStep, ...]:
@@ -75,23 +76,26 @@ class MotionTracker:
         return None if self.capture_steps is None else self.capture_steps.stepping_link
 
     def control(self, k: int) -> None:
-        """Set the torques of the next time step, with frame k as the reference."""
+        """Set the torques of the next time step, with frame k as the reference. A state or plan that is not finite is a failure."""
+        if self.tasks is not None:  # errors of a user's function are errors, not failures
+            self._direct_functions(self.tasks)
+        try:
+            self._control(k)
+        except StateError as problem:
+            self.failure = self.failure or Failure(float(self.controller.world.time), str(problem))
+            return
+        self._detect_fall()
+
+    def _control(self, k: int) -> None:
         feet, capture_steps = self.mpc.feet, self.capture_steps
         window = self.window if capture_steps is None else capture_steps.window_at(k)
-        if self.tasks is not None:
-            self._direct_functions(self.tasks)
         self.controller.update_state(window, feet, k)
         if capture_steps is not None:
             capture_steps.lift_foot(window, k)
         window = self._replan_if_due(k, window)
-        try:
-            self.solves = self.controller.solve(window, feet, k)
-        except StateError as problem:
-            self.failure = self.failure or Failure(float(self.controller.world.time), str(problem))
-            return
+        self.solves = self.controller.solve(window, feet, k)
         if capture_steps is not None:
             capture_steps.finish_landed_step(k)
-        self._detect_fall()
 
     @property
     def clip_time(self) -> float:
@@ -150,7 +154,8 @@ class MotionTracker:
         reason = fall_reason(*self.mpc.feet.arrays.root_error.tolist())
         speed = np.abs(self.controller.world.v[self.controller.v_at])
         speed[:6] = 0.0
-        if speed.max() > MAX_JOINT_SPEED:  # happens without torque limits; contacts of limbs this fast would take minutes to solve
+        self._runaway_steps = self._runaway_steps + 1 if speed.max() > MAX_JOINT_SPEED else 0
+        if self._runaway_steps * self.dt > RUNAWAY_DURATION:  # contacts of limbs this fast would take minutes to solve
             k = int(speed.argmax())
             reason = f"{self.controller.figure.model.coordinates[k]} runs away at {speed[k]:.0f} rad/s"
         if reason is not None and self.failure is None:

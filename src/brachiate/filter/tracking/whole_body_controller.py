@@ -19,7 +19,7 @@ from brachiate.filter.tracking.validation import tracking_weights
 from brachiate.filter.whole_body.arrays import COM_WEIGHT, CONTACT_FORBIDDEN, GAINS, Control
 from brachiate.filter.whole_body.qp import SOLVES, allocate_qp
 from brachiate.model.data import Data
-from brachiate.model.joints import Free
+from brachiate.model.joints import BALL, TURN, Free
 from brachiate.model.status import NOT_CONVERGED, TOO_MANY_CONTACTS
 from brachiate.validation import Array
 from brachiate.world.world import World
@@ -29,6 +29,9 @@ CONTACT_THRESHOLD = 1e-4  # [m] corners nearer than this to the ground after the
 MAX_ENLARGEMENTS = 8  # of the contact arrays in one step
 ARM_AND_NECK = ("shoulder", "elbow", "wrist", "hand", "neck", "head", "arm")  # joints of FilterSettings.arm_weight, by their names
 BALANCE_FACTOR = 10.0  # of the weight of the CoM while functions act, which must not tip the body over
+# [rad/s] of any joint, as of the fastest people. Without a bound a body that stumbles would use its light limbs as reaction wheels: the
+# tasks of its CoM and angular momentum outweigh those of the joints by far
+MAX_TURNING_SPEED = 50.0
 REFERENCE_MASS = 65.0  # [kg] of the figure for which FilterSettings.contact_force_weight is given
 
 
@@ -123,6 +126,8 @@ class WholeBodyController:
             if place.body >= 0 and name.startswith(f"{figure}/"):
                 ctl.members[place.body] = 1
         ctl.effort[:], ctl.speed_limit[:] = model.effort, model.speed
+        turning = self._turning_coordinates()
+        ctl.speed_limit[turning] = np.minimum(ctl.speed_limit[turning], MAX_TURNING_SPEED)
         ctl.unactuated[self.root] = 1
         if self.loops:  # such as a bar in both hands: what no motor drives, the loops drive
             ctl.unactuated[self.v_at[model.effort[self.v_at] == 0.0]] = 1
@@ -131,6 +136,13 @@ class WholeBodyController:
             k = model.coordinate_index[name]
             if np.isfinite(lower[k]) or np.isfinite(upper[k]):
                 ctl.limited_q_at[k], ctl.lower[k], ctl.upper[k] = place, lower[k], upper[k]
+
+    def _turning_coordinates(self) -> Array:
+        """Velocity coordinates of the figure's joints that turn."""
+        tree, found = self.world.model.tree, [np.zeros(0, np.int64)]
+        for kind, at in zip(tree.kind.tolist(), tree.v_at.tolist(), strict=True):
+            found.append(np.arange(at, at + {TURN: 1, BALL: 3}.get(kind, 0)))
+        return np.intersect1d(np.concatenate(found), self.v_at)
 
     def _describe_contact_links(self, figure: str, contact_links: Sequence[ContactLink]) -> None:
         """Set the bodies and corners of the contact links."""
