@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from brachiate.particles.coupling import Attachment, Coupling
 from brachiate.particles.floors import Floor
 from brachiate.particles.makers import along_curve, bridge, chain, from_arrays, from_mesh, net, ring, rope
 from brachiate.particles.recording import ParticleRecording
@@ -11,6 +12,6 @@ from brachiate.particles.stepper import Stepper
 from brachiate.particles.system import ParticleSystem, equivalent_mass
 
 __all__ = [
-    "Floor", "ParticleRecording", "ParticleSystem", "StableStep", "Stepper", "along_curve", "bridge", "chain", "equivalent_mass", "from_arrays",
+    "Attachment", "Coupling", "Floor", "ParticleRecording", "ParticleSystem", "StableStep", "Stepper", "along_curve", "bridge", "chain", "equivalent_mass", "from_arrays",
     "from_mesh", "largest_stable_step", "net", "ring", "rope", "simulate", "suggested_step",
 ]  # fmt: skip

@@ -60,6 +60,8 @@ class Recording:
         self.time, self.q, self.v, self.torque = time, q, v, torque
         self.forces: Mapping[str, Array] = {} if forces is None else forces
         self.contacts = ContactHistory([None] * len(time)) if contacts is None else contacts
+        #: Recording of what the simulation was coupled with, state by state: see :meth:`Simulation.couple`.
+        self.partner: Any = None
 
     def __len__(self) -> int:
         """Return the number of states."""
