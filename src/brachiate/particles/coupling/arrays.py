@@ -6,7 +6,7 @@ part first, along world axes, about the *reference point* of a link: the origin 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -93,7 +93,18 @@ class CoupledParticles(NamedTuple):
     added_damping: Floats  # (n,)
 
 
-open_coupling = struct_opener(CoupledLinks, Attachments, ShapeContacts, CoupledParticles)
+class LastContacts(NamedTuple):
+    """Contacts of the world in its last step: arrays of its ``ContactArrays``, or none; na contacts, n rows."""
+
+    cold_start: Ints  # (1,) 1 if nothing is known of the last step
+    old_count: Ints  # (1,)
+    old_pair: Ints  # (na,)
+    old_row_start: Ints  # (na,)
+    old_tangential_mode: Ints  # (na,)
+    old_w: Floats  # (n,)
+
+
+open_coupling = struct_opener(CoupledLinks, Attachments, ShapeContacts, CoupledParticles, LastContacts)
 
 
 def new_links(bodies: int, nv: int, rows: int) -> CoupledLinks:
@@ -127,3 +138,11 @@ def new_contacts(capacity: int, particles: int, shapes: int) -> ShapeContacts:
 def new_particles(count: int) -> CoupledParticles:
     """Work arrays of so many particles."""
     return CoupledParticles(np.zeros((count, 3)), *(np.zeros(count) for _ in range(4)))
+
+
+def last_contacts(contact: Any) -> LastContacts:
+    """The contacts of a world's last step, sharing its arrays; ``contact``: its ContactArrays, or None."""
+    if contact is not None:
+        return LastContacts(*(getattr(contact, name) for name in LastContacts._fields))
+    i = lambda n: np.zeros(n, np.int64)  # noqa: E731
+    return LastContacts(i(1), i(1), i(0), i(0), i(0), np.zeros(0))

@@ -153,7 +153,7 @@ def run_coupled(key: Key, coupling_key: Key, dt: float, steps: int):
     predicts them.
     """
     C, L, J, P, F = open_system(key)
-    links, attachments, contacts, particles = open_coupling(coupling_key)
+    links, attachments, contacts, particles, _ = open_coupling(coupling_key)
     n, h = C.x.shape[0], dt / steps
     for l in range(links.count[LINKS]):
         zero = Vec3(0.0, 0.0, 0.0)
@@ -248,7 +248,7 @@ def response_bound(links, elements):
 def update_bounds(key: Key, coupling_key: Key):
     """links.bounds: bounds of stiffness and damping per mass of the system, its attachments and contacts, in the present posture."""
     C, _, _, _, _ = open_system(key)
-    links, attachments, contacts, particles = open_coupling(coupling_key)
+    links, attachments, contacts, particles, _ = open_coupling(coupling_key)
     for l in range(36 * links.count[LINKS]):
         links.stiffness[l] = links.damping[l] = 0.0
     for a in range(attachments.particle.shape[0]):

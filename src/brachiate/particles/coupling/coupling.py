@@ -15,7 +15,7 @@ from brachiate.dynamics import Totals
 from brachiate.errors import ArgumentError, StateError
 from brachiate.model.status import OK
 from brachiate.particles.arrays import FloorArrays, no_floor
-from brachiate.particles.coupling.arrays import ATTACHED, DAMPING_BOUND, LINKS, STIFFNESS_BOUND, new_attachments, new_links, new_particles
+from brachiate.particles.coupling.arrays import ATTACHED, DAMPING_BOUND, LINKS, STIFFNESS_BOUND, last_contacts, new_attachments, new_links, new_particles
 from brachiate.particles.coupling.attachments import Attachment, AttachmentReport, attachment_report, checked_attachment, new_attachment
 from brachiate.particles.coupling.coupled_steps import run_coupled, update_bounds
 from brachiate.particles.coupling.link_response import begin_rigid_step, end_rigid_step, update_links
@@ -276,13 +276,13 @@ class Coupling:
         world, system = self.world, self.system
         links = len(world.model.tree.parent) + 1
         reserve_applied_forces(world, len(world.applied_forces) + links)
-        version = (world.data, world.constraint_set, world.contact_settings.contact_state, len(world.constraint_set.arrays.state))
-        version = (*map(id, version[:3]), version[3], id(system.handle()))
-        if version == self._version:
+        contact, rows = world.contact_settings.contact_state, len(world.constraint_set.arrays.state)
+        parts = world.data, world.constraint_set, world.constraint_set.key, None if contact is None else contact.arrays, system.handle()
+        if self._version is not None and all(a is b for a, b in zip((*parts, rows), self._version, strict=True)):
             return
         for attachment in list(self._attachments.values()):
             world.frame(attachment.link)  # raises an error if the link no longer exists
-        self._links = new_links(links - 1, world.model.nv, version[3] + 8)
+        self._links = new_links(links - 1, world.model.nv, rows + 8)
         self._attached = new_attachments(len(self._attachments))
         self._particles = new_particles(len(system))
         bodies: list[int] = []
@@ -302,18 +302,17 @@ class Coupling:
         self.collisions.refresh(exempt)
         self._make_handles()
         self._since_rates = RATE_STEPS
-        self._version = version
+        self._version = (*parts, rows)
 
     def _make_handles(self) -> None:
-        self._handle = ArrayHandle(self._links, self._attached, self.collisions.arrays, self._particles)
+        state = self.world.contact_settings.contact_state
+        contact = last_contacts(None if state is None else state.arrays)
+        self._handle = ArrayHandle(self._links, self._attached, self.collisions.arrays, self._particles, contact)
         self._system_handle = self.system.handle(self.floor_arrays)
 
-    def _keys(self) -> tuple[Any, Any, Any, Any]:
-        """Keys of data, constraints, contact and coupling."""
-        world = self.world
-        contact = world.contact_settings.contact_state
-        constraints = world.constraint_set.key if world.constraint_set.count or contact is not None else None
-        return world.data.key, constraints, None if contact is None else contact.key, self._handle.key
+    def _keys(self) -> tuple[Any, Any, Any]:
+        """Keys of data, constraints and coupling."""
+        return self.world.data.key, self.world.constraint_set.key, self._handle.key
 
     def _update_links(self, implicit: float, dt: float) -> None:
         """Contacts with shapes within reach of a step, and motion and response of all links that are coupled now."""

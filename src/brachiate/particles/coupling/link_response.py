@@ -17,7 +17,6 @@ from brachiate.constraints.solve import (
     solve_rows,
 )
 from brachiate.contact.solver.contact_law import STICKING
-from brachiate.contact.stepping.contact_rows import open_contact
 from brachiate.dynamics.factor import backward_sweep, factor, forward_sweep
 from brachiate.dynamics.inverse import FRICTION_SPEED_SCALE, bias_forces, passive_forces
 from brachiate.kinematics import ball_motion_columns, body_accelerations, body_velocities, forward_kinematics, tree_origin
@@ -32,7 +31,8 @@ ROUND_OFF = 1e-10  # of the largest diagonal: pivots of closed contacts below ar
 @kernel
 def factor_dynamics(key, constraint_key, T, W, implicit):
     """Poses, bias forces and the factor of A at the present state, with ``implicit`` times the damping; and of the constraint rows."""
-    if constraint_key is None:
+    (cons,) = open_constraints(constraint_key)
+    if cons.functions[OPERATION] == 0:  # there are no constraints and no contact
         forward_kinematics(T, W)
         bias_forces(T, W)
         passive_forces(T, W, W.bias)
@@ -41,7 +41,6 @@ def factor_dynamics(key, constraint_key, T, W, implicit):
             for k in range(W.y.shape[0]):
                 W.y[k] = T.damping[k] + T.friction[k] / (W.v[k] * W.v[k] + FRICTION_SPEED_SCALE * FRICTION_SPEED_SCALE) ** 0.5
         return factor(T, W, implicit if T.passive[0] else 0.0)
-    (cons,) = open_constraints(constraint_key)
     status = call_address(cons.functions[OPERATION], key, constraint_key, implicit, PREPARE_STEP)
     call_address(cons.functions[DELASSUS], key, constraint_key, 0.0, 0)
     return status
@@ -50,24 +49,22 @@ def factor_dynamics(key, constraint_key, T, W, implicit):
 @kernel
 def constrained_response(constraint_key, T, W, y):
     """y ← A⁻¹(y + Jcᵀλ) with Jc y = 0: velocity change by a generalized impulse y, constraints held."""
+    (cons,) = open_constraints(constraint_key)
     backward_sweep(T, W, y)
-    if constraint_key is not None:
-        (cons,) = open_constraints(constraint_key)
-        if cons.count[ROWS] > 0:
-            multiply_rows(T, cons, cons.Z, y, cons.rhs)
-            for r in range(cons.count[ROWS]):
-                cons.rhs[r] = -cons.rhs[r]
-            solve_rows(cons, cons.rhs)
-            add_transposed_product(T, cons, cons.Y, cons.rhs, y)
+    if cons.count[ROWS] > 0:
+        multiply_rows(T, cons, cons.Z, y, cons.rhs)
+        for r in range(cons.count[ROWS]):
+            cons.rhs[r] = -cons.rhs[r]
+        solve_rows(cons, cons.rhs)
+        add_transposed_product(T, cons, cons.Y, cons.rhs, y)
     forward_sweep(T, W, y)
 
 
 @outlined
-def response(constraint_key, contact_key, T, W, links, y):
+def response(constraint_key, T, W, links, y):
     """y ← velocity change by a generalized impulse y, constraints and closed contacts held."""
     constrained_response(constraint_key, T, W, y)
-    if contact_key is not None:
-        hold_contacts(links, y)
+    hold_contacts(links, y)
 
 
 @kernel
@@ -93,11 +90,10 @@ def hold_contacts(links, y):
 
 
 @kernel
-def find_closed_rows(constraint_key, contact_key, T, links):
+def find_closed_rows(constraint_key, T, links, contact):
     """Rows of the contacts that carried force in the last step: all rows if they stuck, else those of normal motion."""
     links.count[CONTACT_ROWS] = 0
     (cons,) = open_constraints(constraint_key)
-    _, _, _, _, contact, _ = open_contact(contact_key)
     contacts, permanent, nv = contact.old_count[0], cons.count[CONSTRAINTS], links.force.shape[0]
     if contacts != cons.count[CONTACTS] or contact.cold_start[0] != 0:
         return
@@ -124,9 +120,9 @@ def find_closed_rows(constraint_key, contact_key, T, links):
 
 
 @outlined
-def factor_contacts(constraint_key, contact_key, T, W, links):
+def factor_contacts(constraint_key, T, W, links, contact):
     """Responses to forces of closed contacts, and the Cholesky factor of K Z; redundant rows are left out."""
-    find_closed_rows(constraint_key, contact_key, T, links)
+    find_closed_rows(constraint_key, T, links, contact)
     m, nv, largest = links.count[CONTACT_ROWS], links.force.shape[0], 0.0
     for r in range(m):
         for k in range(nv):
@@ -200,7 +196,7 @@ def place_links(T, W, links):
 
 
 @outlined
-def link_responses(constraint_key, contact_key, T, W, links):
+def link_responses(constraint_key, T, W, links):
     """links.G: column by column, the twists of all coupled links by a unit wrench on one of them."""
     n, nv = links.count[LINKS], links.force.shape[0]
     width = 6 * n
@@ -214,7 +210,7 @@ def link_responses(constraint_key, contact_key, T, W, links):
                 zero = Vec3(0.0, 0.0, 0.0)
                 f, moment = (e, zero) if c < 3 else (zero, e)
                 add_generalized_force(T, W, links.body[l], vec3(W.x, links.body[l]), f, moment, links.force)
-                response(constraint_key, contact_key, T, W, links, links.force)
+                response(constraint_key, T, W, links, links.force)
             for m in range(n):
                 v, w = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
                 if links.body[m] >= 0 and links.body[l] >= 0:
@@ -225,23 +221,20 @@ def link_responses(constraint_key, contact_key, T, W, links):
 
 
 @outlined
-def free_accelerations(constraint_key, contact_key, T, W, links):
+def free_accelerations(constraint_key, T, W, links):
     """links.A: accelerations of coupled links without forces of particles, constraints and closed contacts held."""
-    nv = links.force.shape[0]
-    for k in range(nv):
+    (cons,) = open_constraints(constraint_key)
+    for k in range(W.a.shape[0]):
         W.a[k] = W.tau[k] - W.bias[k]
     backward_sweep(T, W, W.a)
-    if constraint_key is not None:
-        (cons,) = open_constraints(constraint_key)
-        if cons.count[ROWS] > 0:
-            multiply_rows(T, cons, cons.Z, W.a, cons.rhs)
-            for r in range(cons.count[ROWS]):
-                cons.rhs[r] = -cons.gamma[r] - cons.rhs[r]
-            solve_rows(cons, cons.rhs)
-            add_transposed_product(T, cons, cons.Y, cons.rhs, W.a)
+    if cons.count[ROWS] > 0:
+        multiply_rows(T, cons, cons.Z, W.a, cons.rhs)
+        for r in range(cons.count[ROWS]):
+            cons.rhs[r] = -cons.gamma[r] - cons.rhs[r]
+        solve_rows(cons, cons.rhs)
+        add_transposed_product(T, cons, cons.Y, cons.rhs, W.a)
     forward_sweep(T, W, W.a)
-    if contact_key is not None:
-        hold_contacts(links, W.a)
+    hold_contacts(links, W.a)
     body_velocities(T, W)
     body_accelerations(T, W)
     for l in range(links.count[LINKS]):
@@ -254,24 +247,22 @@ def free_accelerations(constraint_key, contact_key, T, W, links):
 
 
 @entry
-def update_links(key: Key, constraint_key: Key | None, contact_key: Key | None, coupling_key: Key, implicit: float):
+def update_links(key: Key, constraint_key: Key, coupling_key: Key, implicit: float):
     """Poses, twists, free accelerations and responses of the coupled links at the present state; returns a status."""
     T, W = open_model(key)
-    links, _, _, _ = open_coupling(coupling_key)
-    links.count[CONTACT_ROWS] = 0
+    links, _, _, _, contact = open_coupling(coupling_key)
     status = factor_dynamics(key, constraint_key, T, W, implicit)
     if status != OK:
         return status
-    if constraint_key is not None and contact_key is not None:
-        factor_contacts(constraint_key, contact_key, T, W, links)
-    link_responses(constraint_key, contact_key, T, W, links)
-    free_accelerations(constraint_key, contact_key, T, W, links)
+    factor_contacts(constraint_key, T, W, links, contact)
+    link_responses(constraint_key, T, W, links)
+    free_accelerations(constraint_key, T, W, links)
     place_links(T, W, links)
     return OK
 
 
 @kernel
-def kick_links(constraint_key, contact_key, T, W, links, sign):
+def kick_links(constraint_key, T, W, links, sign):
     """W.v += response to the impulses ``sign`` links.kick at the present poses."""
     nv, some = links.force.shape[0], False
     for k in range(nv):
@@ -283,13 +274,13 @@ def kick_links(constraint_key, contact_key, T, W, links, sign):
             some = some or f @ f + n @ n > 0.0
             add_generalized_force(T, W, links.body[l], vec3(W.x, links.body[l]), sign * f, sign * n, links.force)
     if some:
-        response(constraint_key, contact_key, T, W, links, links.force)
+        response(constraint_key, T, W, links, links.force)
         for k in range(nv):
             W.v[k] += links.force[k]
 
 
 @entry
-def begin_rigid_step(key: Key, constraint_key: Key | None, contact_key: Key | None, coupling_key: Key, first: int, dt: float, share: float):
+def begin_rigid_step(key: Key, constraint_key: Key, coupling_key: Key, first: int, dt: float, share: float):
     """Give the impulses of a step to the links: a mean wrench as applied forces ``first`` and following, and an impulse at the start.
 
     A constant force moves a link by ``share`` dt² times its acceleration, ½ if the integrator is at least of second order. The impulse at
@@ -297,11 +288,11 @@ def begin_rigid_step(key: Key, constraint_key: Key | None, contact_key: Key | No
     velocity, are those of the particles' steps, if the response is constant.
     """
     T, W = open_model(key)
-    links, _, _, _ = open_coupling(coupling_key)
+    links, _, _, _, _ = open_coupling(coupling_key)
     for l in range(links.count[LINKS]):
         for c in range(6):
             links.kick[l, c] = links.delayed[l, c] / dt - share * links.impulse[l, c]
-    kick_links(constraint_key, contact_key, T, W, links, 1.0)
+    kick_links(constraint_key, T, W, links, 1.0)
     body_velocities(T, W)
     place_links(T, W, links)
     n = first
@@ -321,21 +312,20 @@ def begin_rigid_step(key: Key, constraint_key: Key | None, contact_key: Key | No
 
 
 @entry
-def end_rigid_step(key: Key, constraint_key: Key | None, contact_key: Key | None, coupling_key: Key, first: int, dt: float, implicit: float):
+def end_rigid_step(key: Key, constraint_key: Key, coupling_key: Key, first: int, dt: float, implicit: float):
     """Take back the impulse of the start; its moment, and that of the mean force, are corrected for the motion of the reference point.
 
     So the angular impulse on the links about the world's origin is that on the particles to the accuracy of the integrator's motion.
     """
     T, W = open_model(key)
-    links, _, _, _ = open_coupling(coupling_key)
+    links, _, _, _, contact = open_coupling(coupling_key)
     W.push_count[0] = first
     for l in range(links.count[LINKS]):
         put_vec3(links.y, l, vec3(links.x, l))
     status = factor_dynamics(key, constraint_key, T, W, implicit)
     if status != OK:
         return status
-    if constraint_key is not None and contact_key is not None:
-        factor_contacts(constraint_key, contact_key, T, W, links)
+    factor_contacts(constraint_key, T, W, links, contact)
     body_velocities(T, W)
     place_links(T, W, links)
     for l in range(links.count[LINKS]):
@@ -348,5 +338,5 @@ def end_rigid_step(key: Key, constraint_key: Key | None, contact_key: Key | None
         path = 0.5 * (start + end) + (dt / 12.0) * (v - u)
         moment = cross(start - end, kick) + cross(path - vec3(links.path, l), f)
         links.kick[l, 3], links.kick[l, 4], links.kick[l, 5] = Vec3(links.kick[l, 3], links.kick[l, 4], links.kick[l, 5]) + moment
-    kick_links(constraint_key, contact_key, T, W, links, -1.0)
+    kick_links(constraint_key, T, W, links, -1.0)
     return OK

@@ -137,7 +137,7 @@ def find_shape_contacts(key: Key, shapes_key: Key, system_key: Key, coupling_key
     T, W = open_model(key)
     geometry, scratch = open_shapes(shapes_key)
     C, _, _, _, _ = open_system(system_key)
-    links, _, contacts, _ = open_coupling(coupling_key)
+    links, _, contacts, _, _ = open_coupling(coupling_key)
     for l in range(links.count[ATTACHED], links.count[LINKS]):
         if links.body[l] >= 0:
             links.number[links.body[l]] = -1
@@ -184,5 +184,5 @@ def find_shape_contacts(key: Key, shapes_key: Key, system_key: Key, coupling_key
 @entry
 def keep_contacts(coupling_key: Key):
     """Keep the contacts of the step before: their bristles."""
-    _, _, contacts, _ = open_coupling(coupling_key)
+    _, _, contacts, _, _ = open_coupling(coupling_key)
     keep_old_contacts(contacts)
