@@ -27,6 +27,7 @@ from brachiate.scenes.mechanisms import andrews, bricard, fourbar
 from brachiate.scenes.monkey import monkey_swing
 from brachiate.scenes.paper_arm import filter_arm
 from brachiate.scenes.playground_swing import swing
+from brachiate.scenes.ropes_and_nets import net, rope_swing
 from brachiate.scenes.scene import Scene, StructureChange
 from brachiate.scenes.standing import stand
 from brachiate.scenes.top_precession import spinning_top
@@ -40,7 +41,7 @@ SCENES: Mapping[str, Callable[..., Scene]] = MappingProxyType({
         thrown, highbar, swing, monkey_swing, trapeze, chain_of_people, fourbar, bricard, andrews, fivebar, stewart,
         scissor_lift, fall, stairs_tumble, stand, catch_bar, dominoes, box_slope, rocking_block, stack, spinning_top,
         filter_arm, filter_walk, filter_kick, filter_slope, filter_steps, filter_turn, filter_push,
-        sitting, reach_chain, dropping_chain, inchworm, inchworm_race,
+        sitting, reach_chain, dropping_chain, inchworm, inchworm_race, rope_swing, net,
     )
 })  # fmt: skip
 

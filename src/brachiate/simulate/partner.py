@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
+from brachiate.show.surface import Triangles
 from brachiate.world.world import World
+
+
+class PartnerRecording(Protocol):
+    """Recording of a partner, with one row for each recorded state of the world."""
+
+    def surface(self, row: int) -> Triangles:
+        """Shaded surface of a state, for pictures."""
+        ...
+
+    def joined(self, later: Sequence[Any]) -> Any:
+        """This recording and those of the following runs as one."""
+        ...
 
 
 @runtime_checkable
@@ -21,6 +35,7 @@ class Partner(Protocol):
 
     def save(self) -> Any:
         """Snapshot of the state."""
+        ...
 
     def restore(self, state: Any) -> None:
         """Restore a snapshot."""
@@ -31,5 +46,6 @@ class Partner(Protocol):
     def record(self) -> None:
         """Record the present state."""
 
-    def take_recording(self) -> Any:
+    def take_recording(self) -> PartnerRecording:
         """Return the recording since :meth:`begin_recording`."""
+        ...

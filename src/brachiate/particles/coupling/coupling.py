@@ -19,9 +19,10 @@ from brachiate.particles.coupling.arrays import ATTACHED, DAMPING_BOUND, LINKS, 
 from brachiate.particles.coupling.attachments import Attachment, AttachmentReport, attachment_report, checked_attachment, new_attachment
 from brachiate.particles.coupling.coupled_steps import run_coupled, update_bounds
 from brachiate.particles.coupling.link_response import begin_rigid_step, end_rigid_step, update_links
+from brachiate.particles.coupling.recording import CoupledRecording, coupled_recording
 from brachiate.particles.coupling.shapes import ShapeCollisions
 from brachiate.particles.floors import Floor
-from brachiate.particles.recording import ParticleRecording, Samples, record, sample_of, structure_of
+from brachiate.particles.recording import Samples, sample_of, structure_of
 from brachiate.particles.stable_step import element_rates
 from brachiate.particles.system import ParticleSystem
 from brachiate.validation import Array
@@ -42,23 +43,6 @@ class _State(NamedTuple):
     time: float
     arrays: tuple[Array, ...]
     bristles: Any
-
-
-class CoupledTotals(NamedTuple):
-    """Recorded sums over the world and the particles: the audit of a coupling, one row for each recorded state."""
-
-    time: Array  # (n,) [s]
-    momentum: Array  # (n, 3) [kg·m/s]
-    angular_momentum: Array  # (n, 3) [kg·m²/s] about the world's origin
-    energy: Array  # (n,) [J] kinetic, of gravity, of springs of joints, connections, links and attachments
-
-
-class CoupledRecording(NamedTuple):
-    """What a simulation records of a coupling: ``run.partner``."""
-
-    particles: ParticleRecording
-    totals: CoupledTotals
-    forces: Mapping[str, Array]  # (n, 3) [N] mean force of each attachment on its link in the step before; NaN while it did not exist
 
 
 class Coupling:
@@ -258,16 +242,7 @@ class Coupling:
     def take_recording(self) -> CoupledRecording:
         """Recording since :meth:`begin_recording`."""
         rows, self._rows = self._rows or [], None
-        totals = [total for _, total, _ in rows]
-        spin = [total.angular_momentum + np.cross(total.center, total.momentum) for total in totals]
-        sums = CoupledTotals(
-            np.array([sample.time for sample, _, _ in rows]), np.array([total.momentum for total in totals]), np.array(spin),
-            np.array([total.energy for total in totals]),
-        )  # fmt: skip
-        names = dict.fromkeys(name for _, _, forces in rows for name in forces)
-        missing = np.full(3, np.nan)
-        forces = {name: np.array([forces.get(name, missing) for _, _, forces in rows]) for name in names}
-        return CoupledRecording(record(structure_of(self.system), [sample for sample, _, _ in rows]), sums, forces)
+        return coupled_recording(structure_of(self.system), rows)
 
     # --- arrays -------------------------------------------------------------------------------------
 
