@@ -23,6 +23,7 @@ again; its ropes and the contacts dissipate energy."""
 
 CEILING = 6.0  # [m] height at which the rope is fixed
 STRAP = 0.35  # [m] height of the strap above the hands
+NET_RADIUS = 0.02  # [m] of the particles of a net
 ROPE_STIFFNESS, ROPE_DAMPING_TIME = 1.5e5, 5e-4  # axial stiffness [N], damping over stiffness [s]
 
 
@@ -88,8 +89,8 @@ def hanging_strap(top: Array, bottom: Array, hands: Array, mass: float, count: i
 def net(
     height: float = 2.0,
     drop: float = 1.6,
-    mesh: float = 0.1,
-    cells: int = 36,
+    mesh: float = 0.08,
+    cells: int = 42,
     seconds: float = 1.8,
     stiffness: float = 40.0,
     damping: float = 4.0,
@@ -110,10 +111,11 @@ def net(
     world = World()
     world.add(figures.ground(), name="floor")
     man = world.add(figures.human28().with_springs(stiffness, "stand", damping), name="man")
-    place_at(world, man, ["pelvis"], (-0.8, 0.0, height + drop), rotation_about_y(60.0))
-    world.set_velocity({"man/root": (1.0, 0.0, 0.6, 0.0, 0.8, 0.0)})
+    place_at(world, man, ["pelvis"], (-0.5, 0.0, height + drop), rotation_about_y(70.0))
+    world.set_velocity({"man/root": (0.3, 0.0, 0.6, 0.0, 0.6, 0.0)})
     world.enable_contact(friction=0.6)
-    ropes = make_net(cells + 1, cells + 1, mesh, height, mass=6.0, stiffness=6e3, damping_time=1e-3, radius=0.02)
+    ropes = make_net(cells + 1, cells + 1, mesh, height, mass=12.0, stiffness=5e3, damping_time=4e-3)
+    ropes.arrays.radius[:] = NET_RADIUS
     coupling = Coupling(world, ropes)
     coupling.enable_contact(friction=0.6)
     simulation = Simulation(world, dt=dt)

@@ -29,7 +29,8 @@ from brachiate.validation import Array
 from brachiate.world.applied_forces import reserve_applied_forces, write_applied_forces
 from brachiate.world.world import World
 
-STEP_SHARE = 0.25  # of the largest stable step, as :func:`~brachiate.particles.suggested_step`
+VIBRATION_SHARE = 0.25  # of the largest step that would be stable without damping: the fastest vibration has about twelve steps
+STEP_SHARE = 0.5  # of the largest stable step: strong dampers come to rest in a step
 MAX_STEPS = 20_000  # of particles in one step of the world
 RATE_STEPS = 200  # steps of the world between updates of the stiffness by particle, which joints change as they move
 #: Share of dt² times acceleration by which a constant force moves a link in a step.
@@ -56,7 +57,7 @@ class Coupling:
         world: The world.
         system: The particles; all ropes, nets and bags of a world are one system.
         floor: Floor for the particles, or None.
-        dt: Largest step of the particles [s]; None: a quarter of the largest stable one, with the inertia of the links as it is.
+        dt: Largest step of the particles [s]; None: one that resolves all vibrations, with the inertia of the links as it is.
     """
 
     def __init__(self, world: World, system: ParticleSystem, floor: Floor | None = None, dt: float | None = None) -> None:
@@ -292,7 +293,7 @@ class Coupling:
     def _update_links(self, implicit: float, dt: float) -> None:
         """Contacts with shapes within reach of a step, and motion and response of all links that are coupled now."""
         world = self.world
-        while self.collisions.find(world.data.key, self.system.handle(self.floor_arrays).key, self._handle.key, dt):
+        while self.collisions.find(world.data.key, self._system_handle.key, self._handle.key, dt):
             self._make_handles()  # in longer arrays
         world.constraint_set.arrays.time[0] = world.time
         self._first = int(world.data.work.push_count[0])
@@ -314,7 +315,8 @@ class Coupling:
     def _count_steps(self, dt: float) -> int:
         """Number of steps of the particles in a step of the world."""
         stable = self._stable_step()
-        wanted = STEP_SHARE * stable if self.dt is None else self.dt
+        vibration = 2.0 / np.sqrt(max(self._links.bounds[STIFFNESS_BOUND], 1e-300))
+        wanted = min(STEP_SHARE * stable, VIBRATION_SHARE * vibration) if self.dt is None else self.dt
         if self.dt is not None and self.dt > stable and dt > stable:
             raise StateError(
                 f"Steps of {self.dt:.3g} s of the particles are not stable with the links they act on: the largest stable step is {stable:.3g} s "
