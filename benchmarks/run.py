@@ -24,6 +24,7 @@ BENCHMARKS = {
     "start": "from nothing to a result: fresh clone, wheel, warm start, command line; memory",
     "levels": "code for levels of x86-64, which wheels carry, against code for this processor",
     "animation": "animation space: u, G and H of functions against JAX and CasADi; inverse dynamics of an inchworm; growth with links",
+    "particles": "particle systems: time per particle and step, against MuJoCo, Newton and our rigid links",
     "filter": "dynamics filter: time of a control step and of a plan in every mode; whole-body QP against placo",
 }
 

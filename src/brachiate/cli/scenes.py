@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
 from brachiate import scenes
 from brachiate.cli.tables import table_of
-from brachiate.scenes import Scene
+from brachiate.particles import ParticleRecording
 from brachiate.simulate.recording import Recording
 
 
@@ -30,7 +29,7 @@ def list_scenes(console: Console) -> None:
 def play(name: str, settings: Mapping[str, Any], out: Path | None, picture: Path | None, console: Console) -> None:
     """Run a scene; print every change of structure and the summary; write files if asked."""
     with console.status("building the scene ..."):
-        scene = scenes.make(name, **{key: value for key, value in settings.items() if value is not None})
+        scene: Any = scenes.make(name, **{key: value for key, value in settings.items() if value is not None})
     console.print(f"[bold]{escape(scene.title)}[/]", highlight=False)
     console.print(escape(scene.description), highlight=False, style="dim")
 
@@ -44,7 +43,7 @@ def play(name: str, settings: Mapping[str, Any], out: Path | None, picture: Path
     with console.status("running ..."):
         run = scene.run()
     took = time.perf_counter() - began
-    console.print(_table(scene, run))
+    console.print(_table(scene.summary(run)))
     if scene.outcome:
         console.print(escape(scene.outcome), highlight=False)
     console.print(f"{scene.seconds:g} s in {took:.2g} s.", highlight=False, style="dim")
@@ -56,27 +55,14 @@ def play(name: str, settings: Mapping[str, Any], out: Path | None, picture: Path
         console.print(f"  {escape(str(picture))}  [dim]picture[/]")
 
 
-def _table(scene: Scene, run: Recording) -> Any:
-    """Summary of a run: mobility, energy drift, loop gap."""
-    what = "energy drift [J]" if scene.conservative else "energy gain [J]"
-    columns = ("time [s]", "variables", "mobility", what, "of kinetic", "loop gap [m, rad]")
-    table = table_of("", dict.fromkeys(columns, "right"))
-    change = scene.energy_drift(run)
-    change = change[np.abs(change).argmax()]
-    most = float(np.max(run["kinetic energy"], initial=1e-300))
-    mobility = scene.world.mobility()
-    table.add_row(
-        f"{run.time[-1]:g}",
-        str(mobility.variables),
-        str(mobility.dof),
-        f"{change:.2g}",
-        f"{abs(change) / most:.1e}",
-        f"{scene.max_gap:.1e}",
-    )
+def _table(summary: Mapping[str, str]) -> Any:
+    """Summary of a run."""
+    table = table_of("", dict.fromkeys(summary, "right"))
+    table.add_row(*summary.values())
     return table
 
 
-def _save(run: Recording, out: Path) -> Path:
+def _save(run: Recording | ParticleRecording, out: Path) -> Path:
     out = out if out.suffix == ".npz" else out.with_name(f"{out.name}.npz")
     run.save(out)
     return out

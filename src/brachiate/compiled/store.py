@@ -48,7 +48,8 @@ WITHOUT_KERNELS = (
     "animation/integration.py", "animation/plan.py", "animation/resolve.py", "animation/space.py",
     "functions/__init__.py", "functions/expressions.py", "functions/function_set.py", "functions/motion_functions.py",
     "functions/program.py", "functions/tracing.py",
-    "particles/__init__.py", "particles/columns.py", "particles/energy.py", "particles/floors.py", "particles/implicit.py", "particles/makers.py", "particles/picture.py",
+    "particles/__init__.py", "particles/columns.py", "particles/energy.py", "particles/floors.py", "particles/implicit.py",
+    "particles/makers.py", "particles/picture.py",
     "particles/planes.py", "particles/recording.py", "particles/simulate.py", "particles/stable_step.py", "particles/stepper.py",
     "particles/system.py", "particles/walker.py", "particles/walking_plan.py",
 )  # fmt: skip

@@ -32,7 +32,8 @@ def column(value: ArrayLike, count: int, what: str, minimum: float = -np.inf, ab
     array = validation.broadcast(value, (count,), what, f"a number, or {count} numbers")
     bad = ~((array >= minimum) & (array > above) & (array <= maximum))
     if bad.any():
-        validation.number(float(array[bad][0]), what, minimum=max(minimum, -1.7e308), above=above, maximum=maximum)
+        lowest = {"minimum": minimum} if minimum > -np.inf else {}
+        validation.number(float(array[bad][0]), what, above=above, maximum=min(maximum, float(np.finfo(float).max)), **lowest)
         raise ArgumentError(f"{what}: {array[bad][0]} is not in range.")
     return array
 
@@ -69,7 +70,7 @@ def indices(value: Any, names: Mapping[str, int], shape: tuple[int, ...], what: 
     """Indices of particles from names or numbers, of a shape such as (m, 2)."""
     given = np.asarray(value)
     if given.dtype.kind == "U" and given.shape == shape:
-        unknown = [name for name in given.reshape(-1) if name not in names]
+        unknown = [str(name) for name in given.reshape(-1) if name not in names]
         if unknown:
             raise ArgumentError(f"{what}: {unknown[0]!r} is not a particle.{suggest(unknown[0], names)} {choices('particle', names)}")
         return np.array([names[name] for name in given.reshape(-1)], np.int64).reshape(shape)
@@ -83,19 +84,20 @@ def indices(value: Any, names: Mapping[str, int], shape: tuple[int, ...], what: 
 
 def no_particles() -> Particles:
     """Arrays of no particles."""
-    return Particles(*(np.zeros((0, 3)) for _ in range(2)), *(np.zeros(0) for _ in range(4)), *(np.zeros((0, 3)) for _ in range(4)),
-                     np.zeros(ENVIRONMENT), np.zeros(OPTIONS, np.int64))  # fmt: skip
+    rows, numbers = [np.zeros((0, 3)) for _ in range(6)], [np.zeros(0) for _ in range(4)]
+    return Particles(*[*rows[:2], *numbers, *rows[2:], np.zeros(ENVIRONMENT), np.zeros(OPTIONS, np.int64)])
 
 
 def no_links() -> Links:
     """Arrays of no links."""
-    return Links(np.zeros((0, 2), np.int64), *(np.zeros(0) for _ in range(3)), np.zeros(0, np.int64), np.zeros((0, 3)), _ints(1), _ints(0))
+    numbers = [np.zeros(0) for _ in range(3)]
+    return Links(*[np.zeros((0, 2), np.int64), *numbers, _ints(0), np.zeros((0, 3)), _ints(1), _ints(0)])
 
 
 def no_joints() -> Joints:
     """Arrays of no joints."""
     numbers = [np.zeros(0) for _ in range(14)]
-    return Joints(np.zeros((0, 3), np.int64), _ints(0), *numbers, np.zeros((0, 3)), np.zeros((0, 3)), _ints(1), _ints(0))
+    return Joints(*[np.zeros((0, 3), np.int64), _ints(0), *numbers, np.zeros((0, 3)), np.zeros((0, 3)), _ints(1), _ints(0)])
 
 
 def no_planes(particles: int) -> Planes:

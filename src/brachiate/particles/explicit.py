@@ -89,7 +89,7 @@ def advance(C, L, J, P, F, dt, first, last):
             continue
         if C.options[KEEP_FORCES] != 0:
             put_vec3(C.force, i, f)
-        a = C.inverse_mass[i] * (f + vec3(C.external, i)) + gravity + air_drag(C, i, v - wind, dt)
+        a = with_drag(C, i, C.inverse_mass[i] * (f + vec3(C.external, i)) + gravity, v - wind, dt)
         a = without_normal_parts(C, J, P, i, a)
         if F.kind[0] != 0:
             x, v = floor_step(C, F, i, x, v, a, dt)
@@ -101,13 +101,12 @@ def advance(C, L, J, P, F, dt, first, last):
 
 
 @kernel
-def air_drag(C, i, u, dt):
-    """Acceleration by quadratic drag at a velocity u relative to the air, implicit in the speed."""
-    rate = C.inverse_mass[i] * C.drag[i]
-    if rate != 0.0:
-        rate = rate * norm(u)
-        rate = rate / (1.0 + dt * rate)
-    return -rate * u
+def with_drag(C, i, a, u, dt):
+    """Acceleration a with quadratic drag at a velocity u relative to the air, implicit in u: stable at any step."""
+    if C.drag[i] != 0.0:
+        rate = C.inverse_mass[i] * C.drag[i] * norm(u)
+        a = (1.0 / (1.0 + dt * rate)) * (a - rate * u)
+    return a
 
 
 def run_threads(key: Any, counts: tuple[int, int], dt: float, steps: int, leapfrog: bool, threads: int) -> int:

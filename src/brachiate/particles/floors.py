@@ -1,4 +1,4 @@
-"""Floor of a particle system: restitution, spring, visco-elastic or plastic ground; level, sloping or a height field; friction [NSP] 4-5."""
+"""Floor of a particle system [NSP] 4-5: restitution, spring, visco-elastic or plastic; level, sloping or a height field; friction."""
 
 from __future__ import annotations
 
@@ -93,13 +93,17 @@ class Floor:
         if self.stiffness is None and (self.damping or self.yield_force is not None):
             raise ArgumentError("A floor with damping or yield_force needs a stiffness [N/m]; without one it is a floor with restitution.")
         if self.stiffness is not None and self.restitution:
-            raise ArgumentError("A floor has either restitution or stiffness: leave out one of them. Damping makes a spring floor lose energy.")
+            raise ArgumentError(
+                "A floor has either restitution or stiffness: leave out one of them. Damping makes a spring floor lose energy."
+            )
         if self.heights is not None and not isinstance(self.heights, HeightField):
             raise ArgumentError(f"heights of the floor: expected br.HeightField, got {validation.short_repr(self.heights)}.")
         if self.heights is not None and self.slope:
             raise ArgumentError("A height field has no slope of its own: leave out slope, and put it into the heights.")
         if self.cells[0] * self.cells[1] > MAX_CELLS:
-            raise ArgumentError(f"extent of the floor: more than {MAX_CELLS} cells of {self.cell:g} m. Use larger cells or a smaller extent.")
+            raise ArgumentError(
+                f"extent of the floor: more than {MAX_CELLS} cells of {self.cell:g} m. Use larger cells or a smaller extent."
+            )
 
     @property
     def cells(self) -> tuple[int, int]:
@@ -122,7 +126,8 @@ class Floor:
             raise ArgumentError(f"terrain: expected br.Terrain, got {validation.short_repr(terrain)}.")
         if terrain.stairs is not None or any(terrain.belt):
             raise ArgumentError("Floors of particles have neither stairs nor belts: use a plane, or heights=br.HeightField(...).")
-        return cls(**{"height": terrain.height or 0.0, "slope": terrain.slope, "heading": terrain.heading, "friction": terrain.friction} | more)
+        plane: Any = {"height": terrain.height or 0.0, "slope": terrain.slope, "heading": terrain.heading}
+        return cls(**{**plane, "friction": terrain.friction, **more})
 
     def to_arrays(self) -> FloorArrays:
         """Arrays for compiled code; every call returns an undeformed floor."""

@@ -144,12 +144,20 @@ def plane_forces(P, J, mass, x, v):
         for q in range(P.joint_start[p], P.joint_start[p + 1]):
             moment = moment + vec3(J.moment, P.joint[q])
         balance = in_plane_solve(moments, n, -cross(n, moment))  # torques of arms that are not in the plane are passed on to all members
+        sum_forces, sum_moments = 0.0, Vec3(0.0, 0.0, 0.0)
         for q in range(first, last):
             i = P.member[q]
             r, w = vec3(x, i) - center, vec3(v, i) - drift
             rho = r - (n @ r) * n
-            deviation, rate = n @ r - tilt @ rho, n @ w - spin @ rho
-            put_vec3(P.force, q, mass[i] * (balance @ rho - P.stiffness[p] * deviation - P.damping[p] * rate) * n)
+            f = -mass[i] * (P.stiffness[p] * (n @ r - tilt @ rho) + P.damping[p] * (n @ w - spin @ rho))
+            P.force[q, 0] = f
+            sum_forces, sum_moments = sum_forces + f, sum_moments + f * rho
+        # What round-off of the center leaves of the sums, which the large stiffness makes visible, is taken away once more.
+        balance = balance - in_plane_solve(moments, n, sum_moments)
+        for q in range(first, last):
+            i = P.member[q]
+            r = vec3(x, i) - center
+            put_vec3(P.force, q, (P.force[q, 0] + mass[i] * (balance @ (r - (n @ r) * n) - sum_forces / total)) * n)
 
 
 @kernel
@@ -241,10 +249,7 @@ def gathered_force(C, L, J, P, n):
     f = Vec3(0.0, 0.0, 0.0)
     for q in range(L.start[n], L.start[n + index(1)]):
         k = L.incident[index(q)]
-        if k >= 0:
-            f = f + vec3(L.force, k)
-        else:
-            f = f - vec3(L.force, -1 - k)
+        f = f + vec3(L.force, k) if k >= 0 else f - vec3(L.force, -1 - k)
     if J.particles.shape[0] > 0:
         f = f + gathered_joint_force(C, J, P, n)
     return f

@@ -29,15 +29,15 @@ class ImplicitSolver:
             raise ArgumentError("Implicit steps need planes='momentum': the published projection of planes is for explicit steps.")
         self._handle, C = system.handle(floor), system.arrays
         n, m, j = len(system), len(system.links), len(system.joints)
-        order, band = elimination_order(n, system.link_arrays.ends, system.joint_arrays.particles)
-        width = 3 * band + 2 if band <= MAX_BAND else -1
+        order, distance = elimination_order(n, system.link_arrays.ends, system.joint_arrays.particles)
+        width = 3 * distance + 2 if distance <= MAX_BAND else -1
         size = max(float(np.ptp(C.x, axis=0).max(initial=0.0)), float(system.link_arrays.length.max(initial=0.0)), 1e-3)
         rows = [np.zeros((n, 3)) for _ in range(6)]
-        self.arrays = StepArrays(
-            np.array([width, 0]), order, np.array([max(size, float(np.abs(C.x).max(initial=0.0)))]), *rows, np.zeros((n, 6)),
-            np.zeros((m, 6)), np.zeros(j), np.zeros((3 * j, 3)), np.zeros(3 * n * (width + 1)), np.zeros(3 * n if width >= 0 else 0),
-            *(np.zeros((n, 3) if width < 0 else (0, 3)) for _ in range(3)),
-        )  # fmt: skip
+        band = [np.zeros(3 * n * (width + 1)), np.zeros(3 * n if width >= 0 else 0)]
+        gradients = [np.zeros((n if width < 0 else 0, 3)) for _ in range(3)]
+        blocks = [np.zeros((n, 6)), np.zeros((m, 6)), np.zeros(j), np.zeros((3 * j, 3))]
+        scale = np.array([max(size, float(np.abs(C.x).max(initial=0.0)))])
+        self.arrays = StepArrays(*[np.array([width, 0]), order, scale, *rows, *blocks, *band, *gradients])
         self._step = ArrayHandle(self.arrays)
 
     def run(self, dt: float, count: int) -> int:

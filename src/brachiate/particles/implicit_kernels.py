@@ -11,8 +11,8 @@ import math
 from typing import NamedTuple
 
 from brachiate.compiled import Floats, Ints, Key, Rows3, Rows6, entry, index, kernel, outlined, struct_opener
-from brachiate.particles.arrays import BOUNCE, DAMPING, GRAVITY, KEEP_FORCES, NO_FLOOR, RESTITUTION, STIFFNESS, WIND, open_system
-from brachiate.particles.explicit import air_drag
+from brachiate.particles.arrays import BOUNCE, DAMPING, GRAVITY, KEEP_FORCES, NO_FLOOR, PLASTIC, RESTITUTION, STIFFNESS, WIND, open_system
+from brachiate.particles.explicit import with_drag
 from brachiate.particles.floor_contact import RESTING, compliant_force, finite_states, rubbed, surface_gap
 from brachiate.particles.forces import gathered_force, turn_forces
 from brachiate.particles.implicit_solvers import band_solve, conjugate_gradients
@@ -20,6 +20,7 @@ from brachiate.spatial import Vec3, cross, norm, put_vec3, vec3, vec3_at
 
 MAX_ITERATIONS = 100
 TOLERANCE = 2e-14  # last correction of positions, relative to the size of the system
+ROUNDING = 1e-11  # of positions, below which corrections that no longer decrease are round-off
 NOT_CONVERGED = -2  # status; a number from 0 on is that of a particle that is not finite
 
 
@@ -72,29 +73,31 @@ def begin_step(C, S, dt):
         x, v = vec3(C.x, i), vec3(C.v, i)
         put_vec3(S.x0, i, x)
         put_vec3(S.v0, i, v)
-        put_vec3(S.load, i, C.mass[i] * (gravity + air_drag(C, i, v - wind, dt)) + vec3(C.external, i))
+        put_vec3(S.load, i, C.mass[i] * with_drag(C, i, gravity + C.inverse_mass[i] * vec3(C.external, i), v - wind, dt))
         put_vec3(C.x, i, x + dt * v)
 
 
 @outlined
 def solve_step(C, L, J, P, F, S, dt):
     """Newton's method for C.x after the step. Returns whether it converged."""
+    largest = math.inf
     for iteration in range(MAX_ITERATIONS):
         evaluate_forces(C, L, J, P, S, dt)
         evaluate_residuals(C, L, J, P, F, S, dt)
         solved = band_solve(C, L, J, S) if S.size[0] >= 0 else conjugate_gradients(C, L, J, S)
         if not solved:
             return False
-        largest = 0.0
+        before, largest, size = largest, 0.0, S.scale[0]
         for n in range(C.x.shape[0]):
             i = index(n)
             step = vec3(S.right, i)
-            largest = max(largest, abs(step.x), abs(step.y), abs(step.z))
-            put_vec3(C.x, i, vec3(C.x, i) + step)
+            x = vec3(C.x, i) + step
+            largest, size = max(largest, abs(step.x), abs(step.y), abs(step.z)), max(size, abs(x.x), abs(x.y), abs(x.z))
+            put_vec3(C.x, i, x)
         if not math.isfinite(largest):
             return False
         S.size[1] = iteration + 1
-        if largest <= TOLERANCE * S.scale[0]:
+        if largest <= TOLERANCE * size or (largest >= 0.5 * before and largest <= ROUNDING * size):
             return True
     return False
 
@@ -178,11 +181,11 @@ def evaluate_residuals(C, L, J, P, F, S, dt):
         put_block(S.diagonal, i, m / dt, m / dt, m / dt, 0.0, 0.0, 0.0)
         f = gathered_force(C, L, J, P, i) + vec3(S.load, i) - m * (vec3(S.v, i) - vec3(S.v0, i))
         if F.kind[0] > RESTITUTION:
-            push, normal = compliant_force(F, vec3(C.x, i), C.radius[i], vec3(S.v, i))
+            push, normal, slope = mean_floor_force(C, F, S, i)
             f = f + push * normal
             put_vec3(C.floor_force, i, push * normal)
             if push > 0.0:
-                add_outer(S.diagonal, i, F.numbers[STIFFNESS] + F.numbers[DAMPING] / dt, normal)
+                add_outer(S.diagonal, i, slope + F.numbers[DAMPING] / dt, normal)
         for q in range(L.start[i], L.start[i + index(1)]):
             k = L.incident[q]
             k = index(k if k >= 0 else -1 - k)
@@ -191,6 +194,21 @@ def evaluate_residuals(C, L, J, P, F, S, dt):
         if J.particles.shape[0] > 0:
             add_joint_diagonal(C, J, P, S, i, dt)
         put_vec3(S.right, i, f)
+
+
+@outlined
+def mean_floor_force(C, F, S, i):
+    """Normal force of a compliant floor over a step, by the discrete gradient of its energy (of a plastic one at the end), and slope."""
+    stiffness = F.numbers[STIFFNESS]
+    if F.kind[0] == PLASTIC:
+        push, n = compliant_force(F, vec3(C.x, i), C.radius[i], vec3(S.v, i))
+        return push, n, stiffness
+    before, _ = surface_gap(F, vec3(S.x0, i))
+    after, n = surface_gap(F, vec3(C.x, i))
+    p0, p1 = max(C.radius[i] - before, 0.0), max(C.radius[i] - after, 0.0)
+    share = 1.0 if p0 > 0.0 and p1 > 0.0 else 0.0 if p0 + p1 == 0.0 else (p1 - p0) / (before - after)
+    push = 0.5 * stiffness * share * (p0 + p1) - share * F.numbers[DAMPING] * (n @ vec3(S.v, i))
+    return max(push, 0.0), n, 0.5 * stiffness
 
 
 @outlined
@@ -263,4 +281,3 @@ def meet_floor(C, F, S, i, dt):
     put_vec3(C.x, i, x + (0.5 * dt) * slip)
     put_vec3(C.v, i, after)
     put_vec3(C.floor_force, i, vec3(C.floor_force, i) + (1.0 / (per_mass * dt)) * (after - v))
-

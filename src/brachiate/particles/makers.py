@@ -20,7 +20,14 @@ MAX_LINKS = 10_000_000
 
 
 def from_arrays(
-    positions: ArrayLike, mass: ArrayLike, links: Any, *, stiffness: ArrayLike, damping: ArrayLike = 0.0, fixed: ArrayLike = False, **more: Any
+    positions: ArrayLike,
+    mass: ArrayLike,
+    links: Any,
+    *,
+    stiffness: ArrayLike,
+    damping: ArrayLike = 0.0,
+    fixed: ArrayLike = False,
+    **more: Any,
 ) -> ParticleSystem:
     """System of particles at positions (n, 3) [m] and links (m, 2) between them at rest.
 
@@ -69,7 +76,7 @@ def along_curve(
     count = ranges.count(count, "count", MAX_LINKS)
     if closed and count < 3:
         raise ArgumentError(f"count: a closed rope has at least 3 links, got {count}.")
-    line = points([curve(t) for t in np.linspace(0.0, 1.0, FINE)] if callable(curve) else curve, "curve")
+    line = points(np.array([curve(t) for t in np.linspace(0.0, 1.0, FINE)], float) if callable(curve) else curve, "curve")
     line = np.concatenate([line, line[:1]]) if closed else line
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))])
     if len(line) < 2 or along[-1] < count * MIN_LENGTH:
@@ -84,7 +91,9 @@ def along_curve(
     return _tied(x, masses, ends, stiffness, damping_time, slack, {"radius": radius, "drag": drag}, more)
 
 
-def _tied(x: Array, mass: Array, ends: Array, stiffness: float, time: float, slack: Any, parts: dict[str, Any], more: Any) -> ParticleSystem:
+def _tied(
+    x: Array, mass: Array, ends: Array, stiffness: float, time: float, slack: Any, parts: dict[str, Any], more: Any
+) -> ParticleSystem:
     """System of particles with links of axial stiffness EA [N] and a damping time [s]."""
     system = ParticleSystem(**more)
     fixed = parts.pop("fixed", False)
@@ -206,7 +215,9 @@ def from_mesh(
     elif np.size(fixed):
         rows = np.asarray(fixed)
         if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= len(x):
-            raise ArgumentError(f"fixed: expected numbers of vertices from 0 to {len(x) - 1}, or 'boundary', got {validation.short_repr(fixed)}.")
+            raise ArgumentError(
+                f"fixed: expected numbers of vertices from 0 to {len(x) - 1}, or 'boundary', got {validation.short_repr(fixed)}."
+            )
         held[rows] = True
     masses = ranges.mass(mass, "mass") * weights / weights.sum()
     return _tied(x, masses, ends.astype(np.int64), stiffness, damping_time, slack, {"fixed": held}, more)

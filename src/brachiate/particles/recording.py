@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,8 +54,9 @@ class Samples(NamedTuple):
 def structure_of(system: ParticleSystem) -> Structure:
     """Names and constants of a system."""
     C, L = system.arrays, system.link_arrays
-    names = (tuple(part) for part in (system.particles, system.links, system.joints))
-    return Structure(*names, *(a.copy() for a in (L.ends, C.mass, C.radius, L.stiffness, L.slack)), system.gravity)
+    names = [tuple(part) for part in (system.particles, system.links, system.joints)]
+    constants = (a.copy() for a in (L.ends, C.mass, C.radius, L.stiffness, L.slack))
+    return Structure(*[*names, *constants, system.gravity])
 
 
 def sample_of(system: ParticleSystem) -> Samples:
@@ -118,7 +120,7 @@ class ParticleRecording:
         for names, suffix, label, values in tables:
             if what == suffix and subject in names:
                 at = names.index(subject)
-                return label, lambda: values[:, at]
+                return label, partial(_column, values, at)
         valid = [*quantities, *s.particles[:8], *s.joints[:8], *(f"{link}.tension" for link in s.links[:4])]
         raise UnknownName("quantity", name, valid, "this recording")
 
@@ -197,8 +199,12 @@ class ParticleRecording:
         }  # fmt: skip
         for name, shape in shapes.items():
             _check_array(path, name, content[name], shape, n)
-        structure = Structure(*names, *(content[name] for name in Structure._fields[3:]))
+        structure = Structure(*[*names, *(content[name] for name in Structure._fields[3:])])
         return cls(structure, Samples(*(content[name] for name in Samples._fields)))
+
+
+def _column(values: Array, at: int) -> Array:
+    return values[:, at]
 
 
 def _check_array(path: Path, name: str, array: Array, shape: tuple[int, ...], particles: int) -> None:

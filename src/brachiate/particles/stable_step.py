@@ -60,7 +60,7 @@ def element_rates(system: ParticleSystem, floor: FloorArrays | None) -> tuple[Ar
         # Squares of the gradient of the angle by particle: 1/l₁², 1/l₃², and at most (1/l₁ + 1/l₃)² at the middle.
         per_inertia = w[:, 0] * inverse[0] + w[:, 2] * inverse[1] + w[:, 1] * (np.sqrt(inverse[0]) + np.sqrt(inverse[1])) ** 2
         add(J.particles, (J.limit_stiffness + J.proportional) * per_inertia, (J.friction + J.limit_damping + J.derivative) * per_inertia)
-        planes = system.handle().structs[3]
+        planes = system.plane_arrays
         if C.options[PUBLISHED_PLANES] == 0 and len(planes.normal):
             of = np.repeat(np.arange(len(planes.normal)), np.diff(planes.start))
             free = C.mass[planes.member] * C.inverse_mass[planes.member]

@@ -64,8 +64,8 @@ class Stepper:
         limit = largest_stable_step(self.system, self.floor_arrays)
         if self.dt > limit.seconds * (1.0 + ROUNDING):
             raise ArgumentError(
-                f"dt: a step of {self.dt:.3g} s is not stable; the largest stable one is {limit.seconds:.3g} s (particle {limit.particle!r}). "
-                "Use a smaller step, softer links, or integrator='implicit'."
+                f"dt: a step of {self.dt:.3g} s is not stable; the largest stable one is {limit.seconds:.3g} s "
+                f"(particle {limit.particle!r}). Use a smaller step, softer links, or integrator='implicit'."
             )
 
     def _refresh(self) -> None:
@@ -99,8 +99,8 @@ class Stepper:
     def _raise_if_bad(self, bad: int, count: int) -> None:
         if bad >= 0:
             raise StateError(
-                f"The state of particle {self.system.particle_name(bad)!r} is not finite after {count} steps of {self.dt:g} s. Are two linked "
-                "particles at the same place, or is a force too large for its mass?"
+                f"The state of particle {self.system.particle_name(bad)!r} is not finite after {count} steps of {self.dt:g} s. Are two "
+                "linked particles at the same place, or is a force too large for its mass?"
             )
 
     def _run(self, count: int) -> int:
@@ -111,4 +111,3 @@ class Stepper:
         if threads == 1:
             return run_explicit(self._handle.key, self.dt, count, leapfrog)
         return run_threads(self._handle.key, (n, len(self.system.links)), self.dt, count, leapfrog, threads)
-

@@ -14,7 +14,18 @@ from brachiate.dynamics import Totals
 from brachiate.errors import ArgumentError
 from brachiate.figures import ranges
 from brachiate.particles import columns
-from brachiate.particles.arrays import GRAVITY, PUBLISHED_PLANES, WIND, FloorArrays, Joints, Links, Particles, incidence, make_handle
+from brachiate.particles.arrays import (
+    GRAVITY,
+    PUBLISHED_PLANES,
+    WIND,
+    FloorArrays,
+    Joints,
+    Links,
+    Particles,
+    Planes,
+    incidence,
+    make_handle,
+)
 from brachiate.particles.columns import column, extended, indices, new_names, points, vectors
 from brachiate.particles.energy import elastic_energy
 from brachiate.particles.planes import make_planes
@@ -167,7 +178,9 @@ class ParticleSystem:
         if len(short):
             a, b = (self.particle_name(i) for i in pair[short[0]])
             same = "it connects a particle with itself" if a == b else f"its particles {a!r} and {b!r} are at the same place"
-            raise ArgumentError(f"link {names[short[0]]!r}: {same}, so it has no direction. Links need two particles apart from each other.")
+            raise ArgumentError(
+                f"link {names[short[0]]!r}: {same}, so it has no direction. Links need two particles apart from each other."
+            )
 
     def add_joint(
         self,
@@ -262,6 +275,12 @@ class ParticleSystem:
         """Arrays of the links themselves."""
         self.handle()
         return self._links
+
+    @property
+    def plane_arrays(self) -> Planes:
+        """Arrays of the planes of rotation themselves."""
+        self.handle()
+        return self._planes
 
     @property
     def joint_arrays(self) -> Joints:

@@ -26,6 +26,7 @@ from brachiate.scenes.machines import fivebar, scissor_lift, stewart
 from brachiate.scenes.mechanisms import andrews, bricard, fourbar
 from brachiate.scenes.monkey import monkey_swing
 from brachiate.scenes.paper_arm import filter_arm
+from brachiate.scenes.particle_scenes import ParticleScene, bridge, particle_link, particle_walker, rope_ring
 from brachiate.scenes.playground_swing import swing
 from brachiate.scenes.ropes_and_nets import net, rope_swing
 from brachiate.scenes.scene import Scene, StructureChange
@@ -35,18 +36,19 @@ from brachiate.show.draw import ViewSettings
 
 #: Every scene by name: functions whose parameters all have defaults, ``seconds`` and ``dt`` among them,
 #: and ``integrator`` for scenes without contact and filter.
-SCENES: Mapping[str, Callable[..., Scene]] = MappingProxyType({
+SCENES: Mapping[str, Callable[..., Scene | ParticleScene]] = MappingProxyType({
     f.__name__.replace("_", "-"): f
     for f in (
         thrown, highbar, swing, monkey_swing, trapeze, chain_of_people, fourbar, bricard, andrews, fivebar, stewart,
         scissor_lift, fall, stairs_tumble, stand, catch_bar, dominoes, box_slope, rocking_block, stack, spinning_top,
         filter_arm, filter_walk, filter_kick, filter_slope, filter_steps, filter_turn, filter_push,
-        sitting, reach_chain, dropping_chain, inchworm, inchworm_race, rope_swing, net,
+        sitting, reach_chain, dropping_chain, inchworm, inchworm_race,
+        particle_link, particle_walker, rope_ring, bridge, rope_swing, net,
     )
 })  # fmt: skip
 
 
-def make(name: str, **parameters: Any) -> Scene:
+def make(name: str, **parameters: Any) -> Scene | ParticleScene:
     """Scene by name, with parameters: ``make("highbar", release=0.8)``."""
     function = validation.lookup(SCENES, name, "scene", "this package")
     known = inspect.signature(function).parameters
@@ -56,4 +58,4 @@ def make(name: str, **parameters: Any) -> Scene:
     return function(**parameters)
 
 
-__all__ = ["StructureChange", "ViewSettings", "SCENES", "Scene", "make"]
+__all__ = ["ParticleScene", "StructureChange", "ViewSettings", "SCENES", "Scene", "make"]

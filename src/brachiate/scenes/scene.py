@@ -99,6 +99,20 @@ class Scene:
                 energy[run.time >= change.time] += change.report.energy_lost
         return energy - energy[0]
 
+    def summary(self, run: Recording) -> dict[str, str]:
+        """Numbers of a run by heading: mobility, energy drift, loop gap."""
+        change = self.energy_drift(run)
+        largest = change[np.abs(change).argmax()]
+        mobility = self.world.mobility()
+        return {
+            "time [s]": f"{run.time[-1]:g}",
+            "variables": str(mobility.variables),
+            "mobility": str(mobility.dof),
+            "energy drift [J]" if self.conservative else "energy gain [J]": f"{largest:.2g}",
+            "of kinetic": f"{abs(largest) / float(np.max(run['kinetic energy'], initial=1e-300)):.1e}",
+            "loop gap [m, rad]": f"{self.max_gap:.1e}",
+        }
+
     def picture(self, run: Recording, path: str | Path, times: Any = None) -> None:
         """Draw the scene at some times of a run, side by side."""
         run.picture(path, self.look, times)
