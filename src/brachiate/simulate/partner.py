@@ -27,6 +27,10 @@ class Partner(Protocol):
 
     world: World
 
+    def count_parts(self, dt: float) -> int:
+        """Number of parts in which a step of dt [s] has to be made."""
+        ...
+
     def begin_step(self, dt: float, integrator: str) -> None:
         """Advance by dt [s], and apply to the links of the world what acts on them in this step."""
 

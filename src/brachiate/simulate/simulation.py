@@ -387,17 +387,22 @@ class Simulation:
         self.world.time = stop
 
     def _advance_with_partner(self, partner: Partner, span: float) -> None:
-        """Advance by one step, with the forces of the partner. On failure the world and the partner are as they were before."""
-        before = partner.save(), self.world.q.copy(), self.world.v.copy()
-        integrator = self._current_integrator()
+        """Advance by one step, with the forces of the partner, in parts if it asks for them. On failure nothing has changed."""
+        start, before = self.world.time, (partner.save(), self.world.q.copy(), self.world.v.copy(), self.world.constraint_set.run_memory())
+        parts = partner.count_parts(span)
         try:
-            partner.begin_step(span, integrator.name)
-            self._current_integrator().advance(span, time=self.world.time)
-            partner.end_step()
+            for n in range(parts):
+                self.world.time = start + n * span / parts
+                partner.begin_step(span / parts, self._current_integrator().name)
+                self._current_integrator().advance(span / parts, time=self.world.time)
+                partner.end_step()
         except StateError:
             partner.restore(before[0])
-            self.world.q[:], self.world.v[:] = before[1:]
+            self.world.q[:], self.world.v[:] = before[1:3]
+            self.world.constraint_set.set_run_memory(before[3])
             raise
+        finally:
+            self.world.time = start
 
     def _save(self) -> tuple[WorldState, Any]:
         """Snapshot of the world and of the partner."""

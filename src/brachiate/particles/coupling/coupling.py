@@ -13,6 +13,7 @@ from brachiate import validation
 from brachiate.compiled import ArrayHandle
 from brachiate.dynamics import Totals
 from brachiate.errors import ArgumentError, StateError
+from brachiate.kinematics import update_motion
 from brachiate.model.status import OK
 from brachiate.particles.arrays import FloorArrays, no_floor
 from brachiate.particles.coupling.arrays import ATTACHED, DAMPING_BOUND, LINKS, STIFFNESS_BOUND, last_contacts, new_attachments, new_links, new_particles
@@ -31,6 +32,7 @@ from brachiate.world.world import World
 
 VIBRATION_SHARE = 0.25  # of the largest step that would be stable without damping: the fastest vibration has about twelve steps
 STEP_SHARE = 0.5  # of the largest stable step: strong dampers come to rest in a step
+MAX_TURN = 0.1  # [rad] of a link in a step or a part of it
 MAX_STEPS = 20_000  # of particles in one step of the world
 RATE_STEPS = 200  # steps of the world between updates of the stiffness by particle, which joints change as they move
 #: Share of dt² times acceleration by which a constant force moves a link in a step.
@@ -184,6 +186,12 @@ class Coupling:
         return self._stable_step()
 
     # --- steps: what Simulation.couple expects ------------------------------------------------------
+
+    def count_parts(self, dt: float) -> int:
+        """Number of parts of a step: the response of links is that of the posture at its start, so none may turn far in it."""
+        update_motion(self.world.data)
+        fastest = float(np.sqrt((self.world.data.work.V[:, :3] ** 2).sum(axis=1).max(initial=0.0)))
+        return max(1, int(np.ceil(dt * fastest / MAX_TURN)))
 
     def begin_step(self, dt: float, integrator: str) -> None:
         """Advance the particles by dt, and apply to the links what they exert in this step.
