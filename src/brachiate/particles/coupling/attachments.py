@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from brachiate.particles.coupling.coupling import Coupling
 
 MAX_GAP = 1e-6  # [m] between a particle and the point of a link it is attached to
+#: Least damping ratio of attachments whose damping is not given. The response of links is constant within a step, so it is wrong by some ε
+#: where they turn or have stiff joints; fast vibrations against the particles grow by about ε of their phase in a step unless they are damped.
+DAMPING_RATIO = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +98,7 @@ def new_attachment(
 
 
 def _compliance(coupling: Coupling, i: int, particle: str, stiffness: float | None, damping: float | None) -> tuple[float, float]:
-    """Stiffness and damping: those given, or of the stiffest link at the particle."""
+    """Stiffness and damping: those given, or of the stiffest link at the particle; the damping may still grow."""
     links = coupling.system.link_arrays
     own = np.flatnonzero((links.ends == i).any(axis=1))
     largest = ranges.MAX_STIFFNESS

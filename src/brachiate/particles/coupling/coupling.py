@@ -17,7 +17,7 @@ from brachiate.kinematics import update_motion
 from brachiate.model.status import OK
 from brachiate.particles.arrays import FloorArrays, no_floor
 from brachiate.particles.coupling.arrays import ATTACHED, DAMPING_BOUND, LINKS, STIFFNESS_BOUND, last_contacts, new_attachments, new_links, new_particles
-from brachiate.particles.coupling.attachments import Attachment, AttachmentReport, attachment_report, checked_attachment, new_attachment
+from brachiate.particles.coupling.attachments import DAMPING_RATIO, Attachment, AttachmentReport, attachment_report, checked_attachment, new_attachment
 from brachiate.particles.coupling.coupled_steps import run_coupled, update_bounds
 from brachiate.particles.coupling.link_response import begin_rigid_step, end_rigid_step, update_links
 from brachiate.particles.coupling.recording import CoupledRecording, coupled_recording
@@ -111,7 +111,8 @@ class Coupling:
             link: Link or site, or ``world``.
             at: Point in it (3,) [m], where the particle is; None: the point where it is.
             stiffness: [N/m]; None: that of the stiffest link at the particle, so that the rope ends in one more of its links.
-            damping: [N·s/m]; None: that of this link, or zero.
+            damping: [N·s/m]; None: that of this link, and at least a twentieth of the critical one with the inertia of the figure there.
+                Vibrations of a rope without any damping may grow if they are faster than the steps of the world.
             name: Name of the attachment; None: ``particle to link``.
         """
         made = new_attachment(self, particle, link, at, stiffness, damping, name)
@@ -119,6 +120,9 @@ class Coupling:
         self._version = None
         try:
             made.report = self._report(made, "attached")
+            if damping is None:
+                made.damping = max(made.damping, 2.0 * DAMPING_RATIO * float(np.sqrt(made.stiffness * made.report.effective_mass)))
+                self._version = None
         except Exception:
             del self._attachments[made.name]
             self._version = None
