@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,11 @@ def convergence(dt: float) -> dict[str, Any]:
         simulation.run(CONVERGENCE_SECONDS)
         hands.append(simulation.world.position("man/left_grip"))
     errors = [float(np.linalg.norm(hand - hands[0])) for hand in hands[1:]]
-    return {"axial stiffness [N]": STIFFNESSES, "error [m]": errors, "orders": [float(np.log(a / b) / np.log(4)) for a, b in zip(errors, errors[1:], strict=False)]}
+    return {
+        "axial stiffness [N]": STIFFNESSES,
+        "error [m]": errors,
+        "orders": [float(np.log(a / b) / np.log(4)) for a, b in pairwise(errors)],
+    }
 
 
 def main() -> None:

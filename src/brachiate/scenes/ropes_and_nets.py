@@ -16,7 +16,7 @@ from brachiate.world.world import World
 
 ROPE_ABOUT = """\
 A figure holds both ends of a strap at the end of a rope of particles and swings. Each hand is attached to a particle; when both are cut,
-the figure flies on and lands. Momentum of rope and figure together changes by gravity, by the force of the ceiling and of the ground only."""
+the figure flies on and lands. Momentum of rope and figure together changes by gravity and by the forces of ceiling and ground only."""
 NET_ABOUT = """\
 A figure falls into a net of particles, which collide with the shapes of its links. The net stretches, stops the figure and throws it up
 again; its ropes and the contacts dissipate energy."""
@@ -66,7 +66,9 @@ def rope_swing(
     simulation = Simulation(world, dt=dt)
     simulation.couple(coupling)
     simulation.at(release, lambda: [coupling.cut(grip) for grip in grips])
-    look = ViewSettings(Camera(azimuth=-75, elevation=6), times=(0, 0.6, 1.0, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, seconds), columns=5, forces=False)
+    look = ViewSettings(
+        Camera(azimuth=-75, elevation=6), times=(0, 0.6, 1.0, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, seconds), columns=5, forces=False
+    )
     title = "Swing on a rope of particles, let go"
     return Scene("rope-swing", title, ROPE_ABOUT, world, simulation, seconds, look, conservative=False)
 
@@ -82,7 +84,9 @@ def hanging_strap(top: Array, bottom: Array, hands: Array, mass: float, count: i
     rope.add_particles(hands, mass / count, names=list(SIDES))
     strap = np.linalg.norm(hands - bottom, axis=1)
     k = ROPE_STIFFNESS / strap
-    rope.add_links([(count, count + 1), (count, count + 2)], stiffness=k, damping=k * ROPE_DAMPING_TIME, names=["left strap", "right strap"])
+    rope.add_links(
+        [(count, count + 1), (count, count + 2)], stiffness=k, damping=k * ROPE_DAMPING_TIME, names=["left strap", "right strap"]
+    )
     return rope
 
 
@@ -120,5 +124,7 @@ def net(
     coupling.enable_contact(friction=0.6)
     simulation = Simulation(world, dt=dt)
     simulation.couple(coupling)
-    look = ViewSettings(Camera(azimuth=-70, elevation=14), times=(0, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5, seconds), columns=4, forces=False)
+    look = ViewSettings(
+        Camera(azimuth=-70, elevation=14), times=(0, 0.4, 0.6, 0.8, 1.2, seconds), columns=3, pixels_per_inch=90, forces=False
+    )
     return Scene("net", "A net of particles catches a figure", NET_ABOUT, world, simulation, seconds, look, conservative=False)

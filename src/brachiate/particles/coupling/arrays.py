@@ -113,7 +113,8 @@ def new_links(bodies: int, nv: int, rows: int) -> CoupledLinks:
     three, six, m = lambda: f((L, 3)), lambda: f((L, 6)), MAX_CONTACT_ROWS
     return CoupledLinks(
         count=np.zeros(COUNTS, np.int64), body=np.zeros(L, np.int64), number=np.full(L, -1, np.int64), x=three(), y=three(), R=f((L, 3, 3)),
-        V=six(), V_start=six(), A=six(), G=f(36 * L * L), wrench=six(), impulse=six(), delayed=six(), spin=three(), path=three(), kick=six(),
+        V=six(), V_start=six(), A=six(), G=f(36 * L * L), wrench=six(), impulse=six(), delayed=six(), spin=three(), path=three(),
+        kick=six(),
         stiffness=f(36 * L), damping=f(36 * L), bounds=f(BOUNDS), force=f(nv), rows=f(m * nv), responses=f(m * nv), factor=f(m * m),
         unit=f(rows), reaction=f(m),
     )  # fmt: skip

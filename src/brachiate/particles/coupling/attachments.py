@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_GAP = 1e-6  # [m] between a particle and the point of a link it is attached to
 #: Least damping ratio of attachments whose damping is not given. The response of links is constant within a step, so it is wrong by some ε
-#: where they turn or have stiff joints; fast vibrations against the particles grow by about ε of their phase in a step unless they are damped.
+#: where they turn or have stiff joints; fast vibrations against the particles grow by about ε of their phase in a step unless damped.
 DAMPING_RATIO = 0.05
 
 
@@ -74,10 +74,14 @@ def new_attachment(
     pose = world.pose(link)
     x = system.arrays.x[i]
     if system.arrays.inverse_mass[i] == 0.0:
-        raise ArgumentError(f"particle {particle!r} is held in place, so it cannot follow a link. Release it first: system.release({particle!r}).")
+        raise ArgumentError(
+            f"particle {particle!r} is held in place, so it cannot follow a link. Release it first: system.release({particle!r})."
+        )
     taken = next((a for a in coupling.attachments.values() if a.particle == particle and world.frame(a.link).body == frame.body), None)
     if taken is not None:
-        raise ArgumentError(f"particle {particle!r} is attached to {taken.link!r} already, as {taken.name!r}. Cut that first, or attach another one.")
+        raise ArgumentError(
+            f"particle {particle!r} is attached to {taken.link!r} already, as {taken.name!r}. Cut that first, or attach another one."
+        )
     if at is None:
         point = pose.rotation.T @ (x - pose.position)
     else:
@@ -85,8 +89,8 @@ def new_attachment(
         away = float(np.linalg.norm(pose.rotation @ point + pose.position - x))
         if away > MAX_GAP:
             raise ArgumentError(
-                f"particle {particle!r} is {100 * away:.3g} cm away from that point of {link!r}. Move it there first (system.positions), or "
-                "leave out at= to attach it where it is."
+                f"particle {particle!r} is {100 * away:.3g} cm away from that point of {link!r}. Move it there first (system.positions), "
+                "or leave out at= to attach it where it is."
             )
     k, c = _compliance(coupling, i, particle, stiffness, damping)
     made = f"{particle} to {link}" if name is None else name
@@ -112,7 +116,9 @@ def _compliance(coupling: Coupling, i: int, particle: str, stiffness: float | No
     return k, validation.number(0.0 if damping is None else damping, "damping of an attachment", minimum=0.0, maximum=largest)
 
 
-def attachment_report(attachment: Attachment, event: str, velocity: Array, response: Array, inverse_mass: float, force: float) -> AttachmentReport:
+def attachment_report(
+    attachment: Attachment, event: str, velocity: Array, response: Array, inverse_mass: float, force: float
+) -> AttachmentReport:
     """Report from the relative velocity (3,) and the response (3, 3) of the point of the link to forces [1/kg]."""
     lightest = float(np.linalg.eigvalsh(0.5 * (response + response.T))[-1]) + inverse_mass
     frequency = math.sqrt(attachment.stiffness * lightest) / (2.0 * math.pi)

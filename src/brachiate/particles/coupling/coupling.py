@@ -16,8 +16,24 @@ from brachiate.errors import ArgumentError, StateError
 from brachiate.kinematics import update_motion
 from brachiate.model.status import OK
 from brachiate.particles.arrays import FloorArrays, no_floor
-from brachiate.particles.coupling.arrays import ATTACHED, DAMPING_BOUND, LINKS, STIFFNESS_BOUND, last_contacts, new_attachments, new_links, new_particles
-from brachiate.particles.coupling.attachments import DAMPING_RATIO, Attachment, AttachmentReport, attachment_report, checked_attachment, new_attachment
+from brachiate.particles.coupling.arrays import (
+    ATTACHED,
+    DAMPING_BOUND,
+    LINKS,
+    STIFFNESS_BOUND,
+    last_contacts,
+    new_attachments,
+    new_links,
+    new_particles,
+)
+from brachiate.particles.coupling.attachments import (
+    DAMPING_RATIO,
+    Attachment,
+    AttachmentReport,
+    attachment_report,
+    checked_attachment,
+    new_attachment,
+)
 from brachiate.particles.coupling.coupled_steps import run_coupled, update_bounds
 from brachiate.particles.coupling.link_response import begin_rigid_step, end_rigid_step, update_links
 from brachiate.particles.coupling.recording import CoupledRecording, coupled_recording
@@ -331,14 +347,15 @@ class Coupling:
         wanted = min(STEP_SHARE * stable, VIBRATION_SHARE * vibration) if self.dt is None else self.dt
         if self.dt is not None and self.dt > stable and dt > stable:
             raise StateError(
-                f"Steps of {self.dt:.3g} s of the particles are not stable with the links they act on: the largest stable step is {stable:.3g} s "
-                "in this posture. Use a shorter dt of the coupling (None chooses it), softer links and attachments, or heavier particles."
+                f"Steps of {self.dt:.3g} s of the particles are not stable with the links they act on: the largest stable step is "
+                f"{stable:.3g} s in this posture. Use a shorter dt of the coupling (None chooses it), softer links and attachments, "
+                "or heavier particles."
             )
         count = int(np.ceil(dt / wanted - 1e-9)) if np.isfinite(wanted) else 1
         if count > MAX_STEPS:
             raise StateError(
-                f"A step of {dt:.3g} s would take {count} steps of the particles: the largest stable one is {stable:.3g} s. Use softer links, "
-                "attachments and contacts, heavier particles, or a shorter step of the simulation."
+                f"A step of {dt:.3g} s would take {count} steps of the particles: the largest stable one is {stable:.3g} s. Use softer "
+                "links, attachments and contacts, heavier particles, or a shorter step of the simulation."
             )
         return max(count, 1)
 

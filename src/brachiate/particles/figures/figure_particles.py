@@ -66,7 +66,9 @@ class FigureParticles:
     def motion(self, run: ParticleRecording, name: str = "particles") -> Motion:
         """Motion of the figure from a recording of its particles."""
         if not isinstance(run, ParticleRecording) or len(run.structure.particles) != len(self.system):
-            raise ArgumentError(f"run: expected a recording of the {len(self.system)} particles of this figure, got {validation.short_repr(run)}.")
+            raise ArgumentError(
+                f"run: expected a recording of the {len(self.system)} particles of this figure, got {validation.short_repr(run)}."
+            )
         return Motion(self.model, run.time - run.time[0], self.configurations(run.positions), name)
 
 
@@ -101,8 +103,8 @@ def from_model(
     for b in range(len(model.tree.parent)):
         if _joint(model, b).type not in JOINTS or (int(model.tree.parent[b]) >= 0 and _joint(model, b).type == "free"):
             raise ModelError(
-                f"joint {_joint_name(model, b)!r} is {_joint(model, b).type}: particles can be joined by {', '.join(JOINTS[:4])} joints, and a "
-                "root can be free."
+                f"joint {_joint_name(model, b)!r} is {_joint(model, b).type}: particles can be joined by {', '.join(JOINTS[:4])} joints, "
+                "and a root can be free."
             )
     names, shared, ties = _joint_particles(model)
     system, bodies = ParticleSystem(gravity=gravity, **more), []
@@ -113,7 +115,8 @@ def from_model(
         body = equivalent_masses(*_mass_properties(model, b), at)
         if body is None:
             raise ModelError(
-                f"{_body_name(model, b)!r} is a rod or flat, and its joints are beside it: particles cannot have its inertia and share its joints."
+                f"{_body_name(model, b)!r} is a rod or flat, and its joints are beside it: particles cannot have its inertia and share "
+                "its joints."
             )
         own = np.array([number for number, _ in given] + list(range(count, count + len(body.points) - len(given))), np.int64)
         names += [f"{_body_name(model, b)}.{n + 1}" for n in range(len(own) - len(given))]
@@ -174,16 +177,16 @@ def _joint_particles(model: Model) -> tuple[list[str], list[list[tuple[int, Arra
             add("axis 2", anchor - reach * axes[0], both)
         else:
             if parent < 0:
-                raise ModelError(f"joint {name!r} is universal and holds the root: give the ground a link of its own, or use another joint.")
+                raise ModelError(
+                    f"joint {name!r} is universal and holds the root: give the ground a link of its own, or use another joint."
+                )
             add("center", anchor, both)
             first, second = add("first axis", anchor + reach * axes[0], (parent,)), add("second axis", anchor + reach * axes[1], (b,))
             ties.append((first, second, reach * float(np.linalg.norm(axes[0] - axes[1]))))
     return names, shared, ties
 
 
-def _place(
-    model: Model, bodies: list[tuple[Array, BodyParticles]], count: int, q: ArrayLike, v: ArrayLike | None
-) -> tuple[Array, Array]:
+def _place(model: Model, bodies: list[tuple[Array, BodyParticles]], count: int, q: ArrayLike, v: ArrayLike | None) -> tuple[Array, Array]:
     """Positions and velocities (n, 3) of the particles; those of joints as of their last body."""
     data, x, u = Data(model), np.zeros((count, 3)), np.zeros((count, 3))
     data.assign(q=q, v=np.zeros(model.nv) if v is None else v)
