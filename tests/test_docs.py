@@ -13,7 +13,7 @@ from brachiate.filter.settings import FilterSettings
 ROOT = Path(__file__).parent.parent
 PAGES = [
     "README.md", "docs/conventions.md", "docs/closed-chains.md", "docs/contact.md", "docs/motion.md", "docs/filter.md", "docs/gallery.md",
-    "docs/animation.md", "docs/particles-coupling.md",
+    "docs/animation.md", "docs/particles.md", "docs/particles-coupling.md",
 ]  # fmt: skip
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 #: What the field's readers search for, and the module where it is done.
@@ -35,6 +35,10 @@ SEARCH_WORDS = {
     "null space": "animation/resolve.py",
     "Coriolis tensor": "animation/closed_form.py",
     "edge pushing": "functions/program.py",
+    "zero-moment point": "particles/walking_plan.py",
+    "linear inverted pendulum": "particles/walking_plan.py",
+    "conjugate gradients": "particles/implicit_solvers.py",
+    "discrete gradient": "particles/implicit_kernels.py",
 }
 
 

@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import brachiate as br
+from brachiate.particles import implicit
 from brachiate.particles.explicit import run_explicit
 
 G = 9.80665
@@ -187,6 +188,33 @@ def test_implicit_steps_are_stable_far_beyond_explicit_ones():
     stepper.step(200)
     lengths = np.linalg.norm(np.diff(system.positions, axis=0), axis=1)
     assert np.abs(lengths - 0.1).max() < 1e-3
+
+
+def test_conjugate_gradients_solve_the_same_steps_as_the_banded_factor(monkeypatch):
+    ends = []
+    for band in (implicit.MAX_BAND, 0):
+        monkeypatch.setattr(implicit, "MAX_BAND", band)
+        system = zigzag(**ALL)
+        system.hold("p1")
+        stepper = br.particles.Stepper(system, integrator="implicit", dt=2e-3)
+        assert (stepper._solver.arrays.size[0] < 0) == (band == 0)
+        stepper.step(100)
+        ends.append(system.positions)
+    assert np.abs(ends[0] - ends[1]).max() < 1e-10
+
+
+def test_a_net_of_many_ropes_sags_until_the_frame_carries_it():
+    net = br.particles.net(16, 16, mass=3.0, damping_time=0.02)
+    stepper = br.particles.Stepper(net, integrator="implicit", dt=5e-3)
+    assert stepper._solver.arrays.size[0] < 0  # conjugate gradients
+    for _ in range(150):
+        stepper.step()
+        net.velocities = 0.8 * net.velocities
+    C = net.arrays
+    held, free = C.inverse_mass == 0, C.inverse_mass > 0
+    # Ropes in the frame are slack; the rest of the weight is carried by the ends of those inside.
+    assert abs(C.force[held].sum(axis=0)[2] + C.mass[free].sum() * G) < 0.01 * C.mass.sum() * G
+    assert C.x[free, 2].min() < 0.99
 
 
 def test_a_hanging_chain_is_a_catenary_to_second_order():

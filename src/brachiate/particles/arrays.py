@@ -20,10 +20,10 @@ IntRows3 = Annotated[NDArray[np.int64], ArrayField("int64", (3,))]
 GRAVITY, WIND, ENVIRONMENT = 0, 3, 6
 #: Of ``Particles.options``: whether joints with a plane use the published projection; whether forces of free particles are kept.
 PUBLISHED_PLANES, KEEP_FORCES, OPTIONS = range(3)
-#: Kinds of floors, ``Floor.kind``.
+#: Kinds of floors, ``FloorArrays.kind``.
 NO_FLOOR, RESTITUTION, COMPLIANT, PLASTIC = range(4)
-#: Of ``Floor.numbers``: normal (3), offset along it [m], coefficient of restitution, stiffness [N/m], damping [N·s/m], Coulomb friction,
-#: friction drag [s/m], yield force [N], hardening [N/m], origin (2) and spacing (2) of the grid of heights, and of that of sinkage.
+#: Of ``FloorArrays.numbers``: normal (3), offset along it [m], coefficient of restitution, stiffness [N/m], damping [N·s/m], Coulomb
+#: friction, friction drag [s/m], yield force [N], hardening [N/m], origin (2) and spacing (2) of the grid of heights, and of sinkage.
 (
     NORMAL, OFFSET, BOUNCE, STIFFNESS, DAMPING, FRICTION, DRAG, YIELD, HARDENING, HEIGHT_ORIGIN, HEIGHT_SPACING, SINK_ORIGIN, SINK_SPACING,
     FLOOR_NUMBERS,
@@ -47,7 +47,7 @@ class Particles(NamedTuple):
     options: Ints  # (OPTIONS,)
 
 
-class Links(NamedTuple):
+class LinkArrays(NamedTuple):
     """Spring-dampers between two particles."""
 
     ends: IntRows2  # (m, 2) particles
@@ -109,7 +109,7 @@ class FloorArrays(NamedTuple):
     sinkage: Floats  # (rows·columns,) plastic sinkage of cells [m]
 
 
-open_system = struct_opener(Particles, Links, Joints, Planes, FloorArrays)
+open_system = struct_opener(Particles, LinkArrays, Joints, Planes, FloorArrays)
 
 
 def incidence(entries: Array, codes: Array, count: int) -> tuple[Array, Array]:

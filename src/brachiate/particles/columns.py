@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike
 from brachiate import validation
 from brachiate.errors import ArgumentError, choices, suggest
 from brachiate.figures import ranges
-from brachiate.particles.arrays import ENVIRONMENT, OPTIONS, Joints, Links, Particles, Planes
+from brachiate.particles.arrays import ENVIRONMENT, OPTIONS, Joints, LinkArrays, Particles, Planes
 from brachiate.validation import Array
 
 MAX_PARTICLES = 100_000_000
-T = TypeVar("T", Particles, Links, Joints)
+T = TypeVar("T", Particles, LinkArrays, Joints)
 #: Fields of structs that have one row for each particle, link or joint.
 COLUMNS: dict[type, tuple[str, ...]] = {
     Particles: ("x", "v", "mass", "inverse_mass", "radius", "drag", "external", "force", "impulse", "floor_force"),
-    Links: ("ends", "length", "stiffness", "damping", "slack", "force"),
+    LinkArrays: ("ends", "length", "stiffness", "damping", "slack", "force"),
     Joints: (
         "particles", "plane", "torque", "friction", "lower", "upper", "limit_stiffness", "limit_damping", "target", "target_rate",
         "proportional", "derivative", "max_torque", "motor", "angle", "rate", "moment",
@@ -56,7 +56,7 @@ def points(value: ArrayLike, what: str) -> Array:
 
 def new_names(names: Any, count: int, taken: Mapping[str, int], kind: str) -> list[str]:
     """Names of new parts: a list of distinct new names, or a prefix, which is followed by numbers from 1."""
-    made = [f"{names}{i + 1}" for i in range(count)] if isinstance(names, str) else list(names)
+    made = [f"{names}{i + 1}" for i in range(count)] if isinstance(names, str) else list(names) if isinstance(names, Sequence) else []
     if len(made) != count or not all(isinstance(name, str) and name for name in made):
         raise ArgumentError(f"names of {kind}s: expected a prefix or {count} names, got {validation.short_repr(names)}.")
     twice = validation.first_duplicate(made)
@@ -68,7 +68,10 @@ def new_names(names: Any, count: int, taken: Mapping[str, int], kind: str) -> li
 
 def indices(value: Any, names: Mapping[str, int], shape: tuple[int, ...], what: str) -> Array:
     """Indices of particles from names or numbers, of a shape such as (m, 2)."""
-    given = np.asarray(value)
+    try:
+        given = np.asarray(value)
+    except ValueError:  # ragged rows
+        given = np.asarray(None)
     if given.dtype.kind == "U" and given.shape == shape:
         unknown = [str(name) for name in given.reshape(-1) if name not in names]
         if unknown:
@@ -82,16 +85,23 @@ def indices(value: Any, names: Mapping[str, int], shape: tuple[int, ...], what: 
     return np.array(given, np.int64)
 
 
+def rows_of(names: Any, table: Mapping[str, int], kind: str) -> list[int]:
+    """Numbers of parts by their names."""
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise ArgumentError(f"names of {kind}s: expected a list of names, got {validation.short_repr(names)}.")
+    return [validation.lookup(table, name, kind, "this particle system") for name in names]
+
+
 def no_particles() -> Particles:
     """Arrays of no particles."""
     rows, numbers = [np.zeros((0, 3)) for _ in range(6)], [np.zeros(0) for _ in range(4)]
     return Particles(*[*rows[:2], *numbers, *rows[2:], np.zeros(ENVIRONMENT), np.zeros(OPTIONS, np.int64)])
 
 
-def no_links() -> Links:
+def no_links() -> LinkArrays:
     """Arrays of no links."""
     numbers = [np.zeros(0) for _ in range(3)]
-    return Links(*[np.zeros((0, 2), np.int64), *numbers, _ints(0), np.zeros((0, 3)), _ints(1), _ints(0)])
+    return LinkArrays(*[np.zeros((0, 2), np.int64), *numbers, _ints(0), np.zeros((0, 3)), _ints(1), _ints(0)])
 
 
 def no_joints() -> Joints:

@@ -71,8 +71,8 @@ def sinkage_cell(F, x):
 
 
 @kernel
-def compliant_force(F, x, radius, v):
-    """Normal force on a particle [N], not negative, and the normal. A plastic floor sinks until it bears its load."""
+def compliant_force(F, x, radius, v, sinks):
+    """Normal force on a particle [N], not negative, and the normal. A plastic floor sinks until it bears its load; kept if ``sinks``."""
     gap, n = surface_gap(F, x)
     compression = radius - gap
     if compression <= 0.0:
@@ -82,10 +82,10 @@ def compliant_force(F, x, radius, v):
         if cell >= 0:
             # Bearing capacity yield + hardening·sinkage: where elastic compression alone would bear more, the ground flows.
             k, hardening = F.numbers[STIFFNESS], F.numbers[HARDENING]
-            sinkage = (k * compression - F.numbers[YIELD]) / (k + hardening)
-            if sinkage > F.sinkage[cell]:
+            sinkage = max((k * compression - F.numbers[YIELD]) / (k + hardening), F.sinkage[cell])
+            if sinks:
                 F.sinkage[cell] = sinkage
-            compression -= F.sinkage[cell]
+            compression -= sinkage
             if compression <= 0.0:
                 return 0.0, n
     return max(F.numbers[STIFFNESS] * compression - F.numbers[DAMPING] * (n @ v), 0.0), n
@@ -124,7 +124,7 @@ def floor_step(C, F, i, x, v, a, dt):
         y = y + ((0.0 if rests else -F.numbers[BOUNCE] * gap) - height + C.radius[i]) * n  # as if it had bounced at the time of impact
         put_vec3(C.floor_force, i, (1.0 / (per_mass * dt)) * (after - u))
         return y, after
-    normal_force, n = compliant_force(F, x, C.radius[i], v)
+    normal_force, n = compliant_force(F, x, C.radius[i], v, True)
     if normal_force == 0.0:
         put_vec3(C.floor_force, i, Vec3(0.0, 0.0, 0.0))
         return x + dt * u, u

@@ -38,7 +38,7 @@ MAX_CELLS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Floor:
+class ParticleFloor:
     """Floor under particles. Its kind follows from what is given.
 
     ``Floor()`` and ``Floor(restitution=0.8)`` reverse the velocity of a particle that meets it [NSP] eq. 30; with ``stiffness`` it is a
@@ -120,7 +120,7 @@ class Floor:
         return np.array((-np.sin(rise) * np.cos(heading), -np.sin(rise) * np.sin(heading), np.cos(rise)))
 
     @classmethod
-    def on(cls, terrain: Terrain, **more: Any) -> Floor:
+    def on(cls, terrain: Terrain, **more: Any) -> ParticleFloor:
         """Floor with height, slope, heading and friction of a terrain; ``more``: what it is made of."""
         if not isinstance(terrain, Terrain):
             raise ArgumentError(f"terrain: expected br.Terrain, got {validation.short_repr(terrain)}.")

@@ -201,7 +201,7 @@ def mean_floor_force(C, F, S, i):
     """Normal force of a compliant floor over a step, by the discrete gradient of its energy (of a plastic one at the end), and slope."""
     stiffness = F.numbers[STIFFNESS]
     if F.kind[0] == PLASTIC:
-        push, n = compliant_force(F, vec3(C.x, i), C.radius[i], vec3(S.v, i))
+        push, n = compliant_force(F, vec3(C.x, i), C.radius[i], vec3(S.v, i), False)
         return push, n, stiffness
     before, _ = surface_gap(F, vec3(S.x0, i))
     after, n = surface_gap(F, vec3(C.x, i))
@@ -250,6 +250,8 @@ def end_step(C, L, J, P, F, S, dt):
         f = f + vec3(S.load, i)
         if F.kind[0] > RESTITUTION:
             f = f + vec3(C.floor_force, i)
+            if F.kind[0] == PLASTIC:  # sinkage at the solution, not at positions on the way to it
+                compliant_force(F, vec3(C.x, i), C.radius[i], vec3(S.v, i), True)
         v = vec3(S.v0, i) + (dt * C.inverse_mass[i]) * f
         put_vec3(C.v, i, v)
         if F.kind[0] != NO_FLOOR:

@@ -74,6 +74,8 @@ def along_curve(
         more: Arguments of :class:`ParticleSystem`.
     """
     count = ranges.count(count, "count", MAX_LINKS)
+    if not isinstance(closed, bool):
+        raise ArgumentError(f"closed: expected True or False, got {validation.short_repr(closed)}.")
     if closed and count < 3:
         raise ArgumentError(f"count: a closed rope has at least 3 links, got {count}.")
     line = points(np.array([curve(t) for t in np.linspace(0.0, 1.0, FINE)], float) if callable(curve) else curve, "curve")
@@ -239,8 +241,9 @@ def net(rows: int = 12, columns: int = 12, mesh: float = 0.1, height: float = 1.
     """
     ny, nx = (validation.integer(value, what, minimum=2, maximum=3000) for value, what in ((rows, "rows"), (columns, "columns")))
     step = ranges.length(mesh, "mesh")
+    level = validation.number(height, "height", minimum=-ranges.MAX_POSITION, maximum=ranges.MAX_POSITION)
     j, i = np.divmod(np.arange(nx * ny), nx)
-    x = np.stack([step * (i - 0.5 * (nx - 1)), step * (j - 0.5 * (ny - 1)), np.full(nx * ny, float(height))], axis=1)
+    x = np.stack([step * (i - 0.5 * (nx - 1)), step * (j - 0.5 * (ny - 1)), np.full(nx * ny, level)], axis=1)
     at = np.arange(nx * ny).reshape(ny, nx)
     ends = np.concatenate([np.stack([at[:, :-1], at[:, 1:]], -1).reshape(-1, 2), np.stack([at[:-1], at[1:]], -1).reshape(-1, 2)])
     frame = (i == 0) | (j == 0) | (i == nx - 1) | (j == ny - 1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from brachiate import validation
 from brachiate.errors import ArgumentError
-from brachiate.particles.floors import Floor
+from brachiate.particles.floors import ParticleFloor
 from brachiate.particles.recording import ParticleRecording, record, sample_of, structure_of
 from brachiate.particles.stepper import Stepper
 from brachiate.particles.system import ParticleSystem
@@ -22,7 +22,7 @@ MAX_FRAMES = 1_000_000
 def simulate(
     system: ParticleSystem,
     seconds: float,
-    floor: Floor | None = None,
+    floor: ParticleFloor | None = None,
     integrator: str = "explicit",
     dt: float | None = None,
     *,
@@ -37,7 +37,7 @@ def simulate(
     Args:
         system: The system.
         seconds: Duration [s].
-        floor: Floor, or None.
+        floor: ParticleFloor, or None.
         integrator: ``"explicit"``, ``"leapfrog"`` or ``"implicit"``: see :class:`Stepper`.
         dt: Largest step [s]; None: a suggested one. Steps are made a little shorter so that whole numbers of them fit between records and
             calls of the control.

@@ -14,14 +14,14 @@ MAX_STEP = 0.01  # [s] of systems without stiffness
 SUGGESTED_SHARE = 0.25  # of the largest stable step: a period of the stiffest vibration has about twelve steps
 
 
-class StableStep(NamedTuple):
+class StableParticleStep(NamedTuple):
     """Largest stable step [s], and the particle that limits it."""
 
     seconds: float
     particle: str
 
 
-def largest_stable_step(system: ParticleSystem, floor: FloorArrays | None = None) -> StableStep:
+def largest_stable_step(system: ParticleSystem, floor: FloorArrays | None = None) -> StableParticleStep:
     """Largest step of semi-implicit Euler and leapfrog steps that is stable.
 
     A mode of stiffness κ and damping δ per mass is stable if dt² κ + 2 dt δ < 4. The largest eigenvalue of M⁻¹K, K = Σ K_e, is at most
@@ -31,8 +31,8 @@ def largest_stable_step(system: ParticleSystem, floor: FloorArrays | None = None
     root = damping + np.sqrt(damping * damping + 4.0 * stiffness)
     worst = int(root.argmax()) if len(root) else 0
     if not len(root) or root[worst] == 0.0:
-        return StableStep(np.inf, "")
-    return StableStep(float(4.0 / root[worst]), system.particle_name(worst))
+        return StableParticleStep(np.inf, "")
+    return StableParticleStep(float(4.0 / root[worst]), system.particle_name(worst))
 
 
 def suggested_step(system: ParticleSystem, floor: FloorArrays | None = None) -> float:

@@ -8,7 +8,7 @@ from brachiate import validation
 from brachiate.errors import ArgumentError, StateError
 from brachiate.particles.arrays import FloorArrays, no_floor
 from brachiate.particles.explicit import run_explicit, run_threads, thread_count
-from brachiate.particles.floors import Floor
+from brachiate.particles.floors import ParticleFloor
 from brachiate.particles.stable_step import largest_stable_step, suggested_step
 from brachiate.particles.system import ParticleSystem
 
@@ -22,7 +22,7 @@ class Stepper:
 
     Args:
         system: The system; its state is advanced.
-        floor: Floor, or None.
+        floor: ParticleFloor, or None.
         integrator: ``"explicit"``: semi-implicit Euler steps; ``"leapfrog"``: of second order; ``"implicit"``: energy and momentum
             conserving steps, stable at any stiffness.
         dt: Step [s]; None: :func:`~brachiate.particles.suggested_step` of explicit steps, 1 ms of implicit ones.
@@ -35,14 +35,14 @@ class Stepper:
     def __init__(
         self,
         system: ParticleSystem,
-        floor: Floor | None = None,
+        floor: ParticleFloor | None = None,
         integrator: str = "explicit",
         dt: float | None = None,
         threads: int | None = None,
     ) -> None:
         if not isinstance(system, ParticleSystem):
             raise ArgumentError(f"system: expected a ParticleSystem, got {validation.short_repr(system)}.")
-        if floor is not None and not isinstance(floor, Floor):
+        if floor is not None and not isinstance(floor, ParticleFloor):
             raise ArgumentError(f"floor: expected br.particles.Floor, got {validation.short_repr(floor)}.")
         if not len(system):
             raise ArgumentError("This particle system has no particles: add some with add_particle or add_particles.")

@@ -20,7 +20,7 @@ from brachiate.particles.arrays import (
     WIND,
     FloorArrays,
     Joints,
-    Links,
+    LinkArrays,
     Particles,
     Planes,
     incidence,
@@ -116,22 +116,21 @@ class ParticleSystem:
         n, first = len(x), len(self)
         made = new_names(names, n, self.particles, "particle")
         masses = column(mass, n, "mass", ranges.MASSES[0], maximum=ranges.MASSES[1])
-        held = np.broadcast_to(np.asarray(fixed, bool), (n,)) if np.shape(fixed) in ((), (n,)) else None
-        if held is None:
-            raise ArgumentError(f"fixed: expected True or False, or {n} of them, got {validation.short_repr(fixed)}.")
+        held = column(fixed, n, "fixed", 0.0, maximum=1.0).astype(bool)
         rows = {
             "x": x, "v": np.where(held[:, None], 0.0, vectors(velocity, n, "velocity", ranges.MAX_SPEED)), "mass": masses,
             "inverse_mass": np.where(held, 0.0, 1.0 / masses), "radius": column(radius, n, "radius", 0.0, maximum=ranges.LENGTHS[1]),
             "drag": column(drag, n, "drag", 0.0, maximum=ranges.MASSES[1]),
         }  # fmt: skip
+        self._keep_normals()
         self._particles = extended(self._particles, rows, n)
         self.particles.update(zip(made, range(first, first + n), strict=True))
         self._handle = None
         return np.arange(first, first + n)
 
-    def add_link(self, name: str, first: str | int, second: str | int, **more: Any) -> int:
+    def add_link(self, name: str, first: str | int, second: str | int, *, stiffness: float, **more: Any) -> int:
         """Add one link between two particles; see :meth:`add_links`. Returns its number."""
-        return int(self.add_links([(first, second)], names=[name], **more)[0])
+        return int(self.add_links([(first, second)], names=[name], stiffness=stiffness, **more)[0])
 
     def add_links(
         self,
@@ -155,7 +154,9 @@ class ParticleSystem:
             expansion: Thermal expansion per temperature [1/K]: see :meth:`set_temperature`.
             names: Prefix, which is followed by numbers from 1, or a name for each.
         """
-        count = len(ends)
+        count = len(ends) if isinstance(ends, Sequence | np.ndarray) and not (isinstance(ends, np.ndarray) and ends.ndim == 0) else 0
+        if not count:
+            raise ArgumentError(f"links: expected two particles each, by name or by number, got {validation.short_repr(ends)}.")
         pair, m = indices(ends, self.particles, (count, 2), "links"), len(self.links)
         made = new_names(names, count, self.links, "link")
         distance = np.linalg.norm(self._particles.x[pair[:, 0]] - self._particles.x[pair[:, 1]], axis=1)
@@ -167,6 +168,7 @@ class ParticleSystem:
             "ends": pair, "length": rest, "stiffness": column(stiffness, count, "stiffness", 0.0, maximum=ranges.MAX_STIFFNESS),
             "damping": column(damping, count, "damping", 0.0, maximum=ranges.MAX_STIFFNESS), "slack": slack_flags,
         }  # fmt: skip
+        self._keep_normals()
         self._links = extended(self._links, rows, count)
         self._natural, self._expansion = np.concatenate([self._natural, rest]), np.concatenate([self._expansion, alpha])
         self.links.update(zip(made, range(m, m + count), strict=True))
@@ -257,7 +259,6 @@ class ParticleSystem:
             n, (m, j) = len(self), (len(self.links), len(self.joints))
             start, incident = incidence(self._links.ends.T.reshape(-1), np.concatenate([np.arange(m), -1 - np.arange(m)]), n)
             self._links = self._links._replace(start=start, incident=incident)
-            self._keep_normals()
             self._planes, plane = make_planes(self._joints.particles, self._normals, n, self.plane_frequency, 1.0)
             start, incident = incidence(self._joints.particles.reshape(-1), np.arange(3 * j), n)
             self._joints = self._joints._replace(plane=plane, force=np.zeros((2 * j, 3)), start=start, incident=incident)
@@ -271,7 +272,7 @@ class ParticleSystem:
         return self._particles
 
     @property
-    def link_arrays(self) -> Links:
+    def link_arrays(self) -> LinkArrays:
         """Arrays of the links themselves."""
         self.handle()
         return self._links
@@ -337,12 +338,12 @@ class ParticleSystem:
     def hold(self, *names: str, velocity: ArrayLike = (0.0, 0.0, 0.0)) -> None:
         """Fix particles, or drive them at a constant velocity [m/s]: forces do not move them."""
         v = ranges.vector(velocity, "velocity", ranges.MAX_SPEED)
-        rows = [validation.lookup(self.particles, name, "particle", "this particle system") for name in names]
+        rows = columns.rows_of(names, self.particles, "particle")
         self._particles.inverse_mass[rows], self._particles.v[rows] = 0.0, v
 
     def release(self, *names: str) -> None:
         """Let held particles move by forces again."""
-        rows = [validation.lookup(self.particles, name, "particle", "this particle system") for name in names]
+        rows = columns.rows_of(names, self.particles, "particle")
         self._particles.inverse_mass[rows] = 1.0 / self._particles.mass[rows]
 
     def apply_force(self, name: str, force: ArrayLike) -> None:
@@ -352,6 +353,7 @@ class ParticleSystem:
 
     def set_torques(self, torques: Mapping[str, float]) -> None:
         """Set the torques of joints by name [N·m]."""
+        validation.mapping(torques, "torques", "torques [N·m] by name of a joint")
         found = {name: self._turning_joint(name) for name in torques}
         values = {name: validation.number(torques[name], f"torque of {name!r}", maximum=ranges.MAX_FORCE) for name in torques}
         for name, k in found.items():
@@ -404,7 +406,7 @@ class ParticleSystem:
     def set_temperature(self, change: float, links: Sequence[str] | None = None) -> None:
         """Warm links up by some kelvin from their natural temperature: their rest lengths expand."""
         change = validation.number(change, "change of temperature", minimum=-1e4, maximum=1e4)
-        k = slice(None) if links is None else [validation.lookup(self.links, name, "link", "this particle system") for name in links]
+        k = slice(None) if links is None else columns.rows_of(links, self.links, "link")
         length = self._natural[k] * (1.0 + self._expansion[k] * change)
         if (length <= 0.0).any():
             raise ArgumentError(f"change of temperature: {change:g} K would shrink a link to nothing; its expansion is too large.")

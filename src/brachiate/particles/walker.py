@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brachiate import validation
-from brachiate.figures import ranges
 from brachiate.particles.system import ParticleSystem
 from brachiate.validation import Array
 
@@ -49,7 +48,7 @@ def walker(
     factor = validation.broadcast(mass_factor, (8,), "mass_factor", "one number, or eight")
     system = ParticleSystem(**more)
     feet = np.array([(-0.5 * (PELVIS + FOOT), 0.0), (0.5 * (PELVIS - FOOT), 0.0)])
-    x = posture(np.zeros(2), feet, hip) + np.array((0.0, 0.0, ranges.length(drop, "drop") if drop else 0.0))
+    x = posture(np.zeros(2), feet, hip) + np.array((0.0, 0.0, validation.number(drop, "drop", minimum=0.0, maximum=10.0)))
     masses = np.repeat((LIMB_MASS, HIP_MASS, LIMB_MASS), (3, 2, 3)) * factor
     system.add_particles(x @ slope_rotation(slope).T, masses)
     system.add_links(np.stack([np.arange(7), np.arange(1, 8)], axis=1), stiffness=stiffness, damping=damping,

@@ -9,7 +9,8 @@ import numpy as np
 from scipy.linalg import solve_banded
 
 from brachiate import validation
-from brachiate.particles.floors import Floor
+from brachiate.errors import ArgumentError
+from brachiate.particles.floors import ParticleFloor
 from brachiate.particles.recording import ParticleRecording
 from brachiate.particles.simulate import simulate
 from brachiate.particles.system import ParticleSystem
@@ -51,6 +52,18 @@ class GaitSettings:
     balance: float = 1.5
     balance_rate: float = 0.3
 
+    def __post_init__(self) -> None:
+        number = validation.number
+        validation.integer(self.steps, "steps", minimum=1, maximum=1000)
+        number(self.step_length, "step_length", minimum=-0.4, maximum=0.4)
+        number(self.stand, "stand", minimum=0.0, maximum=1e3)
+        number(self.period, "period", minimum=0.2, maximum=1e3)
+        number(self.swing, "swing", minimum=0.1, maximum=0.9)
+        number(self.clearance, "clearance", minimum=0.0, maximum=0.3)
+        number(self.hip_height, "hip_height", minimum=0.3, maximum=0.895)
+        for gain in ("proportional", "derivative", "balance", "balance_rate"):
+            number(getattr(self, gain), gain, minimum=0.0, maximum=1e6)
+
 
 class WalkingPlan(NamedTuple):
     """Planned motion in the frame of the floor (x uphill, z along its normal), f samples."""
@@ -77,7 +90,11 @@ def plan_walk(system: ParticleSystem, settings: GaitSettings | None = None, slop
     p = c - z c̈/g, and is corrected until the ZMP of all particles is the planned one.
     """
     g = settings if settings is not None else GaitSettings()
-    validation.integer(g.steps, "steps", minimum=1, maximum=1000)
+    if not isinstance(g, GaitSettings):
+        raise ArgumentError(f"settings: expected br.particles.GaitSettings, got {validation.short_repr(settings)}.")
+    if not isinstance(system, ParticleSystem) or len(system) != 8 or list(system.joints) != list(JOINTS):
+        raise ArgumentError(f"system: expected a walker, from br.particles.walker(), got {validation.short_repr(system)}.")
+    slope = validation.number(slope, "slope", minimum=-45.0, maximum=45.0)
     seconds = g.stand + g.steps * g.period + 0.5 * g.period
     time = np.arange(round(seconds * RATE) + 1) / RATE
     ankles, stance, footholds, desired = _feet(g, time)
@@ -197,7 +214,7 @@ class WalkingControl:
 
 def walk(
     system: ParticleSystem,
-    floor: Floor,
+    floor: ParticleFloor,
     settings: GaitSettings | None = None,
     *,
     dt: float | None = 5e-5,

@@ -94,7 +94,7 @@ def net(
     height: float = 2.0,
     drop: float = 1.6,
     mesh: float = 0.08,
-    cells: int = 42,
+    cells: int = 34,
     seconds: float = 1.8,
     stiffness: float = 40.0,
     damping: float = 4.0,
@@ -118,7 +118,7 @@ def net(
     place_at(world, man, ["pelvis"], (-0.5, 0.0, height + drop), rotation_about_y(70.0))
     world.set_velocity({"man/root": (0.3, 0.0, 0.6, 0.0, 0.6, 0.0)})
     world.enable_contact(friction=0.6)
-    ropes = make_net(cells + 1, cells + 1, mesh, height, mass=12.0, stiffness=5e3, damping_time=4e-3)
+    ropes = make_net(cells + 1, cells + 1, mesh, height, mass=10.0, stiffness=5e3, damping_time=2e-3)
     ropes.arrays.radius[:] = NET_RADIUS
     coupling = Coupling(world, ropes)
     coupling.enable_contact(friction=0.6)

@@ -38,7 +38,7 @@ from brachiate.particles.coupling.coupled_steps import run_coupled, update_bound
 from brachiate.particles.coupling.link_response import begin_rigid_step, end_rigid_step, update_links
 from brachiate.particles.coupling.recording import CoupledRecording, coupled_recording
 from brachiate.particles.coupling.shapes import ShapeCollisions
-from brachiate.particles.floors import Floor
+from brachiate.particles.floors import ParticleFloor
 from brachiate.particles.recording import Samples, sample_of, structure_of
 from brachiate.particles.stable_step import element_rates
 from brachiate.particles.system import ParticleSystem
@@ -78,12 +78,12 @@ class Coupling:
         dt: Largest step of the particles [s]; None: one that resolves all vibrations, with the inertia of the links as it is.
     """
 
-    def __init__(self, world: World, system: ParticleSystem, floor: Floor | None = None, dt: float | None = None) -> None:
+    def __init__(self, world: World, system: ParticleSystem, floor: ParticleFloor | None = None, dt: float | None = None) -> None:
         if not isinstance(world, World):
             raise ArgumentError(f"world: expected a World, got {validation.short_repr(world)}.")
         if not isinstance(system, ParticleSystem):
             raise ArgumentError(f"system: expected a ParticleSystem, got {validation.short_repr(system)}.")
-        if floor is not None and not isinstance(floor, Floor):
+        if floor is not None and not isinstance(floor, ParticleFloor):
             raise ArgumentError(f"floor: expected br.particles.Floor, got {validation.short_repr(floor)}.")
         if not len(system):
             raise ArgumentError("This particle system has no particles: add some with add_particle or add_particles.")
