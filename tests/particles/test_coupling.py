@@ -54,7 +54,7 @@ def human_on_rope(axial: float, dt: float, seconds: float, substep: float | None
     world = br.World()
     world.add(br.figures.human28(), "man")
     coupling = br.particles.Coupling(world, rope_from(world.position("man/left_hand"), axial), dt=substep)
-    coupling.attach(f"p{COUNT + 1}", "man/left_hand")
+    coupling.attach(f"p{COUNT + 1}", "man/left_hand", damping=0.0)
     simulation = br.Simulation(world, dt=dt, limits=False, every=10)
     simulation.couple(coupling)
     run = simulation.run(seconds)

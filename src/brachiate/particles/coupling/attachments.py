@@ -15,7 +15,7 @@ from brachiate.figures import ranges
 from brachiate.validation import Array
 
 if TYPE_CHECKING:
-    from brachiate.particles.coupling.coupling import Coupling
+    from brachiate.particles.coupling.coupling import ParticleCoupling
 
 MAX_GAP = 1e-6  # [m] between a particle and the point of a link it is attached to
 #: Least damping ratio of attachments whose damping is not given. The response of links is constant within a step, so it is wrong by some ε
@@ -43,7 +43,7 @@ class AttachmentReport:
 class Attachment:
     """Particle that is attached to a point of a link by a spring-damper of length zero. Compared by identity."""
 
-    coupling: Coupling = field(repr=False)
+    coupling: ParticleCoupling = field(repr=False)
     name: str
     particle: str
     link: str
@@ -65,7 +65,13 @@ class Attachment:
 
 
 def new_attachment(
-    coupling: Coupling, particle: str, link: str, at: ArrayLike | None, stiffness: float | None, damping: float | None, name: str | None
+    coupling: ParticleCoupling,
+    particle: str,
+    link: str,
+    at: ArrayLike | None,
+    stiffness: float | None,
+    damping: float | None,
+    name: str | None,
 ) -> Attachment:
     """Checked attachment; nothing has changed."""
     system, world = coupling.system, coupling.world
@@ -101,7 +107,7 @@ def new_attachment(
     return Attachment(coupling, made, particle, link, point, k, c)
 
 
-def _compliance(coupling: Coupling, i: int, particle: str, stiffness: float | None, damping: float | None) -> tuple[float, float]:
+def _compliance(coupling: ParticleCoupling, i: int, particle: str, stiffness: float | None, damping: float | None) -> tuple[float, float]:
     """Stiffness and damping: those given, or of the stiffest link at the particle; the damping may still grow."""
     links = coupling.system.link_arrays
     own = np.flatnonzero((links.ends == i).any(axis=1))
@@ -125,7 +131,7 @@ def attachment_report(
     return AttachmentReport(f"{attachment.name!r} {event}", float(np.linalg.norm(velocity)), 1.0 / lightest, frequency, force)
 
 
-def checked_attachment(coupling: Coupling, what: Any) -> Attachment:
+def checked_attachment(coupling: ParticleCoupling, what: Any) -> Attachment:
     """The attachment, by handle or by name, that is to be cut."""
     found = validation.lookup(coupling.attachments, what, "attachment", "this coupling") if isinstance(what, str) else what
     if not isinstance(found, Attachment) or found.coupling is not coupling:

@@ -64,7 +64,7 @@ class _State(NamedTuple):
     bristles: Any
 
 
-class Coupling:
+class ParticleCoupling:
     """Two-way coupling of a particle system with the links of a world: ``simulation.couple(coupling)``.
 
     A step of the world is made in two parts. First the particles make their own small steps, in which the coupled links move by their

@@ -46,7 +46,7 @@ class ShapeCollisions:
         self.arrays: ShapeContacts = new_contacts(0, len(system), 0)
 
     def enable(self, friction: float, stiffness: float | None, damping_ratio: float) -> None:
-        """See :meth:`Coupling.enable_contact`."""
+        """See :meth:`ParticleCoupling.enable_contact`."""
         C, springs = self.system.arrays, self.system.link_arrays.stiffness
         if not (C.radius > 0.0).any():
             raise ArgumentError("No particle has a radius, so none can collide with shapes: give radius= [m] when particles are added.")
@@ -61,7 +61,7 @@ class ShapeCollisions:
         self.enabled, self._model = True, None
 
     def ignore(self, links: str | Iterable[str]) -> None:
-        """See :meth:`Coupling.ignore_contact`."""
+        """See :meth:`ParticleCoupling.ignore_contact`."""
         names = [links] if isinstance(links, str) else list(links)
         for name in names:
             validation.lookup(self.world.model.links, name, "link", "this world")
