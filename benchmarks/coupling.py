@@ -73,7 +73,7 @@ def drift(seconds: float, dt: float, damping: float | None = 0.0) -> dict[str, A
     spin = totals.angular_momentum - np.cross(top, totals.momentum)
     change, tenth = totals.energy - totals.energy[0], max(len(run) // 10, 1)
     return {
-        "seconds": seconds, "dt": dt, "damping of the attachment": damping, 
+        "seconds": seconds, "dt": dt, "damping of the attachment": damping,
         "largest kinetic energy [J]": float(run["kinetic energy"].max()),
         "largest change of energy [J]": float(np.abs(change).max()),
         "change of mean energy, last tenth against first [J]": float(change[-tenth:].mean() - change[:tenth].mean()),
