@@ -104,7 +104,7 @@ def main() -> None:
     options = parser.parse_args()
     found = {
         "convergence": convergence(1e-3),
-        "drift": [drift(options.seconds, *case) for case in ((1e-3, 0.0), (5e-4, 0.0), (2e-3, None), (1e-3, None))],
+        "drift": [drift(options.seconds, *case) for case in ((2e-3, 0.0), (1e-3, 0.0), (5e-4, 0.0), (2e-3, None), (1e-3, None))],
     }
     text = json.dumps(found, indent=1, ensure_ascii=False)
     print(text)

@@ -125,6 +125,6 @@ def net(
     simulation = Simulation(world, dt=dt)
     simulation.couple(coupling)
     look = ViewSettings(
-        Camera(azimuth=-70, elevation=14), times=(0, 0.4, 0.6, 0.8, 1.2, seconds), columns=3, pixels_per_inch=90, forces=False
+        Camera(azimuth=-70, elevation=14), times=(0, 0.4, 0.6, 0.8, 1.2, seconds), columns=3, pixels_per_inch=80, forces=False
     )
     return Scene("net", "A net of particles catches a figure", NET_ABOUT, world, simulation, seconds, look, conservative=False)
