@@ -114,3 +114,26 @@ def test_a_net_catches_a_ball():
     assert -1.3 < z.min() < -0.7  # it started 0.7 m above the net, and is below it by the stretch of its ropes
     assert z[-1] > z.min() + 0.1
     assert np.diff(run.partner.totals.energy).max() < 0.02 * 10.0 * 9.81
+
+
+@pytest.mark.parametrize("axial", [1e4, 1e6])
+def test_a_standing_box_on_a_tight_rope_rests_and_the_ground_bears_what_is_left(axial):
+    """Closed contacts hold in the response: without them a stiff rope would see a free box, and shake it."""
+    world = br.World()
+    world.add(br.figures.box(), "box")
+    world.add(br.figures.ground(), "ground")
+    world.enable_contact(friction=0.7)
+    rope, n, tension = br.particles.ParticleSystem(), 5, 40.0
+    rope.add_particles(np.linspace((0.0, 0.0, 0.4), (0.0, 0.0, 1.4), n + 1), 0.02)
+    k = axial * n
+    rope.add_links([(i, i + 1) for i in range(n)], stiffness=k, damping=1e-3 * k, length=(1.0 - tension / axial) / n)
+    rope.hold(f"p{n + 1}")
+    coupling = br.particles.Coupling(world, rope)
+    grip = coupling.attach("p1", "box/box")
+    simulation = br.Simulation(world, dt=2e-3)
+    simulation.couple(coupling)
+    run = simulation.run(0.5)
+    assert np.abs(world.v).max() < 1e-9
+    # Five links and the attachment share the stretch; the weight of five particles hangs on both ends.
+    assert np.isclose(grip.force[2], tension * n / (n + 1), atol=0.02 * 5 * 9.81)
+    assert np.isclose(run["box/box on ground/ground.reaction"][-1, 2] + grip.force[2], world.totals().mass * 9.81, atol=1e-3)
