@@ -20,6 +20,7 @@ BENCHMARKS = {
     "tree": "tree dynamics: inverse dynamics, mass matrix, forward dynamics, free step",
     "loops": "closed loops: time, loop gap and energy drift of steps; connecting and cutting; long chains",
     "contact": "contact: steps of a human figure, standing and lying",
+    "many": "rollouts of many states: standing and falling figures in one thread and two, against MuJoCo's rollout",
     "motion": "motion: loading and checking, relative to real time",
     "start": "from nothing to a result: fresh clone, wheel, warm start, command line; memory",
     "levels": "code for levels of x86-64, which wheels carry, against code for this processor",

@@ -13,13 +13,11 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import convert
 from brachiate import figures
 from brachiate.compiled import parallel
 from brachiate.compiled.jobs import code_names
-from brachiate.compiled.marks import ENTRIES
 from results import Row, memory_row, time_row
 
 ROOT = Path(__file__).parent.parent
@@ -86,26 +84,14 @@ def _clone_rows(folder: Path) -> list[Row]:
     if found is None:
         raise RuntimeError(f"make demo did not say how long the compilation took: {done.stderr[-2000:]}")
     compilation = float(found[1])
-    faster = _compilation_time(ESTIMATED_CORES) / _compilation_time(cores)
+    names = list(code_names(["filter"]))
+    faster = parallel.estimated_time(names, ESTIMATED_CORES) / parallel.estimated_time(names, cores)
     estimate = seconds - (1.0 - faster) * compilation
     return [
         row(f"make demo in a fresh clone, {cores} cores", seconds, CLONE_TARGET),
         row(f"of which compilation, {cores} processes", compilation, CLONE_TARGET),
         row(f"make demo in a fresh clone, estimate for {ESTIMATED_CORES} cores", estimate, CLONE_TARGET),
     ]
-
-
-def _compilation_time(workers: int) -> float:
-    """Time of the compilation of the filter by the cost model that distributes it [s]."""
-    tasks = [parallel.Task(name, parallel.callees(ENTRIES[name.name].py_func)) for name in code_names(["filter"])]
-    ends = []
-    for queue in parallel.assign(tasks, workers):
-        translated: dict[Any, int] = {}
-        ends.append(0.0)
-        for task in queue:
-            ends[-1] += task.extra_cost(translated)
-            translated.update(task.callees)
-    return max(ends)
 
 
 def _wheel_rows(folder: Path) -> list[Row]:

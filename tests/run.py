@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 #: Tests that run again with array bounds checks: those of compiled code on small models.
 CHECKED = [
     "tests/contact", "tests/laws", "tests/world", "tests/simulate", "tests/test_manifold.py", "tests/test_spatial.py", "tests/centroidal",
-    "tests/functions/test_functions.py",
+    "tests/functions/test_functions.py", "tests/particles/test_particle_laws.py", "tests/particles/test_floors.py",
     "tests/filter/test_qp.py", "tests/filter/test_contact_schedule.py", "tests/filter/test_reference_stream.py",
     "tests/filter/test_disturbances.py", "tests/filter/test_leg_force_limits.py",
 ]  # fmt: skip
@@ -30,6 +30,7 @@ UNCOMPILED = [
     "tests/centroidal/test_staged_least_squares.py",
     "tests/filter/test_qp.py",
     "tests/functions/test_functions.py",
+    "tests/particles/test_particle_system.py",
 ]
 
 

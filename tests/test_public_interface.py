@@ -62,6 +62,13 @@ def world() -> br.World:
     return made
 
 
+@cache
+def touching_world() -> br.World:
+    made = world()
+    made.enable_contact()
+    return made
+
+
 def connected_world() -> br.World:
     """A world with contact, a loop, a lock, a prescribed coordinate and an applied force, after some steps."""
     made = br.World()
@@ -116,7 +123,7 @@ FUNCTIONS: dict[str, Call] = {
             br.Terrain, br.Stairs, br.ContactInterval, br.ContactLabels, br.Motion, br.SpringDamper, br.World, br.Simulation, br.Data,
             br.ModelBuilder, br.load_motion, br.load_model, br.load_contact_labels, br.sample_motion, br.check, br.retarget,
             br.load_settings, br.load_pushes, br.make_reference, br.filter_motion, br.FilterSettings, br.Push, br.Camera, br.ViewSettings,
-            br.DynamicsFilter, br.tune,
+            br.DynamicsFilter, br.tune, br.simulate_many, br.BatchSimulation, br.JointTargets,
         )
     },
     **{f"procedural.{name}": function(f) for name, f in br.procedural.SAMPLE_MOTIONS.items()},
@@ -128,10 +135,16 @@ FUNCTIONS: dict[str, Call] = {
     "make_reference(motion)": (lambda: br.make_reference, (motion,)),
     "Motion(model)": (lambda: br.Motion, (model,)),
     "Simulation(world)": (lambda: br.Simulation, (world,)),
+    "simulate_many(world, states)": (lambda: br.simulate_many, (touching_world, lambda: [touching_world().save()] * 2)),
+    "simulate_many(world, states, targets)": (
+        lambda: lambda q, gain: br.simulate_many(touching_world(), [touching_world().save()] * 2, br.JointTargets(q, gain), 3), (),
+    ),
 }  # fmt: skip
 
 OBJECTS: dict[str, Callable[[], Any]] = {
     "World": world, "connected World": connected_world, "connected Figure": lambda: connected_world().figure("man"),
+    "BatchSimulation": lambda: br.BatchSimulation(touching_world(), threads=1),
+    "RolloutStates": lambda: br.BatchSimulation(touching_world(), threads=1).states([touching_world().save()] * 2),
     "Connection": lambda: connected_world().connections["hands"], "Lock": lambda: next(iter(connected_world().locks.values())),
     "Contacts": lambda: connected_world().contacts, "connected Simulation": lambda: br.Simulation(connected_world(), dt=0.002),
     "Figure": lambda: world().figure("arm"), "Motion": motion, "ContactLabels": labels, "Terrain": lambda: br.Terrain(0.0),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from brachiate.filter.reference.reference import Reference
     from brachiate.filter.results.result import FilterResult
     from brachiate.filter.settings import FilterSettings, load_settings
+    from brachiate.filter.tasks.task import Task
     from brachiate.filter.tracking.disturbances import Push, load_pushes
     from brachiate.filter.tracking.fall_detection import Failure
     from brachiate.filter.tuning import TuningResult, tune
@@ -62,6 +63,9 @@ if TYPE_CHECKING:
     from brachiate.procedural import sample_motion
     from brachiate.retargeting.goals import Goal
     from brachiate.retargeting.retarget import RetargetResult, retarget
+    from brachiate.rollout.controls import JointTargets
+    from brachiate.rollout.simulate_many import BatchSimulation, RolloutResult, simulate_many
+    from brachiate.rollout.states import RolloutStates
     from brachiate.show.canvas import Camera
     from brachiate.show.draw import ViewSettings
     from brachiate.simulate.recording import Recording
@@ -73,16 +77,16 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "ArgumentError", "AssemblyError", "Assumption", "Box", "BrachiateError", "Camera", "Capsule", "CheckReport", "Compound",
-    "Connection", "ConnectionReport", "ContactInterval", "ContactLabels", "Cylinder", "Cylindrical", "Data", "DynamicsFilter",
+    "ArgumentError", "AssemblyError", "Assumption", "BatchSimulation", "Box", "BrachiateError", "Camera", "Capsule", "CheckReport",
+    "Compound", "Connection", "ConnectionReport", "ContactInterval", "ContactLabels", "Cylinder", "Cylindrical", "Data", "DynamicsFilter",
     "Ellipsoid", "Failure", "Figure", "FileFormatError", "FilterResult", "FilterSettings", "FilterStep", "Fixed", "Free", "Goal",
-    "HeightField", "Hull", "Joint", "Material", "Mesh", "Model", "ModelBuilder", "ModelError", "ModelFileError", "Motion", "MotionError",
-    "MotionFileError", "OverconstrainedError", "Planar", "Plane", "Prismatic", "Push", "Recording", "Reference", "RetargetResult",
-    "Revolute", "SettingError", "Shape", "Simulation", "Sphere", "Spherical", "SpringDamper", "Stairs", "StateError", "Terrain",
-    "TuningResult", "Universal", "UnknownName", "ViewSettings", "Violation", "World", "WriteError", "animation", "check", "cone_limit",
-    "dynamics",
-    "errors", "figures", "filter_motion", "kinematics", "load_contact_labels", "load_model", "load_motion", "load_pushes", "load_settings",
-    "make_reference", "manifold", "particles", "procedural", "retarget", "sample_motion", "scenes", "tune",
+    "HeightField", "Hull", "Joint", "JointTargets", "Material", "Mesh", "Model", "ModelBuilder", "ModelError", "ModelFileError", "Motion",
+    "MotionError", "MotionFileError", "OverconstrainedError", "Planar", "Plane", "Prismatic", "Push", "Recording", "Reference",
+    "RetargetResult", "Revolute", "RolloutResult", "RolloutStates", "SettingError", "Shape", "Simulation", "Sphere", "Spherical",
+    "SpringDamper", "Stairs", "StateError", "Task", "Terrain", "TuningResult", "Universal", "UnknownName", "ViewSettings", "Violation",
+    "World", "WriteError", "animation", "check", "cone_limit", "dynamics", "errors", "figures", "filter_motion", "kinematics",
+    "load_contact_labels", "load_model", "load_motion", "load_pushes", "load_settings", "make_reference", "manifold", "particles",
+    "procedural", "retarget", "sample_motion", "scenes", "simulate_many", "tune",
 ]  # fmt: skip
 
 #: Modules of the public names. They are imported when first used, so that a program pays only for what it uses.
@@ -98,6 +102,7 @@ _MODULES = {
     "brachiate.filter.reference.reference": "Reference",
     "brachiate.filter.results.result": "FilterResult",
     "brachiate.filter.settings": "FilterSettings load_settings",
+    "brachiate.filter.tasks.task": "Task",
     "brachiate.filter.tracking.disturbances": "Push load_pushes",
     "brachiate.filter.tracking.fall_detection": "Failure",
     "brachiate.filter.tuning": "TuningResult tune",
@@ -115,6 +120,9 @@ _MODULES = {
     "brachiate.procedural": "sample_motion",
     "brachiate.retargeting.goals": "Goal",
     "brachiate.retargeting.retarget": "RetargetResult retarget",
+    "brachiate.rollout.controls": "JointTargets",
+    "brachiate.rollout.simulate_many": "BatchSimulation RolloutResult simulate_many",
+    "brachiate.rollout.states": "RolloutStates",
     "brachiate.show.canvas": "Camera",
     "brachiate.show.draw": "ViewSettings",
     "brachiate.simulate.recording": "Recording",

@@ -63,6 +63,13 @@ def test_tasks_that_share_kernels_go_to_one_worker():
         assert len({t.name.name[0] for t in queue}) == 1
 
 
+def test_more_workers_take_less_time_and_never_less_than_their_share():
+    names = list(code_names(["filter"]))
+    one, two, four = (parallel.estimated_time(names, workers) for workers in (1, 2, 4))
+    assert one / 2 <= two < one
+    assert one / 4 <= four < two
+
+
 def test_callees_are_found_through_modules_and_kernels():
     found = {function.__name__ for function in parallel.callees(manifold._integrate.py_func)}
     assert {"_integrate", "integrate_configuration", "valid_state"} <= found

@@ -209,6 +209,27 @@ def test_a_new_or_renamed_source_changes_the_cache_folder(copied_package):
     assert folder() == seen[0]
 
 
+@pytest.mark.parametrize("earlier", [False, True])
+def test_code_of_sources_that_were_edited_since_is_not_kept(copied_package, monkeypatch, capsys, earlier):
+    # It would be found by the hash of the edited sources, or of those before: results would depend on who edited what when.
+    monkeypatch.setattr(store, "LOAD_TIME", time.time())
+    (copied_package / "world" / "world.py").write_text("")  # has no compiled code
+    store.write(NAME, CODE)
+    assert store.exists(NAME)
+    time.sleep(0.05)  # longer than a tick of the clock of files
+    path = copied_package / "kinematics.py"
+    path.write_text(path.read_text() + "\n# edited\n")
+    if earlier:  # replaced by a file with an older time
+        os.utime(path, (0, 0))
+    for hashed_before in (True, False):
+        if not hashed_before:
+            clear()
+        store.cache_file(NAME).unlink(missing_ok=True)
+        store.write(NAME, CODE)
+        assert not store.exists(NAME)
+    assert capsys.readouterr().err.count("sources were edited while this program ran") == 2
+
+
 def test_processor_is_this_one_or_a_level(monkeypatch):
     assert store.processor().name not in store.LEVELS
     for level in store.supported_levels():

@@ -33,6 +33,8 @@ def test_shape_poses_in_bodies():
     assert g.R[1] @ (1, 0, 0) == pytest.approx([0, 1, 0])
     assert g.size == pytest.approx(np.array([(0.1, 0, 0), (0.1, 0.2, 0.3), (0.1, 1.0, 0)]))
     assert g.bounding_radius == pytest.approx([0.1, np.sqrt(0.14), 1.1])
+    assert g.thickness == pytest.approx([0.1, 0.1, 0.1])
+    assert g.min_pair_thickness == pytest.approx([0.2])
     assert g.pair.tolist() == [[2, 0], [2, 1]]  # fixed bodies are first in a pair
 
 
@@ -44,6 +46,7 @@ def test_faces_of_a_hull_are_polygons():
         b.link("thing", shapes=solid)
         g = collision_geometry(b.build())
         assert g.kind.tolist() == [HULL]
+        assert g.thickness[0] == pytest.approx(np.cos(np.pi / 12) if isinstance(shape, br.Cylinder) else 0.5)  # of the regular polygon
         sides = np.sort(np.diff(g.face_vertex_start))
         assert sides.tolist() == ([4] * 6 if not isinstance(shape, br.Cylinder) else [4] * 12 + [12, 12])
         assert g.vertex.mean(axis=0) == pytest.approx(np.zeros(3), abs=1e-12)  # about its centroid
@@ -66,6 +69,7 @@ def test_height_fields_and_planes():
     assert g.heights.tolist() == [0, 1, 2, 3, 4, 5]
     assert g.size[0] == pytest.approx([0.5, 1.0, 5.0])
     assert np.isinf(g.bounding_radius[:2]).all()
+    assert np.isinf(g.thickness[:2]).all()
     assert g.pair.tolist() == [[0, 2], [1, 2]]
 
 

@@ -80,7 +80,7 @@ class Directed:
     def reactions(self) -> Mapping[str, Array]:
         """Generalized force of every function over time: (T,), or (T, 3) of a vector [N, N·m, or N·m per unit of the function]."""
         found = {name: self.forces[:, n] for n, name in enumerate(self.names)}
-        for name in {name.rpartition(".")[0] for name in self.names if name.endswith((".x", ".y", ".z"))}:
+        for name in dict.fromkeys(name.rpartition(".")[0] for name in self.names if name.endswith((".x", ".y", ".z"))):
             if f"{name}.x" in found and f"{name}.z" in found:
                 found[name] = np.stack([found[f"{name}.{letter}"] for letter in "xyz"], axis=1)
         return found

@@ -128,6 +128,12 @@ def filter_(
         list[str] | None,
         typer.Option(help="link:weight, such as right_hand:100 (a joint has weight 1): the pose of this link is tracked; any number."),
     ] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="link@start-stop:x,y,z, such as right_hand@1.0-2.0:0.4,-0.2,1.1 [s, m]: the link goes to this point; any number."
+        ),
+    ] = None,
     settings: Annotated[Path | None, typer.Option(help="Settings file, as 'brachiate tune' writes it.")] = None,
     contacts: Annotated[Path | None, typer.Option(help=CONTACTS_HELP)] = None,
     show: Annotated[bool, typer.Option("--open", help="Open report.html in the browser; default folder: MOTION-filtered.")] = False,
@@ -137,7 +143,8 @@ def filter_(
 
     arguments = FilterArguments(
         mode=mode, terrain=terrain, source_terrain=source_terrain, torque_scale=torque_scale_of(torque_scale), friction=friction,
-        pushes=push or [], push_table=pushes, payloads=payload or [], tracked_links=track_link or [], settings=settings, contacts=contacts,
+        pushes=push or [], push_table=pushes, payloads=payload or [], tracked_links=track_link or [], tasks=task or [],
+        settings=settings, contacts=contacts,
     )  # fmt: skip
     if code := run(motion, motion_input, arguments, out, console, show=show):
         raise typer.Exit(code)

@@ -21,6 +21,7 @@ from brachiate.filter.offline import filter_motion
 from brachiate.filter.reference.payloads import parse_payloads, parse_tracked_links
 from brachiate.filter.results.result import FilterResult
 from brachiate.filter.settings import load_settings
+from brachiate.filter.tasks.task import parse_tasks
 from brachiate.filter.tracking.disturbances import Push, load_pushes, parse_push
 from brachiate.io.atomic import check_writable
 from brachiate.motion.motion import Motion
@@ -57,6 +58,7 @@ class FilterArguments:
     push_table: Path | None = None
     payloads: list[str] = field(default_factory=list)
     tracked_links: list[str] = field(default_factory=list)
+    tasks: list[str] = field(default_factory=list)
     settings: Path | None = None
     contacts: Path | None = None
 
@@ -80,6 +82,7 @@ def run(name: str, motion_input: MotionInput, arguments: FilterArguments, out: P
         "friction": arguments.friction,
         "payloads": parse_payloads(arguments.payloads),
         "tracked_links": parse_tracked_links(arguments.tracked_links),
+        "tasks": parse_tasks(arguments.tasks),
         "settings": None if arguments.settings is None else load_settings(arguments.settings),
     }
     if out is not None and not is_available():
@@ -139,6 +142,8 @@ def summary_lines(result: FilterResult) -> list[tuple[str, str]]:
     ]
     if result.feasibility is not None:
         lines.append(("Feasibility", str(result.feasibility)))
+    if result.tasks:
+        lines.append(("Tasks", ("\n" + " " * 13).join(str(task) for task in result.tasks.values())))
     return [*lines, ("Torque", torque_line(result)), ("Deviations", deviations_line(result))]
 
 

@@ -20,6 +20,7 @@ imported only to compile. :func:`prepare` compiles all that a job needs, in seve
 Python: slow, for stepping through with a debugger).
 """
 
+from brachiate.compiled.load_time import LOAD_TIME
 from brachiate.compiled.mode import MODE, MODES
 from brachiate.compiled.structs import (
     ArrayField,
@@ -67,7 +68,7 @@ else:
     )
 
 __all__ = [
-    "MODE", "MODES", "ArrayField", "ArrayHandle", "Floats", "Image", "IntRows2", "Ints", "Key", "Matrix", "Rows10", "Rows21", "Rows3",
-    "Rows33", "Rows6", "Rows82", "array_fields", "by_address", "call_address", "entry", "index", "inlined", "kernel", "operators",
+    "LOAD_TIME", "MODE", "MODES", "ArrayField", "ArrayHandle", "Floats", "Image", "IntRows2", "Ints", "Key", "Matrix", "Rows10", "Rows21",
+    "Rows3", "Rows33", "Rows6", "Rows82", "array_fields", "by_address", "call_address", "entry", "index", "inlined", "kernel", "operators",
     "outlined", "prepare", "struct_opener",
 ]  # fmt: skip

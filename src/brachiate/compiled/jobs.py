@@ -39,6 +39,7 @@ _FILTER = {
     "filter.tracking.control_step": "init_tracking build_mpc apply_plan update_state solve_qp apply_torques",
     "show.canvas": "_rasterize",
 }
+_ROLLOUT = {"rollout.control_law": "torque_control target_control"}
 _ONLINE = {
     "filter.online.contact_estimator": "process_frame",
     "filter.online.motion_prediction": "predict_from_history",
@@ -53,6 +54,7 @@ JOBS: dict[str, tuple[str, ...]] = {
     "check": _names(_CHECK),
     "contact": _names(_CONTACT),
     "filter": _names(_CHECK, _CONTACT, _FILTER),
+    "rollout": _names(_CONTACT, _ROLLOUT),
     "online": _names(_CHECK, _CONTACT, _FILTER, _ONLINE),
 }
 

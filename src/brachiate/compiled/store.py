@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import llvmlite.binding as ll
 
+from brachiate.compiled.load_time import LOAD_TIME
 from brachiate.compiled.marks import Signature
 from brachiate.compiled.mode import MODE, MODES
 from brachiate.errors import SettingError
@@ -41,9 +42,13 @@ WITHOUT_KERNELS = (
     "anatomy", "cli", "clip", "evaluation", "figures", "foot_locking", "io", "motion", "procedural", "retargeting", "scenes", "world",
     "__init__.py", "__main__.py", "assumptions.py", "freed_memory.py", "growing_array.py", "kinematics_batch.py", "progress.py",
     "rotations.py",
-    "compiled/__init__.py", "compiled/jobs.py", "compiled/parallel.py", "compiled/ship.py", "compiled/store.py", "compiled/uncompiled.py",
-    "compiled/worker.py", "simulate/contact_file.py", "simulate/contact_quantities.py", "simulate/events.py", "simulate/recorded_states.py",
-    "simulate/recording.py", "simulate/simulation.py",
+    "compiled/__init__.py", "compiled/jobs.py", "compiled/load_time.py", "compiled/parallel.py", "compiled/ship.py", "compiled/store.py",
+    "compiled/uncompiled.py", "compiled/worker.py", "simulate/contact_file.py", "simulate/contact_integrator.py",
+    "simulate/contact_quantities.py", "simulate/events.py", "simulate/initial_overlap.py", "simulate/recorded_states.py",
+    "simulate/recording.py", "simulate/simulation.py", "simulate/stable_step.py", "rollout/__init__.py", "rollout/controls.py",
+    "rollout/simulate_many.py", "rollout/states.py", "rollout/worker.py",
+    "filter/results/task_results.py", "filter/tasks/__init__.py", "filter/tasks/figure_names.py", "filter/tasks/function_tasks.py",
+    "filter/tasks/targets.py", "filter/tasks/task.py",
     "animation/__init__.py", "animation/closed_form.py", "animation/compiled_control.py", "animation/direct.py",
     "animation/integration.py", "animation/plan.py", "animation/resolve.py", "animation/space.py",
     "functions/__init__.py", "functions/expressions.py", "functions/function_set.py", "functions/motion_functions.py",
@@ -54,7 +59,7 @@ WITHOUT_KERNELS = (
     "particles/system.py", "particles/walker.py", "particles/walking_plan.py",
 )  # fmt: skip
 # Folders whose compiled code only later ones of this list use: editing one recompiles only it and those.
-ON_TOP = ("contact_estimation", "centroidal", "filter", "show", "functions", "animation", "particles")
+ON_TOP = ("contact_estimation", "centroidal", "rollout", "filter", "show", "functions", "animation", "particles")
 
 
 class MachineCode(NamedTuple):
@@ -111,6 +116,19 @@ def _sources() -> dict[str, bytes]:
     """Source files with compiled code of the package, by their path in it."""
     paths = sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in WITHOUT_KERNELS)
     return {path.relative_to(PACKAGE).as_posix(): path.read_bytes() for path in paths}
+
+
+def sources_were_edited() -> bool:
+    """Whether a source with compiled code has changed since this process loaded the package: it may compile what the file no longer has."""
+    for path in PACKAGE.rglob("*.py"):
+        place = path.relative_to(PACKAGE)
+        if place.parts[0] not in WITHOUT_KERNELS and place.as_posix() not in WITHOUT_KERNELS:
+            with contextlib.suppress(FileNotFoundError):
+                state = path.stat()
+                # A file that is replaced by an older one has a new change time; Windows has none.
+                if (state.st_mtime if os.name == "nt" else state.st_ctime) > LOAD_TIME:
+                    return True
+    return False
 
 
 @functools.cache
@@ -226,7 +244,10 @@ def exists(name: CodeName, shipped: bool = True) -> bool:
 
 
 def write(name: CodeName, code: MachineCode, source: str = "") -> None:
-    """Write a file, whole or not at all."""
+    """Write a file, whole or not at all; not if the sources were edited since they were loaded, as it is found by their hash."""
+    if sources_were_edited():
+        say("sources were edited while this program ran; what it compiles is not kept.")
+        return
     path = cache_file(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:

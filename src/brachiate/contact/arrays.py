@@ -57,6 +57,7 @@ class CollisionGeometry(NamedTuple):
     p: Rows3  # (ng, 3) [m] position in its body
     size: Rows3  # (ng, 3) [m] radius; radius and half length along z; semi-axes; half edges; inradius of a hull; HEIGHT_FIELD: see above
     bounding_radius: Floats  # (ng,) [m] of a sphere about its position; inf for planes and height fields
+    thickness: Floats  # (ng,) [m] radius of the largest sphere in a shape; inf for planes and height fields
     vertex_start: Ints  # (ng+1,) first vertex of a hull
     vertex: Rows3  # (nc, 3) [m] in the shape's frame
     face_start: Ints  # (ng+1,) first face of a hull
@@ -68,6 +69,7 @@ class CollisionGeometry(NamedTuple):
     heights: Floats  # [m] of height fields, row by row along x
     pair: IntRows2  # (np, 2) shapes that may collide: first, second
     pair_enabled: Ints  # (np,) 0 while the pair is ignored
+    min_pair_thickness: Floats  # (1,) [m] smallest sum of the thickness of two shapes of a pair
 
 
 class ContactPatches(NamedTuple):

@@ -30,13 +30,15 @@ from brachiate.filter.schedule.contact_schedule import ContactSchedule
 from brachiate.filter.schedule.inferred_surfaces import InferredSurfaces, surface_assumptions
 from brachiate.filter.schedule.unanchored_contacts import describe_infeasible_contacts
 from brachiate.filter.settings import FilterSettings
+from brachiate.filter.tasks.function_tasks import FunctionTasks
+from brachiate.filter.tasks.task import Task, named_tasks
 from brachiate.filter.tracking.centroidal_mpc import horizon_intervals, plan_clip_in_place
 from brachiate.filter.tracking.disturbances import Push
 from brachiate.filter.tracking.feasibility import Feasibility
 from brachiate.filter.tracking.grip_constraints import GripConstraints
 from brachiate.filter.tracking.simulation_world import FIGURE, SimulationOptions, simulation_world
 from brachiate.filter.tracking.tracker import MotionTracker, set_figure_state
-from brachiate.filter.tracking.validation import check_arguments, check_pushes
+from brachiate.filter.tracking.validation import check_arguments, check_pushes, check_tasks
 from brachiate.filter.tracking.whole_body_controller import WholeBodyController
 from brachiate.freed_memory import return_freed_memory
 from brachiate.motion.contact_labels import ContactLabels
@@ -64,6 +66,7 @@ def filter_motion(
     pushes: Sequence[Push] = (),
     payloads: Mapping[str, float] | None = None,
     tracked_links: Mapping[str, float] | None = None,
+    tasks: Mapping[str, Task] | Sequence[Task] | None = None,
     mode: str = OFFLINE,
     settings: FilterSettings | PaperSettings | None = None,
     dt: float = 0.002,
@@ -82,6 +85,8 @@ def filter_motion(
         payloads: Masses carried by links, by name [kg]: ``{"right_hand": 5.0}``.
         tracked_links: Links whose pose is tracked besides all joints, as the point P of [DF] eq. 40, and the weight of this task relative
             to 1 for a joint: ``{"right_hand": 100.0}``.
+        tasks: Functions of the motion that follow targets, by name or in a list: ``{"cup": br.Task(an.position("right_hand"),
+            an.reach((0.4, -0.2, 1.1), by=1.0))}``; :class:`brachiate.Task`. Times are counted from the start of the clip.
         mode: ``"offline"``: a centroidal plan of the whole clip precedes. ``"preview"``: plans know the reference over their horizon only.
             ``"online"``: frames arrive one by one, see :class:`DynamicsFilter`. ``"paper"``: the filter as published [DF], without
             joint and torque limits.
@@ -90,7 +95,8 @@ def filter_motion(
         progress: Whether to show a progress bar.
     """
     validation.one_of(mode, MODES, "mode")
-    options = SimulationOptions(friction, torque_scale, pushes, payloads, tracked_links, progress)
+    options = SimulationOptions(friction, torque_scale, pushes, payloads, tracked_links, named_tasks(tasks), progress)
+    check_tasks(options.tasks, motion)
     if mode == ONLINE:
         if terrain is not None or source_terrain is not None or contacts is not None:
             raise ArgumentError(
@@ -136,13 +142,16 @@ def _filter_reference(
     if mode == PAPER:
         if options.tracked_links:
             raise ArgumentError(f"tracked_links: mode={PAPER!r} tracks one point, which PaperSettings(point=...) names.")
+        if options.tasks:
+            raise ArgumentError(f"tasks: mode={PAPER!r} has no whole-body QP: use mode='offline', 'preview' or 'online'.")
         return run_paper_filter(world, FIGURE, reference, settings, options.pushes, source, options.progress)
     source = _check_source(source)
     if len(reference) > MAX_KEPT_FRAMES:
         return_freed_memory()
     tracker = OfflineTracker(
-        world, FIGURE, reference, _filter_settings(settings, mode), plan_whole_clip=mode == OFFLINE, tracked_links=options.tracked_links
-    )
+        world, FIGURE, reference, _filter_settings(settings, mode), plan_whole_clip=mode == OFFLINE, tracked_links=options.tracked_links,
+        tasks=options.tasks,
+    )  # fmt: skip
     recording = tracker.simulate(options.pushes, options.progress)
     controller, outcome = tracker.controller, tracker.outcome(recording)
     del tracker  # its schedule is large
@@ -172,11 +181,12 @@ class OfflineTracker:
         plan_whole_clip: Whether a centroidal plan of the whole clip precedes, which replaces CoM, angular momentum and footholds of the
             reference.
         tracked_links: Links whose pose is tracked besides the joints, and its weight.
+        tasks: Functions of the motion that follow targets.
     """
 
     def __init__(
         self, world: World, figure: str, reference: Reference, settings: FilterSettings | None = None, *, plan_whole_clip: bool,
-        tracked_links: Mapping[str, float] | None = None,
+        tracked_links: Mapping[str, float] | None = None, tasks: Mapping[str, Task] | Sequence[Task] | None = None,
     ) -> None:  # fmt: skip
         check_arguments(world, figure, reference, settings)
         if not reference.stances:
@@ -188,9 +198,12 @@ class OfflineTracker:
         horizon = np.inf if plan_whole_clip else max(float(horizon_intervals(settings.horizon).sum()), steps)
         self.schedule = ContactSchedule(reference, settings.stance_lookahead, world.figure(figure).model.effort, horizon)
         self.schedule.mark_long_flights(settings.long_flight_duration)
+        given, duration = named_tasks(tasks), (len(reference) - 1) * reference.dt
+        self.tasks = FunctionTasks(world, figure, given, duration) if given else None
         self.controller = WholeBodyController(
-            world, figure, self.schedule.contact_links, settings, reference.dt, self.schedule.grips, tracked_links
-        )
+            world, figure, self.schedule.contact_links, settings, reference.dt, self.schedule.grips, tracked_links,
+            0 if self.tasks is None else self.tasks.count,
+        )  # fmt: skip
         self.grips = GripConstraints(self.controller, self.schedule.grips)
         first = reference.states(slice(0, 1))
         set_figure_state(world, self.controller, first.q[0], first.v[0])
@@ -201,7 +214,7 @@ class OfflineTracker:
         self.feasibility: Feasibility | None = None
         if plan_whole_clip:
             self.feasibility = plan_clip_in_place(self.schedule, self.controller, settings, height)
-        self.tracker = MotionTracker(self.controller, self.schedule.handle, settings, height, reference.dt)
+        self.tracker = MotionTracker(self.controller, self.schedule.handle, settings, height, reference.dt, tasks=self.tasks)
         self.frame = 0  #: that is tracked next
 
     def control(self, _: World | None = None) -> None:
@@ -240,4 +253,8 @@ class OfflineTracker:
     def outcome(self, recording: Recording) -> RunOutcome:
         """How a recorded simulation that this tracker controlled went."""
         grip_forces = self.grips.forces(len(recording.time))
-        return RunOutcome(self.tracker.failure, self.feasibility, grip_forces, self.tracker.recovery_steps)
+        tasks = {}
+        if self.tasks is not None:
+            self.tasks.finish(self.tracker.clip_time)
+            tasks = self.tasks.records()
+        return RunOutcome(self.tracker.failure, self.feasibility, grip_forces, self.tracker.recovery_steps, tasks)

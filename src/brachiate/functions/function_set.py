@@ -89,6 +89,13 @@ class FunctionSet:
         """Whether each function depends on accelerations (m,)."""
         return self._compiled.depends_on == 2
 
+    @property
+    def supports(self) -> tuple[Array, ...]:
+        """Numbers of the joint velocities that each function depends on, ascending; time is not among them."""
+        program, nv = self._compiled.program, self.world.model.nv
+        parts = (program.supported[start:stop] for start, stop in zip(program.support[:-1], program.support[1:], strict=True))
+        return tuple(part[part < nv] for part in parts)
+
     def update(self, order: int = HESSIANS, acceleration: ArrayLike | None = None) -> None:
         """Evaluate at the present state: values (0), gradients, rates and biases (1), Hessians (2); u, G, H, ... are views of them.
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from brachiate.compiled import Key, entry, index, kernel
 from brachiate.particles.arrays import GRAVITY, KEEP_FORCES, PLASTIC, WIND, FloorArrays, open_system
 from brachiate.particles.floor_contact import finite_states, floor_step
-from brachiate.particles.forces import gathered_force, link_forces, turn_forces, without_normal_parts
+from brachiate.particles.forces import element_forces, gathered_force, link_forces, turn_forces, without_normal_parts
 from brachiate.spatial import norm, put_vec3, vec3, vec3_at
 
 BLOCK = 2048  # particles that stay in the cache between both passes
@@ -33,9 +32,7 @@ def run_explicit(key: Key, dt: float, steps: int, leapfrog: bool):
     if leapfrog:
         drift(C, half, 0, C.x.shape[0])
     for _ in range(steps):
-        if J.particles.shape[0] > 0:
-            turn_forces(C, J, P, C.x, C.v)
-        link_forces(L, C.x, C.v, 0, L.ends.shape[0])
+        element_forces(C, L, J, P, C.x, C.v)
         advance(C, L, J, P, F, dt, 0, C.x.shape[0])
     if leapfrog:
         drift(C, -half, 0, C.x.shape[0])
@@ -142,6 +139,3 @@ def thread_count(particles: int, floor: FloorArrays, threads: int | None) -> int
     if threads is not None:
         return threads
     return max(1, min(os.cpu_count() or 1, particles // MIN_PARTICLES_PER_THREAD))
-
-
-Runner = Callable[[int], int]

@@ -235,6 +235,6 @@ def walk(
     control = WalkingControl(plan, settings, floor.slope)
     control(system, system.time)
     run = simulate(
-        system, plan.time[-1] if seconds is None else seconds, floor, "explicit", dt, rate=rate, control=control, control_rate=500.0
+        system, plan.time[-1] if seconds is None else seconds, floor, "explicit", dt, rate=rate, control=control, control_rate=250.0
     )
     return run, plan

@@ -15,6 +15,7 @@ from brachiate.errors import UnknownName
 from brachiate.scenes.blocks import box_slope, dominoes, rocking_block, stack
 from brachiate.scenes.catch import catch_bar
 from brachiate.scenes.directed import dropping_chain, reach_chain, sitting
+from brachiate.scenes.directed_people import lift_barbell, reach_cup
 from brachiate.scenes.falls import fall, stairs_tumble
 from brachiate.scenes.filter_scenes import filter_kick, filter_push, filter_slope, filter_steps, filter_turn, filter_walk
 from brachiate.scenes.flight import thrown
@@ -42,7 +43,7 @@ SCENES: Mapping[str, Callable[..., Scene | ParticleScene]] = MappingProxyType({
         thrown, highbar, swing, monkey_swing, trapeze, chain_of_people, fourbar, bricard, andrews, fivebar, stewart,
         scissor_lift, fall, stairs_tumble, stand, catch_bar, dominoes, box_slope, rocking_block, stack, spinning_top,
         filter_arm, filter_walk, filter_kick, filter_slope, filter_steps, filter_turn, filter_push,
-        sitting, reach_chain, dropping_chain, inchworm, inchworm_race,
+        sitting, reach_chain, dropping_chain, inchworm, inchworm_race, reach_cup, lift_barbell,
         particle_link, particle_walker, rope_ring, bridge, rope_swing, net,
     )
 })  # fmt: skip

@@ -7,11 +7,13 @@ from typing import NoReturn
 
 import numpy as np
 
+from brachiate.compiled import ArrayHandle
 from brachiate.constraints.constraint_set import ConstraintSet
 from brachiate.constraints.storage import RunMemory
 from brachiate.contact.stepping.contact_log import NUM_STEPS, ContactLog, ContactSample
 from brachiate.contact.stepping.contact_state import ContactState
 from brachiate.contact.stepping.run import run_contact_steps
+from brachiate.contact.stepping.step_control import CONSTANT_TORQUES
 from brachiate.errors import ArgumentError, StateError
 from brachiate.model.data import Data
 from brachiate.model.status import CANNOT_SEPARATE, LOG_FULL, LOOP_OPEN, NOT_FINITE, OK, TOO_MANY_CONTACTS
@@ -40,35 +42,43 @@ class ContactIntegrator:
         self._log = ContactLog(_LOG_SAMPLES, _LOG_LINES)
         #: Contacts at every state that was returned last.
         self.samples: list[ContactSample] = []
+        self.steps_made = 0  #: of the last call, also if it failed
 
     def fits(self, data: Data, constraint_set: ConstraintSet, contact_state: ContactState | None) -> bool:
         """Whether it was made for this data, constraint set and contact state."""
         return self.data is data and self.constraint_set is constraint_set and self.contact_state is contact_state
 
-    def advance(self, dt: float, steps: int = 1, every: int = 1, time: float = 0.0) -> tuple[Array, Array]:
-        """Advance by ``steps`` times ``dt`` under constant torques and applied forces; return q and v after every ``every`` steps.
+    def advance(
+        self,
+        dt: float,
+        steps: int = 1,
+        every: int = 1,
+        time: float = 0.0,
+        control: ArrayHandle = CONSTANT_TORQUES,
+        *,
+        contacts: bool = True,
+    ) -> tuple[Array, Array]:
+        """Advance by ``steps`` times ``dt`` under constant applied forces; return q and v after every ``every`` steps.
 
-        ``time`` [s] is the start, for prescribed motion. On failure the state is as it was before the call.
+        Torques are constant, or set in each step by a control law (:mod:`brachiate.contact.stepping.step_control`). ``time`` [s] is the
+        start, for prescribed motion. ``contacts``: whether ``samples`` are kept. On failure the state is as it was before the call, and
+        ``steps_made`` tells how far it came.
         """
         if not (0.0 < dt < np.inf and steps >= 0 and every >= 1):
             raise ArgumentError(f"advance: expected dt > 0, steps >= 0 and every >= 1, got {dt}, {steps} and {every}.")
-        if not self._project:
-            if steps != 1:
-                raise ArgumentError(f"advance: steps that are not settled are made one by one, not {steps} in one go.")
-            every = 2  # no state is returned, and none is settled
         work, rows = self.data.work, steps // every
         Q, V = np.empty((rows, len(work.q))), np.empty((rows, len(work.v)))
         start = work.q.copy(), work.v.copy(), self.constraint_set.run_memory()
         samples: list[ContactSample] = []
-        done, status = 0, LOG_FULL
+        done, status, self.steps_made = 0, LOG_FULL, 0
         self.contact_state.enable_limits(self._limits)
         self.contact_state.begin_run(divided=self._project)  # otherwise every step must satisfy one equation of motion
         memory = self.contact_state.save_memory()
         while status == LOG_FULL:
             if len(self._log.arrays.pair) < 2 * len(self.contact_state.patches.pair):
                 self._log = ContactLog(_LOG_SAMPLES, 16 * len(self.contact_state.patches.pair))
-            status = self._run(time, dt, steps, every, done, Q, V)
-            done = max(done, int(self._log.arrays.count[NUM_STEPS]))
+            status = self._run(control, time, dt, steps, every, done, Q, V)
+            self.steps_made = done = max(done, int(self._log.arrays.count[NUM_STEPS]))
             if status == TOO_MANY_CONTACTS and self.contact_state.has_room:
                 status = LOG_FULL
                 if self.contact_state.interrupted:
@@ -80,7 +90,10 @@ class ContactIntegrator:
                 done, samples = 0, []
                 self._log.arrays.count[:] = 0
                 continue
-            samples += self._log.take_samples()
+            if contacts:
+                samples += self._log.take_samples()
+            else:
+                self._log.arrays.count[:] = 0
         if status != OK:
             depth = float(self.contact_state.arrays.stuck_depth[0])
             self._restore(start, memory)
@@ -88,10 +101,10 @@ class ContactIntegrator:
         self.samples = samples
         return Q, V
 
-    def _run(self, time: float, dt: float, steps: int, every: int, done: int, Q: Array, V: Array) -> int:
+    def _run(self, control: ArrayHandle, time: float, dt: float, steps: int, every: int, done: int, Q: Array, V: Array) -> int:
         contact = self.contact_state
-        keys = self.data.key, self.constraint_set.key, contact.key, contact.problem_key, self._log.key
-        return run_contact_steps(*keys, time, dt, steps, every, done, Q, V)
+        keys = self.data.key, self.constraint_set.key, contact.key, contact.problem_key, self._log.key, control.key
+        return run_contact_steps(*keys, time, dt, steps, every, done, self._project, Q, V)
 
     def _restore(self, start: tuple[Array, Array, RunMemory], memory: tuple[Array, ...]) -> None:
         """Restore the start of the run."""

@@ -21,7 +21,7 @@ from brachiate.simulate.integrators import METHODS, Integrator
 from brachiate.simulate.partner import Partner
 from brachiate.simulate.recorded_states import RecordedState, RecordedStates
 from brachiate.simulate.recording import Recording
-from brachiate.simulate.stable_step import largest_stable_step
+from brachiate.simulate.stable_step import check_stable_step
 from brachiate.world.contact_records import RecordedContacts
 from brachiate.world.world import World
 from brachiate.world.world_state import WorldState
@@ -285,14 +285,11 @@ class Simulation:
         self._stability = version, 0
         if getattr(self._integrator, "method", None) is not None and self._integrator.method.adaptive:  # type: ignore[union-attr]
             return
-        stable = largest_stable_step(world)
-        if self.dt > stable.seconds:
+        try:
+            check_stable_step(world, self.dt)
+        except StateError:
             self._stability = -1, 0
-            raise StateError(
-                f"The spring-damper of {stable.connection!r} is unstable with steps of {1000 * self.dt:.3g} ms: the largest stable step is "
-                f"{1000 * stable.seconds:.3g} ms in this posture. Use dt={0.5 * stable.seconds:.2g} or shorter, less stiffness or damping, "
-                "or a rigid connection."
-            )
+            raise
 
     def _check_overlap(self) -> None:
         """Refuse to start while shapes overlap that cannot be separated gently; checked at the start and after structure changes.

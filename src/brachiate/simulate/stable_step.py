@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate import dynamics
+from brachiate.errors import StateError
 from brachiate.world.connections import Connection
 from brachiate.world.world import World
 
@@ -49,3 +50,18 @@ def largest_stable_step(world: World) -> StableStep:
         if seconds < found.seconds:
             found = StableStep(seconds, connection.name)
     return found
+
+
+def check_stable_step(world: World, dt: float) -> None:
+    """Refuse steps that spring-dampers of connections make unstable in the present posture.
+
+    Raises:
+        StateError: The step is too long.
+    """
+    stable = largest_stable_step(world)
+    if dt > stable.seconds:
+        raise StateError(
+            f"The spring-damper of {stable.connection!r} is unstable with steps of {1000 * dt:.3g} ms: the largest stable step is "
+            f"{1000 * stable.seconds:.3g} ms in this posture. Use dt={0.5 * stable.seconds:.2g} or shorter, less stiffness or damping, "
+            "or a rigid connection."
+        )

@@ -44,6 +44,12 @@ class CollisionShape(NamedTuple):
     normals: Array = np.zeros((0, 3))
     heights: Array = np.zeros((0, 0))
 
+    @property
+    def thickness(self) -> float:
+        """Radius of the largest sphere in it [m]."""
+        numbers = {SPHERE: 1, CAPSULE: 1, HULL: 1, CYLINDER: 2, BOX: 3, ELLIPSOID: 3}.get(self.kind, 0)
+        return min(self.size[:numbers], default=np.inf)
+
 
 class LinkShape(NamedTuple):
     """A shape that can collide, and its link."""
@@ -84,6 +90,7 @@ def collision_geometry(model: Model, *, pairs: bool = True) -> CollisionGeometry
         p=_stack(p, (3,)),
         size=_stack([np.array(s.size) for s in shapes], (3,)),
         bounding_radius=np.array([s.bounding_radius for s in shapes], float),
+        thickness=np.array([s.thickness for s in shapes], float),
         vertex_start=_starts([len(s.vertices) for s in shapes]),
         vertex=np.concatenate([s.vertices for s in shapes] or [np.zeros((0, 3))]),
         face_start=_starts([len(s.faces) for s in shapes]),
@@ -95,12 +102,14 @@ def collision_geometry(model: Model, *, pairs: bool = True) -> CollisionGeometry
         heights=np.concatenate([s.heights.ravel() for s in shapes] or [np.zeros(0)]),
         pair=np.zeros((0, 2), np.int64),
         pair_enabled=np.zeros(0, np.int64),
+        min_pair_thickness=np.full(1, np.inf),
     )
     if not pairs:
         return geometry
     links, solids = [link_shape.link for link_shape in link_shapes], [link_shape.shape for link_shape in link_shapes]
     pair = collision_pairs(model, links, solids, geometry, collision_handle)
-    return geometry._replace(pair=pair, pair_enabled=np.ones(len(pair), np.int64))
+    thinnest = geometry.thickness[pair].sum(axis=1).min(initial=np.inf)
+    return geometry._replace(pair=pair, pair_enabled=np.ones(len(pair), np.int64), min_pair_thickness=np.full(1, thinnest))
 
 
 def collision_handle(geometry: CollisionGeometry, capacity: int | None = None) -> ArrayHandle:

@@ -48,6 +48,8 @@ class ContactArrays(NamedTuple):
     q_part: Floats  # (nq,) state at the start of the present part of it
     v_part: Floats  # (nv,)
     face_part: Ints  # (np,) and faces on which boxes of every pair were
+    kept_values: Floats  # start of a step that may be made again: see step_control.py
+    kept_numbers: Ints
     gap_time: Floats  # (1,) [s] from the midpoint to the next one: gaps must not close before
     swept_time: Floats  # (1,) [s] from the midpoint, within which fast shapes collide; zero in parts of a step without an impact
     fast_speed: Floats  # (1,) [m/s] above which shapes are fast; infinite if impacts were not searched for

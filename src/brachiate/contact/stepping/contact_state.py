@@ -18,6 +18,7 @@ from brachiate.contact.stepping.contact_log import ContactLog, ContactSample
 from brachiate.contact.stepping.contact_rows import DETECT, ContactArrays
 from brachiate.contact.stepping.impulses import apply_contact_impulses
 from brachiate.contact.stepping.run import PART_ELAPSED, run_contact_steps
+from brachiate.contact.stepping.step_control import CONSTANT_TORQUES
 from brachiate.contact.stepping.time_of_impact import FAST_DISPLACEMENT, MAX_TURN
 from brachiate.kinematics import update_motion, update_poses
 from brachiate.model.data import Data
@@ -81,6 +82,8 @@ class ContactState:
         length |= dict.fromkeys(_SCALARS, 1)
         length |= dict.fromkeys(_VELOCITIES, nv) | {"old_w": rows, "twist": rows}
         length |= {"part": 4, "q_part": self.data.model.nq, "face_part": pairs}
+        length |= {"kept_values": self.data.model.nq + 3 * nv + 5 + rows + len(self.constraint_set.arrays.q)}
+        length |= {"kept_numbers": 3 + pairs + 6 * (patches + limits)}
         collision = collision_handle(self.geometry, patches)
         self.patches = cast(ContactPatches, collision.structs[1])
         self._scratch = cast(CollisionScratch, collision.structs[2])
@@ -202,8 +205,8 @@ class ContactState:
         log, seconds = ContactLog(1, 2 * len(self.patches.pair)), self._instant()
         self.reset_memory()
         try:
-            keys = self.data.key, self.constraint_set.key, self.key, self.problem_key, log.key
-            status = run_contact_steps(*keys, time, seconds, 1, 2, 0, np.empty((0, len(q))), np.empty((0, len(v))))
+            keys = self.data.key, self.constraint_set.key, self.key, self.problem_key, log.key, CONSTANT_TORQUES.key
+            status = run_contact_steps(*keys, time, seconds, 1, 1, 0, False, np.empty((1, len(q))), np.empty((1, len(v))))
             after = work.a.copy(), work.q.copy(), work.v.copy()
         finally:
             work.q[:], work.v[:], work.a[:] = q, v, a

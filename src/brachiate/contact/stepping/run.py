@@ -9,8 +9,9 @@ from brachiate.constraints.arrays import OPERATION, ROWS, open_constraints
 from brachiate.constraints.constrained_dynamics import PROJECT_STATE
 from brachiate.contact.arrays import WORK_DONE
 from brachiate.contact.solver.search_work import DISTANCE_WORK, PAIR_WORK, add_work, begin_budget, step_exhausted
-from brachiate.contact.stepping.contact_log import NUM_STEPS, finish_sample, has_capacity, log_contacts, open_log
+from brachiate.contact.stepping.contact_log import NUM_LINES, NUM_STEPS, finish_sample, has_capacity, log_contacts, open_log
 from brachiate.contact.stepping.contact_rows import open_contact
+from brachiate.contact.stepping.step_control import AFTER_STEP, BEFORE_STEP, CHECK_STEP, exchange_step_start, open_step_control
 from brachiate.contact.stepping.time_of_impact import FAST_DISPLACEMENT, MAX_DISTANCES, MAX_IMPACTS, may_be_fast, part_length
 from brachiate.contact.stepping.time_step import contact_step
 from brachiate.kinematics import copy_to, finite, valid_state
@@ -106,32 +107,49 @@ def make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t,
 
 @entry
 def run_contact_steps(
-    key: Key, constraint_key: Key, contact_key: Key, problem_key: Key, log_key: Key,
-    t: float, dt: float, n: int, every: int, done: int, Q: Matrix, V: Matrix,
+    key: Key, constraint_key: Key, contact_key: Key, problem_key: Key, log_key: Key, control_key: Key,
+    t: float, dt: float, n: int, every: int, done: int, project: bool, Q: Matrix, V: Matrix,
 ):  # fmt: skip
     """Advance by n steps of dt, of which ``done`` are done already; store states and contacts after every ``every`` steps.
 
-    A single step that is not stored (n = 1 < every) is a trial: its contacts are logged, and constraint forces stay those of the step.
+    Under a control law (:mod:`.step_control`) torques change from step to step, and each step is a run of its own. ``project``: whether
+    states that are stored, and the last one, are projected onto the constraints; if not, constraint forces stay those of the last step.
     """
     T, W = open_model(key)
     (cons,) = open_constraints(constraint_key)
-    _, patches, _, problem, contact, _ = open_contact(contact_key)
+    geometry, patches, scratch, problem, contact, _ = open_contact(contact_key)
     (log,) = open_log(log_key)
+    (control,) = open_step_control(control_key)
+    law = control.function[0]
     if not (valid_state(T, W.q, W.v) and finite(W.tau)):
         return NOT_FINITE
     for i in range(done, n):
         if not has_capacity(patches, log):
             return LOG_FULL
-        stored, trial = (i + 1) % every == 0, n == 1 and every > 1
-        contact.twist_wanted[0] = int(stored or trial)
+        stored, amid = (i + 1) % every == 0, contact.part[PART_ELAPSED] > 0.0
+        contact.twist_wanted[0] = int(stored)
         begin_budget(problem)
-        if contact.divided[0] and (contact.part[PART_ELAPSED] > 0.0 or may_be_fast(W, dt)):
-            status = make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t + i * dt, dt, stored or trial)
-        else:
-            status = make_part(key, constraint_key, contact_key, problem_key, cons, contact, t + (i + 0.5) * dt, dt, dt)
-            if status == OK and (stored or trial):
-                log_contacts(patches, contact, log, 1.0)
-        if status == OK and cons.count[ROWS] > 0 and (stored or i + 1 == n) and not trial:
+        if law != 0 and not amid:
+            problem.factor_key[0] = -1  # as in runs of one step
+            call_address(law, key, control_key, BEFORE_STEP, i)
+        divided = contact.divided[0] and (amid or may_be_fast(W, geometry, dt))
+        checks, lines = control.checks[0] and not amid, log.count[NUM_LINES]
+        if checks:
+            exchange_step_start(W, cons, scratch, contact, True)
+        while True:
+            if divided:
+                status = make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t + i * dt, dt, stored)
+            else:
+                status = make_part(key, constraint_key, contact_key, problem_key, cons, contact, t + (i + 0.5) * dt, dt, dt)
+            if status != OK or not checks or call_address(law, key, control_key, CHECK_STEP, i) == 0:
+                break
+            exchange_step_start(W, cons, scratch, contact, False)
+            problem.factor_key[0], log.count[NUM_LINES] = -1, lines
+        if status == OK and stored and not divided:
+            log_contacts(patches, contact, log, 1.0)
+        if status == OK and law != 0:
+            call_address(law, key, control_key, AFTER_STEP, i)
+        if status == OK and cons.count[ROWS] > 0 and project and (stored or i + 1 == n or law != 0):
             cons.time[0] = t + (i + 1) * dt
             status = call_address(cons.functions[OPERATION], key, constraint_key, 0.0, PROJECT_STATE)
         if diverged(W):
@@ -142,7 +160,6 @@ def run_contact_steps(
             row = (i + 1) // every - 1
             copy_to(W.q, Q[row])
             copy_to(W.v, V[row])
-        if stored or trial:
             finish_sample(contact, log)
         log.count[NUM_STEPS] = i + 1
     return OK

@@ -11,7 +11,7 @@ import math
 from brachiate.compiled import kernel, outlined
 from brachiate.contact.arrays import HEIGHT_FIELD, PLANE
 from brachiate.contact.collision.broad_phase import place_shape, shape_rotation
-from brachiate.contact.collision.gjk import core_radius, gjk_distance, inradius, support
+from brachiate.contact.collision.gjk import core_radius, gjk_distance, support
 from brachiate.contact.stepping.detection_margins import COMMON_REACH, TOUCH_GAP, body_velocity, max_point_speed
 from brachiate.kinematics import body_velocities, forward_kinematics
 from brachiate.spatial import Vec3, compose, cross, exponential, motion, norm, rotation_of, vec3
@@ -34,12 +34,18 @@ MAX_OVERLAP = 0.25
 
 
 @kernel
-def may_be_fast(W, dt):
+def fast_displacement(geometry):
+    """Displacement in a step from which some pair of shapes is fast [m]."""
+    return min(FAST_DISPLACEMENT, geometry.min_pair_thickness[0])
+
+
+@kernel
+def may_be_fast(W, geometry, dt):
     """Whether a joint is so fast that a body may turn or move far in a step: a cheap test, which most steps do not pass."""
     fastest = 0.0
     for k in range(W.v.shape[0]):
         fastest = max(fastest, abs(W.v[k]))
-    return fastest * dt > 0.5 * FAST_DISPLACEMENT
+    return fastest * dt > 0.5 * fast_displacement(geometry)
 
 
 @kernel
@@ -70,12 +76,6 @@ def distance_at(W, geometry, scratch, a, b, xa, xb, va, vb, wa, wb, t):
     return length - r - core_radius(geometry, b), n, x + p + r * n
 
 
-@kernel
-def thickness(geometry, g):
-    """Radius of the largest sphere in a shape [m]."""
-    return inradius(geometry, g) + core_radius(geometry, g) if geometry.kind[g] < PLANE else math.inf
-
-
 @outlined
 def impact_time(T, W, geometry, scratch, i, h, dt):
     """Time of the impact of pair i within h, if its shapes are fast; longest part, if they touch already; evaluated distances.
@@ -90,7 +90,7 @@ def impact_time(T, W, geometry, scratch, i, h, dt):
     if geometry.kind[a] < PLANE:
         turning += norm(wa) * geometry.bounding_radius[a]
     speed = norm(vb - va) + turning
-    if not dt * speed > min(FAST_DISPLACEMENT, thickness(geometry, a) + thickness(geometry, b)):
+    if not dt * speed > min(FAST_DISPLACEMENT, geometry.thickness[a] + geometry.thickness[b]):
         return math.inf, math.inf, 0
     d = xb - xa
     if geometry.kind[a] < PLANE and norm(d) > geometry.bounding_radius[a] + geometry.bounding_radius[b] + h * speed:
@@ -105,7 +105,7 @@ def impact_time(T, W, geometry, scratch, i, h, dt):
             closing = n @ (va + cross(wa, p - xa) - vb - cross(wb, p - xb))  # of the closest points
             if gap > -TOUCH_GAP and h * closing > 2.0 * TOUCH_GAP:
                 return t, math.inf, 1
-            limit = MAX_OVERLAP * (thickness(geometry, a) + thickness(geometry, b)) / max(speed, 1e-300)
+            limit = MAX_OVERLAP * (geometry.thickness[a] + geometry.thickness[b]) / max(speed, 1e-300)
             return math.inf, math.inf if geometry.kind[a] == PLANE else limit, 1
         if not speed > 0.0:
             return math.inf, math.inf, k + 1
@@ -156,7 +156,7 @@ def part_length(T, W, geometry, scratch, dt, remaining, impacts, budget):
     turn, parts = remaining * max_angular_speed(T, W), min(MAX_PARTS, MAX_PARTS_WORK / W.v.shape[0])
     if turn > MAX_TURN:
         h = remaining / math.ceil(min(turn / MAX_TURN, parts * remaining / dt + 1.0))
-    if impacts <= 0 or budget <= 0 or has_height_field(geometry) or dt * max_point_speed(T, W, geometry) <= FAST_DISPLACEMENT:
+    if impacts <= 0 or budget <= 0 or has_height_field(geometry) or dt * max_point_speed(T, W, geometry) <= fast_displacement(geometry):
         return h, False, impacts, budget
     t, longest, budget = first_impact(T, W, geometry, scratch, h, dt, budget)
     if budget <= 0:

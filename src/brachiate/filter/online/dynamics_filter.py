@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,6 +15,8 @@ from brachiate.deprecation import renamed_arguments, renamed_attribute, warn_ren
 from brachiate.errors import ArgumentError, StateError
 from brachiate.filter.online.reference_stream import ReferenceStream
 from brachiate.filter.settings import FilterSettings
+from brachiate.filter.tasks.function_tasks import FunctionTasks
+from brachiate.filter.tasks.task import Task, named_tasks
 from brachiate.filter.tracking.fall_detection import Failure
 from brachiate.filter.tracking.tracker import MotionTracker, set_figure_state
 from brachiate.filter.tracking.validation import check_world, tracking_weights
@@ -44,6 +46,7 @@ class FilterStep:
         recovery_step: Link of the foot that takes a step that the reference does not have; None if none does.
         solves: Linear solves of the whole-body QP.
         failure: Time and reason of a fall; None without one.
+        task_errors: Errors of the tasks that act from their targets, at the start of the step, by name: (k,) in units of the functions.
     """
 
     time: float
@@ -56,6 +59,7 @@ class FilterStep:
     recovery_step: str | None
     solves: int
     failure: Failure | None
+    task_errors: Mapping[str, Array]
     _joints: Mapping[str, slice] = field(repr=False)
     _recorded: RecordedContacts | None = field(repr=False)
 
@@ -89,6 +93,7 @@ class DynamicsFilter:
         dt: Interval of the frames, and length of a simulation step [s].
         ground_height: Height of the ground [m]; the floor of the reference is moved there.
         tracked_links: Links whose pose is tracked besides the joints, and its weight: see :func:`brachiate.filter_motion`.
+        tasks: Functions of the motion that follow targets; times are counted from the first frame.
     """
 
     @renamed_arguments(preview="latency", ground="ground_height", keep="tracked_links")
@@ -102,7 +107,9 @@ class DynamicsFilter:
         dt: float = 0.002,
         ground_height: float = 0.0,
         tracked_links: Mapping[str, float] | None = None,
+        tasks: Mapping[str, Task] | Sequence[Task] | None = None,
     ) -> None:
+        given = named_tasks(tasks)
         self.dt = validation.number(dt, "dt", minimum=1e-4, maximum=0.02)
         self.latency = validation.number(latency, "latency", minimum=0.0, maximum=60.0)
         ground_height = validation.number(ground_height, "ground_height")
@@ -113,6 +120,7 @@ class DynamicsFilter:
             raise ArgumentError("figure: expected the name of a figure in the world, such as DynamicsFilter(world, 'man').")
         model = world.figure(figure).model
         check_world(world, figure, settings)
+        self.tasks = FunctionTasks(world, figure, given) if given else None
         prepare("online")
         self.world, self.figure, self.tracked_links = world, figure, tracking_weights(model, figure, tracked_links)
         self.height = figure_height(model)
@@ -189,11 +197,12 @@ class DynamicsFilter:
         nq, nv = stream.model.nq, stream.model.nv
         set_figure_state(self.world, controller, stream.window.q[k * nq : (k + 1) * nq], stream.window.v[k * nv : (k + 1) * nv])
         self.tracker = MotionTracker(
-            controller, stream.handle, self.settings, self.height, self.dt, self.settings.extrapolation_time, k, stream.predict
+            controller, stream.handle, self.settings, self.height, self.dt, self.settings.extrapolation_time, k, stream.predict, self.tasks
         )
 
     def _make_controller(self) -> WholeBodyController:
-        return WholeBodyController(self.world, self.figure, self.stream.soles, self.settings, self.dt, (), self.tracked_links)
+        rows = 0 if self.tasks is None else self.tasks.count
+        return WholeBodyController(self.world, self.figure, self.stream.soles, self.settings, self.dt, (), self.tracked_links, rows)
 
     def _result(self) -> FilterStep:
         tracker, world = self.tracker, self.world
@@ -211,6 +220,7 @@ class DynamicsFilter:
             recovery_step=tracker.stepping_link,
             solves=tracker.solves,
             failure=tracker.failure,
+            task_errors={} if self.tasks is None else self.tasks.errors(),
             _joints=self._joints,
             _recorded=self.simulation.last_contacts,
         )

@@ -53,13 +53,14 @@ def run_online_filter(
     check_pushes(options.pushes, reference)
     world = simulation_world(reference, options.friction, options.torque_scale)
     ignored = ignore_self_collisions(world, FIGURE, reference.q[: round(SELF_COLLISION_WINDOW / dt)], dt)
-    live = DynamicsFilter(world, FIGURE, settings, dt=dt, tracked_links=options.tracked_links)
+    live = DynamicsFilter(world, FIGURE, settings, dt=dt, tracked_links=options.tracked_links, tasks=options.tasks)
     first = _observe(live, motion, reference.q)
     recording = _simulate(live, iter(reference.q[first + 1 :]), reference.q[-1], (len(reference) - 1 - first) * dt, options)
     tracked = _tracked_part(reference, first, float(live.floor_height), (*motion.assumptions, *ignored))
     tracker = live.tracker
     assert tracker is not None
-    outcome = RunOutcome(live.failure, recovery_steps=tracker.recovery_steps)
+    tasks = {} if live.tasks is None else live.tasks.records()
+    outcome = RunOutcome(live.failure, recovery_steps=tracker.recovery_steps, tasks=tasks)
     return FilterResult.from_recording(tracker.controller, tracked, recording, outcome, source)
 
 
@@ -97,7 +98,10 @@ def _simulate(live: DynamicsFilter, frames: Iterator[Array], last: Array, durati
     live.simulation.control(control)
     for push in options.pushes:
         push.schedule(live.simulation, FIGURE)
-    return live.simulation.run(duration, options.progress, until=lambda _: live.failure is not None)
+    recording = live.simulation.run(duration, options.progress, until=lambda _: live.failure is not None)
+    if live.tasks is not None and live.tracker is not None:
+        live.tasks.finish(live.tracker.clip_time)
+    return recording
 
 
 def _tracked_part(reference: Reference, first: int, floor: float, assumptions: tuple[Assumption, ...]) -> Reference:

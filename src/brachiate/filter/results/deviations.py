@@ -1,8 +1,8 @@
 """Deviations of a filtered motion from the original, and their causes.
 
-Joints at their torque, speed or position limit, CoP at the support boundary, slipping contacts, displaced footholds and recovery steps,
-each with its time interval and the tracking error in it. All but recovery steps are evaluated from the recorded simulation, independent
-of the controller's own state.
+Joints at their torque, speed or position limit, CoP at the support boundary, slipping contacts, displaced footholds, recovery steps and
+tasks that are not met, each with its time interval and the tracking error in it. All but recovery steps and tasks are evaluated from the
+recorded simulation, independent of the controller's own state.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ TORQUE_LIMIT, SPEED_LIMIT, JOINT_LIMIT = "joint torque at its limit", "joint spe
 COP_AT_BOUNDARY, SLIP = "CoP at the support boundary", "contact slips"
 FOOTHOLD_MOVED = "foothold displaced"
 RECOVERY_STEP = "recovery step"  # followed by its length, direction and purpose
+TASK_MISSED = "task not met"  # followed by the reason
 
 
 class Deviation(NamedTuple):
@@ -44,7 +45,7 @@ class Deviation(NamedTuple):
     start: float  # [s]
     end: float  # [s]
     error: float  # largest one in the interval: of the joint's angle, of the foothold, else mean position error over all joints
-    unit: str  # deg or cm
+    unit: str  # deg or cm; of tasks: tolerances
 
     def __str__(self) -> str:
         """Return one line."""
@@ -61,6 +62,7 @@ def find_deviations(result: FilterResult) -> list[Deviation]:
         *_contact_deviations(result, _mean_errors(result)),
         *_footholds(result),
         *_recovery_steps(result),
+        *_missed_tasks(result),
     ]
     return sorted(found, key=lambda deviation: (deviation.start, deviation.part))
 
@@ -197,3 +199,12 @@ def _recovery_steps(result: FilterResult) -> Iterator[Deviation]:
     """Recovery steps, which the reference does not have."""
     for step in result.recovery_steps:
         yield Deviation(f"{RECOVERY_STEP} of {step.description}", step.link, step.start, step.end, 100.0 * step.length, "cm")
+
+
+def _missed_tasks(result: FilterResult) -> Iterator[Deviation]:
+    """Tasks whose error was beyond their tolerance while they should have been met."""
+    for task in result.tasks.values():
+        for interval in _lasting_intervals(task.missed.copy(), task.times):
+            times = task.times[interval]
+            error = float(np.nanmax(task.size[interval])) / task.tolerance
+            yield Deviation(f"{TASK_MISSED} ({task.reason})", task.name, float(times[0]), float(times[-1]), error, "tolerances")

@@ -26,6 +26,8 @@ from brachiate.filter.results.html_report import PICTURES, html_report
 from brachiate.filter.results.plots import comparison_panels, plot_comparison
 from brachiate.filter.results.pose_strips import FILTERED, ORIGINAL, draw_pose_strips
 from brachiate.filter.results.tables import save_forces, save_torques
+from brachiate.filter.results.task_results import TaskResult, task_results
+from brachiate.filter.tasks.function_tasks import TaskRecord
 from brachiate.filter.tracking.fall_detection import Failure
 from brachiate.filter.tracking.feasibility import Feasibility
 from brachiate.filter.tracking.whole_body_controller import WholeBodyController
@@ -67,12 +69,14 @@ class RunOutcome(NamedTuple):
         feasibility: Of the reference, by a centroidal plan of the whole clip, if one was made.
         grip_forces: Force on each link that holds something, and its point of application: (f, 6) [N, m] each.
         recovery_steps: Footsteps that the reference does not have.
+        tasks: What happened to the functions that were directed, by name.
     """
 
     failure: Failure | None = None
     feasibility: Feasibility | None = None
     grip_forces: Mapping[str, Array] = {}
     recovery_steps: Sequence[RecoveryStep] = ()
+    tasks: Mapping[str, TaskRecord] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +93,7 @@ class FilterResult:
         feasibility: Feasibility of the reference by a centroidal plan of the whole clip, if one was made (mode ``"offline"``).
         figure_name: Name of the figure in the recording.
         recovery_steps: Footsteps that the reference does not have, taken to recover balance and to return from it.
+        task_records: Values of the functions that were directed over the steps, by name of the task; see :attr:`tasks`.
     """
 
     reference: Reference
@@ -100,6 +105,7 @@ class FilterResult:
     feasibility: Feasibility | None = None
     figure_name: str = "man"
     recovery_steps: tuple[RecoveryStep, ...] = ()
+    task_records: Mapping[str, TaskRecord] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_recording(
@@ -123,7 +129,7 @@ class FilterResult:
         torque = _columns(recording.torque, body.v_at)
         torques = {joint: torque[:, at.v] for joint, at in figure.joints.items() if not np.all(torque[:, at.v] == 0.0)}
         steps = tuple(outcome.recovery_steps)
-        return cls(reference, motion, torques, recording, source, outcome.failure, outcome.feasibility, name, steps)
+        return cls(reference, motion, torques, recording, source, outcome.failure, outcome.feasibility, name, steps, dict(outcome.tasks))
 
     @property
     def success(self) -> bool:
@@ -191,6 +197,11 @@ class FilterResult:
     def deviations(self) -> list[Deviation]:
         """Deviations from the original and their causes: limits reached, CoP at the support boundary, slip, displaced footholds."""
         return find_deviations(self)
+
+    @cached_property
+    def tasks(self) -> dict[str, TaskResult]:
+        """What became of every task, by name: error over time, when it was reached, and why it was not met."""
+        return task_results(self)
 
     @property
     def before(self) -> CheckReport:
@@ -285,6 +296,7 @@ class FilterResult:
             "peak_torque_Nm": self.peak_torques,
             "peak_torque_share_of_limit": self.peak_torque_shares,
             "feasibility": None if self.feasibility is None else self.feasibility.summary,
+            **({"tasks": [task.summary for task in self.tasks.values()]} if self.tasks else {}),
             "deviations": [deviation._asdict() for deviation in self.deviations],
             "assumptions": [assumption._asdict() for assumption in self.motion.assumptions],
         }

@@ -25,6 +25,7 @@ from brachiate.filter.footsteps.swing_foot import (
 from brachiate.filter.schedule.arrays import open_feet, open_window
 from brachiate.filter.whole_body.arrays import DETECTION_MARGIN, open_control
 from brachiate.filter.whole_body.contact_constraints import add_contact
+from brachiate.filter.whole_body.loop_constraints import add_loops
 from brachiate.filter.whole_body.principal_pivoting import minimize
 from brachiate.filter.whole_body.qp import RAYS, ROWS, open_qp, warm_start
 from brachiate.filter.whole_body.state import (
@@ -32,6 +33,7 @@ from brachiate.filter.whole_body.state import (
     compute_dynamics,
     compute_orientation_error,
     pd_accelerations,
+    shift_by_functions,
 )
 from brachiate.filter.whole_body.tasks import (
     add_active_torque_limits,
@@ -39,6 +41,7 @@ from brachiate.filter.whole_body.tasks import (
     centroidal_task,
     drop_inactive_torque_limits,
     floating_base_and_limits,
+    function_tasks,
     grip_task,
     joint_torque,
     limit_grip_force,
@@ -110,6 +113,7 @@ def update_state(data_key: Key, reference_key: Key, control_key: Key, window_key
     load_reference_frame(W, ref, ctl, window, k)
     status = compute_state(T, W, ref, ctl)
     if status == OK:
+        shift_by_functions(W, ref, ctl)
         update_phase(ctl, window, feet, k)
         put_vec3_at(ctl.tracked_offset, 0, on_slope(window, vec3_at(feet.reference_shift, 0)))
     return status
@@ -130,8 +134,11 @@ def build_mpc(data_key: Key, control_key: Key, window_key: Key, feet_key: Key, p
     for i in range(3):
         plan.initial_state[i], plan.initial_state[3 + i] = ctl.com[i], ctl.com[3 + i]
         plan.initial_state[6 + i] = (
-            min(max(ctl.orientation_error[i], -MAX_ORIENTATION_ERROR), MAX_ORIENTATION_ERROR) - window.orientation_offset[k, i]
+            min(max(ctl.orientation_error[i] - ctl.orientation_shift[i], -MAX_ORIENTATION_ERROR), MAX_ORIENTATION_ERROR)
+            - window.orientation_offset[k, i]
         )
+    plan.initial_state[2] -= ctl.com_shift[0]
+    plan.initial_state[5] -= ctl.com_shift[1]
     for leg in range(foot_count):
         plan.initial_state[12 + 2 * leg], plan.initial_state[13 + 2 * leg] = feet.foothold_offset[leg, 0], feet.foothold_offset[leg, 1]
     return N
@@ -194,12 +201,16 @@ def solve_qp(data_key: Key, reference_key: Key, contact_key: Key, qp_key: Key, c
             return TOO_MANY_CONTACTS
         grip_task(T, W, ref, ctl, qp, g)
     limit_grip_force(W, ctl, qp)
+    if qp.counts[RAYS] + 2 * ctl.loop_count[0] > qp.active_rays.shape[0]:
+        return TOO_MANY_CONTACTS
+    add_loops(ctl, qp)
     centroidal_task(ctl, qp, W)
     floating_base_and_limits(T, W, ctl, qp)
     for m in range(ctl.contact_body.shape[0]):
         swing_foot_task(T, W, ref, ctl, qp, m)
     for n in range(ctl.tracked_body.shape[0]):
         tracked_link_task(T, W, ref, ctl, qp, n)
+    function_tasks(ctl, qp)
     for k in range(W.v.shape[0]):
         qp.weights[k], qp.target[k] = ctl.joint_weight[k], ctl.desired[k]
     warm_start(qp)

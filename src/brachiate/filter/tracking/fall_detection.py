@@ -25,11 +25,16 @@ class Failure(NamedTuple):
         return f"fell at {self.time:.2f} s: {self.reason}"
 
 
+def nearness_of_a_fall(x: float, y: float, z: float, angle: float) -> float:
+    """Deviation of the pelvis from the reference as a share of what counts as a fall."""
+    return max(-z / MAX_DROP, math.hypot(x, y) / MAX_DRIFT, angle / MAX_TILT)
+
+
 def fall_reason(x: float, y: float, z: float, angle: float) -> str | None:
     """Reason why a deviation of the pelvis from the reference, (x, y, z) [m] and angle [rad], is a fall; None if it is not."""
-    drift = math.hypot(x, y)
-    if -z < MAX_DROP and drift < MAX_DRIFT and angle < MAX_TILT:
+    if nearness_of_a_fall(x, y, z, angle) < 1.0:
         return None
+    drift = math.hypot(x, y)
     causes = (
         (-z / MAX_DROP, f"the pelvis is {-100 * z:.0f} cm too low"),
         (drift / MAX_DRIFT, f"the pelvis has drifted by {100 * drift:.0f} cm"),

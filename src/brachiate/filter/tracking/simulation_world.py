@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from brachiate import figures, rotations, validation
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.reference.stair_footholds import make_stair_model
 from brachiate.filter.schedule.inferred_surfaces import add_inferred_surfaces
+from brachiate.filter.tasks.task import Task
 from brachiate.filter.tracking.disturbances import Push
 from brachiate.world.world import World
 
@@ -26,6 +27,7 @@ class SimulationOptions:
         pushes: External forces, unknown to the filter until they act.
         payloads: Masses carried by links, by name [kg].
         tracked_links: Links whose pose is tracked besides the joints, and its weight.
+        tasks: Functions of the motion that follow targets, by name.
         progress: Whether to show a progress bar.
     """
 
@@ -34,6 +36,7 @@ class SimulationOptions:
     pushes: Sequence[Push] = ()
     payloads: Mapping[str, float] | None = None
     tracked_links: Mapping[str, float] | None = None
+    tasks: Mapping[str, Task] = field(default_factory=dict)
     progress: bool = False
 
 

@@ -11,9 +11,10 @@ from brachiate.errors import StateError
 from brachiate.filter.footsteps.recovery_step import RecoveryStep
 from brachiate.filter.schedule.arrays import ReferenceWindow
 from brachiate.filter.settings import FilterSettings
+from brachiate.filter.tasks.function_tasks import FunctionTasks
 from brachiate.filter.tracking.capture_steps import CaptureStepPlanner, swinging_feet
 from brachiate.filter.tracking.centroidal_mpc import CentroidalMpc, horizon_intervals
-from brachiate.filter.tracking.fall_detection import MAX_JOINT_SPEED, Failure, fall_reason
+from brachiate.filter.tracking.fall_detection import MAX_JOINT_SPEED, Failure, fall_reason, nearness_of_a_fall
 from brachiate.filter.tracking.whole_body_controller import WholeBodyController
 from brachiate.validation import Array
 from brachiate.world.world import World
@@ -31,6 +32,7 @@ class MotionTracker:
         extrapolation_time: [s] by which plans extend beyond the window; 0 if the motion ends there.
         k: First frame.
         predict: Called before every plan to extend the window by predicted frames.
+        tasks: Functions of the motion that are directed.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class MotionTracker:
         extrapolation_time: float = 0.0,
         k: int = 0,
         predict: Callable[[], bool] | None = None,
+        tasks: FunctionTasks | None = None,
     ) -> None:
         self.controller, self.window, self.settings, self.dt = controller, window, settings, dt
         self.mpc = CentroidalMpc(window, controller, settings, height, horizon_intervals(settings.horizon), extrapolation_time, k)
@@ -55,6 +58,8 @@ class MotionTracker:
         if settings.recovery_step_duration > 0.0 and can_step:
             self.capture_steps = CaptureStepPlanner(window, self.mpc, controller, settings, height, dt)
         self._predict = predict
+        self.tasks = tasks
+        self._start_time = controller.world.time - k * dt  # of the clip, in the world's time [s]
         self._planned_frame, self._planned_support = -1, self._support_pattern
         self.failure: Failure | None = None  #: time and reason of the fall
         self.solves = 0  #: linear solves of the QP in the last step
@@ -73,6 +78,8 @@ class MotionTracker:
         """Set the torques of the next time step, with frame k as the reference."""
         feet, capture_steps = self.mpc.feet, self.capture_steps
         window = self.window if capture_steps is None else capture_steps.window_at(k)
+        if self.tasks is not None:
+            self._direct_functions(self.tasks)
         self.controller.update_state(window, feet, k)
         if capture_steps is not None:
             capture_steps.lift_foot(window, k)
@@ -85,6 +92,17 @@ class MotionTracker:
         if capture_steps is not None:
             capture_steps.finish_landed_step(k)
         self._detect_fall()
+
+    @property
+    def clip_time(self) -> float:
+        """Time since the start of the clip [s]."""
+        return float(self.controller.world.time - self._start_time)
+
+    def _direct_functions(self, tasks: FunctionTasks) -> None:
+        """Set the rows of functions of the motion, at the present state."""
+        controller, near = self.controller, nearness_of_a_fall(*self.mpc.feet.arrays.root_error.tolist())
+        rows = tasks.update(self.clip_time, controller.control.a, controller.function_multipliers(), self.dt, near)
+        controller.set_function_rows(*rows)
 
     def _replan_if_due(self, k: int, window: ArrayHandle) -> ArrayHandle:
         """Solve the MPC again if the support has changed or the replanning interval is over. Returns the window by then."""

@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from brachiate import validation
+from brachiate import figures, validation
 from brachiate.errors import ArgumentError
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.settings import FilterSettings
+from brachiate.filter.tasks.function_tasks import FunctionTasks
+from brachiate.filter.tasks.task import Task
 from brachiate.filter.tracking.disturbances import Push
+from brachiate.filter.tracking.simulation_world import FIGURE, FLOOR
 from brachiate.model.model import Model
+from brachiate.motion.motion import Motion
 from brachiate.motion.spline import CHUNK
 from brachiate.world.world import World
 
@@ -96,3 +100,15 @@ def check_pushes(pushes: Sequence[Push], reference: Reference) -> None:
             raise ArgumentError(
                 f"The push on {push.link!r} at {push.start:g} s would never act: the motion lasts {duration:g} s. Choose an earlier start."
             )
+
+
+def check_tasks(tasks: Mapping[str, Task], motion: Motion | Reference) -> None:
+    """Raise ArgumentError for tasks that cannot be evaluated at the start of the motion, or would never act."""
+    source = motion.original if isinstance(motion, Reference) else motion
+    if not tasks or not isinstance(source, Motion):
+        return
+    world = World()
+    world.add(figures.ground(), name=FLOOR)
+    world.add(source.figure, name=FIGURE)
+    world.q = source.q[0]
+    FunctionTasks(world, FIGURE, tasks, source.duration)

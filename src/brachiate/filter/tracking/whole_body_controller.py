@@ -13,19 +13,22 @@ from brachiate.filter.footsteps.foot_state import FootStates
 from brachiate.filter.schedule.arrays import MAX_CORNERS
 from brachiate.filter.schedule.contact_schedule import ContactLink, GripInterval
 from brachiate.filter.settings import FilterSettings
+from brachiate.filter.tracking.closed_loops import closed_loops, loop_rows
 from brachiate.filter.tracking.control_step import apply_torques, solve_qp, update_state
 from brachiate.filter.tracking.validation import tracking_weights
-from brachiate.filter.whole_body.arrays import CONTACT_FORBIDDEN, GAINS, Control
+from brachiate.filter.whole_body.arrays import COM_WEIGHT, CONTACT_FORBIDDEN, GAINS, Control
 from brachiate.filter.whole_body.qp import SOLVES, allocate_qp
 from brachiate.model.data import Data
 from brachiate.model.joints import Free
 from brachiate.model.status import NOT_CONVERGED, TOO_MANY_CONTACTS
+from brachiate.validation import Array
 from brachiate.world.world import World
 
 CONTACT_ROWS, MAX_RAYS = 200, 384  # capacity of the QP for contacts
 CONTACT_THRESHOLD = 1e-4  # [m] corners nearer than this to the ground after the step are in contact
 MAX_ENLARGEMENTS = 8  # of the contact arrays in one step
 ARM_AND_NECK = ("shoulder", "elbow", "wrist", "hand", "neck", "head", "arm")  # joints of FilterSettings.arm_weight, by their names
+BALANCE_FACTOR = 10.0  # of the weight of the CoM while functions act, which must not tip the body over
 REFERENCE_MASS = 65.0  # [kg] of the figure for which FilterSettings.contact_force_weight is given
 
 
@@ -40,6 +43,7 @@ class WholeBodyController:
         dt: Time step [s].
         grips: Hands that hold something, with their intervals.
         tracked_links: Links whose pose is tracked as well, with their weights.
+        function_rows: Largest number of rows of functions of the motion.
     """
 
     def __init__(
@@ -51,6 +55,7 @@ class WholeBodyController:
         dt: float,
         grips: Sequence[GripInterval] = (),
         tracked_links: Mapping[str, float] | None = None,
+        function_rows: int = 0,
     ) -> None:
         self.world, self.figure, self.dt = world, world.figure(figure), dt
         model, own = world.model, self.figure.model
@@ -62,11 +67,13 @@ class WholeBodyController:
             there = model.joints[f"{figure}/{name}"]
             self.q_at[joint.q], self.v_at[joint.v] = np.arange(there.q.start, there.q.stop), np.arange(there.v.start, there.v.stop)
         # Half of the rows for contacts; the other half for the centroidal task and the floating base, two limits each of position, torque
-        # and speed of every joint, swing feet, grips and tracked links: the kernels that add these rows do not check the capacity
+        # and speed of every joint, swing feet, grips, tracked links, functions and loops: kernels that add rows do not check it
         weights = tracking_weights(own, figure, tracked_links)
-        rest = 12 + 6 * model.nv + 6 * len(contact_links) + 4 * len(grips) + 6 * len(weights)
+        self.loops = closed_loops(world, figure)
+        loops = 6 * len(self.loops)
+        rest = 12 + 6 * model.nv + 6 * len(contact_links) + 4 * len(grips) + 6 * len(weights) + function_rows + loops
         self.qp = allocate_qp(model.nv, 2 * max(CONTACT_ROWS, rest), MAX_RAYS)
-        self.control = self._allocate(model.nv, len(model.tree.parent), len(contact_links), len(grips), len(weights))
+        self.control = self._allocate(model.nv, len(model.tree.parent), len(contact_links), len(grips), len(weights), function_rows, loops)
         self._qp_handle, self._control_handle = ArrayHandle(self.qp), ArrayHandle(self.control)
         self._describe_figure(figure)
         self._describe_contact_links(figure, contact_links)
@@ -89,7 +96,7 @@ class WholeBodyController:
             raise ArgumentError(f"The filter needs a figure with a floating base: the root of {figure!r} has no free joint.")
         return self.world.model.joints[f"{figure}/{free[0]}"].v
 
-    def _allocate(self, nv: int, bodies: int, links: int, grips: int, tracked: int) -> Control:
+    def _allocate(self, nv: int, bodies: int, links: int, grips: int, tracked: int, functions: int, loops: int) -> Control:
         length = dict.fromkeys(("contact_body", "task_point", "position_weight", "orientation_weight"), links)
         length |= dict.fromkeys(("position_offset", "velocity_offset", "acceleration_offset"), links)
         length |= dict.fromkeys(("supporting_corners", "touching_corners", "clearance"), links)
@@ -100,6 +107,9 @@ class WholeBodyController:
         length |= {"q_at": len(self.q_at), "v_at": len(self.v_at), "mass": 1, "locked_inertia": 1, "M": nv * nv}
         length |= dict.fromkeys(("ray_patch", "ray_point", "ray_direction"), MAX_RAYS) | {"ray_force": MAX_RAYS * nv}
         length |= dict.fromkeys(("tracked_body", "tracked_point", "tracked_weight"), tracked) | {"tracked_offset": 3}
+        length |= {"com_shift": 2, "orientation_shift": 3}
+        length |= {"loop_count": 1, "loop_gradient": loops * nv, "loop_rhs": loops}
+        length |= {"function_count": 2, "function_gradient": functions * nv, "function_rhs": functions, "function_weight": functions}
         length |= dict.fromkeys(("grip_mode", "grip_body", "grip_point", "grip_frames"), grips) | {"grip_weight": 1}
         return Control(**{name: np.zeros((length.get(name, nv), *kind.row), kind.dtype) for name, kind in array_fields(Control).items()})
 
@@ -114,6 +124,8 @@ class WholeBodyController:
                 ctl.members[place.body] = 1
         ctl.effort[:], ctl.speed_limit[:] = model.effort, model.speed
         ctl.unactuated[self.root] = 1
+        if self.loops:  # such as a bar in both hands: what no motor drives, the loops drive
+            ctl.unactuated[self.v_at[model.effort[self.v_at] == 0.0]] = 1
         lower, upper = model.limits
         for name, place in model.scalar_coordinates.items():
             k = model.coordinate_index[name]
@@ -149,6 +161,7 @@ class WholeBodyController:
 
     def apply_settings(self, settings: FilterSettings) -> None:
         """Set gains and weights."""
+        self.settings = settings
         ctl, s = self.control, settings
         gains = {
             "JOINT_STIFFNESS": s.joint_stiffness,
@@ -176,12 +189,29 @@ class WholeBodyController:
         for name, joint in self.world.model.joints.items():
             if any(word in name.lower() for word in ARM_AND_NECK):
                 ctl.joint_weight[joint.v] = s.arm_weight
-        ctl.joint_weight[self.root.start : self.root.start + 3] = s.pelvis_position_weight
+        ctl.joint_weight[ctl.unactuated == 1] = s.pelvis_position_weight
         ctl.joint_weight[self.root.start + 3 : self.root.stop] = s.pelvis_orientation_weight
         self.qp.force_weight[0] = s.contact_force_weight * (REFERENCE_MASS / self.figure.mass) ** 2
 
+    def set_function_rows(self, gradient: Array, rhs: Array, weights: Array) -> None:
+        """Set rows G a = d of the next QP (m, nv), (m,) with their weights (m,), those of functions of the motion."""
+        ctl, m = self.control, len(rhs)
+        ctl.function_count[0] = m
+        ctl.function_gradient[: gradient.size] = gradient.ravel()
+        ctl.function_rhs[:m], ctl.function_weight[:m] = rhs, weights
+        ctl.gain[COM_WEIGHT] = self.settings.com_weight * (BALANCE_FACTOR if m else 1.0)
+
+    def function_multipliers(self) -> Array:
+        """Multipliers of these rows in the last QP (m,): weight times what is missing of the acceleration."""
+        m, first = self.control.function_count.tolist()
+        return self.qp.multipliers[first : first + m]
+
     def update_state(self, window: ArrayHandle, feet: FootStates, k: int) -> None:
         """Evaluate the state and frame k of the reference, and update stance and swing of the feet."""
+        if self.loops:
+            J, rhs = loop_rows(self.world, self.loops)
+            ctl = self.control
+            ctl.loop_count[0], ctl.loop_gradient[: J.size], ctl.loop_rhs[: len(rhs)] = len(rhs), J.ravel(), rhs
         status = update_state(self.world.data.key, self.reference.key, self.key, window.key, feet.key, k)
         if status:
             self.world.data.raise_status(status)

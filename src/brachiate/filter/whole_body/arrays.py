@@ -56,7 +56,8 @@ GRIP_OPEN, GRIP_REACHING, GRIP_CLOSED = range(3)  # modes of a grip
 class Control(NamedTuple):
     """Arrays of the whole-body controller.
 
-    Sizes: nv velocities, nb bodies, m contact links of up to 8 corners, g grips, p tracked links, K rays.
+    Sizes: nv velocities, nb bodies, m contact links of up to 8 corners, g grips, p tracked links,
+    R function rows, L rows of closed loops, K rays.
     """
 
     gain: Floats  # (18,) see GAINS
@@ -89,6 +90,15 @@ class Control(NamedTuple):
     tracked_point: Rows3  # (p, 3) [m] body axes
     tracked_weight: Floats  # (p,)
     tracked_offset: Floats  # (3,) [m] shift of the whole reference
+    function_count: Ints  # (2,) rows of functions of the motion in this step, and the first of these in the QP
+    function_gradient: Floats  # (R nv,) row by row
+    function_rhs: Floats  # (R,) desired second rates less the bias
+    function_weight: Floats  # (R,) 0: no row
+    com_shift: Floats  # (2,) height of the CoM above the pelvis relative to the reference, while functions act [m], and its rate [m/s]
+    orientation_shift: Floats  # (3,) rotation of the figure as a whole relative to its pelvis, while functions act [rad]
+    loop_count: Ints  # (1,) rows of closed loops in this step
+    loop_gradient: Floats  # (L nv,) row by row
+    loop_rhs: Floats  # (L,)
     q_at: Ints  # (nq of the figure,) indices of its configuration in the world's; the floating base comes first
     v_at: Ints  # (nv of the figure,) indices of its velocity
     # results
@@ -105,7 +115,7 @@ class Control(NamedTuple):
     supporting_corners: Ints  # (m,) number of corners in contact with force
     touching_corners: Ints  # (m,) number of corners within the contact distance
     clearance: Floats  # (m,) [m] gap of the lowest corner; 1 if nothing is near
-    ray_patch: Ints  # (K,) contact patch of a ray; -1: ray of a grip, these come last
+    ray_patch: Ints  # (K,) contact patch of a ray; -1: ray of a grip, -2: of a closed loop, these come last
     ray_point: Rows3  # (K, 3) [m] point of application, world
     ray_direction: Rows3  # (K, 3)
     # scratch

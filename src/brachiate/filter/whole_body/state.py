@@ -7,7 +7,7 @@ from brachiate.dynamics.inverse import accumulate_forces, body_motion_and_force,
 from brachiate.dynamics.mass import mass_matrix
 from brachiate.dynamics.momentum import center_of_mass, momentum_about
 from brachiate.filter.schedule.centroidal_trajectory import put_locked_inertia
-from brachiate.filter.whole_body.arrays import JOINT_DAMPING, JOINT_STIFFNESS
+from brachiate.filter.whole_body.arrays import JOINT_DAMPING, JOINT_STIFFNESS, TIME_STEP
 from brachiate.kinematics import body_inertias, forward_kinematics, tree_origin, zero_motion
 from brachiate.linalg.symmetric3 import solve_symmetric3
 from brachiate.model.joints import BALL, FLOAT
@@ -28,6 +28,8 @@ from brachiate.spatial import (
     vec3_at,
     velocity_at,
 )
+
+SHIFT_TIME = 0.15  # [s] time constant with which plans follow the posture that functions call for
 
 
 @kernel
@@ -121,3 +123,22 @@ def compute_orientation_error(T, W, ctl):
             h = moved_force(inertia(W.composite, i) @ motion(W.S, k), c - tree_origin(T, W, i))
             L = L - ctl.error[k] * h.n
     put_vec3_at(ctl.orientation_error, 0, solve_symmetric3(ctl.locked_inertia, 0, L))
+
+
+@kernel
+def shift_by_functions(W, ref, ctl):
+    """Changes of the plan's goals by functions that act: raised arms raise the CoM and rotate the figure as a whole, not its pelvis.
+
+    The plan keeps the height of the pelvis and its orientation then, instead of those of the CoM and of the whole figure.
+    """
+    share = min(ctl.gain[TIME_STEP] / SHIFT_TIME, 1.0)
+    height, turn = 0.0, Vec3(0.0, 0.0, 0.0)
+    if ctl.function_count[0] > 0:
+        z, k = ctl.q_at[2], ctl.v_at[3]
+        height = (ctl.com[2] - W.q[z]) - (ctl.reference_com[2] - ref.q[z])
+        turn = vec3_at(ctl.orientation_error, 0) + rotation_of(quaternion_at(W.q, z + 1)) @ vec3_at(ctl.error, k)
+    change = share * (height - ctl.com_shift[0])
+    ctl.com_shift[0] += change
+    ctl.com_shift[1] = change / ctl.gain[TIME_STEP]
+    old = vec3_at(ctl.orientation_shift, 0)
+    put_vec3_at(ctl.orientation_shift, 0, old + share * (turn - old))

@@ -1,8 +1,8 @@
 """Tasks and constraints of the whole-body QP [DF] VII-C 1.
 
 Constraints: no torque at the floating base [DF] eq. 34, contacts (:mod:`.contact_constraints`), grips, limits of joint position, speed and
-torque. Tasks: CoM acceleration and angular momentum rate of the plan, swing feet on their trajectories, tracked links. The joint-space PD
-accelerations [DF] eq. 39 (:mod:`.state`) are the target of the QP itself.
+torque. Tasks: CoM acceleration and angular momentum rate of the plan, swing feet on their trajectories, tracked links, functions of the
+motion. The joint-space PD accelerations [DF] eq. 39 (:mod:`.state`) are the target of the QP itself.
 """
 
 from __future__ import annotations
@@ -261,3 +261,16 @@ def tracked_link_task(T, W, ref, ctl, qp, n):
     for c in range(3):
         at = add_row(qp, EQUALITY, world_axis(c) @ angular, compliance, 0)
         add_angular_jacobian(T, W, qp.C, at, qp.counts[STRIDE], i, world_axis(c), 1.0)
+
+
+@kernel
+def function_tasks(ctl, qp):
+    """Rows G a = ü* − bias of functions of the motion; a weight of zero relaxes a row."""
+    n, stride = qp.weights.shape[0], qp.counts[STRIDE]
+    ctl.function_count[1] = qp.counts[ROWS]
+    for r in range(ctl.function_count[0]):
+        weight = ctl.function_weight[r]
+        at = add_row(qp, EQUALITY, ctl.function_rhs[r] if weight > 0.0 else 0.0, 1.0 / max(weight, 1e-12), 0)
+        if weight > 0.0:
+            for k in range(n):
+                qp.C[index(at + k * stride)] = ctl.function_gradient[index(r * n + k)]
