@@ -18,6 +18,7 @@ import numpy as np
 
 import brachiate as br
 from brachiate.model.builder import ModelBuilder
+from brachiate.particles.coupling import CoupledRecording
 from brachiate.scenes.placement import place_at, rotation_about_y
 
 TILT, LENGTH, MASS, COUNT, SPRING = 30.0, 2.0, 2.0, 10, 60.0  # [deg], [m], [kg], links, [N·m/rad]
@@ -69,7 +70,9 @@ def drift(seconds: float, dt: float, damping: float | None = 0.0) -> dict[str, A
     start = time.process_time()
     run = simulation.run(seconds)
     elapsed = time.process_time() - start
-    totals = run.partner.totals
+    recorded = run.partner
+    assert isinstance(recorded, CoupledRecording)
+    totals = recorded.totals
     spin = totals.angular_momentum - np.cross(top, totals.momentum)
     change, tenth = totals.energy - totals.energy[0], max(len(run) // 10, 1)
     return {
