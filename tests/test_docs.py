@@ -13,7 +13,7 @@ from brachiate.filter.settings import FilterSettings
 ROOT = Path(__file__).parent.parent
 PAGES = [
     "README.md", "docs/conventions.md", "docs/closed-chains.md", "docs/contact.md", "docs/motion.md", "docs/filter.md", "docs/gallery.md",
-    "docs/animation.md", "docs/particles.md",
+    "docs/animation.md", "docs/particles.md", "docs/particles-coupling.md",
 ]  # fmt: skip
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 #: What the field's readers search for, and the module where it is done.

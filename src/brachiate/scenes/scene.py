@@ -126,4 +126,7 @@ def _joined(parts: list[Recording]) -> Recording:
     ]
     forces = ConstraintForces.joined([part.forces for part in parts if isinstance(part.forces, ConstraintForces)])
     contacts = ContactHistory.joined([part.contacts for part in parts])
-    return Recording(first.model, first.gravity, *columns, forces=forces, contacts=contacts)
+    joined = Recording(first.model, first.gravity, *columns, forces=forces, contacts=contacts)
+    if first.partner is not None:
+        joined.partner = first.partner.joined([part.partner for part in parts[1:]])
+    return joined

@@ -91,6 +91,7 @@ def strobe(
     settings: ViewSettings | None = None,
     times: ArrayLike | None = None,
     marks: Callable[[int], ForceMarks] | None = None,
+    more: Callable[[int], Triangles] | None = None,
 ) -> None:
     """Draw a motion at several times, side by side in panels of one scale.
 
@@ -102,6 +103,7 @@ def strobe(
         settings: Camera, times and layout.
         times: Times [s] instead of those of ``settings``; those outside of the motion are left out.
         marks: Forces and contact areas by index of the state, drawn if ``settings.forces``.
+        more: Other shaded surfaces by index of the state, z up.
     """
     settings = settings if settings is not None else ViewSettings()
     parts = link_surfaces(model)
@@ -109,7 +111,12 @@ def strobe(
         raise ArgumentError("Nothing in this motion has a shape that can be drawn. Give links shapes=...")
     data, turn = Data(model), _Y_TO_Z if settings.up == "y" else np.eye(3)
     overlay = (lambda row: marks(row).turned(turn)) if marks is not None and settings.forces else None
-    strobe_surfaces(lambda row: shaded_surface(parts, _at(data, q[row]), turn), time, path, settings, times, overlay)
+
+    def surface(row: int) -> Triangles:
+        own = shaded_surface(parts, _at(data, q[row]), turn)
+        return own if more is None else merge_surfaces([own, more(row).turned(turn)])
+
+    strobe_surfaces(surface, time, path, settings, times, overlay)
 
 
 def strobe_surfaces(

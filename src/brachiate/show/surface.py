@@ -31,6 +31,10 @@ class Triangles(NamedTuple):
         """Return the surface with its colors mixed with the background: 1 is full color. Transparency would show the seams."""
         return self._replace(colors=BACKGROUND + strength * (self.colors - BACKGROUND))
 
+    def turned(self, rotation: Array) -> Triangles:
+        """Return the surface rotated about the origin."""
+        return self._replace(corners=self.corners @ rotation.T, normals=self.normals @ rotation.T)
+
 
 def merge_surfaces(pieces: Sequence[Triangles]) -> Triangles:
     """Concatenate surfaces."""

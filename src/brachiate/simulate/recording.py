@@ -21,6 +21,7 @@ from brachiate.show.draw import ViewSettings, strobe
 from brachiate.show.force_marks import ForceMarks
 from brachiate.simulate import contact_quantities
 from brachiate.simulate.contact_file import history_from_arrays, history_to_arrays
+from brachiate.simulate.partner import PartnerRecording
 from brachiate.validation import Array
 from brachiate.world.contact_history import ContactHistory
 
@@ -60,6 +61,8 @@ class Recording:
         self.time, self.q, self.v, self.torque = time, q, v, torque
         self.forces: Mapping[str, Array] = {} if forces is None else forces
         self.contacts = ContactHistory([None] * len(time)) if contacts is None else contacts
+        #: Recording of what the simulation was coupled with, state by state: see :meth:`Simulation.couple`.
+        self.partner: PartnerRecording | None = None
 
     def __len__(self) -> int:
         """Return the number of states."""
@@ -143,7 +146,8 @@ class Recording:
 
         Contact areas and forces are drawn, unless ``look`` says otherwise.
         """
-        strobe(self.model, self.time, self.q, path, look, times, self._marks if len(self.contacts) else None)
+        more = None if self.partner is None else self.partner.surface
+        strobe(self.model, self.time, self.q, path, look, times, self._marks if len(self.contacts) else None, more)
 
     def _marks(self, row: int) -> ForceMarks:
         """Contact areas and forces to draw at a state: of the two opposite forces of each contact, the one that points up.

@@ -18,6 +18,7 @@ from brachiate.simulate.contact_integrator import ContactIntegrator
 from brachiate.simulate.events import Event, crosses
 from brachiate.simulate.initial_overlap import check_overlap
 from brachiate.simulate.integrators import METHODS, Integrator
+from brachiate.simulate.partner import Partner
 from brachiate.simulate.recorded_states import RecordedState, RecordedStates
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.stable_step import check_stable_step
@@ -74,6 +75,18 @@ class Simulation:
         self._events: list[Event] = []
         self._step_bounds = (-np.inf, np.inf)  # [s] start and end of the present step
         self._controllers: list[Callable[[World], Any]] = []
+        self._partner: Partner | None = None
+
+    def couple(self, partner: Partner | None) -> None:
+        """Advance something else together with the world, such as a :class:`~brachiate.particles.Coupling`; None: nothing any more.
+
+        The recording of a run has its recording as ``run.partner``.
+        """
+        if partner is not None and not isinstance(partner, Partner):
+            raise ArgumentError(f"couple expects a coupling of this world, such as br.particles.Coupling(world, rope), got {partner!r}.")
+        if partner is not None and partner.world is not self.world:
+            raise ArgumentError("This coupling is with another world: make it with the world of the simulation.")
+        self._partner = partner
 
     def at(self, time: float, action: Callable[[], Any]) -> Event:
         """Call ``action`` at a time [s]; the step before is shortened to end there."""
@@ -172,10 +185,14 @@ class Simulation:
         reserved = self._reserve()
         try:
             start, states = self.world.time, RecordedStates()
+            if self._partner is not None:
+                self._partner.begin_recording()
             states.add([self._row()])
             with ProgressBar("simulating", progress) as bar:
                 self._run(start, seconds, steps, states, bar, until)
-            return states.recording(self.world, self._limits)
+            recording = states.recording(self.world, self._limits)
+            recording.partner = None if self._partner is None else self._partner.take_recording()
+            return recording
         finally:
             self._release(reserved)
 
@@ -225,10 +242,13 @@ class Simulation:
     def _needs_python(self, until: float) -> bool:
         """Whether controllers or events require Python code between steps."""
         pending = [e for e in self._events if not (e.once and e.happened)]
-        return not self._project or bool(self._controllers) or any(e.function is not None or e.at <= until for e in pending)
+        simple = self._project and self._partner is None and not self._controllers
+        return not simple or any(e.function is not None or e.at <= until for e in pending)
 
     def _row(self) -> RecordedState:
         w = self.world
+        if self._partner is not None:
+            self._partner.record()
         return RecordedState(w.time, w.q.copy(), w.v.copy(), w.torque.copy(), w.model, self._structure(), self._contacts_of(1)[0])
 
     def _contacts_of(self, rows: int) -> Sequence[RecordedContacts | None]:
@@ -331,14 +351,14 @@ class Simulation:
         if not watched:
             self._integrate_to(stop)
             return
-        start, before = world.save(), [e.offset(world) for e in watched]
+        start, before = self._save(), [e.offset(world) for e in watched]
         self._integrate_to(stop)
         crossed = [(e, b, a) for e, b in zip(watched, before, strict=True) if crosses(e, b, a := e.offset(world))]
         if not crossed:
             return
         moments = [self._locate(e, b, a, start, stop) for e, b, a in crossed]
         first = min(moments)
-        world.restore(start)
+        self._restore(start)
         self._integrate_to(first)
         # Simultaneous crossings are located apart by round-off: all that have crossed by now are fired.
         fired = [e for (e, b, _), moment in zip(crossed, moments, strict=True) if moment <= first or crosses(e, b, e.offset(world))]
@@ -357,19 +377,50 @@ class Simulation:
         span = self._snap(stop) - self._snap(self.world.time)
         if not self._negligible(span):
             self._saturate()
-            self._current_integrator().advance(span, time=self.world.time)
+            if self._partner is None:
+                self._current_integrator().advance(span, time=self.world.time)
+            else:
+                self._advance_with_partner(self._partner, span)
         self.world.time = stop
+
+    def _advance_with_partner(self, partner: Partner, span: float) -> None:
+        """Advance by one step, with the forces of the partner, in parts if it asks for them. On failure nothing has changed."""
+        start, before = self.world.time, (partner.save(), self.world.q.copy(), self.world.v.copy(), self.world.constraint_set.run_memory())
+        parts = partner.count_parts(span)
+        try:
+            for n in range(parts):
+                self.world.time = start + n * span / parts
+                partner.begin_step(span / parts, self._current_integrator().name)
+                self._current_integrator().advance(span / parts, time=self.world.time)
+                partner.end_step()
+        except StateError:
+            partner.restore(before[0])
+            self.world.q[:], self.world.v[:] = before[1:3]
+            self.world.constraint_set.set_run_memory(before[3])
+            raise
+        finally:
+            self.world.time = start
+
+    def _save(self) -> tuple[WorldState, Any]:
+        """Snapshot of the world and of the partner."""
+        return self.world.save(), None if self._partner is None else self._partner.save()
+
+    def _restore(self, state: tuple[WorldState, Any]) -> None:
+        """Restore a snapshot."""
+        self.world.restore(state[0])
+        if self._partner is not None:
+            self._partner.restore(state[1])
 
     def _locate(self, event: Event, before: float, after: float, start: Any, stop: float) -> float:
         """Time just after a zero crossing, by bisection and regula falsi; each evaluation integrates one step from the start."""
-        low, high, f_low, f_high = start.time, stop, before, after
+        low, high, f_low, f_high = start[0].time, stop, before, after
         for n in range(_MAX_ROOT_ITERATIONS):
             if high - low <= 1e-13 * max(1.0, abs(stop)) or f_high == 0:
                 break
             middle = (low * f_high - high * f_low) / (f_high - f_low) if n % 3 else 0.5 * (low + high)
             if not low < middle < high:
                 middle = 0.5 * (low + high)
-            self.world.restore(start)
+            self._restore(start)
             self._integrate_to(middle)
             f = event.offset(self.world)
             if f * before > 0:

@@ -41,14 +41,7 @@ def write_applied_forces(world: World) -> None:
     """Write the applied forces on moving links into the arrays that the kernels read; enlarges the arrays if needed."""
     rows = [(force, world.model.placements[force.link]) for force in world.applied_forces]
     rows = [(force, placement) for force, placement in rows if placement.body >= 0]
-    if len(rows) > len(world.data.work.push_body):
-        old = world.data
-        world.data = Data(world.model, world.gravity, pushes=2 * len(rows))
-        world.data.assign(q=old.q, v=old.v, a=old.a, tau=old.tau)
-        if hasattr(world, "constraint_set"):
-            world.constraint_set.data = world.data
-            if world.contact_settings.contact_state is not None:
-                world.contact_settings.contact_state.data = world.data
+    reserve_applied_forces(world, len(rows))
     work = world.data.work
     work.push_count[0] = len(rows)
     for n, (force, placement) in enumerate(rows):
@@ -57,3 +50,20 @@ def write_applied_forces(world: World) -> None:
         work.push_point[n] = placement.position + placement.rotation @ force.at
         work.push_force[n] = [*(R @ force.force), *(R @ force.moment)]
         work.push_in_link[n] = force.axes == "link"
+
+
+def reserve_applied_forces(world: World, count: int) -> None:
+    """Make room for so many forces on moving links; the workspace of the world is replaced if there is not enough."""
+    if count <= len(world.data.work.push_body):
+        return
+    old = world.data
+    world.data = Data(world.model, world.gravity, pushes=2 * count)
+    world.data.assign(q=old.q, v=old.v, a=old.a, tau=old.tau)
+    for name in ("push_body", "push_point", "push_force", "push_in_link"):
+        kept = getattr(old.work, name)
+        getattr(world.data.work, name)[: len(kept)] = kept
+    world.data.work.push_count[:] = old.work.push_count
+    if hasattr(world, "constraint_set"):
+        world.constraint_set.data = world.data
+        if world.contact_settings.contact_state is not None:
+            world.contact_settings.contact_state.data = world.data
