@@ -137,7 +137,7 @@ def test_the_page_is_opened_where_there_is_a_screen(squat, tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--mode", "live"), "offline, preview, online, paper"),
+        (("--mode", "live"), "offline, preview, online, sampling, paper"),
         (("--torque-scale", "much"), "none for no torque limits"),
         (("--push", "spine2:1@2"), "is not a push"),
         (("--push", "tail:1,0,0@0.1"), "tail"),

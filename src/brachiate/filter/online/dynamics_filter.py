@@ -126,7 +126,7 @@ class DynamicsFilter:
         self.height = figure_height(model)
         self.settings = (settings or FilterSettings()).scaled(self.height)
         self.stream = ReferenceStream(model, self.settings, self.dt, self.latency, ground_height)
-        self.simulation = Simulation(world, self.dt)
+        self.simulation = Simulation(world, self.dt, project=False)  # every step satisfies one equation of motion, as offline
         self.frame = max(round(self.settings.startup_time / self.dt), 1)  #: that is tracked next
         self._delay = round(self.latency / self.dt)  # [frames]
         self._joints = {name: joint.v for name, joint in model.joints.items()}
