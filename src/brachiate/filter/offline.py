@@ -7,7 +7,7 @@ simulation. The result is therefore as consistent as any simulation, whatever th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 
 import numpy as np
@@ -39,18 +39,20 @@ from brachiate.filter.tracking.feasibility import Feasibility
 from brachiate.filter.tracking.grip_constraints import GripConstraints
 from brachiate.filter.tracking.simulation_world import FIGURE, SimulationOptions, simulation_world
 from brachiate.filter.tracking.tracker import MotionTracker, set_figure_state
-from brachiate.filter.tracking.validation import check_arguments, check_pushes, check_tasks
+from brachiate.filter.tracking.validation import check_arguments, check_made_partner, check_partner, check_pushes, check_tasks
 from brachiate.filter.tracking.whole_body_controller import WholeBodyController
 from brachiate.freed_memory import return_freed_memory
 from brachiate.motion.contact_labels import ContactLabels
 from brachiate.motion.motion import Motion
 from brachiate.motion.terrain import Terrain
+from brachiate.simulate.partner import Partner
 from brachiate.simulate.recording import Recording
 from brachiate.simulate.simulation import Simulation
 from brachiate.world.world import World
 
 OFFLINE, PREVIEW, ONLINE = "offline", "preview", "online"
-TRACKING_MODES = (OFFLINE, PREVIEW, ONLINE)  # modes of the tracking controller
+TRACKED_OFFLINE = (OFFLINE, PREVIEW)  # modes of the tracking controller for whole clips
+TRACKING_MODES = (*TRACKED_OFFLINE, ONLINE)  # modes of the tracking controller
 MODES = (*TRACKING_MODES, SAMPLING, PAPER)
 STEP_LOOKAHEAD = 4.0  # durations of a recovery step, before whose end the reference is used
 
@@ -73,6 +75,7 @@ def filter_motion(
     dt: float = 0.002,
     effort: float = 1.0,
     seed: int = 0,
+    partner: Callable[[World], Partner] | None = None,
     progress: bool = False,
 ) -> FilterResult:
     """Make a motion physically consistent: track it in a contact simulation.
@@ -97,10 +100,15 @@ def filter_motion(
         dt: Length of a simulation step [s]; a reference has its own.
         effort: Factor of the number of rollouts of mode ``"sampling"``.
         seed: Of its random numbers; the result for a seed does not depend on the number of cores.
+        partner: Function that makes what the simulation is coupled with, such as a bag of particles in a hand, from its world: ``lambda
+            world: br.particles.Coupling(world, bag)``. The figure is ``man``, in the first frame. The filter does not know of the forces.
         progress: Whether to show a progress bar.
     """
     validation.one_of(mode, MODES, "mode")
-    options = SimulationOptions(friction, torque_scale, pushes, payloads, tracked_links, named_tasks(tasks), progress, effort, seed)
+    check_partner(partner, mode, TRACKED_OFFLINE)
+    options = SimulationOptions(
+        friction, torque_scale, pushes, payloads, tracked_links, named_tasks(tasks), progress, effort, seed, partner
+    )  # fmt: skip
     check_tasks(options.tasks, motion)
     if mode == ONLINE:
         _check_online(terrain, source_terrain, contacts)
@@ -162,16 +170,26 @@ def _filter_reference(
         return run_sampling_filter(world, FIGURE, reference, options, source)
     if len(reference) > MAX_KEPT_FRAMES:
         return_freed_memory()
+    partner = None if options.partner is None else _make_partner(options.partner, world, reference)
     tracker = OfflineTracker(
         world, FIGURE, reference, _filter_settings(settings, mode), plan_whole_clip=mode == OFFLINE, tracked_links=options.tracked_links,
         tasks=options.tasks,
     )  # fmt: skip
-    recording = tracker.simulate(options.pushes, options.progress)
+    recording = tracker.simulate(options.pushes, options.progress, partner)
     controller, outcome = tracker.controller, tracker.outcome(recording)
     del tracker  # its schedule is large
     if len(reference) > MAX_KEPT_FRAMES:
         return_freed_memory()
     return FilterResult.from_recording(controller, reference, recording, outcome, source)
+
+
+def _make_partner(make: Callable[[World], Partner], world: World, reference: Reference) -> Partner:
+    """What the simulation is coupled with, made in the first frame."""
+    first, model = reference.states(slice(0, 1)), world.model
+    world.q, world.v = first.q[0], first.v[0]
+    partner = make(world)
+    check_made_partner(partner, world, model)
+    return partner
 
 
 def _check_source(source: SourceMotion) -> SourceMotion:
@@ -249,9 +267,10 @@ class OfflineTracker:
         """Simulate to the end of the reference or to a fall; the result."""
         return self.result(self.simulate(pushes, progress), source)
 
-    def simulate(self, pushes: Sequence[Push] = (), progress: bool = False) -> Recording:
-        """Simulate to the end of the reference or to a fall."""
+    def simulate(self, pushes: Sequence[Push] = (), progress: bool = False, partner: Partner | None = None) -> Recording:
+        """Simulate to the end of the reference or to a fall, coupled with a partner if there is one."""
         simulation = Simulation(self.world, dt=self.reference.dt, project=False)
+        simulation.couple(partner)
         simulation.control(self.control)
         for push in pushes:
             push.schedule(simulation, self.figure)

@@ -65,6 +65,11 @@ def replay_steps(recording: Recording) -> Iterator[ReplayedStep]:
             "Equations of motion need the world of the run, which a recording loaded from a file does not have: "
             "evaluate them right after Simulation.run()."
         )
+    if recording.partner is not None:
+        raise ArgumentError(
+            "Equations of motion are not available for runs that were coupled with something else, whose forces change within a step: "
+            "recording.partner has its forces, and those of particles the momentum of the whole (recording.partner.totals)."
+        )
     states = [segment.state for segment in forces.segments for _ in range(len(segment))]
     world, connections = _initial_world(recording, forces, states)
     contact_state = world.contact_settings.contact_state

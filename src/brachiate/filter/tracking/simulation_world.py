@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from brachiate import figures, rotations, validation
@@ -12,6 +12,7 @@ from brachiate.filter.reference.stair_footholds import make_stair_model
 from brachiate.filter.schedule.inferred_surfaces import add_inferred_surfaces
 from brachiate.filter.tasks.task import Task
 from brachiate.filter.tracking.disturbances import Push
+from brachiate.simulate.partner import Partner
 from brachiate.world.world import World
 
 FIGURE, FLOOR = "man", "floor"  # names in the world
@@ -31,6 +32,7 @@ class SimulationOptions:
         progress: Whether to show a progress bar.
         effort: Factor of the number of rollouts, where joint targets are sampled.
         seed: Of the random numbers there.
+        partner: Makes what is coupled with the simulation from its world; None for nothing.
     """
 
     friction: float | None = None
@@ -42,6 +44,7 @@ class SimulationOptions:
     progress: bool = False
     effort: float = 1.0
     seed: int = 0
+    partner: Callable[[World], Partner] | None = None
 
 
 def simulation_world(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from brachiate.filter.tracking.simulation_world import FIGURE, FLOOR
 from brachiate.model.model import Model
 from brachiate.motion.motion import Motion
 from brachiate.motion.spline import CHUNK
+from brachiate.simulate.partner import Partner
 from brachiate.world.world import World
 
 
@@ -100,6 +102,32 @@ def check_pushes(pushes: Sequence[Push], reference: Reference) -> None:
             raise ArgumentError(
                 f"The push on {push.link!r} at {push.start:g} s would never act: the motion lasts {duration:g} s. Choose an earlier start."
             )
+
+
+def check_partner(make: Any, mode: str, modes: Sequence[str]) -> None:
+    """Raise ArgumentError if a partner is not given by a function, or for a mode without one."""
+    if make is None:
+        return
+    if not callable(make) or isinstance(make, Partner):
+        raise ArgumentError(
+            "partner: expected a function that makes it from the world of the filter, such as "
+            f"lambda world: br.particles.Coupling(world, bag), got {validation.short_repr(make)}."
+        )
+    if mode not in modes:
+        raise ArgumentError(f"partner: mode={mode!r} cannot be coupled with anything: use mode={' or '.join(map(repr, modes))}.")
+
+
+def check_made_partner(partner: Any, world: World, model: Model) -> None:
+    """Raise ArgumentError if what a function made is no partner of this world, or if it changed the model of the world."""
+    if not isinstance(partner, Partner):
+        raise ArgumentError(
+            "partner: the function has to return a coupling of the world, such as br.particles.Coupling(world, bag), "
+            f"not {validation.short_repr(partner)}."
+        )
+    if partner.world is not world:
+        raise ArgumentError("partner: this coupling is with another world: make it with the world that the function gets.")
+    if world.model is not model:
+        raise ArgumentError("partner: the function must not add or remove figures of the world: use particles instead.")
 
 
 def check_tasks(tasks: Mapping[str, Task], motion: Motion | Reference) -> None:
