@@ -51,3 +51,18 @@ def test_a_weight_crosses_the_bridge():
     assert scene.outcome.startswith("By its own weight")
     assert not (run.positions[:, [0, -1]] - run.positions[0, [0, -1]]).any()  # both ends are fixed
     assert scene.summary(run)["links"] == "840"
+
+
+def test_one_strap_of_the_trapeze_bears_most_when_one_hand_has_let_go():
+    scene = scenes.make("strap-trapeze")
+    run = scene.run()
+    left, right = (np.linalg.norm(run.partner.forces[f"{side} strap"], axis=1) for side in ("left", "right"))
+    before, after = run.time < 1.49, run.time > 1.6
+    assert np.abs(left - right)[before].max() < 1e-6 * left[before].max()  # nothing is asymmetric before
+    assert left[after].mean() > 1.8 * right[after].mean()
+    assert left[before].max() > 70.0 * 9.81 / 2 * 1.5  # of half the weight; at the bottom of the swing
+    # Springs, dampers and limits of the joints, and dampers of the straps, take energy; steps are of fourth and second order.
+    energy = run.partner.totals.energy
+    assert np.diff(energy).max() < 1e-6 * energy[0]
+    assert energy[-1] < energy[0] - 10.0
+    assert [change.report.event for change in scene.changes][-1] == "'right hand' cut"

@@ -62,7 +62,7 @@ COUNTS = {
     "filter-steps": (42, 42, 0), "filter-turn": (42, 42, 0), "filter-push": (40, 40, 0),
     "sitting": (9, 9, 0), "reach-chain": (10, 10, 0), "dropping-chain": (10, 10, 0), "inchworm": (36, 36, 0),
     "inchworm-race": (144, 144, 0), "reach-cup": (34, 34, 0), "lift-barbell": (46, 34, 2),
-    "rope-swing": (34, 34, 0), "net": (34, 34, 0),
+    "rope-swing": (34, 34, 0), "strap-trapeze": (42, 30, 2), "net": (34, 34, 0),
 }  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from brachiate.scenes.monkey import monkey_swing
 from brachiate.scenes.paper_arm import filter_arm
 from brachiate.scenes.particle_scenes import ParticleScene, bridge, particle_link, particle_walker, rope_ring
 from brachiate.scenes.playground_swing import swing
-from brachiate.scenes.ropes_and_nets import net, rope_swing
+from brachiate.scenes.ropes_and_nets import net, rope_swing, strap_trapeze
 from brachiate.scenes.scene import Scene, StructureChange
 from brachiate.scenes.standing import stand
 from brachiate.scenes.top_precession import spinning_top
@@ -44,7 +44,7 @@ SCENES: Mapping[str, Callable[..., Scene | ParticleScene]] = MappingProxyType({
         scissor_lift, fall, stairs_tumble, stand, catch_bar, dominoes, box_slope, rocking_block, stack, spinning_top,
         filter_arm, filter_walk, filter_kick, filter_slope, filter_steps, filter_turn, filter_push,
         sitting, reach_chain, dropping_chain, inchworm, inchworm_race, reach_cup, lift_barbell,
-        particle_link, particle_walker, rope_ring, bridge, rope_swing, net,
+        particle_link, particle_walker, rope_ring, bridge, rope_swing, strap_trapeze, net,
     )
 })  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Trapeze of scenes."""
+"""Trapeze of scenes, and its bar alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from brachiate import validation
 from brachiate.figures import ranges
 from brachiate.figures.objects import ROPE, STEEL, WOOD
 from brachiate.model.builder import ModelBuilder
-from brachiate.model.joints import Spherical
+from brachiate.model.joints import Free, Spherical
 from brachiate.model.model import Model
 from brachiate.model.shapes import Capsule, Cylinder, frame_along
 
@@ -40,4 +40,20 @@ def trapeze(height: float = 3.0, rope: float = 1.4, width: float = 0.8, mass: fl
     b.link("right_rope", parent="bar", joint=Spherical(effort=0.0), at=(0, -2 * half, 0), shapes=up, **right)
     b.loop("right_top", Spherical(), "beam", "right_rope", first_at=(0, -half, 0), second_at=(0, 0, rope))
     b.site("middle", "bar", (0, -half, 0))
+    return b.build()
+
+
+def trapeze_bar(width: float = 0.8, mass: float = 2.0) -> Model:
+    """Free bar along y with its center at the origin; sites ``left`` and ``right`` are where ropes are tied to it.
+
+    Args:
+        width: Distance of the ropes [m].
+        mass: Mass [kg].
+    """
+    half = ranges.length(width, "width of the trapeze") / 2
+    b = ModelBuilder("bar")
+    rod = Cylinder(radius=0.014, length=2 * half + 0.06, rotation=frame_along("y"), color=STEEL)
+    b.link("rod", joint=Free(effort=0.0), joint_name="root", mass=ranges.mass(mass, "mass of the bar"), shapes=rod)
+    b.site("left", "rod", (0, half, 0))
+    b.site("right", "rod", (0, -half, 0))
     return b.build()

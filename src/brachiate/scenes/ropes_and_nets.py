@@ -1,12 +1,14 @@
-"""Figures on ropes and in nets of particles: a swing on a rope that is let go, a jump into a net."""
+"""Figures on ropes and in nets of particles: a swing on a rope that is let go, a trapeze on straps, a jump into a net."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from brachiate import figures
+from brachiate.model.joints import Revolute
 from brachiate.particles import Coupling, ParticleSystem, from_arrays
 from brachiate.particles import net as make_net
+from brachiate.scenes import props
 from brachiate.scenes.placement import SIDES, place_at, rotation_about_y
 from brachiate.scenes.scene import Scene
 from brachiate.show.draw import Camera, ViewSettings
@@ -17,6 +19,10 @@ from brachiate.world.world import World
 ROPE_ABOUT = """\
 A figure holds both ends of a strap at the end of a rope of particles and swings. Each hand is attached to a particle; when both are cut,
 the figure flies on and lands. Momentum of rope and figure together changes by gravity and by the forces of ceiling and ground only."""
+TRAPEZE_ABOUT = """\
+A bar hangs on two straps of particles, whose last ones are attached to it, and a figure hangs from the bar by hinges at both hands. When
+one hand lets go, the bar tilts, and the strap on the other side bears about twice as much. No motor acts; springs and dampers keep
+the posture."""
 NET_ABOUT = """\
 A figure falls into a net of particles, which collide with the shapes of its links. The net stretches, stops the figure and throws it up
 again; its ropes and the contacts dissipate energy."""
@@ -88,6 +94,60 @@ def hanging_strap(top: Array, bottom: Array, hands: Array, mass: float, count: i
         [(count, count + 1), (count, count + 2)], stiffness=k, damping=k * ROPE_DAMPING_TIME, names=["left strap", "right strap"]
     )
     return rope
+
+
+def strap_trapeze(
+    angle: float = 40.0,
+    release: float = 1.5,
+    seconds: float = 2.6,
+    length: float = 2.2,
+    count: int = 20,
+    stiffness: float = 60.0,
+    damping: float = 1.0,
+    dt: float = 0.002,
+    integrator: str = "rk4",
+) -> Scene:
+    """A figure swings on a trapeze that hangs on straps of particles, and lets go with one hand.
+
+    Args:
+        angle: Of the straps to the vertical at the start [deg].
+        release: Time at which the right hand lets go [s].
+        seconds: Duration [s].
+        length: Of the straps [m].
+        count: Number of links of each strap.
+        stiffness: Of the joints towards the hanging posture [N·m/rad].
+        damping: Of the joints [N·m·s/rad].
+        dt: Step length [s].
+        integrator: As in :class:`~brachiate.Simulation`.
+    """
+    world = World()
+    man = world.add(figures.human28().with_springs(stiffness, "hang", damping), name="man")
+    bar = world.add(props.trapeze_bar(), name="bar")
+    man.set_pose("hang")
+    R = rotation_about_y(angle)
+    bar.place(np.array((0.0, 0.0, CEILING)) - length * R[:, 2], R)
+    place_at(world, man, [f"{side}_grip" for side in SIDES], world.position("bar/rod"), R)
+    ends = np.array([world.position(f"bar/{side}") for side in SIDES])
+    coupling = Coupling(world, two_straps(ends + length * R[:, 2], ends, count))
+    for n, side in enumerate(SIDES):
+        coupling.attach(f"p{(n + 1) * (count + 1)}", f"bar/{side}", name=f"{side} strap")
+    simulation = Simulation(world, dt=dt, integrator=integrator)
+    simulation.couple(coupling)
+    look = ViewSettings(Camera(azimuth=-50, elevation=8), ground=False, times=(0, 0.5, 1.0, 1.5, 1.8, 2.1, 2.4), columns=7)
+    title = "Trapeze on straps of particles"
+    scene = Scene("strap-trapeze", title, TRAPEZE_ABOUT, world, simulation, seconds, look, conservative=False)
+    hands = [scene.connect(f"man/{side}_grip", "bar/rod", Revolute("y"), name=f"{side} hand") for side in SIDES]
+    simulation.at(release, lambda: scene.cut(hands[1]))
+    return scene
+
+
+def two_straps(tops: Array, ends: Array, count: int, mass: float = 0.5) -> ParticleSystem:
+    """Two straps of a mass [kg] each from fixed points (2, 3) to free ends (2, 3) [m]."""
+    lines = np.concatenate([np.linspace(top, end, count + 1) for top, end in zip(tops, ends, strict=True)])
+    links = [(i, i + 1) for first in (0, count + 1) for i in range(first, first + count)]
+    k = ROPE_STIFFNESS * count / np.linalg.norm(tops[0] - ends[0])
+    fixed = np.arange(len(lines)) % (count + 1) == 0
+    return from_arrays(lines, np.full(len(lines), mass / count), links, stiffness=k, damping=k * ROPE_DAMPING_TIME, fixed=fixed)
 
 
 def net(
