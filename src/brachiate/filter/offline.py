@@ -114,14 +114,24 @@ def filter_motion(
         _check_online(terrain, source_terrain, contacts)
         return run_online_filter(motion, options, _filter_settings(settings, mode), dt)
     prepare("filter")
-    if isinstance(motion, Reference):
-        if source_terrain is not None or contacts is not None:
-            raise ArgumentError("A reference has its source terrain and contacts: give them to make_reference(...) instead.")
-        reference, source = _retarget_terrain(motion, terrain), motion.source or SourceMotion(motion.original, resampled=True)
-    else:
-        reference = make_reference(motion, source_terrain=source_terrain, contacts=contacts, terrain=terrain, dt=dt)
-        source = SourceMotion(motion, contacts, source_terrain)
+    reference, source = _reference_of(motion, terrain, source_terrain, contacts, dt)
     return _filter_reference(reference, source, options, settings, mode)
+
+
+def _reference_of(
+    motion: Motion | Reference,
+    terrain: Terrain | str | None,
+    source_terrain: Terrain | str | None,
+    contacts: ContactLabels | str | PathLike[str] | None,
+    dt: float,
+) -> tuple[Reference, SourceMotion]:
+    """The reference on the terrain of the result, and the motion that it was made from."""
+    if not isinstance(motion, Reference):
+        reference = make_reference(motion, source_terrain=source_terrain, contacts=contacts, terrain=terrain, dt=dt)
+        return reference, SourceMotion(motion, contacts, source_terrain)
+    if source_terrain is not None or contacts is not None:
+        raise ArgumentError("A reference has its source terrain and contacts: give them to make_reference(...) instead.")
+    return _retarget_terrain(motion, terrain), motion.source or SourceMotion(motion.original, resampled=True)
 
 
 def _check_online(*known: object) -> None:

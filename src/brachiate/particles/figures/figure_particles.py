@@ -100,12 +100,7 @@ def from_model(
         raise ArgumentError(f"from_model expects a model, such as br.figures.human28(), got {validation.short_repr(model)}.")
     k = validation.number(stiffness, "stiffness", above=0.0, maximum=ranges.MAX_STIFFNESS)
     c = validation.number(damping, "damping", minimum=0.0, maximum=ranges.MAX_STIFFNESS)
-    for b in range(len(model.tree.parent)):
-        if _joint(model, b).type not in JOINTS or (int(model.tree.parent[b]) >= 0 and _joint(model, b).type == "free"):
-            raise ModelError(
-                f"joint {_joint_name(model, b)!r} is {_joint(model, b).type}: particles can be joined by {', '.join(JOINTS[:4])} joints, "
-                "and a root can be free."
-            )
+    _check_joints(model)
     names, shared, ties = _joint_particles(model)
     system, bodies = ParticleSystem(gravity=gravity, **more), []
     count = len(names)
@@ -133,6 +128,16 @@ def from_model(
     pairs, lengths = _springs(bodies, ties)
     system.add_links(pairs, stiffness=k, damping=c, length=lengths)
     return FigureParticles(model, system, bodies)
+
+
+def _check_joints(model: Model) -> None:
+    """Raise an error if the model has joints that particles cannot be joined by."""
+    for b in range(len(model.tree.parent)):
+        if _joint(model, b).type not in JOINTS or (int(model.tree.parent[b]) >= 0 and _joint(model, b).type == "free"):
+            raise ModelError(
+                f"joint {_joint_name(model, b)!r} is {_joint(model, b).type}: particles can be joined by {', '.join(JOINTS[:4])} joints, "
+                "and a root can be free."
+            )
 
 
 def _springs(bodies: list[tuple[Array, BodyParticles]], ties: list[tuple[int, int, float]]) -> tuple[Array, Array]:
