@@ -18,7 +18,7 @@ def played(name, **parameters):
 
 
 def check_standing(scene, result) -> None:
-    """Nobody falls or steps; the feet stand on the ground, with forces inside their friction cones, and both carry unless pushed."""
+    """No falls, no recovery steps; the feet stand on the ground, with forces inside their friction cones, and both carry unless pushed."""
     assert result.success
     assert not result.recovery_steps
     history, friction = result.recording.contacts, scene.world.contact_settings.material.friction

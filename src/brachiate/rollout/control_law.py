@@ -24,7 +24,7 @@ class ControlCommands(NamedTuple):
     passive_damping: Floats  # (nv,) damping of the joints themselves
     push: Floats  # (nv,) torque of motors in the present step without damping
     state: Ints  # (nv,) of motors in it: WITHIN, AT_LIMIT above or -AT_LIMIT below, BEYOND_SPEED, CONSTANT
-    constant: Ints  # (1,) whether the step is made once more, with the torques found
+    constant: Ints  # (1,) whether the step is repeated with the torques found, held constant
     repeats: Ints  # (1,) how often it was made again
     present: Floats  # (nq,) target of the present interval
     error: Floats  # (nv,) target ⊖ q

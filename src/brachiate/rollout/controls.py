@@ -34,7 +34,7 @@ class JointTargets:
         stiffness: One number for all joints, values by name (the others zero), or (nv,) [N·m/rad or N/m].
         damping: Likewise [N·m·s/rad or N·s/m].
         torque: Added to it (feedforward): shape (n, k, nv) or one that broadcasts to it [N·m or N].
-        constant: Whether every step is made once more with the torques that were found, constant over the step: then these torques alone
+        constant: Whether every step is repeated with the torques that were found, constant over the step: then these torques alone
             reproduce the motion to the bit. It takes up to twice as long.
     """
 
