@@ -95,22 +95,40 @@ def _clone_rows(folder: Path) -> list[Row]:
 
 
 def _wheel_rows(folder: Path) -> list[Row]:
-    """A wheel with machine code: virtual environment, packages, ``brachiate demo``. Building the wheel is not part of it."""
+    """A wheel with machine code, installed by pip and by uv: virtual environment, packages, ``brachiate demo``. Building it is not part of it."""
     shutil.rmtree(ROOT / "dist", ignore_errors=True)
     subprocess.run(["make", "wheel"], cwd=ROOT, check=True, capture_output=True)
     (wheel,) = (ROOT / "dist").glob("*-cp*.whl")
-    venv, cache = folder / "venv", folder / "wheel-cache"
-    commands = {
-        "virtual environment": [sys.executable, "-m", "venv", str(venv)],
-        "packages": [f"{venv}/bin/pip", "install", "--quiet", str(wheel)],
-        "brachiate demo, first run": [f"{venv}/bin/brachiate", "demo", "--out", str(folder / "out")],
-    }
-    parts = {name: _timed(command, cache, folder, **OWN_PACKAGES) for name, command in commands.items()}
+    uv = _install_uv(folder)
+    with_pip = [[sys.executable, "-m", "venv", "VENV"], ["VENV/bin/pip", "install", "--quiet", str(wheel)]]
+    with_uv = [
+        [uv, "venv", "--quiet", "--python", sys.executable, "VENV"],
+        [uv, "pip", "install", "--quiet", "--python", "VENV/bin/python", str(wheel)],
+    ]
+    return [*_installer_rows("pip", with_pip, folder), *_installer_rows("uv", with_uv, folder)]
+
+
+def _install_uv(folder: Path) -> str:
+    """The command uv, in an environment of its own; it is there before the clock starts, as pip is."""
+    venv = folder / "uv"
+    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True, capture_output=True)
+    subprocess.run([f"{venv}/bin/pip", "install", "--quiet", "uv"], check=True, capture_output=True)
+    return f"{venv}/bin/uv"
+
+
+def _installer_rows(installer: str, install: list[list[str]], folder: Path) -> list[Row]:
+    """From nothing to the result with an installer. uv starts with an empty cache of packages, pip with the user's."""
+    venv, cache = str(folder / f"venv-{installer}"), folder / f"code-{installer}"
+    commands = [[word.replace("VENV", venv) for word in command] for command in install]
+    commands.append([f"{venv}/bin/brachiate", "demo", "--out", str(folder / f"out-{installer}")])
+    variables = {**OWN_PACKAGES, "UV_CACHE_DIR": str(folder / "uv-cache")}
+    parts = [_timed(command, cache, folder, **variables) for command in commands]
     if compiled := list(cache.rglob("*.code")):
         raise RuntimeError(f"the wheel lacks code: {compiled}")
+    names = ("virtual environment", "packages", "brachiate demo, first run")
     return [
-        row("wheel in a fresh venv to the result of brachiate demo", sum(parts.values()), WHEEL_TARGET),
-        *(row(f"of which {name}", seconds, WHEEL_TARGET) for name, seconds in parts.items()),
+        row(f"wheel in a fresh venv to the result of brachiate demo, by {installer}", sum(parts), WHEEL_TARGET),
+        *(row(f"of which {name}, {installer}", seconds, WHEEL_TARGET) for name, seconds in zip(names, parts, strict=True)),
     ]
 
 
