@@ -8,6 +8,7 @@ import pytest
 import brachiate as br
 from brachiate.contact.arrays import BOX, CAPSULE, HEIGHT_FIELD, HULL, PLANE
 from brachiate.contact.collision.collision_shapes import colliding_shapes, collision_geometry, collision_handle
+from brachiate.contact.collision.hull_simplification import MAX_EXACT_VERTICES, simplification_tolerance
 from brachiate.errors import ArgumentError
 
 
@@ -56,6 +57,32 @@ def test_faces_of_a_hull_are_polygons():
             for k in range(len(corners)):
                 a, c, e = corners[k - 2], corners[k - 1], corners[k]
                 assert np.cross(c - a, e - c) @ n > 0  # convex, counter-clockwise
+
+
+def height_above(g, points: np.ndarray) -> float:
+    """Largest height of points above the plane of a face of the only hull [m]."""
+    first = g.vertex[g.face_vertex[g.face_vertex_start[:-1]]]
+    return float((points @ g.face_normal.T - np.einsum("ij,ij->i", first, g.face_normal)).max())
+
+
+@pytest.mark.parametrize("count", [MAX_EXACT_VERTICES, 3000])
+@pytest.mark.parametrize("radius", [0.02, 1.0])
+def test_hulls_of_many_vertices_are_simplified_to_a_stated_error(count, radius):
+    """Fails if a vertex is farther outside than stated, if the hull grows, or if a hull of few vertices is changed."""
+    rng = np.random.default_rng(1)
+    points = rng.normal(size=(count, 3))
+    points *= radius * np.array([1.0, 0.6, 0.3]) / np.linalg.norm(points, axis=1)[:, None]
+    b = br.ModelBuilder("pebble")
+    b.link("pebble", shapes=br.Hull(vertices=points))
+    g = collision_geometry(b.build())
+    chosen, tolerance = g.vertex + g.p[0], simplification_tolerance(points)
+    assert tolerance == pytest.approx(0.005 * 2 * radius, rel=0.05)
+    assert {tuple(row) for row in np.round(chosen, 12)} <= {tuple(row) for row in np.round(points, 12)}
+    if count <= MAX_EXACT_VERTICES:
+        assert len(chosen) == count
+    else:
+        assert MAX_EXACT_VERTICES < len(chosen) < 700
+        assert 0.0 < height_above(g, points - g.p[0]) < 1.01 * tolerance
 
 
 def test_height_fields_and_planes():

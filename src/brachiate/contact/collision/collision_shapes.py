@@ -21,6 +21,7 @@ from brachiate.contact.arrays import (
     CollisionScratch,
     ContactPatches,
 )
+from brachiate.contact.collision.hull_simplification import MAX_EXACT_VERTICES, simplification_tolerance, simplified_vertices
 from brachiate.contact.collision.narrow_phase import BUILD_PATCH, COLLIDE_CONVEX, COLLIDE_GJK, COLLIDE_HEIGHT_FIELD, PAIR_FUNCTIONS
 from brachiate.contact.collision.pair_filter import collision_pairs
 from brachiate.errors import ArgumentError
@@ -179,11 +180,13 @@ def _three(v: Array) -> tuple[float, float, float]:
 
 
 def _hull(shape: Mesh) -> CollisionShape:
-    """Convex hull of a mesh about its centroid, coplanar triangles merged to faces."""
+    """Convex hull of a mesh about its centroid, simplified if it has many vertices; coplanar triangles merged to faces."""
     try:
         hull = shape if isinstance(shape, Hull) else Hull(vertices=shape.vertices)
     except ArgumentError:
         raise ArgumentError(f"The {shape.kind} {shape.name!r} is flat, so it cannot collide. Give it collides=False.") from None
+    if len(hull.vertices) > MAX_EXACT_VERTICES:
+        hull = Hull(vertices=simplified_vertices(hull.vertices, simplification_tolerance(hull.vertices)))
     center = hull.centroid()
     vertices = hull.vertices - center
     faces, normals = _faces(vertices, hull.triangles)
