@@ -81,6 +81,14 @@ class BatchKinematics:
             R[b], x[b] = turned, position
         return Poses(R, x, axis, anchor)
 
+    def root_poses(self, body: int, q: Array) -> tuple[Array, Array]:
+        """Orientations (f, 3, 3) and positions (f, 3) of a body without a parent."""
+        tree, f = self.model.tree, len(q)
+        R, x = np.broadcast_to(tree.R_parent_joint[body], (f, 3, 3)), np.broadcast_to(tree.p_parent_joint[body], (f, 3))
+        for e in range(tree.element[body], tree.element[body + 1]):
+            R, x = self._move(e, q, R, x, np.zeros((0, f, 3)), np.zeros((0, f, 3)))
+        return R, x
+
     def poses_of_bodies(self, q: Array, bodies: Iterable[int]) -> Poses:
         """Poses of some bodies at many configurations (f, nq), without memory for the others, which are zero."""
         chosen, (nb, f) = sorted(set(bodies)), (len(self.model.tree.parent), len(q))

@@ -91,7 +91,7 @@ class Controls:
             mean=mean.reshape(-1),
         )  # fmt: skip
         checks = int(self.constant or (bool(self.gains[1].any()) and bool(np.isfinite(self.model.effort).any())))
-        return ArrayHandle(StepControl(np.array([law.address]), np.array([checks])), commands), mean
+        return ArrayHandle(StepControl(np.array([law.address]), np.array([checks]), np.zeros(0)), commands), mean
 
 
 def _flat(commands: Array | None, i: int) -> Array:
