@@ -28,12 +28,17 @@ class RolloutFailure(NamedTuple):
         return f"rollout {self.index} failed at {self.time:.4g} s: {self.reason}"
 
 
+class Rows(NamedTuple):
+    """Rows of one rollout in the arrays of the result."""
+
+    q: Array  # (r, nq)
+    v: Array  # (r, nv)
+    torque: Array  # (r, nv) mean motor torques since the row before
+
+
 class Rollout(NamedTuple):
     """One rollout that was finished."""
 
-    q: Array  # (rows, nq)
-    v: Array  # (rows, nv)
-    torque: Array  # (rows, nv) mean motor torques since the row before
     end_q: Array  # (nq,) state after the last step
     end_v: Array  # (nv,)
     memory: StepMemory
@@ -64,9 +69,9 @@ class Worker:
         self.initial_constraints = copy.constraint_set.run_memory()
 
     def run(
-        self, states: RolloutStates, i: int, controls: Controls | None, steps: int, every: int, dt: float, *, contacts: bool
+        self, states: RolloutStates, i: int, controls: Controls | None, steps: int, every: int, dt: float, rows: Rows, *, contacts: bool
     ) -> Rollout | RolloutFailure:
-        """Make one rollout; ``contacts``: whether they are kept."""
+        """Make one rollout, and fill its rows of the result; ``contacts``: whether they are kept."""
         world, start = self.world, float(states.time[i])
         load_state(world, states, i)
         law, mean = CONSTANT_TORQUES, None
@@ -78,11 +83,13 @@ class Worker:
             if controls.gains[1].any():
                 self._tree.passive[0] = 1
         try:
-            Q, V = self.integrator.advance(dt, steps, every, start, law, contacts=contacts)
+            self.integrator.advance(dt, steps, every, start, law, contacts=contacts, out=(rows.q, rows.v))
         except BrachiateError as problem:
+            for values in rows:
+                values[:] = np.nan
             return RolloutFailure(i, start + self.integrator.steps_made * dt, str(problem))
         finally:
             self._tree.damping[:], self._tree.passive[:] = self._damping, self._passive
-        torque = np.tile(world.data.tau, (len(Q), 1)) if mean is None else mean
+        rows.torque[:] = world.data.tau if mean is None else mean
         data = world.data
-        return Rollout(Q, V, torque, data.q.copy(), data.v.copy(), step_memory(world), self.integrator.samples)
+        return Rollout(data.q.copy(), data.v.copy(), step_memory(world), self.integrator.samples)

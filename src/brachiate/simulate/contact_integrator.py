@@ -57,17 +57,18 @@ class ContactIntegrator:
         control: ArrayHandle = CONSTANT_TORQUES,
         *,
         contacts: bool = True,
+        out: tuple[Array, Array] | None = None,
     ) -> tuple[Array, Array]:
         """Advance by ``steps`` times ``dt`` under constant applied forces; return q and v after every ``every`` steps.
 
         Torques are constant, or set in each step by a control law (:mod:`brachiate.contact.stepping.step_control`). ``time`` [s] is the
-        start, for prescribed motion. ``contacts``: whether ``samples`` are kept. On failure the state is as it was before the call, and
-        ``steps_made`` tells how far it came.
+        start, for prescribed motion. ``contacts``: whether ``samples`` are kept. ``out``: arrays for q and v. On failure the state is as it
+        was before the call, and ``steps_made`` tells how far it came.
         """
         if not (0.0 < dt < np.inf and steps >= 0 and every >= 1):
             raise ArgumentError(f"advance: expected dt > 0, steps >= 0 and every >= 1, got {dt}, {steps} and {every}.")
         work, rows = self.data.work, steps // every
-        Q, V = np.empty((rows, len(work.q))), np.empty((rows, len(work.v)))
+        Q, V = (np.empty((rows, len(work.q))), np.empty((rows, len(work.v)))) if out is None else out
         start = work.q.copy(), work.v.copy(), self.constraint_set.run_memory()
         samples: list[ContactSample] = []
         done, status, self.steps_made = 0, LOG_FULL, 0
