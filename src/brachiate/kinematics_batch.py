@@ -139,7 +139,7 @@ class BatchKinematics:
         J = np.zeros((len(dofs), *at.shape))
         for column, k in enumerate(dofs):
             moved = np.flatnonzero(self.moves_body[points.body, k])
-            J[column, moved] = poses.axis[k] if self.is_translation[k] else _cross(poses.axis[k], at[moved] - poses.anchor[k])
+            J[column, moved] = poses.axis[k] if self.is_translation[k] else rotations.cross(poses.axis[k], at[moved] - poses.anchor[k])
         return np.moveaxis(at, 0, 1), np.ascontiguousarray(J.transpose(2, 1, 3, 0))
 
     def center_of_mass(self, poses: Poses) -> Array:
@@ -202,16 +202,8 @@ def _axis_angle_matrix(axis: Array, angle: Array) -> Array:
 def _quaternion_matrix(q: Array) -> Array:
     """Rotation matrices of unit quaternions (f, 4): (f, 3, 3); direct formula, faster than :func:`rotations.to_matrix`."""
     w, x, y, z = q.T
-    rows = (
-        1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
-        2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
-        2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y),
-    )  # fmt: skip
-    return np.stack(rows, axis=-1).reshape(-1, 3, 3)
-
-
-def _cross(a: Array, b: Array) -> Array:
-    """Cross products, faster than ``np.cross`` for many vectors."""
-    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
-    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
-    return np.stack((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx), axis=-1)
+    R = np.empty((len(q), 3, 3))
+    R[:, 0, 0], R[:, 0, 1], R[:, 0, 2] = 1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)
+    R[:, 1, 0], R[:, 1, 1], R[:, 1, 2] = 2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)
+    R[:, 2, 0], R[:, 2, 1], R[:, 2, 2] = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)
+    return R

@@ -184,9 +184,10 @@ class BatchSimulation:
         with ProgressBar("simulating", progress) as bar:
 
             def work(worker: Worker) -> None:
+                law = None if checked is None else checked.law(tables.torque)
                 while (i := next(numbers)) < n:
                     rows = Rows(*(table[i] for table in tables))
-                    found[i] = worker.run(start, i, checked, steps, every, self.dt, rows, contacts=contacts)
+                    found[i] = worker.run(start, i, law, steps, every, self.dt, rows, contacts=contacts)
                     if worker is self._workers[0]:
                         bar.show(i / n)
 

@@ -9,7 +9,7 @@ import numpy as np
 from brachiate.contact.stepping.contact_log import ContactSample
 from brachiate.contact.stepping.step_control import CONSTANT_TORQUES
 from brachiate.errors import BrachiateError
-from brachiate.rollout.controls import Controls
+from brachiate.rollout.controls import RolloutLaw
 from brachiate.rollout.states import RolloutStates, StepMemory, load_state, step_memory
 from brachiate.simulate.contact_integrator import ContactIntegrator
 from brachiate.validation import Array
@@ -33,7 +33,7 @@ class Rows(NamedTuple):
 
     q: Array  # (r, nq)
     v: Array  # (r, nv)
-    torque: Array  # (r, nv) mean motor torques since the row before
+    torque: Array  # (r, nv) mean motor torques since the row before; a control law writes them itself
 
 
 class Rollout(NamedTuple):
@@ -69,27 +69,28 @@ class Worker:
         self.initial_constraints = copy.constraint_set.run_memory()
 
     def run(
-        self, states: RolloutStates, i: int, controls: Controls | None, steps: int, every: int, dt: float, rows: Rows, *, contacts: bool
+        self, states: RolloutStates, i: int, law: RolloutLaw | None, steps: int, every: int, dt: float, rows: Rows, *, contacts: bool
     ) -> Rollout | RolloutFailure:
         """Make one rollout, and fill its rows of the result; ``contacts``: whether they are kept."""
         world, start = self.world, float(states.time[i])
         load_state(world, states, i)
-        law, mean = CONSTANT_TORQUES, None
-        if controls is None:
+        if law is None:
             effort = world.model.effort
             np.clip(world.data.tau, -effort, effort, out=world.data.tau)
         else:
-            law, mean = controls.control_of(i)
-            if controls.gains[1].any():
+            law.rollout[0] = i
+            if law.damped:
                 self._tree.passive[0] = 1
         try:
-            self.integrator.advance(dt, steps, every, start, law, contacts=contacts, out=(rows.q, rows.v))
+            control = CONSTANT_TORQUES if law is None else law.handle
+            self.integrator.advance(dt, steps, every, start, control, contacts=contacts, out=(rows.q, rows.v))
         except BrachiateError as problem:
             for values in rows:
                 values[:] = np.nan
             return RolloutFailure(i, start + self.integrator.steps_made * dt, str(problem))
         finally:
             self._tree.damping[:], self._tree.passive[:] = self._damping, self._passive
-        rows.torque[:] = world.data.tau if mean is None else mean
+        if law is None:
+            rows.torque[:] = world.data.tau
         data = world.data
         return Rollout(data.q.copy(), data.v.copy(), step_memory(world), self.integrator.samples)
