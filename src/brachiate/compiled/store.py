@@ -51,6 +51,8 @@ WITHOUT_KERNELS = (
     "filter/results/__init__.py", "filter/results/contact_forces.py", "filter/results/deviations.py",
     "filter/results/equations_of_motion.py", "filter/results/html_report.py", "filter/results/plots.py", "filter/results/pose_strips.py",
     "filter/results/replay.py", "filter/results/result.py", "filter/results/tables.py", "filter/results/task_results.py",
+    "filter/offline.py", "filter/tracking/capture_steps.py", "filter/tracking/centroidal_mpc.py", "filter/tracking/tracker.py",
+    "filter/tracking/whole_body_controller.py",
     "filter/tasks/__init__.py", "filter/tasks/figure_names.py", "filter/tasks/function_tasks.py",
     "filter/tasks/targets.py", "filter/tasks/task.py",
     "filter/sampling/__init__.py", "filter/sampling/cost.py", "filter/sampling/motor_gains.py", "filter/sampling/run_sampling.py",

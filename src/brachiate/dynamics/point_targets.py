@@ -48,13 +48,17 @@ def point_targets(
     translation = np.zeros(kinematics.model.nv, np.int64)
     for e in np.flatnonzero(tree.kind == FLOAT):
         translation[tree.v_at[e] : tree.v_at[e] + 3] = 1, 2, 3
-    numbers = [np.ascontiguousarray(x, dtype=np.int64) for x in (points.body, first, second, ground[0], dofs)]
     w = (n + 3) // 4 * 4
+
+    def numbers(values: Array) -> Array:
+        return np.array(values, np.int64)
+
     return ArrayHandle(
         PointTargets(
-            numbers[0], np.array(points.position, float).reshape(-1, 3), *numbers[1:4], np.array(ground[1], float), numbers[4],
-            translation[dofs], kinematics.moves_body[:, dofs].astype(np.int64).ravel(), np.zeros((len(points.body), 3)),
-            np.zeros(3 * w), np.zeros(n * w),
+            body=numbers(points.body), position=np.array(points.position, float).reshape(-1, 3), first=numbers(first),
+            second=numbers(second), ground=numbers(ground[0]), ground_weight=np.array(ground[1], float), dof=numbers(dofs),
+            translation=translation[dofs], moves=numbers(kinematics.moves_body[:, dofs]).ravel(), at=np.zeros((len(points.body), 3)),
+            rows=np.zeros(3 * w), normal=np.zeros(n * w),
         )
     )  # fmt: skip
 

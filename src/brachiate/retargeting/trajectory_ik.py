@@ -143,9 +143,9 @@ class TrajectoryIk:
         f, n, targets = len(q), len(self.dofs), self.targets
         target, weight = (x if which is None else x[which] for x in (targets.target, targets.weight))
         equations = NormalEquations(np.empty(f), np.empty((f, n)), np.empty((f, n, n)))
-        rows = (np.ascontiguousarray(x, dtype=float).reshape(f, -1) for x in (target, weight))
-        H = equations.H.reshape(f * n, n)
-        point_normal_equations(self._data.key, self._points.key, np.ascontiguousarray(q), *rows, equations.cost, equations.g, H)
+        target, weight = (np.ascontiguousarray(x, dtype=float).reshape(f, -1) for x in (target, weight))
+        H, q = equations.H.reshape(f * n, n), np.ascontiguousarray(q)
+        point_normal_equations(self._data.key, self._points.key, q, target, weight, equations.cost, equations.g, H)
         return equations
 
     def _add_posture_and_goals(self, q: Array, which: Array, equations: NormalEquations) -> None:

@@ -11,7 +11,7 @@ from brachiate.compiled import ArrayHandle
 from brachiate.constraints.constraint_set import ConstraintSet
 from brachiate.constraints.storage import RunMemory
 from brachiate.contact.stepping.contact_log import NUM_STEPS, ContactLog, ContactSample
-from brachiate.contact.stepping.contact_state import ContactState
+from brachiate.contact.stepping.contact_state import ContactMemory, ContactState
 from brachiate.contact.stepping.run import run_contact_steps
 from brachiate.contact.stepping.step_control import CONSTANT_TORQUES
 from brachiate.errors import ArgumentError, StateError
@@ -107,7 +107,7 @@ class ContactIntegrator:
         keys = self.data.key, self.constraint_set.key, contact.key, contact.problem_key, self._log.key, control.key
         return run_contact_steps(*keys, time, dt, steps, every, done, self._project, Q, V)
 
-    def _restore(self, start: tuple[Array, Array, RunMemory], memory: tuple[Array, ...]) -> None:
+    def _restore(self, start: tuple[Array, Array, RunMemory], memory: ContactMemory) -> None:
         """Restore the start of the run."""
         self.data.work.q[:], self.data.work.v[:] = start[0], start[1]
         self.constraint_set.set_run_memory(start[2])

@@ -123,7 +123,7 @@ class EquationsOfMotion:
     def root_residual(self) -> tuple[float, float]:
         """Largest root residual over all steps: force [N] and moment [N·m] that are missing at floating bases."""
         data, missing = Data(self.model, self.gravity), np.zeros_like(self.a)
-        for k, jumps in enumerate(self.half_jump.any(axis=1).tolist()):  # passive joint torques are included, but are zero at the bases
+        for k, jumps in enumerate(np.any(self.half_jump, axis=1)):  # passive joint torques are included, but are zero at the bases
             jump = self.half_jump[k]
             for v in (self.v[k] - jump, self.v[k] + jump) if jumps else (self.v[k],):
                 missing[k] += (0.5 if jumps else 1.0) * dynamics.inverse_dynamics(data, self.q[k], v, self.a[k])

@@ -117,9 +117,9 @@ def _repeat_together(
     """Repeat steps of equal length and structure in one compiled run; None if one of them does not reproduce the recorded state."""
     states, contact_state = slice(rows.start, rows.stop + 1), integrator.contact_state
     n, nv, h = rows.stop - rows.start, recording.v.shape[1], float(recording.time[rows.start + 1] - recording.time[rows.start])
-    found, error = [np.zeros(n * nv) for _ in range(3)], np.full(n, np.inf)
-    given = (np.ascontiguousarray(x[states]).reshape(-1) for x in (recording.q, recording.v, recording.torque))
-    replay = ReplayArrays(*given, *found, error)
+    v_mid, half_jump, limit_torque, error = np.zeros((n, nv)), np.zeros((n, nv)), np.zeros((n, nv)), np.full(n, np.inf)
+    q, v, torque = (np.ascontiguousarray(x[states]).reshape(-1) for x in (recording.q, recording.v, recording.torque))
+    replay = ReplayArrays(q, v, torque, v_mid.reshape(-1), half_jump.reshape(-1), limit_torque.reshape(-1), error)
     before = world.constraint_set.run_memory(), contact_state.save_memory()
     times = np.array(recording.time[states], float)  # the same lengths to the last bit: hard contact problems tell the difference
     law = StepControl(np.array([replay_control.address]), np.zeros(1, np.int64), times)
@@ -135,7 +135,6 @@ def _repeat_together(
         world.constraint_set.set_run_memory(before[0])
         contact_state.restore_memory(before[1])
         return None
-    v_mid, half_jump, limit_torque = (values.reshape(n, nv) for values in found)
     columns = zip(v_mid, half_jump, limit_torque, recording.v[rows], strict=True)
     return [ReplayedStep(*values, state.applied_forces, ()) for values in columns]
 

@@ -164,8 +164,8 @@ class FilterResult:
             distances = (np.linalg.norm(x, axis=-1).mean(axis=0) for x in (error, error - error[:1]))
             com = (kinematics.center_of_mass(some) for some in poses)
             parts.append((*distances, np.square(angles).mean(axis=1), np.linalg.norm(error[0, :, :2], axis=1), *com))
-        *errors, original_com, com = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return FrameErrors(*errors, (original_com, com))
+        position, aligned, squared_angle, drift, original_com, com = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return FrameErrors(position, aligned, squared_angle, drift, (original_com, com))
 
     @cached_property
     def tracking(self) -> dict[str, float]:
