@@ -1,7 +1,8 @@
 """Rollouts of a human figure in contact against ``mujoco.rollout``: standing, and falling; same figure, shapes, springs and states.
 
 Both step a batch of states for the same time, in one thread and in two, and return the state after every step. Times are per step of one
-rollout: of one thread processor time, of two threads by the clock, for which the machine must have nothing else to do. MuJoCo is set up as
+rollout: of one thread processor time, of two threads by the clock, for which the machine must have nothing else to do; processor time of
+two threads tells what they cost each other on any machine. MuJoCo is set up as
 for contact steps (``contact.py``), with a pool of threads that is kept, warm starts, and data per thread.
 
 ``python benchmarks/run.py many [--quick] [--json FILE]``
@@ -49,8 +50,9 @@ def rows(quick: bool = False) -> list[Row]:
     found = []
     for case in (standing(), falling()):
         runners = own_runners(case) | peer_runners(case)
-        times = best(runners, QUICK_ROUNDS if quick else ROUNDS)
+        times, processor = best(runners, QUICK_ROUNDS if quick else ROUNDS)
         found += compare(case, times)
+        found += processor_rows(case, processor)
     return found
 
 
@@ -134,21 +136,32 @@ def peer_state(mujoco: Any, model: Any, table: Any, peer: Any, data: Any, q: Arr
     return state
 
 
-def best(runners: dict[Any, Callable[[], object]], rounds: int) -> dict[Any, float]:
-    """Best time per step of each runner [s], in turn; those of one thread on one core."""
+def best(runners: dict[Any, Callable[[], object]], rounds: int) -> tuple[dict[Any, float], dict[Any, float]]:
+    """Best time per step of each runner [s], in turn, those of one thread on one core; and the least processor time of all threads."""
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else []
-    times = dict.fromkeys(runners, float("inf"))
+    times, processor = dict.fromkeys(runners, float("inf")), dict.fromkeys(runners, float("inf"))
     for _ in range(rounds):
         for name, run in runners.items():
             if cores:
                 os.sched_setaffinity(0, cores[-1:] if name[1] == 1 else cores)
-            clock = time.process_time if name[1] == 1 else time.perf_counter
-            start = clock()
+            start, used = time.perf_counter(), time.process_time()
             run()
-            times[name] = min(times[name], (clock() - start) / (BATCH * STEPS))
+            used, elapsed = time.process_time() - used, time.perf_counter() - start
+            times[name] = min(times[name], (used if name[1] == 1 else elapsed) / (BATCH * STEPS))
+            processor[name] = min(processor[name], used / (BATCH * STEPS))
     if cores:
         os.sched_setaffinity(0, cores)
-    return times
+    return times, processor
+
+
+def processor_rows(case: Case, processor: dict[Any, float]) -> list[Row]:
+    """Processor time of two threads against one: what they cost each other, whatever else the machine has to do."""
+    return [
+        time_row(
+            "processor time, two threads against one", f"{case.name}, {control}", processor[control, 2], "one thread", processor[control, 1]
+        )
+        for control in NOTES
+    ]
 
 
 def compare(case: Case, times: dict[Any, float]) -> list[Row]:

@@ -26,6 +26,7 @@ BENCHMARKS = {
     "levels": "code for levels of x86-64, which wheels carry, against code for this processor",
     "animation": "animation space: u, G and H of functions against JAX and CasADi; inverse dynamics of an inchworm; growth with links",
     "particles": "particle systems: time per particle and step, against MuJoCo, Newton and our rigid links",
+    "end_to_end": "a clip filtered end to end, file to files: time of every stage, relative to real time",
     "filter": "dynamics filter: time of a control step and of a plan in every mode; whole-body QP against placo",
 }
 

@@ -81,6 +81,14 @@ class BatchKinematics:
             R[b], x[b] = turned, position
         return Poses(R, x, axis, anchor)
 
+    def root_poses(self, body: int, q: Array) -> tuple[Array, Array]:
+        """Orientations (f, 3, 3) and positions (f, 3) of a body without a parent."""
+        tree, f = self.model.tree, len(q)
+        R, x = np.broadcast_to(tree.R_parent_joint[body], (f, 3, 3)), np.broadcast_to(tree.p_parent_joint[body], (f, 3))
+        for e in range(tree.element[body], tree.element[body + 1]):
+            R, x = self._move(e, q, R, x, np.zeros((0, f, 3)), np.zeros((0, f, 3)))
+        return R, x
+
     def poses_of_bodies(self, q: Array, bodies: Iterable[int]) -> Poses:
         """Poses of some bodies at many configurations (f, nq), without memory for the others, which are zero."""
         chosen, (nb, f) = sorted(set(bodies)), (len(self.model.tree.parent), len(q))
@@ -131,7 +139,7 @@ class BatchKinematics:
         J = np.zeros((len(dofs), *at.shape))
         for column, k in enumerate(dofs):
             moved = np.flatnonzero(self.moves_body[points.body, k])
-            J[column, moved] = poses.axis[k] if self.is_translation[k] else _cross(poses.axis[k], at[moved] - poses.anchor[k])
+            J[column, moved] = poses.axis[k] if self.is_translation[k] else rotations.cross(poses.axis[k], at[moved] - poses.anchor[k])
         return np.moveaxis(at, 0, 1), np.ascontiguousarray(J.transpose(2, 1, 3, 0))
 
     def center_of_mass(self, poses: Poses) -> Array:
@@ -194,16 +202,8 @@ def _axis_angle_matrix(axis: Array, angle: Array) -> Array:
 def _quaternion_matrix(q: Array) -> Array:
     """Rotation matrices of unit quaternions (f, 4): (f, 3, 3); direct formula, faster than :func:`rotations.to_matrix`."""
     w, x, y, z = q.T
-    rows = (
-        1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
-        2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
-        2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y),
-    )  # fmt: skip
-    return np.stack(rows, axis=-1).reshape(-1, 3, 3)
-
-
-def _cross(a: Array, b: Array) -> Array:
-    """Cross products, faster than ``np.cross`` for many vectors."""
-    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
-    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
-    return np.stack((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx), axis=-1)
+    R = np.empty((len(q), 3, 3))
+    R[:, 0, 0], R[:, 0, 1], R[:, 0, 2] = 1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)
+    R[:, 1, 0], R[:, 1, 1], R[:, 1, 2] = 2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)
+    R[:, 2, 0], R[:, 2, 1], R[:, 2, 2] = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)
+    return R

@@ -12,17 +12,14 @@ MIN_ANGLE = 1e-12  # [rad]
 
 def product(p: Array, q: Array) -> Array:
     """Quaternion product: first q, then p."""
-    a, b, c, d = np.moveaxis(p, -1, 0)
-    e, f, g, h = np.moveaxis(q, -1, 0)
-    return np.stack(
-        (
-            a * e - b * f - c * g - d * h,
-            a * f + b * e + c * h - d * g,
-            a * g - b * h + c * e + d * f,
-            a * h + b * g - c * f + d * e,
-        ),
-        axis=-1,
-    )
+    a, b, c, d = p[..., 0], p[..., 1], p[..., 2], p[..., 3]
+    e, f, g, h = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
+    out = np.empty((*np.broadcast_shapes(a.shape, e.shape), 4))
+    out[..., 0] = a * e - b * f - c * g - d * h
+    out[..., 1] = a * f + b * e + c * h - d * g
+    out[..., 2] = a * g - b * h + c * e + d * f
+    out[..., 3] = a * h + b * g - c * f + d * e
+    return out
 
 
 def inverse(q: Array) -> Array:
@@ -33,8 +30,19 @@ def inverse(q: Array) -> Array:
 def rotate(q: Array, v: Array) -> Array:
     """Rotated vectors."""
     w, u = q[..., :1], q[..., 1:]
-    t = 2.0 * np.cross(u, v)
-    return v + w * t + np.cross(u, t)
+    t = 2.0 * cross(u, v)
+    return v + w * t + cross(u, t)
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Cross products, faster than ``np.cross``."""
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    out = np.empty((*np.broadcast_shapes(ax.shape, bx.shape), 3))
+    out[..., 0] = ay * bz - az * by
+    out[..., 1] = az * bx - ax * bz
+    out[..., 2] = ax * by - ay * bx
+    return out
 
 
 def about_axis(axis: int, angle: Array) -> Array:
@@ -68,7 +76,7 @@ def angle(q: Array) -> Array:
 
 def to_matrix(q: Array) -> Array:
     """Rotation matrices, (..., 3, 3)."""
-    return np.stack([rotate(q, e) for e in np.eye(3)], axis=-1)
+    return np.ascontiguousarray(np.swapaxes(rotate(q[..., None, :], np.eye(3)), -1, -2))
 
 
 def from_matrix(R: Array) -> Array:

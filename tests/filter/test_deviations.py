@@ -20,8 +20,8 @@ from brachiate.filter.results.deviations import (
     JOINT_LIMIT,
     SPEED_LIMIT,
     TORQUE_LIMIT,
-    _inside_distance,
     find_deviations,
+    support_margins,
 )
 from brachiate.filter.results.result import FilterResult
 from brachiate.filter.tracking.feasibility import INFEASIBLE_DEVIATION, Feasibility
@@ -32,13 +32,23 @@ DT = 0.002
 
 
 def test_distance_from_the_boundary_of_a_support_polygon():
+    """Against convex hulls by Qhull; fails if a line between corners that is no side counts, or corners that are not there."""
     rng = np.random.default_rng(3)
     for n in range(3, 12):
-        corners = rng.random((n, 3))
-        hull = ConvexHull(corners[:, :2])
-        for point in 1.5 * rng.random((5, 3)):
-            expected = -(hull.equations[:, :2] @ point[:2] + hull.equations[:, 2]).max()
-            assert _inside_distance(point, corners[hull.vertices]) == pytest.approx(expected, abs=1e-12)
+        corners, points = rng.random((5, n + 2, 2)), 1.5 * rng.random((5, 2))
+        known = np.arange(n + 2) < n
+        expected = []
+        for some, point in zip(corners, points, strict=True):
+            hull = ConvexHull(some[:n])
+            expected.append(-(hull.equations[:, :2] @ point + hull.equations[:, 2]).max())
+        margin = support_margins(points, corners, np.tile(known, (5, 1)))
+        assert margin == pytest.approx(expected, abs=1e-12)
+
+
+def test_points_and_lines_have_no_margin():
+    line = np.array([[(0.0, 0.0), (1.0, 1.0), (2.0, 2.0)]])
+    for count in range(4):
+        assert support_margins(np.array([(1.0, 1.0)]), line, np.arange(3)[None] < count)[0] <= 1e-12
 
 
 @pytest.fixture(scope="module")

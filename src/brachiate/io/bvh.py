@@ -24,6 +24,7 @@ from brachiate.errors import MotionError, MotionFileError
 from brachiate.io.atomic import write_text
 from brachiate.io.limits import MAX_JOINT_NESTING, MAX_MAGNITUDE, MAX_NAME_LENGTH
 from brachiate.io.motion_text import check_count, comma_hint, frame_step, no_frames, parse_numbers, read_text
+from brachiate.io.number_text import format_rows
 from brachiate.validation import Array
 
 LETTERS = {"xposition": "X", "yposition": "Y", "zposition": "Z", "xrotation": "x", "yrotation": "y", "zrotation": "z"}
@@ -290,9 +291,7 @@ def format_bvh(clip: Clip) -> str:
     rate = clip.rate or 1.0
     lines = ["HIERARCHY", *_joint_lines(skeleton, offsets, channels, unit, up, 0, ""), "MOTION", f"Frames: {len(clip)}"]
     lines.append(f"Frame Time: {1.0 / rate:.10g}")
-    rows = np.array(columns).T
-    lines += [" ".join(f"{x:.9g}" for x in row) for row in rows + 0.0]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + format_rows(np.array(columns).T + 0.0, " ")
 
 
 def _angles(order: str, q: Array, names: list[str]) -> Array:

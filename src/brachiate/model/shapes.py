@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -395,15 +395,21 @@ def _points(value: ArrayLike, kind: str) -> Array:
 def _revolved(radii: Array, heights: Array, around: int) -> tuple[Array, Triangles]:
     """Surface of revolution of a profile (radius, height) about z, from its lower to its upper pole: one vertex each."""
     turns = np.linspace(0, 2 * np.pi, around, endpoint=False)
-    ring = np.stack([np.cos(turns), np.sin(turns)], axis=1)
-    rings = [np.c_[r * ring, np.full(around, h)] for r, h in zip(radii[1:-1], heights[1:-1], strict=True)]
-    vertices = np.concatenate([[(0, 0, heights[0])], *rings, [(0, 0, heights[-1])]])
+    rings = np.empty((len(radii) - 2, around, 3))
+    rings[..., 0], rings[..., 1] = radii[1:-1, None] * np.cos(turns), radii[1:-1, None] * np.sin(turns)
+    rings[..., 2] = heights[1:-1, None]
+    vertices = np.concatenate([[(0, 0, heights[0])], rings.reshape(-1, 3), [(0, 0, heights[-1])]])
+    return vertices, _revolved_triangles(len(rings), around).copy()
+
+
+@lru_cache(maxsize=64)
+def _revolved_triangles(rings: int, around: int) -> Triangles:
+    """Triangles between rings of vertices and the two poles."""
     i = np.arange(around)
     j = (i + 1) % around
-    first, last, top = 1, len(vertices) - 1 - around, len(vertices) - 1
-    bands = [
-        np.concatenate([np.c_[k + i, k + j, k + around + j], np.c_[k + i, k + around + j, k + around + i]])
-        for k in range(first, last, around)
-    ]
-    below, above = np.zeros_like(i), np.full_like(i, top)
-    return vertices, np.concatenate([np.c_[below, first + j, first + i], *bands, np.c_[last + i, last + j, above]])
+    first, top = 1 + around * np.arange(rings - 1)[:, None], 1 + rings * around
+    last, flat = top - around, np.zeros_like(i)
+    below = np.stack((flat, 1 + j, 1 + i), axis=1)
+    corners = first + i, first + j, first + around + j, first + around + i
+    bands = [np.stack([corners[n] for n in triangle], axis=2) for triangle in ((0, 1, 2), (0, 2, 3))]
+    return np.concatenate([below, np.stack(bands, axis=1).reshape(-1, 3), np.stack((last + i, last + j, flat + top), axis=1)])

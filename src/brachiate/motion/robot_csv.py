@@ -14,6 +14,7 @@ from brachiate.errors import MotionError, MotionFileError
 from brachiate.figures import ranges
 from brachiate.io.atomic import replace_files, write_text
 from brachiate.io.motion_text import parse_numbers, read_text
+from brachiate.io.number_text import format_rows
 from brachiate.model.joints import Free
 from brachiate.model.model import Model
 from brachiate.motion.motion import Motion
@@ -72,8 +73,7 @@ def write_csv(motion: Motion, path: str | PathLike[str]) -> None:
     lines = [f"# {motion.figure.name}, {rate:.9g} frames/s, meters and radians, z up", *ROOT_COLUMNS, *names]
     with replace_files(path.parent, "the motion") as files:  # the names come first: without them the frame rate is unknown
         write_text(files.path(path.with_suffix(NAMES_SUFFIX).name), "\n".join(lines) + "\n", "the names of the columns")
-        table = "\n".join(",".join(f"{x:.9g}" for x in row) for row in values + 0.0) + "\n"
-        write_text(files.path(path.name), table, "the motion")
+        write_text(files.path(path.name), format_rows(values + 0.0, ","), "the motion")
 
 
 def _columns(figure: Model) -> tuple[slice, list[str], Array]:

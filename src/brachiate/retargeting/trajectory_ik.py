@@ -13,18 +13,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.ndimage import maximum_filter1d
 
+from brachiate.dynamics.point_targets import point_normal_equations, point_targets
 from brachiate.foot_locking.nearest_contact import time_to_nearest
 from brachiate.kinematics_batch import BatchKinematics, BodyPoints
+from brachiate.model.data import Data
 from brachiate.model.joints import FLOAT
 from brachiate.model.model import Model
 from brachiate.retargeting.cone_limits import cone_excess, find_cones, project_into_cone
-from brachiate.retargeting.pentadiagonal import solve_block_pentadiagonal
+from brachiate.retargeting.pentadiagonal import pentadiagonal_rows, solve_block_pentadiagonal
 from brachiate.validation import Array
 
 if TYPE_CHECKING:
     from brachiate.retargeting.goals import GoalRows
 
-CHUNK = 128  # frames evaluated together: more do not fit into the processor's cache
+CHUNK = 512  # frames whose costs are added together: more do not fit into the processor's cache
 MAX_FRAME_ITERATIONS = 30
 POSTURE_WEIGHT = 3e-4  # of the rest posture: resolves redundancy without affecting the targets
 NEGLIGIBLE_SMOOTHING = 1e-7  # [s²] weight of accelerations that changes no motion
@@ -66,6 +68,10 @@ class NormalEquations(NamedTuple):
     g: Array  # (f, n)
     H: Array  # (f, n, n)
 
+    def frames(self, which: slice) -> NormalEquations:
+        """Those of some frames: views."""
+        return NormalEquations(*(values[which] for values in self))
+
 
 class TrajectoryIk:
     """Inverse kinematics of a figure over a trajectory.
@@ -98,6 +104,9 @@ class TrajectoryIk:
         if goals is not None:
             used = used | goals.moved_by()
         self.dofs = np.flatnonzero(used)
+        self._data = Data(model)
+        ground = targets.ground_points, targets.ground_weight
+        self._points = point_targets(self.kinematics, targets.points, targets.first, targets.second, ground, self.dofs)
         lower, upper = self.limits
         self.scalar_index = np.full(model.nv, -1)
         for name, place in model.scalar_coordinates.items():
@@ -123,46 +132,39 @@ class TrajectoryIk:
 
     def normal_equations(self, q: Array, which: Array | None = None) -> NormalEquations:
         """Normal equations of frames without accelerations; ``which``: only of these frames."""
-        which = np.arange(len(self.times)) if which is None else which
-        f, n = len(q), len(self.dofs)
-        equations = NormalEquations(np.empty(f), np.empty((f, n)), np.empty((f, n, n)))
-        for k in range(0, f, CHUNK):
-            part = self._normal_chunk(q[k : k + CHUNK], which[k : k + CHUNK])
-            for values, some in zip(equations, part, strict=True):
-                values[k : k + CHUNK] = some
+        equations = self._target_equations(q, which)
+        for k in range(0, len(q), CHUNK):
+            some = slice(k, k + CHUNK)
+            self._add_posture_and_goals(q[some], np.arange(len(self.times))[some] if which is None else which[some], equations.frames(some))
         return equations
 
-    def _normal_chunk(self, q: Array, which: Array) -> NormalEquations:
+    def _target_equations(self, q: Array, which: Array | None) -> NormalEquations:
+        """Normal equations of the targets."""
         f, n, targets = len(q), len(self.dofs), self.targets
-        poses = self.kinematics.poses(q, axes=True)
-        at = self.kinematics.point_positions(poses, targets.points)
-        two = targets.second >= 0
-        depth = np.minimum(at[:, targets.ground_points, 2], 0.0)
-        below = (depth < 0).any(axis=0)  # most points never are: they need no Jacobian
-        depth, ground_points, ground_weight = depth[:, below], targets.ground_points[below], targets.ground_weight[below]
-        used = np.unique(np.concatenate((targets.first, targets.second[two], ground_points)))
-        J = self.kinematics.point_jacobians(poses, BodyPoints(targets.points.body[used], targets.points.position[used]), self.dofs)[1]
-        r, rows = at[:, targets.first] - targets.target[which], J[:, np.searchsorted(used, targets.first)]
-        r[:, two] -= at[:, targets.second[two]]
-        rows[:, two] -= J[:, np.searchsorted(used, targets.second[two])]
-        weight = targets.weight[which]
-        r, rows = weight * r, weight[..., None] * rows
-        ground_rows = (ground_weight * (depth < 0))[..., None] * J[:, np.searchsorted(used, ground_points), 2]
-        r = np.concatenate((r.reshape(f, -1), ground_weight * depth), axis=1)
-        rows = np.concatenate((rows.reshape(f, -1, n), ground_rows), axis=1)
+        target, weight = (x if which is None else x[which] for x in (targets.target, targets.weight))
+        equations = NormalEquations(np.empty(f), np.empty((f, n)), np.empty((f, n, n)))
+        target, weight = (np.ascontiguousarray(x, dtype=float).reshape(f, -1) for x in (target, weight))
+        H, q = equations.H.reshape(f * n, n), np.ascontiguousarray(q)
+        point_normal_equations(self._data.key, self._points.key, q, target, weight, equations.cost, equations.g, H)
+        return equations
+
+    def _add_posture_and_goals(self, q: Array, which: Array, equations: NormalEquations) -> None:
+        """Add the distance from the rest posture, goals and cone limits to the normal equations of some frames."""
+        cost, g, H = equations
         if self.goals is not None:
-            goal_errors, goal_rows = self.goals.rows(q, which, self.dofs)
-            r, rows = np.concatenate((r, goal_errors), axis=1), np.concatenate((rows, goal_rows), axis=1)
-        transposed = rows.transpose(0, 2, 1)
-        cost, g, H = np.einsum("fi,fi->f", r, r), (transposed @ r[..., None])[..., 0], transposed @ rows
+            r, rows = self.goals.rows(q, which, self.dofs)
+            transposed = rows.transpose(0, 2, 1)
+            cost += np.einsum("fi,fi->f", r, r)
+            g += (transposed @ r[..., None])[..., 0]
+            H += transposed @ rows
         rest = self.rest_posture[which] if self.rest_posture.ndim > 1 else np.broadcast_to(self.rest_posture, q.shape)
         posture_error = self.posture_weight * self.kinematics.difference(rest, q)[:, self.dofs]
         posture_error[:, self.is_root] = 0.0
         cost += np.einsum("fi,fi->f", posture_error, posture_error)
         g += self.posture_weight * posture_error
+        n = len(self.dofs)
         H[:, np.arange(n), np.arange(n)] += self.posture_weight**2
         self._add_cone_penalty(q, cost, g, H)
-        return NormalEquations(cost, g, H)
 
     def _add_cone_penalty(self, q: Array, cost: Array, g: Array, H: Array) -> None:
         """Add the penalty of cone limits."""
@@ -343,13 +345,13 @@ class TrajectoryIk:
         coupling1[:-2] += w2 * a * b
         coupling1[1:-1] += w2 * b * c
         coupling2[:-2] += w2 * a * c
-        free = ~clamped
-        H = H * (free[:, :, None] & free[:, None, :])
+        free, rows = ~clamped, pentadiagonal_rows(f, n)
+        blocks = np.multiply(H, free[:, :, None] & free[:, None, :], out=rows[:, :n, :n])
         diagonal = np.diagonal(H, axis1=1, axis2=2) + own
-        H[:, np.arange(n), np.arange(n)] = np.where(free, diagonal + damping[:, None] * self.dof_scale**2 + 1e-12, 1.0)
+        blocks[:, np.arange(n), np.arange(n)] = np.where(free, diagonal + damping[:, None] * self.dof_scale**2 + 1e-12, 1.0)
         coupling1[:-1] *= free[:-1] & free[1:]
         coupling2[:-2] *= free[:-2] & free[2:]
-        return solve_block_pentadiagonal(H, coupling1, coupling2, np.where(free, -g, 0.0))
+        return solve_block_pentadiagonal(rows, coupling1, coupling2, np.where(free, -g, 0.0))
 
     def enforce_limits(self, q: Array) -> Array:
         """Configurations exactly within all limits; coupled coordinates follow."""

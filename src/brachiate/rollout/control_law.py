@@ -11,12 +11,13 @@ from brachiate.model.arrays import open_model
 
 
 class ControlCommands(NamedTuple):
-    """Commands of one rollout and the torques that follow. Sizes: k intervals, r rows of the result, nq, nv."""
+    """Commands of n rollouts and the torques that follow. Sizes: k intervals, r rows of the result, nq, nv."""
 
-    interval: Ints  # (1,) steps of an interval
-    every: Ints  # (1,) steps of a row of the result
-    torque: Floats  # (k·nv,) [N·m or N] torques, feedforward where there are targets; or empty: zero
-    target: Floats  # (k·nq,) target configurations; of torque control empty
+    rollout: Ints  # (1,) which of them is made
+    interval: Ints  # (2,) steps of an interval; k
+    every: Ints  # (2,) steps of a row of the result; r
+    torque: Floats  # (n·k·nv,) [N·m or N] torques, feedforward where there are targets; or empty: zero
+    target: Floats  # (n·k·nq,) target configurations; of torque control empty
     stiffness: Floats  # (nv,) [N·m/rad or N/m]
     damping: Floats  # (nv,) [N·m·s/rad or N·s/m]
     effort: Floats  # (nv,) [N·m or N] torque limits
@@ -28,13 +29,19 @@ class ControlCommands(NamedTuple):
     repeats: Ints  # (1,) how often it was made again
     present: Floats  # (nq,) target of the present interval
     error: Floats  # (nv,) target ⊖ q
-    mean: Floats  # (r·nv,) [N·m or N] mean torques over the steps of every row
+    mean: Floats  # (n·r·nv,) [N·m or N] mean torques over the steps of every row
 
 
 WITHIN, AT_LIMIT, BEYOND_SPEED, CONSTANT = range(4)
 MAX_RELEASES = 3  # repetitions of a step in which motors at their limits may be found within them
 LIMIT_TOLERANCE = 1e-12  # round-off, relative
 open_commands = struct_opener(StepControl, ControlCommands)
+
+
+@kernel
+def command_row(law, i):
+    """Row of the commands of step i."""
+    return law.rollout[0] * law.interval[1] + i // law.interval[0]
 
 
 @kernel
@@ -47,10 +54,11 @@ def command_torque(law, row, k, nv):
 def add_to_mean(law, i, k, nv, torque):
     """Add the torque of step i to the mean of its row."""
     row = i // law.every[0]
-    if (row + 1) * nv <= law.mean.shape[0]:
+    if row < law.every[1]:
+        at = (law.rollout[0] * law.every[1] + row) * nv + k
         if i % law.every[0] == 0:
-            law.mean[row * nv + k] = 0.0
-        law.mean[row * nv + k] += torque / law.every[0]
+            law.mean[at] = 0.0
+        law.mean[at] += torque / law.every[0]
 
 
 @by_address
@@ -59,7 +67,7 @@ def torque_control(key, control_key, phase, i):
     _, W = open_model(key)
     _, law = open_commands(control_key)
     nv = W.v.shape[0]
-    row = i // law.interval[0]
+    row = command_row(law, i)
     for k in range(nv):
         if phase == BEFORE_STEP:
             W.tau[k] = command_torque(law, row, k, nv)
@@ -97,7 +105,7 @@ def apply_motor(T, W, law, k):
 def set_targets(T, W, law, i):
     """Torques of motors without damping, and their states by the velocity at the start of step i."""
     nq, nv = W.q.shape[0], W.v.shape[0]
-    row = i // law.interval[0]
+    row = command_row(law, i)
     for j in range(nq):
         law.present[j] = law.target[row * nq + j]
     configuration_difference(T, W.q, law.present, law.error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,8 +45,16 @@ class JointTargets:
     constant: bool = False
 
 
+class RolloutLaw(NamedTuple):
+    """Control law of one thread."""
+
+    handle: ArrayHandle
+    rollout: Array  # (1,) which rollout is made: to be set before
+    damped: bool  # whether motors add damping to joints
+
+
 class Controls:
-    """Checked controls of n rollouts of some steps; ``control_of(i)`` is what compiled code takes for rollout i.
+    """Checked controls of n rollouts of some steps; ``law(mean)`` is what compiled code takes.
 
     Args:
         model: Of the world.
@@ -77,25 +85,26 @@ class Controls:
         assert commands is not None
         self.interval = steps // commands.shape[1]
 
-    def control_of(self, i: int) -> tuple[ArrayHandle, Array]:
-        """Control law of rollout i, and the array for its mean torques (rows, nv)."""
-        nq, nv = self.model.nq, self.model.nv
+    def law(self, mean: Array) -> RolloutLaw:
+        """Control law for one thread, which writes mean torques into ``mean`` (n, rows, nv)."""
+        nq, nv, commands = self.model.nq, self.model.nv, self.targets if self.targets is not None else self.torques
+        assert commands is not None
         law = torque_control if self.targets is None else target_control
-        mean = np.zeros((self.rows, nv))
-        commands = ControlCommands(
-            interval=np.array([self.interval]), every=np.array([self.every]),
-            torque=_flat(self.torques, i), target=_flat(self.targets, i), stiffness=self.gains[0], damping=self.gains[1],
+        arrays = ControlCommands(
+            rollout=np.zeros(1, np.int64), interval=np.array([self.interval, commands.shape[1]]), every=np.array([self.every, self.rows]),
+            torque=_flat(self.torques), target=_flat(self.targets), stiffness=self.gains[0], damping=self.gains[1],
             effort=self.model.effort, speed=self.model.speed, passive_damping=self.model.tree.damping,
             push=np.zeros(nv), state=np.zeros(nv, np.int64), constant=np.array([int(self.constant)]),
-            repeats=np.zeros(1, np.int64), present=np.zeros(nq), error=np.zeros(nv),
-            mean=mean.reshape(-1),
+            repeats=np.zeros(1, np.int64), present=np.zeros(nq), error=np.zeros(nv), mean=mean.reshape(-1),
         )  # fmt: skip
-        checks = int(self.constant or (bool(self.gains[1].any()) and bool(np.isfinite(self.model.effort).any())))
-        return ArrayHandle(StepControl(np.array([law.address]), np.array([checks])), commands), mean
+        damped = bool(self.gains[1].any())
+        checks = int(self.constant or (damped and bool(np.isfinite(self.model.effort).any())))
+        control = StepControl(np.array([law.address]), np.array([checks]), np.zeros(0))
+        return RolloutLaw(ArrayHandle(control, arrays), arrays.rollout, damped)
 
 
-def _flat(commands: Array | None, i: int) -> Array:
-    return np.zeros(0) if commands is None else np.ascontiguousarray(commands[i]).reshape(-1)
+def _flat(commands: Array | None) -> Array:
+    return np.zeros(0) if commands is None else np.ascontiguousarray(commands).reshape(-1)
 
 
 def _commands(values: ArrayLike, n: int, steps: int, size: int, what: str) -> Array:

@@ -20,7 +20,7 @@ from brachiate.figures.ranges import MAX_SPEED
 from brachiate.progress import ProgressBar
 from brachiate.rollout.controls import Controls, JointTargets
 from brachiate.rollout.states import RolloutStates, StepMemory, load_state, step_memory
-from brachiate.rollout.worker import Rollout, RolloutFailure, Worker
+from brachiate.rollout.worker import Rollout, RolloutFailure, Rows, Worker
 from brachiate.simulate.initial_overlap import check_overlap
 from brachiate.simulate.stable_step import check_stable_step
 from brachiate.validation import Array
@@ -178,12 +178,16 @@ class BatchSimulation:
         while len(self._workers) < min(self.threads, n):
             self._workers.append(Worker(self._world, **self._options))
         found: list[Any] = [None] * n
+        # Threads fill them: the first to write to memory waits for it
+        tables = Rows(*(np.empty((n, steps // every, size)) for size in (self.model.nq, self.model.nv, self.model.nv)))
         numbers = count()
         with ProgressBar("simulating", progress) as bar:
 
             def work(worker: Worker) -> None:
+                law = None if checked is None else checked.law(tables.torque)
                 while (i := next(numbers)) < n:
-                    found[i] = worker.run(start, i, checked, steps, every, self.dt, contacts=contacts)
+                    rows = Rows(*(table[i] for table in tables))
+                    found[i] = worker.run(start, i, law, steps, every, self.dt, rows, contacts=contacts)
                     if worker is self._workers[0]:
                         bar.show(i / n)
 
@@ -196,24 +200,24 @@ class BatchSimulation:
                     work(workers[0])
                     for other in others:
                         other.result()
-        return self._result(start, found, steps, every, contacts)
+        return self._result(start, found, tables, steps, every, contacts)
 
-    def _result(self, start: RolloutStates, found: list[Rollout | RolloutFailure], steps: int, every: int, contacts: bool) -> RolloutResult:
-        n, rows, model = len(found), steps // every, self.model
-        q, v, torque = (np.full((n, rows, size), np.nan) for size in (model.nq, model.nv, model.nv))
+    def _result(
+        self, start: RolloutStates, found: list[Rollout | RolloutFailure], tables: Rows, steps: int, every: int, contacts: bool
+    ) -> RolloutResult:
+        n, rows = len(found), steps // every
         end_q, end_v, end_torque, end_time = start.q.copy(), start.v.copy(), start.torque.copy(), start.time.copy()
         memory, samples, failures = list(start.memory), [[] for _ in range(n)], {}
         for i, one in enumerate(found):
             if isinstance(one, RolloutFailure):
                 failures[i] = one
                 continue
-            q[i], v[i], torque[i] = one.q, one.v, one.torque
             end_q[i], end_v[i], end_time[i], memory[i] = one.end_q, one.end_v, start.time[i] + self.dt * steps, one.memory
             samples[i] = one.samples
         time = start.time[:, None] + self.dt * every * np.arange(1, rows + 1)
         states = RolloutStates(end_q, end_v, end_torque, end_time, tuple(memory))
         pairs = self._workers[0].world.contact_settings.link_pairs
-        return RolloutResult(time, q, v, torque, states, failures, samples if contacts else [], pairs)
+        return RolloutResult(time, *tables, states, failures, samples if contacts else [], pairs)
 
 
 def simulate_many(

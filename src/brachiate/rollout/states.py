@@ -10,6 +10,7 @@ import numpy as np
 
 from brachiate import validation
 from brachiate.constraints.storage import RunMemory
+from brachiate.contact.stepping.contact_state import ContactMemory
 from brachiate.errors import ArgumentError
 from brachiate.validation import Array
 from brachiate.world.world import World
@@ -18,7 +19,7 @@ from brachiate.world.world import World
 class StepMemory(NamedTuple):
     """What a step depends on besides configuration and velocity."""
 
-    contact: tuple[Array, ...] | None  # None: nothing is known of a step before
+    contact: ContactMemory | None  # None: nothing is known of a step before
     constraints: RunMemory
 
 

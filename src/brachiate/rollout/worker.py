@@ -9,7 +9,7 @@ import numpy as np
 from brachiate.contact.stepping.contact_log import ContactSample
 from brachiate.contact.stepping.step_control import CONSTANT_TORQUES
 from brachiate.errors import BrachiateError
-from brachiate.rollout.controls import Controls
+from brachiate.rollout.controls import RolloutLaw
 from brachiate.rollout.states import RolloutStates, StepMemory, load_state, step_memory
 from brachiate.simulate.contact_integrator import ContactIntegrator
 from brachiate.validation import Array
@@ -28,12 +28,17 @@ class RolloutFailure(NamedTuple):
         return f"rollout {self.index} failed at {self.time:.4g} s: {self.reason}"
 
 
+class Rows(NamedTuple):
+    """Rows of one rollout in the arrays of the result."""
+
+    q: Array  # (r, nq)
+    v: Array  # (r, nv)
+    torque: Array  # (r, nv) mean motor torques since the row before; a control law writes them itself
+
+
 class Rollout(NamedTuple):
     """One rollout that was finished."""
 
-    q: Array  # (rows, nq)
-    v: Array  # (rows, nv)
-    torque: Array  # (rows, nv) mean motor torques since the row before
     end_q: Array  # (nq,) state after the last step
     end_v: Array  # (nv,)
     memory: StepMemory
@@ -64,25 +69,28 @@ class Worker:
         self.initial_constraints = copy.constraint_set.run_memory()
 
     def run(
-        self, states: RolloutStates, i: int, controls: Controls | None, steps: int, every: int, dt: float, *, contacts: bool
+        self, states: RolloutStates, i: int, law: RolloutLaw | None, steps: int, every: int, dt: float, rows: Rows, *, contacts: bool
     ) -> Rollout | RolloutFailure:
-        """Make one rollout; ``contacts``: whether they are kept."""
+        """Make one rollout, and fill its rows of the result; ``contacts``: whether they are kept."""
         world, start = self.world, float(states.time[i])
         load_state(world, states, i)
-        law, mean = CONSTANT_TORQUES, None
-        if controls is None:
+        if law is None:
             effort = world.model.effort
             np.clip(world.data.tau, -effort, effort, out=world.data.tau)
         else:
-            law, mean = controls.control_of(i)
-            if controls.gains[1].any():
+            law.rollout[0] = i
+            if law.damped:
                 self._tree.passive[0] = 1
         try:
-            Q, V = self.integrator.advance(dt, steps, every, start, law, contacts=contacts)
+            control = CONSTANT_TORQUES if law is None else law.handle
+            self.integrator.advance(dt, steps, every, start, control, contacts=contacts, out=(rows.q, rows.v))
         except BrachiateError as problem:
+            for values in rows:
+                values[:] = np.nan
             return RolloutFailure(i, start + self.integrator.steps_made * dt, str(problem))
         finally:
             self._tree.damping[:], self._tree.passive[:] = self._damping, self._passive
-        torque = np.tile(world.data.tau, (len(Q), 1)) if mean is None else mean
+        if law is None:
+            rows.torque[:] = world.data.tau
         data = world.data
-        return Rollout(Q, V, torque, data.q.copy(), data.v.copy(), step_memory(world), self.integrator.samples)
+        return Rollout(data.q.copy(), data.v.copy(), step_memory(world), self.integrator.samples)

@@ -95,9 +95,8 @@ class Canvas:
         image[...] = np.where(hidden[..., None], (1 - _OVERLAY_OPACITY) * image + _OVERLAY_OPACITY * drawn, drawn)
 
     def _downsized(self, image: Array) -> Array:
-        full = np.empty((self.height * _SUPERSAMPLING, self.width * _SUPERSAMPLING, 3), np.float32)
-        full[:] = BACKGROUND
-        full[-image.shape[0] :] = image
+        missing = self.height * _SUPERSAMPLING - image.shape[0]
+        full = np.concatenate((np.full((missing, image.shape[1], 3), BACKGROUND, np.float32), image)) if missing else image
         small = np.zeros((self.height, self.width, 3), np.float32)
         for i, j in product(range(_SUPERSAMPLING), repeat=2):
             small += full[i::_SUPERSAMPLING, j::_SUPERSAMPLING]

@@ -32,7 +32,7 @@ def svg_panels(time: Array, panels: Mapping[str, Mapping[str, Array]], about: st
     for k, (label, lines) in enumerate(panels.items()):
         top = k * (HEIGHT + GAP) + GAP
         parts += _panel(time[rows], {name: values[rows] for name, values in lines.items()}, label, top, span)
-    parts += [_text(x, height - 22.0, f"{t:g}", "middle") for t, x in _ticks(*span, LEFT, RIGHT, 8)]
+    parts += [_text(x, height - 22.0, f"{t:g}", "middle") for t, x in round_ticks(*span, LEFT, RIGHT, 8)]
     return "\n".join([*parts, _text(0.5 * (LEFT + WIDTH), height - 4.0, "time [s]", "middle"), "</svg>"])
 
 
@@ -41,10 +41,10 @@ def _panel(time: Array, lines: Mapping[str, Array], label: str, top: float, span
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
     low, high = (low, high) if high - low > 1e-9 * max(1.0, abs(low)) else (low - 0.5, high + 0.5)
     yield _text(0.0, top - 8.0, " ".join(label.split()), "start")
-    for value, y in _ticks(low, high, top + HEIGHT, top, 4):
+    for value, y in round_ticks(low, high, top + HEIGHT, top, 4):
         yield f'<path d="M{LEFT:g} {y:.1f}H{WIDTH:g}" stroke="{GRID}"/>'
         yield _text(LEFT - 6.0, y + 4.0, f"{value:g}", "end")
-    for _, x in _ticks(*span, LEFT, RIGHT, 8):
+    for _, x in round_ticks(*span, LEFT, RIGHT, 8):
         yield f'<path d="M{x:.1f} {top:g}v{HEIGHT:g}" stroke="{GRID}"/>'
     x = np.interp(time, span, (LEFT, RIGHT)) if span[1] > span[0] else np.full(len(time), LEFT)
     for k, (name, line) in enumerate(lines.items()):
@@ -57,7 +57,7 @@ def _panel(time: Array, lines: Mapping[str, Array], label: str, top: float, span
         yield f'<path d="{"".join(points)}" stroke="{color}" stroke-width="1.6"/>'
 
 
-def _ticks(low: float, high: float, start: float, end: float, count: int) -> list[tuple[float, float]]:
+def round_ticks(low: float, high: float, start: float, end: float, count: int) -> list[tuple[float, float]]:
     """About ``count`` round values from low to high, and their places between start and end [px]."""
     if not high > low:
         return [(low, start)]

@@ -11,7 +11,7 @@ from brachiate.compiled import ArrayHandle
 from brachiate.constraints.constraint_set import ConstraintSet
 from brachiate.constraints.storage import RunMemory
 from brachiate.contact.stepping.contact_log import NUM_STEPS, ContactLog, ContactSample
-from brachiate.contact.stepping.contact_state import ContactState
+from brachiate.contact.stepping.contact_state import ContactMemory, ContactState
 from brachiate.contact.stepping.run import run_contact_steps
 from brachiate.contact.stepping.step_control import CONSTANT_TORQUES
 from brachiate.errors import ArgumentError, StateError
@@ -57,17 +57,18 @@ class ContactIntegrator:
         control: ArrayHandle = CONSTANT_TORQUES,
         *,
         contacts: bool = True,
+        out: tuple[Array, Array] | None = None,
     ) -> tuple[Array, Array]:
         """Advance by ``steps`` times ``dt`` under constant applied forces; return q and v after every ``every`` steps.
 
         Torques are constant, or set in each step by a control law (:mod:`brachiate.contact.stepping.step_control`). ``time`` [s] is the
-        start, for prescribed motion. ``contacts``: whether ``samples`` are kept. On failure the state is as it was before the call, and
-        ``steps_made`` tells how far it came.
+        start, for prescribed motion. ``contacts``: whether ``samples`` are kept. ``out``: arrays for q and v. On failure the state is as it
+        was before the call, and ``steps_made`` tells how far it came.
         """
         if not (0.0 < dt < np.inf and steps >= 0 and every >= 1):
             raise ArgumentError(f"advance: expected dt > 0, steps >= 0 and every >= 1, got {dt}, {steps} and {every}.")
         work, rows = self.data.work, steps // every
-        Q, V = np.empty((rows, len(work.q))), np.empty((rows, len(work.v)))
+        Q, V = (np.empty((rows, len(work.q))), np.empty((rows, len(work.v)))) if out is None else out
         start = work.q.copy(), work.v.copy(), self.constraint_set.run_memory()
         samples: list[ContactSample] = []
         done, status, self.steps_made = 0, LOG_FULL, 0
@@ -106,7 +107,7 @@ class ContactIntegrator:
         keys = self.data.key, self.constraint_set.key, contact.key, contact.problem_key, self._log.key, control.key
         return run_contact_steps(*keys, time, dt, steps, every, done, self._project, Q, V)
 
-    def _restore(self, start: tuple[Array, Array, RunMemory], memory: tuple[Array, ...]) -> None:
+    def _restore(self, start: tuple[Array, Array, RunMemory], memory: ContactMemory) -> None:
         """Restore the start of the run."""
         self.data.work.q[:], self.data.work.v[:] = start[0], start[1]
         self.constraint_set.set_run_memory(start[2])

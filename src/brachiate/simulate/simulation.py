@@ -374,7 +374,8 @@ class Simulation:
         return next((bound for bound in self._step_bounds if self._negligible(abs(bound - time))), time)
 
     def _integrate_to(self, stop: float) -> None:
-        span = self._snap(stop) - self._snap(self.world.time)
+        now = self.world.time
+        span = stop - now if (now, stop) == self._step_bounds else self._snap(stop) - self._snap(now)
         if not self._negligible(span):
             self._saturate()
             if self._partner is None:

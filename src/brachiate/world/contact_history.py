@@ -64,7 +64,7 @@ class ContactHistory(Mapping[str, "LinkHistory"]):
         """Return the time series of a link, a figure, or a pair of links."""
         if name not in self:
             raise UnknownName("link or figure with contacts", name, [*self._names, *self.pairs], "this recording")
-        return LinkHistory(self.records, self._samples, name)
+        return LinkHistory(self, name)
 
     def __contains__(self, name: object) -> bool:
         """Whether a link, figure or pair of links of that name had a contact."""
@@ -76,6 +76,22 @@ class ContactHistory(Mapping[str, "LinkHistory"]):
     def __len__(self) -> int:
         """Return the number of links and figures that had a contact."""
         return len(self._names)
+
+    def support_points(self, name: str, rows: Array) -> tuple[Array, Array]:
+        """Active corners, horizontally, that bear a link or figure at some states (n, k, 2) [m], and which of these there are (n, k)."""
+        pairs, which = self.records.line_links()
+        mine = np.array([force_sign(link, on, name) != 0.0 for on, link in pairs], bool)
+        states, place = self.records.line_states(), np.full(len(self.records), -1)
+        place[rows] = np.arange(len(rows))
+        lines = np.flatnonzero(mine[which] & (place[states] >= 0))
+        corners, active = self.records.active_corners(lines)
+        line, corner = np.nonzero(active)
+        row = place[states[lines[line]]]
+        counts = np.bincount(row, minlength=len(rows))
+        at = np.arange(len(row)) - (np.cumsum(counts) - counts)[row]  # lines are in the order of states, and so are rows
+        points, known = np.zeros((len(rows), counts.max(initial=0), 2)), np.arange(counts.max(initial=0)) < counts[:, None]
+        points[row, at] = corners[line, corner, :2]
+        return points, known
 
     @property
     def residual(self) -> Array:
@@ -132,8 +148,13 @@ class _Lines(NamedTuple):
 class LinkHistory:
     """Time series of the contacts of one link, figure or pair of links: one row for each recorded state."""
 
-    def __init__(self, records: ContactRecords, samples: Sequence[Contacts], name: str) -> None:
-        self._records, self._samples, self._name = records, samples, name
+    def __init__(self, history: ContactHistory, name: str) -> None:
+        self._history, self._records, self._name = history, history.records, name
+
+    @property
+    def _samples(self) -> Sequence[Contacts]:
+        """Contacts of every state: of what the arrays of the records do not tell at once."""
+        return self._history._samples
 
     def _mine(self) -> Iterator[list[Contact]]:
         """Its contacts, state by state; they are not kept, as those of a long recording need gigabytes."""
@@ -154,7 +175,7 @@ class LinkHistory:
     @cached_property
     def _resultants(self) -> tuple[Array, Array, Array]:
         """Total force (n, 3) [N], moment about the world's origin (n, 3) [N·m], and height of the contacts (n,) [m]."""
-        n = len(self._samples)
+        n = len(self._records)
         force, moment, height, load = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n), np.zeros(n)
         for line in self._lines():
             f, m = (line.sign[:, None] * np.einsum("nij,nj->ni", line.R, line.wrench[:, part]) for part in (slice(3), slice(3, 6)))
@@ -198,7 +219,7 @@ class LinkHistory:
     @property
     def slip(self) -> Array:
         """Fastest slip of any contact (n,) [m/s]."""
-        fastest = np.zeros(len(self._samples))
+        fastest = np.zeros(len(self._records))
         for line in self._lines():
             load = np.where(line.wrench[:, 2] > 0.0, line.wrench[:, 2], np.inf)  # without load the point itself
             x, y = -line.wrench[:, 4] / load, line.wrench[:, 3] / load  # center of pressure

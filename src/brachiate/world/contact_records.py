@@ -8,6 +8,7 @@ from typing import overload
 import numpy as np
 
 from brachiate.contact.arrays import CORNERS
+from brachiate.contact.solver.contact_law import CORNER, EDGE
 from brachiate.contact.stepping.contact_log import ContactSample
 from brachiate.growing_array import GrowingArray
 from brachiate.validation import Array
@@ -127,6 +128,18 @@ class ContactRecords(Sequence["RecordedContacts | None"]):
     def line_column(self, name: str, which: Array) -> Array:
         """One field of some contacts: ``P``, ``R``, ``wrench``, ``twist``, ..., one line each; ``which``: their lines."""
         return self._orientations.rows(self._lines["orientation"].rows(which)) if name == "R" else self._lines[name].rows(which)
+
+    def active_corners(self, which: Array) -> tuple[Array, Array]:
+        """Corners of some contacts (m, 8, 3) [m], and which of them are active (m, 8): see :attr:`Contact.active_corners`."""
+        corners, mode = (self._lines[name][:].astype(np.int64) for name in ("corners", "normal_mode"))
+        first = (np.cumsum(corners) - corners)[which, None]
+        corners, mode, place = corners[which, None], mode[which, None], np.arange(CORNERS)
+        edge = mode - EDGE
+        active = np.where(mode >= EDGE, (place == edge) | (place == (edge + 1) % corners), place < corners)
+        active = np.where(mode >= CORNER, place == mode - CORNER, active)
+        V = self._corners.rows(first + np.minimum(place, corners - 1))
+        P, R = self.line_column("P", which), self.line_column("R", which)
+        return P[:, None] + V @ R[:, :, :2].transpose(0, 2, 1), active
 
     def line_states(self) -> Array:
         """State of every contact: (lines,)."""

@@ -12,10 +12,9 @@ from brachiate import validation
 from brachiate.compiled import prepare
 from brachiate.contact.collision.collision_shapes import colliding_shapes, collision_geometry
 from brachiate.contact.collision.pair_filter import contact_pair_friction
-from brachiate.contact.stepping.contact_state import ContactState
+from brachiate.contact.stepping.contact_state import ContactMemory, ContactState
 from brachiate.errors import ArgumentError
 from brachiate.model.material import Material
-from brachiate.validation import Array
 from brachiate.world.connections import Connection
 from brachiate.world.contacts import Contacts
 
@@ -107,11 +106,11 @@ class ContactSettings:
         self.update_pairs()  # links that are being connected do not collide
         self.contact_state.apply_connection_impulse()
 
-    def save_memory(self) -> tuple[Array, ...] | None:
+    def save_memory(self) -> ContactMemory | None:
         """Warm start and predictions of the step before."""
         return None if self.contact_state is None else self.contact_state.save_memory()
 
-    def restore_memory(self, memory: tuple[Array, ...] | None) -> None:
+    def restore_memory(self, memory: ContactMemory | None) -> None:
         """Restore that memory if it fits, else reset it."""
         if self.contact_state is not None:
             self.contact_state.restore_memory(memory)

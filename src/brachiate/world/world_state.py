@@ -10,6 +10,7 @@ import numpy as np
 
 from brachiate import validation
 from brachiate.constraints.constraint_memory import ConstraintMemory, restore_constraints, save_constraints
+from brachiate.contact.stepping.contact_state import ContactMemory
 from brachiate.errors import ArgumentError
 from brachiate.validation import Array
 from brachiate.world.applied_forces import AppliedForce
@@ -34,7 +35,7 @@ class WorldState:
     constraints: tuple[Any, ...]
     connection_states: dict[Any, tuple[Array, Array]]  # joint coordinates and motor torques of connections
     pair_materials: Mapping[frozenset[str], Any]  # contact material of pairs of links; None: contact ignored
-    contact_memory: tuple[Array, ...] | None  # warm start of the contact solver from the step before
+    contact_memory: ContactMemory | None  # warm start of the contact solver from the step before
     constraint_indices: tuple[int, ...]  # of the constraints in the constraint set
     constraint_memory: ConstraintMemory
 

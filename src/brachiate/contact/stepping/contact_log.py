@@ -126,6 +126,7 @@ class ContactLog:
         fields = array_fields(ContactLogArrays).items()
         self.arrays = ContactLogArrays(**{name: np.zeros((length.get(name, lines), *f.row), f.dtype) for name, f in fields})
         self.handle = ArrayHandle(self.arrays)
+        self._columns = [getattr(self.arrays, name) for name in ContactSample._fields[:-3]]
 
     def enlarged(self, lines: int) -> ContactLog:
         """A log with the same content and so many free lines."""
@@ -143,9 +144,9 @@ class ContactLog:
     def take_samples(self) -> list[ContactSample]:
         """Return the samples and empty the log."""
         log = self.arrays
-        n = int(log.count[NUM_SAMPLES])
-        columns = [getattr(log, name)[: log.count[NUM_LINES]].copy() for name in ContactSample._fields[:-3]]
-        ends = log.start[: n + 1].tolist()
+        n, lines, _ = log.count.tolist()
+        columns = [column[:lines].copy() for column in self._columns]
+        ends = log.start[: n + 1].tolist() if n != 1 else []
         parts = [columns] if n == 1 else [[column[a:b] for column in columns] for a, b in pairwise(ends)]
         scalars = zip(log.residual[:n].tolist(), log.penetration[:n].tolist(), log.method[:n].tolist(), strict=True)
         log.count[:] = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -39,8 +39,19 @@ _VELOCITIES = ("predicted_acceleration", "contact_acceleration", "v_mid", "v_sta
 _CONTACT_MEMORY = ("old_pair", "old_feature", "old_corners", "old_row_start", "old_normal_mode", "old_tangential_mode", "old_w")
 _STEP_MEMORY = ("cold_start", "predicted_acceleration", "contact_acceleration", "last_dt", "old_count", "stuck_depth", "stuck_travel")
 _MEMORY = (*_STEP_MEMORY, *_CONTACT_MEMORY)
+_MEMORY_VALUES = tuple(name for name in _MEMORY if array_fields(ContactArrays)[name].dtype == "float64")
+_MEMORY_NUMBERS = tuple(name for name in _MEMORY if name not in _MEMORY_VALUES)
 _INTERRUPTED = ("part", "max_penetration", "max_residual", "hardest_method")  # memory of a divided step that is interrupted
 _INSTANT = 1e-3  # [s] short enough for small motion, long enough for gaps of round-off size to be negligible
+
+
+class ContactMemory(NamedTuple):
+    """Copy of what the next step depends on besides the state: warm start and predictions."""
+
+    lengths: Mapping[str, int]  # of the arrays of _MEMORY
+    values: np.ndarray  # those of floats, one after the other
+    numbers: np.ndarray  # those of integers
+    faces: np.ndarray  # face on which boxes of every pair were
 
 
 class InstantResult(NamedTuple):
@@ -88,8 +99,11 @@ class ContactState:
         self.patches = cast(ContactPatches, collision.structs[1])
         self._scratch = cast(CollisionScratch, collision.structs[2])
         self.problem = new_problem(patches + limits)
-        self.arrays = ContactArrays(**_arrays(ContactArrays, patches + limits, length))
-        contact = self.arrays
+        arrays = _arrays(ContactArrays, patches + limits, length)
+        self._lengths = {name: len(arrays[name]) for name in _MEMORY}
+        self._values = np.zeros(sum(self._lengths[name] for name in _MEMORY_VALUES))
+        self._numbers = np.zeros(sum(self._lengths[name] for name in _MEMORY_NUMBERS), np.int64)
+        self.arrays = contact = ContactArrays(**arrays | _memory_views(self._lengths, self._values, self._numbers))
         contact.functions[DETECT], contact.margin[0], contact.cold_start[0] = detect.address, DETECTION_MARGIN, 1
         contact.divided[0] = int(self._divided)
         contact.limits_enabled[0], contact.last_dt[0], contact.fast_speed[0] = int(self.limits_enabled), 1.0, np.inf
@@ -156,26 +170,30 @@ class ContactState:
         """Face on which boxes of every pair were last: part of the memory that every collision detection changes."""
         return self._scratch.last_face
 
-    def _memory_arrays(self) -> list[np.ndarray]:
-        """Arrays that the next step depends on besides the state: warm start and predictions."""
-        return [*(getattr(self.arrays, name) for name in _MEMORY), self.face_memory]
-
-    def save_memory(self) -> tuple[np.ndarray, ...]:
+    def save_memory(self) -> ContactMemory:
         """Copy of the memory of the step before."""
-        return tuple(array.copy() for array in self._memory_arrays())
+        return ContactMemory(self._lengths, self._values.copy(), self._numbers.copy(), self.face_memory.copy())
 
-    def restore_memory(self, memory: tuple[np.ndarray, ...] | None) -> None:
+    def restore_memory(self, memory: ContactMemory | None) -> None:
         """Restore a copy of that memory, with room for the same or another number of patches; reset it if it is of another model."""
         if memory is None:
             self.reset_memory()
+        elif memory.lengths == self._lengths and len(memory.faces) == len(self.face_memory):
+            self._values[:], self._numbers[:], self.face_memory[:] = memory.values, memory.numbers, memory.faces
+        else:
+            self._restore_resized(memory)
+
+    def _restore_resized(self, memory: ContactMemory) -> None:
+        """Restore a memory of other arrays."""
+        views = _memory_views(memory.lengths, memory.values, memory.numbers)
+        if int(views["old_count"][0]) > len(self.arrays.old_pair):
+            self._allocate(int(views["old_count"][0]))
+        if len(memory.faces) != len(self.face_memory) or any(memory.lengths[name] != self._lengths[name] for name in _STEP_MEMORY):
+            self.reset_memory()
             return
-        contacts = int(memory[_MEMORY.index("old_count")][0])
-        if contacts > len(self.arrays.old_pair):
-            self._allocate(contacts)
-        for name, mine, values in zip((*_MEMORY, "faces"), self._memory_arrays(), memory, strict=True):
-            if name not in _CONTACT_MEMORY and mine.shape != values.shape:
-                self.reset_memory()
-                return
+        self.face_memory[:] = memory.faces
+        for name, values in views.items():
+            mine = getattr(self.arrays, name)
             n = min(len(mine), len(values))  # of contacts that there are not, nothing is known
             mine[:n] = values[:n]
 
@@ -277,7 +295,7 @@ def _restored(
     materials: list[Material],
     limits_enabled: bool,
     patches: int,
-    memory: tuple[np.ndarray, ...],
+    memory: ContactMemory,
 ) -> ContactState:
     """Return a contact state from its values."""
     restored = ContactState(data, constraint_set, geometry, materials)
@@ -285,6 +303,15 @@ def _restored(
     restored._allocate(patches)
     restored.restore_memory(memory)
     return restored
+
+
+def _memory_views(lengths: Mapping[str, int], values: np.ndarray, numbers: np.ndarray) -> dict[str, np.ndarray]:
+    """The arrays of a memory by name: views of its blocks."""
+    views = {}
+    for names, block in ((_MEMORY_VALUES, values), (_MEMORY_NUMBERS, numbers)):
+        ends = np.cumsum([0, *(lengths[name] for name in names)]).tolist()
+        views |= {name: block[start:end] for name, start, end in zip(names, ends[:-1], ends[1:], strict=True)}
+    return views
 
 
 def _arrays(struct: type, contacts: int, lengths: dict[str, int]) -> dict[str, np.ndarray]:

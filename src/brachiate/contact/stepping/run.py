@@ -126,21 +126,26 @@ def run_contact_steps(
     for i in range(done, n):
         if not has_capacity(patches, log):
             return LOG_FULL
+        start, middle, end, h = t + i * dt, t + (i + 0.5) * dt, t + (i + 1) * dt, dt
+        if control.time.shape[0] > 0:
+            start, end = control.time[i], control.time[i + 1]
+            h = end - start
+            middle = start + 0.5 * h
         stored, amid = (i + 1) % every == 0, contact.part[PART_ELAPSED] > 0.0
         contact.twist_wanted[0] = int(stored)
         begin_budget(problem)
         if law != 0 and not amid:
             problem.factor_key[0] = -1  # as in runs of one step
             call_address(law, key, control_key, BEFORE_STEP, i)
-        divided = contact.divided[0] and (amid or may_be_fast(W, geometry, dt))
+        divided = contact.divided[0] and (amid or may_be_fast(W, geometry, h))
         checks, lines = control.checks[0] and not amid, log.count[NUM_LINES]
         if checks:
             exchange_step_start(W, cons, scratch, contact, True)
         while True:
             if divided:
-                status = make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t + i * dt, dt, stored)
+                status = make_divided_step(key, constraint_key, contact_key, problem_key, log_key, start, h, stored)
             else:
-                status = make_part(key, constraint_key, contact_key, problem_key, cons, contact, t + (i + 0.5) * dt, dt, dt)
+                status = make_part(key, constraint_key, contact_key, problem_key, cons, contact, middle, h, h)
             if status != OK or not checks or call_address(law, key, control_key, CHECK_STEP, i) == 0:
                 break
             exchange_step_start(W, cons, scratch, contact, False)
@@ -151,7 +156,7 @@ def run_contact_steps(
         if status == OK and law != 0:
             call_address(law, key, control_key, AFTER_STEP, i)
         if status == OK and cons.count[ROWS] > 0 and project and (stored or i + 1 == n or law != 0):
-            cons.time[0] = t + (i + 1) * dt
+            cons.time[0] = end
             status = call_address(cons.functions[OPERATION], key, constraint_key, 0.0, PROJECT_STATE)
         if diverged(W):
             return NOT_FINITE

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.compiled import ArrayHandle, Ints, kernel, outlined, struct_opener
+from brachiate.compiled import ArrayHandle, Floats, Ints, kernel, outlined, struct_opener
 
 # Second argument of the function; its last one is the number of the step in the run. Asked CHECK_STEP, a law whose torques depend on the
 # velocity at the end of the step returns 1 if it has to be made again, with other torques.
@@ -18,10 +18,11 @@ class StepControl(NamedTuple):
 
     function: Ints  # (1,) address; 0: torques are constant
     checks: Ints  # (1,) whether steps are checked, and perhaps made again
+    time: Floats  # (n + 1,) [s] of the states between n steps whose lengths differ by round-off, as in a recording; or empty: all equal
 
 
 open_step_control = struct_opener(StepControl)
-CONSTANT_TORQUES = ArrayHandle(StepControl(np.zeros(1, np.int64), np.zeros(1, np.int64)))
+CONSTANT_TORQUES = ArrayHandle(StepControl(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(0)))
 
 
 @kernel

@@ -15,7 +15,7 @@ from brachiate.motion.contact_labels import ContactInterval, ContactLabels
 from brachiate.motion.terrain import Terrain
 from brachiate.simulate.recording import Recording
 from brachiate.validation import Array
-from brachiate.world.contacts import Contacts
+from brachiate.world.contact_records import ContactRecords
 
 CONTACT_MIN_GAP = 0.02  # [s] contact intervals with a shorter gap between them are merged
 
@@ -76,24 +76,34 @@ class _PartContacts:
 
     def add_recorded(self, recording: Recording, figure: str) -> None:
         """Mark the parts whose contact points are nearest to the corners of the loaded areas."""
-        count = len(self.height)
-        for first in range(0, count, POSE_CHUNK):
-            positions = self.positions(slice(first, first + POSE_CHUNK))
-            for k, position in enumerate(positions, first):
-                self._add_contacts(k, position, recording.contacts.at(max(k, min(1, count - 1))), figure)
+        count, records = len(self.height), recording.contacts.records
+        pairs, which = records.line_links()
+        supported = [(on, link.removeprefix(f"{figure}/")) if link.startswith(f"{figure}/") else ("", "") for on, link in pairs]
+        mine = np.array([link in self.of_link and not on.startswith(f"{figure}/") for on, link in supported], bool)
+        states, first_state = records.line_states(), min(1, count - 1)
+        lines = np.flatnonzero(mine[which] & (states >= first_state)) if len(which) else np.zeros(0, int)
+        first = lines[states[lines] == first_state] if first_state else lines[:0]
+        lines = np.concatenate((first, lines))  # no step led to the first frame: it has the contacts of the second
+        frames = states[lines]
+        frames[: len(first)] = 0
+        for k in range(0, count, POSE_CHUNK):
+            some = slice(*np.searchsorted(frames, (k, k + POSE_CHUNK)))
+            if some.stop > some.start:
+                positions = self.positions(slice(k, k + POSE_CHUNK))
+                for n in np.unique(which[lines[some]]).tolist():
+                    of_pair = some.start + np.flatnonzero(which[lines[some]] == n)
+                    self._add_contacts(frames[of_pair], positions[frames[of_pair] - k], records, lines[of_pair], supported[n])
 
-    def _add_contacts(self, k: int, position: Array, contacts: Contacts, figure: str) -> None:
-        """Mark the parts in contact in frame k, in which contact points are at ``position`` (n, 3) [m]."""
-        for contact in contacts:
-            owner, _, link = contact.link.rpartition("/")
-            if owner != figure or contact.on.startswith(f"{figure}/") or link not in self.of_link:
-                continue
-            points = self.of_link[link]
-            nearest = np.linalg.norm(position[points][:, None] - contact.active_corners, axis=2).argmin(axis=0)
-            parts, raised = self.points.part[points[nearest]], contact.on.startswith(f"{SURFACES}/")
-            self.active[raised][k, parts] = True
-            if raised:  # else the height is that of the terrain, and the array takes no memory
-                self.height[k, parts] = contact.point[2]
+    def _add_contacts(self, frames: Array, position: Array, records: ContactRecords, lines: Array, pair: tuple[str, str]) -> None:
+        """Mark the parts in contact by some contacts of a pair of links, with contact points at ``position`` (m, n, 3) [m]."""
+        on, link = pair
+        points, (corners, active) = self.of_link[link], records.active_corners(lines)
+        nearest = np.square(position[:, points][:, :, None] - corners[:, None]).sum(axis=-1).argmin(axis=1)
+        parts, raised = self.points.part[points[nearest]], on.startswith(f"{SURFACES}/")
+        row, corner = np.nonzero(active)
+        self.active[raised][frames[row], parts[row, corner]] = True
+        if raised:  # else the height is that of the terrain, and the array takes no memory
+            self.height[frames[row], parts[row, corner]] = records.line_column("P", lines)[row, 2]
 
     def intervals(self, times: Array) -> list[ContactInterval]:
         """Contact intervals of all parts; those above the terrain with their median height."""

@@ -7,8 +7,8 @@ recorded simulation, independent of the controller's own state.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
+from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ SLIP_MIN_SPEED = 0.05  # [m/s]
 LOAD_MIN_SHARE = 0.05  # of body weight; CoP and slip of contacts that bear less are not evaluated
 MIN_DURATION, MAX_GAP = 0.02, 0.03  # [s] shorter intervals are dropped, intervals with a shorter gap between them merged
 FOOTHOLD_MIN_DISPLACEMENT = 0.03  # [m]
+SAME_LINE = 1e-12  # [m²] twice the area of a triangle of corners on one line
 
 # Causes.
 TORQUE_LIMIT, SPEED_LIMIT, JOINT_LIMIT = "joint torque at its limit", "joint speed at its limit", "joint at its position limit"
@@ -59,26 +60,12 @@ def find_deviations(result: FilterResult) -> list[Deviation]:
         *_torque_limits(result),
         *_speed_limits(result),
         *_joint_limits(result),
-        *_contact_deviations(result, _mean_errors(result)),
+        *_contact_deviations(result, 100.0 * result.frame_errors.position),
         *_footholds(result),
         *_recovery_steps(result),
         *_missed_tasks(result),
     ]
     return sorted(found, key=lambda deviation: (deviation.start, deviation.part))
-
-
-def _mean_errors(result: FilterResult) -> Array:
-    """Mean position error over all joints: (f,) [cm]."""
-    n, kinematics = len(result.motion), BatchKinematics(result.motion.figure)
-    errors = np.zeros(n)
-    for k in range(0, n, POSE_CHUNK):
-        frames = slice(k, min(k + POSE_CHUNK, n))
-        filtered, original = (
-            kinematics.poses(result.motion.q[frames]),
-            kinematics.poses(result.reference.original_configurations(frames)),
-        )
-        errors[frames] = 100.0 * np.linalg.norm(filtered.x - original.x, axis=-1).mean(axis=0)
-    return errors
 
 
 def _max_joint_error(result: FilterResult, interval: slice, coordinates: slice) -> float:
@@ -149,10 +136,12 @@ def _contact_deviations(result: FilterResult, mean_errors: Array) -> Iterator[De
     min_load = LOAD_MIN_SHARE * result.motion.figure.mass * float(np.linalg.norm(result.recording.gravity))
     if figure not in history:
         return
-    vertical, cop = history[figure].force[:, 2], history[figure].cop
-    margin = np.full(len(vertical), np.inf)
-    for k in np.flatnonzero(vertical > min_load):
-        margin[k] = _inside_distance(cop[k], history.at(int(k)).support(figure))
+    whole = history[figure]
+    vertical, cop, margin = whole.force[:, 2], whole.cop, np.full(len(times), np.inf)
+    loaded = np.flatnonzero(vertical > min_load)
+    for k in range(0, len(loaded), POSE_CHUNK):
+        some = loaded[k : k + POSE_CHUNK]
+        margin[some] = support_margins(cop[some, :2], *history.support_points(figure, some))
     pairs = [pair for pair in history.pairs if pair.startswith(f"{figure}/")]
     load = {pair: history[pair].force[:, 2] for pair in pairs}
     for interval in _lasting_intervals(margin < COP_BOUNDARY_DISTANCE, times):
@@ -169,13 +158,21 @@ def _contact_deviation(cause: str, pair: str, interval: slice, times: Array, mea
     return Deviation(cause, link, float(times[interval.start]), float(times[interval.stop - 1]), float(mean_errors[interval].max()), "cm")
 
 
-def _inside_distance(point: Array, corners: Array) -> float:
-    """Horizontal distance of a point from the boundary of a convex polygon, counter-clockwise; positive inside, 0 for a line [m]."""
-    if len(corners) < 3:
-        return 0.0
-    (x, y, _), ends = point.tolist(), corners.tolist()
-    sides = zip(ends, ends[1:] + ends[:1])
-    return min(((bx - ax) * (y - ay) - (by - ay) * (x - ax)) / math.hypot(bx - ax, by - ay) for (ax, ay, _), (bx, by, _) in sides)
+def support_margins(points: Array, corners: Array, known: Array) -> Array:
+    """Distances (n,) [m] of points (n, 2) from the boundary of the hulls of corners (n, k, 2); zero without an area, negative outside.
+
+    ``known`` (n, k): which corners there are. Two corners are a side of the hull if no corner is on the right of the line through them.
+    """
+    n, count = known.shape
+    margin, across = np.full(n, np.inf), corners - points[:, None]
+    for i, j in permutations(range(count), 2):
+        ex, ey = (corners[:, j] - corners[:, i]).T
+        length = np.hypot(ex, ey)
+        turn = ex[:, None] * (corners[..., 1] - corners[:, i, 1, None]) - ey[:, None] * (corners[..., 0] - corners[:, i, 0, None])
+        side = known[:, i] & known[:, j] & (length > 0.0) & ((turn >= -SAME_LINE) | ~known).all(axis=1)
+        distance = np.divide(ey * across[:, i, 0] - ex * across[:, i, 1], length, out=np.zeros(n), where=length > 0.0)
+        margin = np.where(side, np.minimum(margin, distance), margin)
+    return np.where(known.sum(axis=1) < 3, 0.0, margin)
 
 
 def _footholds(result: FilterResult) -> Iterator[Deviation]:

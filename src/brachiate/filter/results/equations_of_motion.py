@@ -28,11 +28,12 @@ from brachiate import dynamics, kinematics, manifold, rotations
 from brachiate.dynamics.inverse import FRICTION_SPEED_SCALE
 from brachiate.filter.results.replay import ReplayedStep, replay_steps
 from brachiate.io.archive import write_archive
+from brachiate.kinematics_batch import BatchKinematics
 from brachiate.model.data import Data
+from brachiate.model.flatten import Placement
 from brachiate.model.joints import ELEMENT_NQ, ELEMENT_NV, FLOAT
 from brachiate.model.model import Model
 from brachiate.simulate.recording import Recording
-from brachiate.spatial.vectors import Vec3, cross
 from brachiate.validation import Array
 
 if TYPE_CHECKING:
@@ -121,23 +122,35 @@ class EquationsOfMotion:
 
     def root_residual(self) -> tuple[float, float]:
         """Largest root residual over all steps: force [N] and moment [N·m] that are missing at floating bases."""
-        data, w, last = Data(self.model, self.gravity), self.wrenches, -1
-        residual = np.zeros_like(self.a)
-        for k in range(len(self)):  # passive joint torques are included, but are zero at floating bases
-            for v in (self.v[k] - self.half_jump[k], self.v[k] + self.half_jump[k]):
-                residual[k] += 0.5 * dynamics.inverse_dynamics(data, self.q[k], v, self.a[k])
-        for m in np.argsort(w.step, kind="stable"):
-            k, place = int(w.step[m]), self.model.placements[w.link[m]]
-            if k != last:
-                data.assign(q=self.q[k])
-                kinematics.update_poses(data)
-                last = k
-            arm = Vec3(*(w.point[m] - kinematics.pose(data, place).position))
-            moment = w.moment[m] + np.array(cross(arm, Vec3(*w.force[m])))
-            residual[k] -= kinematics.jacobian(data, place).T @ np.concatenate((w.force[m], moment))
-        roots = [residual[:, k : k + 6] for _, k in _floating_bases(self.model)]
+        data, missing = Data(self.model, self.gravity), np.zeros_like(self.a)
+        for k, jumps in enumerate(np.any(self.half_jump, axis=1)):  # passive joint torques are included, but are zero at the bases
+            jump = self.half_jump[k]
+            for v in (self.v[k] - jump, self.v[k] + jump) if jumps else (self.v[k],):
+                missing[k] += (0.5 if jumps else 1.0) * dynamics.inverse_dynamics(data, self.q[k], v, self.a[k])
+        roots = [missing[:, k : k + 6] - self._base_forces(k) for _, k in _floating_bases(self.model)]
         force, moment = (max((np.linalg.norm(x[:, part], axis=1).max(initial=0.0) for x in roots), default=0.0) for part in PARTS)
         return float(force), float(moment)
+
+    def _base_forces(self, k: int) -> Array:
+        """Generalized forces (n, 6) of all wrenches on the tree of a floating base, at its velocities from k on."""
+        w, model, parent = self.wrenches, self.model, self.model.tree.parent
+        base = int(model.tree.body[k])
+        in_tree = np.zeros(len(parent), bool)
+        for body in range(len(parent)):  # parents come first
+            in_tree[body] = body == base or (parent[body] >= 0 and in_tree[parent[body]])
+        links = {name: in_tree[model.placements[name].body] for name in set(w.link)}
+        mine = np.flatnonzero([links[name] for name in w.link])
+        R, x = BatchKinematics(model).root_poses(base, self.q)
+        step, force = w.step[mine], w.force[mine]
+        moment = w.moment[mine] + np.cross(w.point[mine] - x[step], force)
+        wrench = np.concatenate([np.einsum("nji,nj->ni", R[step], part) for part in (force, moment)], axis=1)
+        data = Data(model)  # the velocities of the base are along its own axes: as seen from there, its Jacobian is constant
+        data.assign(q=self.q[0])
+        kinematics.update_poses(data)
+        J = kinematics.jacobian(data, Placement(base, np.eye(3), np.zeros(3)))[:, k : k + 6].reshape(2, 3, 6)
+        total = np.zeros((len(self), 6))
+        np.add.at(total, step, wrench @ (R[0].T @ J).reshape(6, 6))
+        return total
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write a NumPy archive (no pickles) of the equations and the body, with names and units."""
@@ -250,27 +263,48 @@ def _passive_torques(recording: Recording, q: Array, v_start: Array, v: Array, a
 
 
 def _wrenches(recording: Recording, q: Array, steps: Sequence[ReplayedStep]) -> Wrenches:
-    """Wrenches on moving links."""
+    """Wrenches on moving links, step by step: of contacts, then of connections, then pushes."""
     data, places = Data(recording.model), recording.model.placements
-    rows: list[tuple[int, str, Array, Array, Array, int]] = []
-    for k in range(len(q)):
-        for c in recording.contacts.at(k + 1):
-            moment = c.axes @ c.wrench[3:]
-            both = ((c.link, c.force, moment), (c.on, -c.force, -moment))
-            rows += [(k, name, c.point, f, n, CONTACT) for name, f, n in both if places[name].body >= 0]
-        for p in steps[k].connection_wrenches:
+    contacts, rows = _contact_wrenches(recording), []
+    for k, replayed in enumerate(steps):
+        for p in replayed.connection_wrenches:
             pair = ((p.link, p.force, p.moment), (p.to, -p.force, -p.moment))
             rows += [(k, name, p.point, f, n, CONNECTION) for name, f, n in pair if name != "world" and places[name].body >= 0]
-        if steps[k].pushes:
+        if replayed.pushes:
             data.assign(q=q[k])
             poses = kinematics.link_poses(data)
-            for p in steps[k].pushes:
+            for p in replayed.pushes:
                 pose = poses[p.link]
                 R = pose.rotation if p.axes == "link" else np.eye(3)
                 rows.append((k, p.link, pose.position + pose.rotation @ p.at, R @ p.force, R @ p.moment, PUSH))
     point, force, moment = (np.array([row[i] for row in rows], float).reshape(-1, 3) for i in (2, 3, 4))
     step, source = (np.array([row[i] for row in rows], np.int64) for i in (0, 5))
-    return Wrenches(step, tuple(row[1] for row in rows), point, force, moment, source)
+    others = Wrenches(step, tuple(row[1] for row in rows), point, force, moment, source)
+    order = np.argsort(np.concatenate((contacts.step, others.step)), kind="stable")
+    links = contacts.link + others.link
+    step, point, force, moment, source = (
+        np.concatenate((getattr(contacts, name), getattr(others, name)))[order] for name in ("step", "point", "force", "moment", "source")
+    )
+    return Wrenches(step, tuple(links[n] for n in order.tolist()), point, force, moment, source)
+
+
+def _contact_wrenches(recording: Recording) -> Wrenches:
+    """Wrenches of contacts on the moving ones of their two links."""
+    records, places = recording.contacts.records, recording.model.placements
+    pairs, which = records.line_links()
+    lines = np.arange(len(which))
+    point, R, wrench = (records.line_column(name, lines) for name in ("P", "R", "wrench"))
+    force, moment = (np.einsum("nij,nj->ni", R, wrench[:, part]) for part in PARTS)
+    sides = np.stack((lines, lines), axis=1).ravel()  # the resting link of each contact, then the supporting one
+    sign = np.tile((1.0, -1.0), len(lines))[:, None]
+    names = [name for on, link in pairs for name in (link, on)]
+    moves = np.array([places[name].body >= 0 for name in names], bool)
+    of_side = np.stack((2 * which, 2 * which + 1), axis=1).ravel()
+    kept = np.flatnonzero(moves[of_side] & (records.line_states()[sides] > 0))
+    line = sides[kept]
+    links = tuple(names[n] for n in of_side[kept].tolist())
+    step, source = records.line_states()[line] - 1, np.full(len(line), CONTACT)
+    return Wrenches(step, links, point[line], sign[kept] * force[line], sign[kept] * moment[line], source)
 
 
 def _model_arrays(model: Model) -> dict[str, Array]:

@@ -18,7 +18,7 @@ from brachiate.motion.motion import Motion
 from brachiate.motion.terrain import Stairs, Terrain
 from brachiate.show.canvas import Camera, Canvas, GroundPlane
 from brachiate.show.force_marks import MAX_ARROW_LENGTH, ForceMarks, draw_marks
-from brachiate.show.plots import import_pyplot, save_figure
+from brachiate.show.page import Page
 from brachiate.show.surface import Triangles, link_surfaces, merge_surfaces, shaded_surface
 from brachiate.validation import Array
 
@@ -30,6 +30,7 @@ BOARD_THICKNESS, BOARD_DEPTH = 0.02, 1.0  # [m] of the board that shows the terr
 SLOPE_PIECE_SHARE = 0.75  # width of the piece of a slope under a pose, of the width of its slot
 VIEW = Camera()
 WIDTH_INCHES, TEXT_MARGIN, DPI = 12.0, 0.3, 120  # [inch] width of the picture and of the margin for text, resolution
+NAME_SIZE, TIME_SIZE = 10.0, 9.0  # [pt]
 TEXT_COLOR, FAILURE_COLOR = "#595e66", "#b3263b"
 
 
@@ -107,9 +108,9 @@ def _pose_offsets(
         return np.tile(down, (len(at), 1)), 0.0
     root = first.q[np.minimum(at, len(first) - 1), :2]
     offset = np.concatenate((-root, -(root @ terrain.gradient)[:, None]), axis=1) + down
-    kinematics = BatchKinematics(first.figure)
-    seen = [kinematics.poses(pose.q[None]).x[:, 0] + offset[pose.slot] for strip in strips for pose in strip]
-    width = float(np.ptp(np.concatenate(seen) @ right)) + POSE_SPACING
+    poses = [pose for strip in strips for pose in strip]
+    seen = BatchKinematics(first.figure).poses(np.array([pose.q for pose in poses])).x + offset[[pose.slot for pose in poses]]
+    width = float(np.ptp(seen @ right)) + POSE_SPACING
     return offset + width * np.arange(len(at))[:, None] * right, width
 
 
@@ -214,32 +215,20 @@ def _compose(rows: Mapping[str, Motion], strips: list[list[StripPose]], at: Arra
     """Stack the panels with their names, and the times below them."""
     side, high, width = int(TEXT_MARGIN * DPI), sum(len(panel) for panel in panels), panels[0].shape[1]
     height, total_width = high + side, width + side
-    figure = import_pyplot().figure(figsize=(total_width / DPI, height / DPI), dpi=DPI, facecolor=panels[0][0, 0])
-    figure.figimage((255.0 * np.concatenate(panels)).astype(np.uint8), side, side, origin="upper")  # bytes: resampled twice as fast
+    sheet = Page(total_width, height, DPI, panels[0][0, 0].tolist())
+    sheet.image(side, side, (255.0 * np.concatenate(panels)).astype(np.uint8))
     longest = max(rows.values(), key=len)
     for n, (name, motion) in enumerate(rows.items()):
         bottom = side + page.height * (len(panels) - 1 - n)
-        figure.text(
-            0.5 * side / total_width, (bottom + 0.5 * page.height) / height, name, rotation=90, ha="center", va="center", color=TEXT_COLOR
-        )
+        sheet.text(0.5 * side, bottom + 0.5 * page.height, name, NAME_SIZE, TEXT_COLOR, (0.5, 0.5), up=True)
         last = strips[n][-1]
         for pose in strips[n]:
-            x = (side + (pose.q[:3] @ page.axes[0] - page.low[0]) / page.pixel) / total_width
+            x = side + (pose.q[:3] @ page.axes[0] - page.low[0]) / page.pixel
             if n + 1 == len(rows):
-                figure.text(
-                    x, 0.5 * side / height, _time_text(longest, at[pose.slot]), ha="center", va="center", color=TEXT_COLOR, fontsize=9
-                )
+                sheet.text(x, 0.5 * side, _time_text(longest, at[pose.slot]), TIME_SIZE, TEXT_COLOR, (0.5, 0.5))
             if pose is last and last.frame != at[last.slot]:
-                figure.text(
-                    x,
-                    (bottom + 2) / height,
-                    f"ends at {_time_text(motion, last.frame)}",
-                    ha="center",
-                    va="bottom",
-                    color=FAILURE_COLOR,
-                    fontsize=9,
-                )
-    save_figure(figure, path, dpi=DPI, facecolor=panels[0][0, 0])
+                sheet.text(x, bottom + 2, f"ends at {_time_text(motion, last.frame)}", TIME_SIZE, FAILURE_COLOR, (0.5, 0.0))
+    sheet.save(path)
 
 
 def _time_text(motion: Motion, frame: int) -> str:

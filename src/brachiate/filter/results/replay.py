@@ -11,14 +11,18 @@ Where a connection is made, velocities jump by an impulse between two steps. No 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise, product
+from contextlib import suppress
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
+from brachiate.compiled import ArrayHandle
 from brachiate.constraints.arrays import JOINT_LIMIT
 from brachiate.contact.stepping.contact_state import ContactState
+from brachiate.contact.stepping.step_control import StepControl
 from brachiate.errors import ArgumentError, StateError
+from brachiate.filter.results.replay_kernels import ReplayArrays, replay_control
 from brachiate.simulate.constraint_forces import ConstraintForces
 from brachiate.simulate.contact_integrator import ContactIntegrator
 from brachiate.simulate.recording import Recording
@@ -28,6 +32,8 @@ from brachiate.world.connections import Connection, Constraint
 from brachiate.world.world import World
 from brachiate.world.world_state import WorldState
 
+MAX_TOGETHER = 500  # steps of one compiled run
+SAME_LENGTH = 1e-9  # relative difference of the lengths of its steps: round-off of recorded times
 STATE_TOLERANCE = 1e-9  # of a reproduced state; the same arithmetic reproduces it exactly
 
 
@@ -76,16 +82,61 @@ def replay_steps(recording: Recording) -> Iterator[ReplayedStep]:
     if contact_state is None:
         raise ArgumentError("Equations of motion are available for runs with contact only: call world.enable_contact() before the run.")
     integrator = ContactIntegrator(world.data, world.constraint_set, contact_state, limits=forces.limits, project=False)
-    for k, (state, next_state) in enumerate(pairwise(states)):
-        world.data.q[:], world.data.v[:], world.time = recording.q[k], recording.v[k], float(recording.time[k])
-        _update_connections(world, connections, next_state)
-        v_start = world.data.v.copy()
-        applied = _repeat_step(recording, k, world, integrator, (state, next_state))
-        arrays = integrator.contact_state.arrays
-        wrenches = tuple(_mean_wrench(connection) for connection in connections.values())
-        yield ReplayedStep(
-            arrays.v_mid.copy(), arrays.half_jump.copy(), _limit_torques(integrator.contact_state), v_start, applied, wrenches
-        )
+    k = 0
+    while k + 1 < len(states):
+        end = _end_of_equal_steps(recording, states, k)
+        steps = None if connections else _repeat_together(recording, slice(k, end), world, integrator, states[k])
+        for n in range(k, end) if steps is None else ():
+            world.data.q[:], world.data.v[:], world.time = recording.q[n], recording.v[n], float(recording.time[n])
+            _update_connections(world, connections, states[n + 1])
+            v_start = world.data.v.copy()
+            applied = _repeat_step(recording, n, world, integrator, (states[n], states[n + 1]))
+            arrays = integrator.contact_state.arrays
+            wrenches = tuple(_mean_wrench(connection) for connection in connections.values())
+            yield ReplayedStep(
+                arrays.v_mid.copy(), arrays.half_jump.copy(), _limit_torques(integrator.contact_state), v_start, applied, wrenches
+            )
+        yield from steps or ()
+        k = end
+
+
+def _end_of_equal_steps(recording: Recording, states: Sequence[WorldState], k: int) -> int:
+    """End of the steps from step k on that have its length and structure; the step itself if the structure changes before it."""
+    end, h = k + 1, recording.time[k + 1] - recording.time[k]
+    if states[k] is states[k + 1]:
+        while end + 1 < len(states) and end - k < MAX_TOGETHER and states[end + 1] is states[k]:
+            if abs(recording.time[end + 1] - recording.time[end] - h) > SAME_LENGTH * h:
+                break
+            end += 1
+    return end
+
+
+def _repeat_together(
+    recording: Recording, rows: slice, world: World, integrator: ContactIntegrator, state: WorldState
+) -> list[ReplayedStep] | None:
+    """Repeat steps of equal length and structure in one compiled run; None if one of them does not reproduce the recorded state."""
+    states, contact_state = slice(rows.start, rows.stop + 1), integrator.contact_state
+    n, nv, h = rows.stop - rows.start, recording.v.shape[1], float(recording.time[rows.start + 1] - recording.time[rows.start])
+    v_mid, half_jump, limit_torque, error = np.zeros((n, nv)), np.zeros((n, nv)), np.zeros((n, nv)), np.full(n, np.inf)
+    q, v, torque = (np.ascontiguousarray(x[states]).reshape(-1) for x in (recording.q, recording.v, recording.torque))
+    replay = ReplayArrays(q, v, torque, v_mid.reshape(-1), half_jump.reshape(-1), limit_torque.reshape(-1), error)
+    before = world.constraint_set.run_memory(), contact_state.save_memory()
+    times = np.array(recording.time[states], float)  # the same lengths to the last bit: hard contact problems tell the difference
+    law = StepControl(np.array([replay_control.address]), np.zeros(1, np.int64), times)
+    control = ArrayHandle(law, replay, contact_state.arrays, contact_state.limits, world.constraint_set.arrays)
+    world.contact_settings.set_pair_materials(state.pair_materials)
+    world.set_applied_forces(state.applied_forces)
+    world.data.q[:], world.data.v[:], world.data.tau[:] = recording.q[rows.start], recording.v[rows.start], recording.torque[rows.start + 1]
+    arrays = contact_state.arrays
+    with suppress(StateError):
+        integrator.advance(h, n, n, float(recording.time[rows.start]), control, contacts=False)
+    # Arrays that were enlarged in the run are others than those of the law
+    if contact_state.arrays is not arrays or not (error < STATE_TOLERANCE).all():
+        world.constraint_set.set_run_memory(before[0])
+        contact_state.restore_memory(before[1])
+        return None
+    columns = zip(v_mid, half_jump, limit_torque, recording.v[rows], strict=True)
+    return [ReplayedStep(*values, state.applied_forces, ()) for values in columns]
 
 
 def _initial_world(

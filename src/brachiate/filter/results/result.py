@@ -61,6 +61,16 @@ class FigureView(NamedTuple):
     v_at: Array | slice
 
 
+class FrameErrors(NamedTuple):
+    """Comparison of the original and the result in f frames."""
+
+    position: Array  # (f,) [m] mean over all joints
+    aligned: Array  # (f,) [m] the same relative to the root position
+    squared_angle: Array  # (f,) [rad²] mean over all joint coordinates
+    drift: Array  # (f,) [m] horizontal distance of the root
+    com: tuple[Array, Array]  # (f, 3) [m] CoM of the original, and of the result
+
+
 class RunOutcome(NamedTuple):
     """How a filter run went, besides its recording.
 
@@ -142,26 +152,33 @@ class FilterResult:
         return self.motion.forces
 
     @cached_property
-    def tracking(self) -> dict[str, float]:
-        """Tracking errors against the original: joint positions [cm], joint angles [deg], horizontal root position [cm].
-
-        ``mpjpe`` is the mean per-joint position error over all joints and frames; root-aligned: relative to the root position.
-        """
+    def frame_errors(self) -> FrameErrors:
+        """Errors against the original, frame by frame."""
         kinematics, n = BatchKinematics(self.motion.figure), len(self.motion)
         parts = []  # of some frames at a time: poses of all would need gigabytes
         for k in range(0, n, TRACKING_CHUNK):
             frames = slice(k, min(k + TRACKING_CHUNK, n))
             q, original = self.motion.q[frames], self.reference.original_configurations(frames)
-            error = kinematics.poses(q).x - kinematics.poses(original).x
-            angles = kinematics.difference(original, q)[:, 6:]
+            poses = kinematics.poses(original), kinematics.poses(q)
+            error, angles = poses[1].x - poses[0].x, kinematics.difference(original, q)[:, 6:]
             distances = (np.linalg.norm(x, axis=-1).mean(axis=0) for x in (error, error - error[:1]))
-            parts.append((*distances, np.square(angles).mean(axis=1), np.linalg.norm(error[0, :, :2], axis=1)))
-        distance, aligned, squares, drift = (np.concatenate(part) for part in zip(*parts, strict=True))
+            com = (kinematics.center_of_mass(some) for some in poses)
+            parts.append((*distances, np.square(angles).mean(axis=1), np.linalg.norm(error[0, :, :2], axis=1), *com))
+        position, aligned, squared_angle, drift, original_com, com = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return FrameErrors(position, aligned, squared_angle, drift, (original_com, com))
+
+    @cached_property
+    def tracking(self) -> dict[str, float]:
+        """Tracking errors against the original: joint positions [cm], joint angles [deg], horizontal root position [cm].
+
+        ``mpjpe`` is the mean per-joint position error over all joints and frames; root-aligned: relative to the root position.
+        """
+        errors = self.frame_errors
         return {
-            "mpjpe_global_cm": float(100.0 * distance.mean()),
-            "mpjpe_root_aligned_cm": float(100.0 * aligned.mean()),
-            "joint_rms_deg": float(np.degrees(np.sqrt(squares.mean()))),
-            "drift_max_cm": float(100.0 * drift.max()),
+            "mpjpe_global_cm": float(100.0 * errors.position.mean()),
+            "mpjpe_root_aligned_cm": float(100.0 * errors.aligned.mean()),
+            "joint_rms_deg": float(np.degrees(np.sqrt(errors.squared_angle.mean()))),
+            "drift_max_cm": float(100.0 * errors.drift.max()),
         }
 
     @cached_property
@@ -272,7 +289,7 @@ class FilterResult:
 
     def plot(self, path: str | PathLike[str] | None = None) -> Any:
         """Plot CoM and ground reaction force of original and result over time; write the plot, or return the Matplotlib figure."""
-        return plot_comparison(self._source_check, self.reference, self.motion, path)
+        return plot_comparison(self._source_check, self.motion, self.frame_errors.com, path)
 
     def plot_poses(self, path: str | PathLike[str]) -> None:
         """Draw pose strips of the original and, below it, of the result at the same times."""
@@ -330,7 +347,9 @@ class FilterResult:
     def _save_pictures(self, files: FileSet) -> dict[str, str]:
         """Write the pictures and return them as HTML elements; without matplotlib, only a plot for the page, as SVG."""
         if not is_available():
-            svg = svg_panels(self.motion.times, comparison_panels(self._source_check, self.reference, self.motion), PICTURES["plot.png"])
+            svg = svg_panels(
+                self.motion.times, comparison_panels(self._source_check, self.motion, self.frame_errors.com), PICTURES["plot.png"]
+            )
             return {"plot.png": svg}
         elements = {}
         for name, draw in (("plot.png", self.plot), ("poses.png", self.plot_poses)):

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from brachiate.io.atomic import replace_file
+from brachiate.io.number_text import format_rows
 from brachiate.validation import Array
 
 BLOCK = 4096  # rows that are written together
@@ -37,5 +38,5 @@ def _save_table(path: Path, heads: list[str], columns: list[Array]) -> Path:
         file.write((",".join(heads) + "\n").encode())
         for k in range(0, len(columns[0]), BLOCK):
             rows = np.stack([column[k : k + BLOCK] for column in columns], axis=1)
-            file.writelines((",".join(f"{x:.9g}" for x in row) + "\n").encode() for row in rows)
+            file.write(format_rows(rows, ",").encode())
     return path

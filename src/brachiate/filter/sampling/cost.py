@@ -96,13 +96,14 @@ class WindowCost:
         return self.weights.smoothness * np.square(change[:, used] / deviation[used]).mean(axis=1)
 
     def _features(self, before: Array, q: Array, seconds: float) -> _Features:
-        first, last = self.kinematics.poses(before), self.kinematics.poses(q)
-        r0, r1 = self._centers(first), self._centers(last)
+        n, both = len(q), self.kinematics.poses(np.concatenate((before, q)))  # at once: most of the time goes by body, not by state
+        x, centers = both.x, self._centers(both)
+        r0, r1 = centers[:, :n], centers[:, n:]
         share = self.mass / self.mass.sum()
         com, velocity = np.einsum("b,bfi->fi", share, r1), (r1 - r0) / seconds
         com_velocity = np.einsum("b,bfi->fi", share, velocity)
-        momentum = np.einsum("b,bfi->fi", self.mass, np.cross(r1 - com, velocity - com_velocity))
-        return _Features(last.x, q[:, 3:7], (last.x - first.x) / seconds, com, com_velocity, momentum)
+        momentum = np.einsum("b,bfi->fi", self.mass, rotations.cross(r1 - com, velocity - com_velocity))
+        return _Features(x[:, n:], q[:, 3:7], (x[:, n:] - x[:, :n]) / seconds, com, com_velocity, momentum)
 
     def _centers(self, poses: Poses) -> Array:
         """Centers of mass of the bodies (nb, f, 3)."""

@@ -188,6 +188,8 @@ class InferredSurfaces:
 
     def update(self, frame: int) -> None:
         """Allow contacts scheduled in a frame whose link is above the surface, and ignore those that are not scheduled."""
+        if not self._contacts:
+            return
         scheduled = {(each.link, each.surface): each for each in self._contacts if frame < len(each.frames) and each.frames[frame]}
         for link, surface in self._allowed - scheduled.keys():
             self.world.ignore_contact(f"{self.figure}/{link}", surface)
