@@ -75,12 +75,13 @@ def replay_steps(recording: Recording) -> Iterator[ReplayedStep]:
     contact_state = world.contact_settings.contact_state
     if contact_state is None:
         raise ArgumentError("Equations of motion are available for runs with contact only: call world.enable_contact() before the run.")
+    lengths = [segment.dt for segment in forces.segments for _ in range(len(segment))]
     integrator = ContactIntegrator(world.data, world.constraint_set, contact_state, limits=forces.limits, project=False)
     for k, (state, next_state) in enumerate(pairwise(states)):
         world.data.q[:], world.data.v[:], world.time = recording.q[k], recording.v[k], float(recording.time[k])
         _update_connections(world, connections, next_state)
         v_start = world.data.v.copy()
-        applied = _repeat_step(recording, k, world, integrator, (state, next_state))
+        applied = _repeat_step(recording, k, world, integrator, (state, next_state), lengths[k + 1])
         arrays = integrator.contact_state.arrays
         wrenches = tuple(_mean_wrench(connection) for connection in connections.values())
         yield ReplayedStep(
@@ -105,13 +106,13 @@ def _initial_world(
 
 
 def _repeat_step(
-    recording: Recording, k: int, world: World, integrator: ContactIntegrator, states: tuple[WorldState, WorldState]
-) -> tuple[AppliedForce, ...]:  # fmt: skip
-    """Repeat step k from the state before it; returns the external forces with which it reproduces the recorded state.
+    recording: Recording, k: int, world: World, integrator: ContactIntegrator, states: tuple[WorldState, WorldState], length: float | None
+) -> tuple[AppliedForce, ...]:
+    """Repeat step k, of a length if it is known, from the state before it; returns the external forces that reproduce the recorded state.
 
     After the usual case, external forces that changed within the step and a cold start are tried.
     """
-    h = float(recording.time[k + 1] - recording.time[k])
+    h = float(recording.time[k + 1] - recording.time[k]) if length is None else length
     q, v, worst = world.data.q.copy(), world.data.v.copy(), ""
     memory, contact_memory = world.constraint_set.run_memory(), integrator.contact_state.save_memory()
     for n, (applied, cold_start) in enumerate(product(dict.fromkeys(state.applied_forces for state in states), (False, True))):
