@@ -15,7 +15,7 @@ from brachiate.assumptions import Assumption
 from brachiate.errors import BrachiateError
 from brachiate.filter.recovery.budget import ROLLOUT_STEP, Budget
 from brachiate.filter.recovery.sampled_recovery import SampledRecovery, SampledRun
-from brachiate.filter.recovery.tracked_run import TrackedRun, prepare_world, track
+from brachiate.filter.recovery.tracked_run import TrackedRun, mpjpe_cm, prepare_world, track
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.results.attempts import Attempt
 from brachiate.filter.results.result import FigureView, RunOutcome
@@ -25,7 +25,6 @@ from brachiate.filter.settings import FilterSettings
 from brachiate.filter.tracking.fall_detection import Failure
 from brachiate.filter.tracking.simulation_world import FIGURE, SimulationOptions
 from brachiate.filter.tracking.whole_body_controller import WholeBodyController
-from brachiate.kinematics_batch import BatchKinematics
 from brachiate.simulate.recording import Recording
 from brachiate.world.world import World
 
@@ -207,11 +206,3 @@ def sampled_assumption(intervals: Sequence[tuple[float, float]]) -> Assumption:
 def intervals_text(intervals: Sequence[tuple[float, float]]) -> str:
     """Intervals of time as text."""
     return ", ".join(f"{start:.2f}-{end:.2f} s" for start, end in intervals)
-
-
-def mpjpe_cm(reference: Reference, recording: Recording) -> float:
-    """Mean joint position error against the original motion [cm]."""
-    kinematics, n = BatchKinematics(reference.figure), min(len(recording), len(reference))
-    q = recording.q[:n, : reference.figure.nq]
-    error = kinematics.poses(q).x - kinematics.poses(reference.original_configurations(slice(0, n))).x
-    return float(100.0 * np.linalg.norm(error, axis=-1).mean())

@@ -15,13 +15,14 @@ from brachiate.filter.footsteps.recovery_step import RecoveryStep
 from brachiate.filter.offline_tracker import OfflineTracker
 from brachiate.filter.recovery.budget import Budget
 from brachiate.filter.recovery.segments import first_states, joined
-from brachiate.filter.recovery.tracked_run import TrackedRun
+from brachiate.filter.recovery.tracked_run import TrackedRun, mpjpe_cm
 from brachiate.filter.recovery.window_simulations import WindowSimulations
+from brachiate.filter.reference.frames_on_demand import MAX_KEPT_FRAMES
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.sampling.cost import WindowCost, root_deviation
 from brachiate.filter.sampling.motor_gains import motor_gains
 from brachiate.filter.sampling.run_sampling import record_path
-from brachiate.filter.sampling.search import WINDOW, SamplingSearch, SearchResult, Window
+from brachiate.filter.sampling.search import WINDOW, SamplingSearch, SearchResult, Window, trace
 from brachiate.filter.sampling.window_targets import WindowTargets
 from brachiate.filter.schedule.contact_schedule import ContactSchedule
 from brachiate.filter.settings import FilterSettings
@@ -35,9 +36,12 @@ from brachiate.simulate.recording import Recording
 
 STARTED = 0.2  # nearness of a fall, from 0 to 1, up to which it has not begun
 GO_BACK = (0.15, 0.6, 1.5)  # [s] before that, where sampling begins, one after the other
-NEAR_COST, NEAR_FALL = 12.0, 0.4  # of a state from which the controller is tried
+NEAR_COST, NEAR_FALL = 20.0, 0.5  # of a state from which the controller is tried
 MIN_GAIN = 1.0  # [s] that the controller has to last, and to come beyond the last fall
-MAX_PAUSE = 8  # windows between two tries, twice as many after each
+GOOD_ERROR = 6.0  # [cm] MPJPE of the controller after sampling, with which it takes over at once
+PATIENCE = 5  # windows that are sampled on for a better one
+WORTHWHILE = 0.05  # reduction of the least cost by a round, without which no other round follows
+TRIES_SHARE = 0.3  # of the work: tries of the controller, relative to rollouts
 MIN_TRACKED = 0.2  # [s] left of the motion, below which sampling goes on to its end
 
 
@@ -50,11 +54,18 @@ class SampledRun(NamedTuple):
     sampled: tuple[tuple[float, float], ...]  # [s] intervals
 
 
-class _HandBack(NamedTuple):
+class HandBack(NamedTuple):
     """Windows after which the controller takes over, and its run."""
 
     windows: list[Window]
     run: TrackedRun
+    error: float  # [cm] MPJPE of the run
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """Larger for better ones: those that finish, of these the most accurate; else those that come farthest."""
+        failure = self.run.failure
+        return (True, -self.error) if failure is None else (False, failure.time)
 
 
 class SampledRecovery:
@@ -83,7 +94,6 @@ class SampledRecovery:
         self._parts, self._frames = [run.recording], [0]  # recordings, and the frame of the first state of each
         self._run, self._steps, self._sampled = run, (), ()
         self._seed = options.seed
-        self.tries = 0
 
     def run(self) -> SampledRun:
         """Go on from falls until the motion is finished, no checkpoint leads on, or the budget is used up."""
@@ -114,7 +124,7 @@ class SampledRecovery:
         """Checkpoints from which to sample, some time before the fall has begun."""
         start, states = self._frames[-1], self._parts[-1].q
         begun = len(states) - 1
-        while begun > 0 and self._deviation(states[begun], start + begun) > STARTED:
+        while begun > 0 and self.deviation(states[begun], start + begun) > STARTED:
             begun -= 1
         known, chosen = self._run.tracker.checkpoints, []
         for seconds in GO_BACK:
@@ -123,7 +133,7 @@ class SampledRecovery:
                 chosen.append(before[0])
         return chosen
 
-    def _deviation(self, q: np.ndarray, frame: int) -> float:
+    def deviation(self, q: np.ndarray, frame: int) -> float:
         """Nearness of a fall of a configuration."""
         position, angle = root_deviation(q[None, : self.reference.figure.nq], self.reference.q[min(frame, len(self.reference) - 1)])
         x, y, z = position[0].tolist()
@@ -134,14 +144,17 @@ class SampledRecovery:
         self.world.restore(checkpoint.state)
         simulations = WindowSimulations(self.world, self.figure, self.reference, self.reference.dt, self.threads)
         search = SamplingSearch(simulations, self.targets, self.cost, self.gains, self.options.effort, self._next_seed(), self._bar.show)
+        search.worthwhile = WORTHWHILE
         batch, _ = simulations.at(checkpoint.frame, min(WINDOW, len(self.reference) - 1 - checkpoint.frame))
         first = search.first_window(batch.states([self.world.save()]), checkpoint.frame)
         watch = _Watch(self, search, fall)
         found = search.search(first, np.inf, watch)
         ended = found.path and found.path[-1].start + found.path[-1].steps == len(self.reference) - 1
-        if watch.hand_back is None and found.failure is None and ended:
+        if watch.hand_back is not None:
+            found = SearchResult(trace(watch.hand_back.windows), None, found.rollouts, found.backtracks)
+        elif found.failure is None and ended:
             found = search.refine(first, found)
-            watch.count_work()
+        watch.count_work()
         return self._record(checkpoint, simulations, first.states, found, watch)
 
     def _next_seed(self) -> int:
@@ -183,7 +196,7 @@ class SampledRecovery:
                 self.world, self.figure, self.reference, self.settings, plan_whole_clip=False, start=window.end,
                 tracked_links=self.options.tracked_links, schedule=self._schedule,
             )  # fmt: skip
-            self._schedule = tracker.schedule
+            self._schedule = tracker.schedule if len(self.reference) <= MAX_KEPT_FRAMES else None  # which gives up frames as it goes
             run = TrackedRun(tracker, tracker.simulate())
             self.budget.add_tracking(run.last_frame - window.end)
         except StateError:  # the state is one that the controller cannot start from
@@ -203,36 +216,38 @@ class _Watch:
 
     def __init__(self, recovery: SampledRecovery, search: SamplingSearch, fall: Failure) -> None:
         self.recovery, self.search, self.fall = recovery, search, fall
-        self.hand_back: _HandBack | None = None
-        self._counted, self._pause, self._next = 0, 1, 0
+        self.hand_back: HandBack | None = None  #: the best so far
+        self._counted, self._windows = 0, 0
+        self._sampled_work = self._tracked_work = 0.0
 
     def count_work(self) -> None:
         """Count the rollouts that were made since the last time."""
-        self.recovery.budget.add_rollouts(self.search.rollouts - self._counted, WINDOW)
-        self._counted = self.search.rollouts
+        budget, before = self.recovery.budget, self.recovery.budget.spent
+        budget.add_rollouts(self.search.rollouts - self._counted, WINDOW)
+        self._counted, self._sampled_work = self.search.rollouts, self._sampled_work + budget.spent - before
 
     def __call__(self, windows: list[Window]) -> bool:
         """Whether the search ends after the last window."""
         self.count_work()
-        if self.recovery.budget.left <= 0.0:
+        last, dt, budget = windows[-1], self.recovery.reference.dt, self.recovery.budget
+        self._windows += self.hand_back is not None
+        if budget.left <= 0.0 or self._windows > PATIENCE:
             return True
-        last, dt = windows[-1], self.recovery.reference.dt
         left = (len(self.recovery.reference) - 1 - last.end) * dt
-        if left < MIN_TRACKED or len(windows) < 3 or last.end < self._next or not self._is_near(last):
+        if left < MIN_TRACKED or self._tracked_work > TRIES_SHARE * self._sampled_work or not self._is_near(last):
             return False
-        self.recovery.tries += 1
+        before = budget.spent
         run = self.recovery.track_from(last)
-        self._next = last.end + self._pause * last.steps
-        self._pause = min(2 * self._pause, MAX_PAUSE)
-        if run is None:
+        self._tracked_work += budget.spent - before
+        failure = None if run is None else run.failure
+        if run is None or (failure is not None and failure.time < max(self.fall.time, last.end * dt) + MIN_GAIN):
             return False
-        failure = run.failure
-        if failure is not None and failure.time < max(self.fall.time, last.end * dt) + MIN_GAIN:
-            return False
-        self.hand_back = _HandBack(windows, run)
-        return True
+        found = HandBack(windows, run, mpjpe_cm(self.recovery.reference, run.recording, last.end))
+        if self.hand_back is None or found.rank > self.hand_back.rank:
+            self.hand_back = found
+        return failure is None and found.error < GOOD_ERROR
 
     def _is_near(self, window: Window) -> bool:
         """Whether the best state of a window is one from which the controller can be expected to go on."""
         q = window.states.q[0]
-        return window.cost[0] < NEAR_COST and self.recovery._deviation(q, window.end) < NEAR_FALL
+        return window.cost[0] < NEAR_COST and self.recovery.deviation(q, window.end) < NEAR_FALL

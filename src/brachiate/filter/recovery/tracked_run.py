@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
+
 from brachiate.filter.offline_tracker import OfflineTracker
 from brachiate.filter.reference.payloads import add_payload
 from brachiate.filter.reference.reference import Reference
@@ -14,6 +16,7 @@ from brachiate.filter.settings import FilterSettings
 from brachiate.filter.tracking.fall_detection import Failure
 from brachiate.filter.tracking.simulation_world import FIGURE, SimulationOptions, simulation_world
 from brachiate.filter.tracking.validation import check_arguments, check_made_partner, check_pushes
+from brachiate.kinematics_batch import BatchKinematics
 from brachiate.simulate.partner import Partner
 from brachiate.simulate.recording import Recording
 from brachiate.world.world import World
@@ -65,3 +68,10 @@ def _make_partner(make: Callable[[World], Partner], world: World, reference: Ref
     partner = make(world)
     check_made_partner(partner, world, model)
     return partner
+
+
+def mpjpe_cm(reference: Reference, recording: Recording, start: int = 0) -> float:
+    """Mean joint position error of a recording against the original motion from a frame on [cm]."""
+    kinematics, n = BatchKinematics(reference.figure), min(len(recording), len(reference) - start)
+    q, original = recording.q[:n, : reference.figure.nq], reference.original_configurations(slice(start, start + n))
+    return float(100.0 * np.linalg.norm(kinematics.poses(q).x - kinematics.poses(original).x, axis=-1).mean())
