@@ -88,7 +88,7 @@ def filter_clip(path: Path, strength: float, retries: int | None = None) -> Row:
     start = time.process_time()
     try:
         motion = br.load_motion(path)
-        options = {} if retries is None else {"retries": retries}
+        options: Row = {} if retries is None else {"retries": retries}
         result = br.filter_motion(motion, torque_scale=strength, progress=False, **options)
     except BrachiateError as problem:
         return {"outcome": "refused", "reason": f"{type(problem).__name__}: {problem}"}
@@ -100,7 +100,7 @@ def filter_clip(path: Path, strength: float, retries: int | None = None) -> Row:
         "foot_skate_p99_m_s": foot_skate_p99(result),
         "seconds_per_second": elapsed / max(float(result.motion.duration), 1e-3),
         "seconds_per_clip_second": elapsed / max(float(motion.duration), 1e-3),
-        "method": result.attempts[-1].method if result.attempts else FIRST,
+        "method": next((attempt.method for attempt in result.attempts if attempt.kept), FIRST),
         "attempts": [str(attempt) for attempt in result.attempts],
         **result.tracking,
     }

@@ -173,8 +173,8 @@ def residual_line(result: FilterResult, remark: str = " (the table evaluates a s
 
 
 def attempts_line(result: FilterResult) -> str:
-    """What was tried before the attempt that was kept, and that one."""
-    return ("\n" + " " * 13).join(map(str, result.attempts))
+    """What was tried."""
+    return ("\n" + " " * 13).join(f"{attempt}{' - kept' if attempt.kept else ''}" for attempt in result.attempts)
 
 
 def torque_line(result: FilterResult) -> str:

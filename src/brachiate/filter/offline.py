@@ -95,28 +95,40 @@ def filter_motion(
         seed: Of its random numbers; the result for a seed does not depend on the number of cores.
         partner: Function that makes what the simulation is coupled with, such as a bag of particles in a hand, from its world: ``lambda
             world: br.particles.Coupling(world, bag)``. The figure is ``man``, in the first frame. The filter does not know of the forces.
-        retries: Number of further attempts after a fall in mode ``"offline"``, see ``result.attempts``; 0: the first fall ends the run.
-        budget: Work of all attempts together, in seconds of one core for each second of the motion, counted by steps. An attempt that has
-            begun within it is ended soon after it is exceeded.
-        retime: Factor of the duration of the motion: 1.3 makes it that much slower, where torque or friction do not allow its own timing.
+        retries: Number of further attempts after a fall in mode ``"offline"``: see ``result.attempts``.
+        budget: Work of all attempts, in seconds of one core for each second of the motion, counted by steps.
+        retime: Factor of the duration, such as 1.3 for a motion that is slower.
         progress: Whether to show a progress bar.
     """
     validation.one_of(mode, MODES, "mode")
     check_partner(partner, mode, TRACKED_OFFLINE)
     options = SimulationOptions(
-        friction, torque_scale, pushes, payloads, tracked_links, named_tasks(tasks), progress, effort, seed, partner,
-        validation.integer(retries, "retries", minimum=0), validation.number(budget, "budget", above=0.0),
-    )  # fmt: skip
+        friction, torque_scale, pushes, payloads, tracked_links, named_tasks(tasks), progress, effort, seed, partner, retries, budget
+    )
     check_search(options)
     motion, contacts = retimed(motion, contacts, retime)
+    return _filter(motion, (terrain, source_terrain, contacts), options, settings, mode, dt)
+
+
+def _filter(
+    motion: Motion | Reference,
+    given: tuple[Terrain | str | None, Terrain | str | None, ContactLabels | str | PathLike[str] | None],
+    options: SimulationOptions,
+    settings: FilterSettings | PaperSettings | None,
+    mode: str,
+    dt: float,
+) -> FilterResult:
+    """Filter a motion; ``given``: terrain of the result, terrain of the motion, its contacts."""
+    terrain, source_terrain, contacts = given
     check_tasks(options.tasks, motion)
     if mode == ONLINE:
         _check_online(terrain, source_terrain, contacts)
         return run_online_filter(motion, options, _filter_settings(settings, mode), dt)
     prepare("filter")
     reference, source = _reference_of(motion, terrain, source_terrain, contacts, dt)
-    inferred = isinstance(motion, Motion) and contacts is None and motion.contacts is None and source_terrain is None
-    on_ground = partial(make_reference, motion, terrain=terrain, dt=dt, supports=False) if inferred else None
+    on_ground = None
+    if isinstance(motion, Motion) and motion.contacts is None and given == (None, None, None):  # all inferred
+        on_ground = partial(make_reference, motion, dt=dt, supports=False)
     return _filter_reference(reference, source, options, settings, mode, on_ground)
 
 

@@ -14,8 +14,10 @@ import numpy as np
 from brachiate.assumptions import Assumption
 from brachiate.errors import BrachiateError
 from brachiate.filter.recovery.budget import ROLLOUT_STEP, Budget
+from brachiate.filter.recovery.found_contacts import found_contacts
 from brachiate.filter.recovery.sampled_recovery import SampledRecovery, SampledRun
 from brachiate.filter.recovery.tracked_run import TrackedRun, mpjpe_cm, prepare_world, track
+from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.results.attempts import Attempt
 from brachiate.filter.results.result import FigureView, RunOutcome
@@ -28,15 +30,16 @@ from brachiate.filter.tracking.whole_body_controller import WholeBodyController
 from brachiate.simulate.recording import Recording
 from brachiate.world.world import World
 
-WHOLE_PLAN, PREVIEW_PLAN, ON_GROUND, SAMPLED, ALL_SAMPLED = (
+WHOLE_PLAN, PREVIEW_PLAN, ON_GROUND, SAMPLED, ALL_SAMPLED, FOUND = (
     "plan of the whole clip",
     "plans over the horizon",
     "contacts on the ground only",
     "sampled windows",
     "sampled from the first frame on",
+    "contacts that sampling found",
 )
 SAMPLED_WORK = 10.0  # [s] of one core for a second of sampled motion: with less left of the budget the whole is not sampled
-#: Makes the reference anew with contacts on the ground only; None if its contacts were given, or if it was.
+#: Makes the reference anew with contacts on the ground only; None if contacts, terrain or reference were given.
 GroundReference = Callable[[], Reference]
 
 
@@ -50,9 +53,9 @@ class Candidate(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """Larger for better ones."""
+        """Larger for better ones: those that finish, of these the most accurate; else those that come farthest."""
         failure = self.outcome.failure
-        return (True, 0.0) if failure is None else (False, failure.time)
+        return (True, -mpjpe_cm(self.reference, self.recording)) if failure is None else (False, failure.time)
 
 
 class Recovery:
@@ -74,7 +77,7 @@ class Recovery:
         self._duration = (len(reference) - 1) * reference.dt
         self._budget = Budget(options.budget * self._duration)
         self._base: TrackedRun | None = None  # the farthest run in which windows can be sampled
-        self._counted = 0.0
+        self._counted, self._kept = 0.0, 0  # work that attempts have; index of the best attempt
 
     def run(self, first: TrackedRun) -> Candidate:
         """The best of all attempts, of which the first is given."""
@@ -85,7 +88,8 @@ class Recovery:
                 break
             attempt()
         assert self.best is not None
-        return self.best._replace(outcome=self.best.outcome._replace(attempts=tuple(self.attempts)))
+        attempts = tuple(attempt._replace(kept=k == self._kept) for k, attempt in enumerate(self.attempts))
+        return self.best._replace(outcome=self.best.outcome._replace(attempts=attempts))
 
     @property
     def _finished(self) -> bool:
@@ -185,11 +189,25 @@ class Recovery:
         view = FigureView(world, world.figure(FIGURE), slice(0, world.model.nq), slice(0, world.model.nv))
         reference = reference.changed(assumptions=(*reference.assumptions, sampled_assumption(run.sampled)))
         self._compare(Candidate(view, reference, run.recording, RunOutcome(run.failure, recovery_steps=run.recovery_steps)))
+        if run.failure is None and self._on_ground is not None and len(self.attempts) <= self.options.retries and self._budget.left > 0.0:
+            self._track_found(reference, run.recording)
+
+    def _track_found(self, reference: Reference, recording: Recording) -> None:
+        """Track the motion with the contacts that sampling found: more accurate, if the controller can."""
+        self._budget.add_preparation(self._duration)
+        try:
+            labels = found_contacts(reference, recording, FIGURE)
+            again = make_reference(self.reference.original, contacts=labels, dt=self.reference.dt)
+        except BrachiateError as problem:
+            self._add(FOUND, Failure(0.0, str(problem)))
+            return
+        told = Assumption("contacts", f"{len(labels.contacts)} intervals", "those that sampling found, as with others the controller falls")
+        self._track(FOUND, again.changed(assumptions=(*self.reference.assumptions, told)), plan_whole_clip=True)
 
     def _compare(self, candidate: Candidate) -> None:
         """Keep the better one."""
         if self.best is None or candidate.rank > self.best.rank:
-            self.best = candidate
+            self.best, self._kept = candidate, len(self.attempts) - 1
 
 
 def has_other_supports(reference: Reference) -> bool:

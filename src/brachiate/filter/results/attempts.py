@@ -15,6 +15,7 @@ class Attempt(NamedTuple):
     mpjpe_cm: float  # of the frames that were simulated; NaN if there are none
     work_s: float  # seconds of one core, counted by steps
     remark: str = ""
+    kept: bool = False  # whether it is the result
 
     def __str__(self) -> str:
         """Return one line."""
@@ -33,4 +34,5 @@ class Attempt(NamedTuple):
             "mpjpe_global_cm": None if self.mpjpe_cm != self.mpjpe_cm else self.mpjpe_cm,
             "work_s": self.work_s,
             "remark": self.remark,
+            "kept": self.kept,
         }

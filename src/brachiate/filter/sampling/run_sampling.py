@@ -35,7 +35,9 @@ WindowOf = Callable[[int, int], tuple[BatchSimulation, WorldState]]
 
 
 def check_search(options: SimulationOptions) -> None:
-    """Raise ArgumentError for an invalid effort or seed."""
+    """Raise ArgumentError for an invalid effort, seed, number of retries or budget."""
+    validation.integer(options.retries, "retries", minimum=0)
+    validation.number(options.budget, "budget", minimum=0.0)
     validation.number(options.effort, "effort", above=0.0, maximum=MAX_EFFORT)
     validation.integer(options.seed, "seed", minimum=0)
 
