@@ -40,8 +40,8 @@ NEAR_COST, NEAR_FALL = 20.0, 0.5  # of a state from which the controller is trie
 MIN_GAIN = 1.0  # [s] that the controller has to last, and to come beyond the last fall
 GOOD_ERROR = 6.0  # [cm] MPJPE of the controller after sampling, with which it takes over at once
 PATIENCE = 5  # windows that are sampled on for a better one
-WORTHWHILE = 0.05  # reduction of the least cost by a round, without which no other round follows
-TRIES_SHARE = 0.3  # of the work: tries of the controller, relative to rollouts
+ENOUGH, WORTHWHILE = 3.0, 0.05  # cost of a window, and share of its reduction by a round, below which no other round follows
+TRIES_SHARE = 0.7  # of the work: tries of the controller, relative to rollouts
 MIN_TRACKED = 0.2  # [s] left of the motion, below which sampling goes on to its end
 
 
@@ -144,7 +144,7 @@ class SampledRecovery:
         self.world.restore(checkpoint.state)
         simulations = WindowSimulations(self.world, self.figure, self.reference, self.reference.dt, self.threads)
         search = SamplingSearch(simulations, self.targets, self.cost, self.gains, self.options.effort, self._next_seed(), self._bar.show)
-        search.worthwhile = WORTHWHILE
+        search.enough, search.worthwhile = ENOUGH, WORTHWHILE
         batch, _ = simulations.at(checkpoint.frame, min(WINDOW, len(self.reference) - 1 - checkpoint.frame))
         first = search.first_window(batch.states([self.world.save()]), checkpoint.frame)
         watch = _Watch(self, search, fall)

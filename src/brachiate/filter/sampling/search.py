@@ -113,8 +113,8 @@ class SamplingSearch:
         self.rng = np.random.default_rng(seed)
         self.rollouts_per_window = max(round(ROLLOUTS * effort), 2 * ROUNDS)
         self.kept = max(round(KEPT * min(effort, 2.0)), 2)
-        #: Share of the least cost by which a round has to reduce it for another one to follow; 0: all rounds are made.
-        self.worthwhile = 0.0
+        #: Cost below which no other round follows; and share of the least cost by which a round has to reduce it. 0: all are made.
+        self.enough, self.worthwhile = 0.0, 0.0
         self.rollouts, self.problem = 0, ""
 
     def run(self, start: RolloutStates, max_rollouts: float | None = None) -> SearchResult:
@@ -188,7 +188,7 @@ class SamplingSearch:
             least = candidates[0].total if candidates else np.inf
             candidates += self._evaluate(before, steps, parent, center + noise)
             candidates.sort(key=lambda candidate: candidate.total)
-            if candidates and candidates[0].total > (1.0 - self.worthwhile) * least:
+            if candidates and (candidates[0].cost < self.enough or candidates[0].total > (1.0 - self.worthwhile) * least):
                 break
         return self._keep(before, steps, candidates) if candidates else None
 
