@@ -1,6 +1,7 @@
 """Recovery from falls: runs that go on from a checkpoint are one simulation, within limits and budget, and the best attempt is kept."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -153,7 +154,7 @@ def test_found_contacts_have_no_short_intervals_and_gaps(result):
     for part in {label.part for label in labels.contacts}:
         own = [label for label in labels.contacts if label.part == part]
         assert all(label.end - label.start > SHORTEST for label in own)
-        assert all(b.start - a.end >= SHORTEST for a, b in zip(own, own[1:], strict=False))
+        assert all(b.start - a.end >= SHORTEST for a, b in pairwise(own))
 
 
 def test_supports_elsewhere_can_be_left_out():
