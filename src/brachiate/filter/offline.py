@@ -14,7 +14,7 @@ from os import PathLike
 from brachiate import validation
 from brachiate.compiled import prepare
 from brachiate.deprecation import renamed_arguments
-from brachiate.errors import ArgumentError, BrachiateError
+from brachiate.errors import ArgumentError, BrachiateError, StateError
 from brachiate.evaluation.check import check
 from brachiate.filter.offline_tracker import OfflineTracker  # noqa: F401  (also found here)
 from brachiate.filter.online.run_online import run_online_filter
@@ -22,7 +22,7 @@ from brachiate.filter.paper.run_clip import PAPER, run_paper_filter
 from brachiate.filter.paper.settings import PaperSettings
 from brachiate.filter.recovery.recover import Recovery
 from brachiate.filter.recovery.retiming import retimed
-from brachiate.filter.recovery.tracked_run import prepare_world, track
+from brachiate.filter.recovery.tracked_run import TrackedRun, prepare_world, track
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference, SourceCheck, SourceMotion
 from brachiate.filter.results.result import MAX_KEPT_FRAMES, FilterResult
@@ -195,8 +195,14 @@ def _filter_reference(
     if len(reference) > MAX_KEPT_FRAMES:
         return_freed_memory()
     settings = _filter_settings(settings, mode)
-    run = track(world, reference, options, settings, plan_whole_clip=mode == OFFLINE)
-    if mode == OFFLINE and run.failure is not None and options.retries:
+    recovers = mode == OFFLINE and options.retries > 0
+    try:
+        run: TrackedRun | StateError = track(world, reference, options, settings, plan_whole_clip=mode == OFFLINE)
+    except StateError as problem:  # the simulation diverged
+        run = problem
+    if isinstance(run, StateError) or (recovers and run.failure is not None):
+        if not recovers:
+            raise run
         best = Recovery(raw, options, settings, on_ground).run(run)
         return FilterResult.from_recording(best.body, best.reference, best.recording, best.outcome, source)
     controller, recording, outcome = run.tracker.controller, run.recording, run.tracker.outcome(run.recording)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate.assumptions import Assumption
-from brachiate.errors import BrachiateError
+from brachiate.errors import BrachiateError, StateError
 from brachiate.filter.recovery.budget import ROLLOUT_STEP, Budget
 from brachiate.filter.recovery.found_contacts import found_contacts
 from brachiate.filter.recovery.sampled_recovery import SampledRecovery, SampledRun
@@ -79,15 +79,23 @@ class Recovery:
         self._base: TrackedRun | None = None  # the farthest run in which windows can be sampled
         self._counted, self._kept = 0.0, 0  # work that attempts have; index of the best attempt
 
-    def run(self, first: TrackedRun) -> Candidate:
-        """The best of all attempts, of which the first is given."""
-        self._budget.add_tracking(first.last_frame)
-        self._add_tracked(WHOLE_PLAN, first)
+    def run(self, first: TrackedRun | StateError) -> Candidate:
+        """The best of all attempts, of which the first is given, or the problem that ended it.
+
+        Raises:
+            StateError: No attempt could be simulated: that of the first.
+        """
+        if isinstance(first, StateError):
+            self._add(WHOLE_PLAN, Failure(0.0, str(first)))
+        else:
+            self._budget.add_tracking(first.last_frame)
+            self._add_tracked(WHOLE_PLAN, first)
         for n, attempt in enumerate(self._retries()):
             if self._finished or n == self.options.retries or self._budget.left <= 0.0:
                 break
             attempt()
-        assert self.best is not None
+        if self.best is None:
+            raise first if isinstance(first, StateError) else StateError("No attempt could be simulated.")
         attempts = tuple(attempt._replace(kept=k == self._kept) for k, attempt in enumerate(self.attempts))
         return self.best._replace(outcome=self.best.outcome._replace(attempts=attempts))
 
@@ -128,7 +136,7 @@ class Recovery:
     def _sample_windows(self) -> None:
         """Sample windows around the falls of the run that came farthest."""
         if self._base is None or (problem := self._why_not_sampled(self._base)):
-            reason = "every run has grips, which sampling does not know" if self._base is None else problem
+            reason = "no run without grips, which sampling does not know, is there to go on from" if self._base is None else problem
             self._add(SAMPLED, Failure(0.0, reason))
             return
         run, base = SampledRecovery(self._base, self.settings, self.options, self._budget).run(), self._base
