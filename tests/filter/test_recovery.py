@@ -13,7 +13,8 @@ from brachiate.cli.filter import FELL
 from brachiate.errors import ArgumentError, MotionError
 from brachiate.filter.recovery.budget import Budget
 from brachiate.filter.recovery.found_contacts import SHORTEST, found_contacts
-from brachiate.filter.recovery.recover import has_other_supports
+from brachiate.filter.recovery.recover import OtherReferences, Recovery, has_other_supports
+from brachiate.filter.recovery.retiming import retimed
 from brachiate.filter.recovery.sampled_recovery import SampledRecovery
 from brachiate.filter.recovery.segments import first_states, joined
 from brachiate.filter.recovery.tracked_run import prepare_world, track
@@ -121,13 +122,30 @@ def test_an_impossible_motion_ends_within_its_budget(squat, tmp_path):
     found = br.filter_motion(motion, budget=budget, effort=0.02)
     assert found.failure is not None
     assert all(attempt.failure is not None for attempt in found.attempts)
-    assert found.failure.time == max(attempt.failure.time for attempt in found.attempts)
+    own_timing = [attempt for attempt in found.attempts if attempt.method != "1.3 times the duration"]
+    assert found.failure.time == max(attempt.failure.time for attempt in own_timing)
+    assert found.attempts[-1].method in {"1.3 times the duration", "sampled windows", "sampled from the first frame on"}
     assert sum(attempt.work_s for attempt in found.attempts) < (budget + 2.0) * seconds
     motion.save(tmp_path / "balloon.bvh", rate=100.0)
     outcome = CliRunner().invoke(app, ["filter", str(tmp_path / "balloon.bvh"), "--budget", "1", "--effort", "0.02"])
     assert outcome.exit_code == FELL
     assert "fell at" in outcome.output
     assert "Attempts" in outcome.output
+
+
+def test_another_timing_is_compared_with_the_retimed_original(squat):
+    # Fails if the result is measured against the motion's own timing.
+    motion = squat[0].trim(0.0, 0.3)
+    reference, options = br.make_reference(motion), SimulationOptions(retries=1, budget=40.0)
+    slower = OtherReferences(None, lambda factor: br.make_reference(retimed(motion, None, factor)[0]))
+    recovery = Recovery(reference, options, None, slower)
+    recovery._track_retimed()
+    found = recovery.best
+    assert found.retimed
+    assert found.outcome.failure is None
+    assert len(found.recording) == pytest.approx(1.3 * len(reference), abs=8)
+    assert found.reference.source.motion.duration == pytest.approx(1.3 * motion.duration)
+    assert recovery.attempts[0].mpjpe_cm < 2.0
 
 
 def balloon(motion):

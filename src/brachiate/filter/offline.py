@@ -20,7 +20,7 @@ from brachiate.filter.offline_tracker import OfflineTracker  # noqa: F401  (also
 from brachiate.filter.online.run_online import run_online_filter
 from brachiate.filter.paper.run_clip import PAPER, run_paper_filter
 from brachiate.filter.paper.settings import PaperSettings
-from brachiate.filter.recovery.recover import Recovery
+from brachiate.filter.recovery.recover import OtherReferences, Recovery
 from brachiate.filter.recovery.retiming import retimed
 from brachiate.filter.recovery.tracked_run import TrackedRun, prepare_world, track
 from brachiate.filter.reference.preprocess import make_reference
@@ -43,6 +43,8 @@ OFFLINE, PREVIEW, ONLINE = "offline", "preview", "online"
 TRACKED_OFFLINE = (OFFLINE, PREVIEW)  # modes of the tracking controller for whole clips
 TRACKING_MODES = (*TRACKED_OFFLINE, ONLINE)  # modes of the tracking controller
 MODES = (*TRACKING_MODES, SAMPLING, PAPER)
+#: Terrain of the result, terrain of the motion, its contacts.
+Given = tuple[Terrain | str | None, Terrain | str | None, ContactLabels | str | PathLike[str] | None]
 MAX_RETRIES = 8  # after a fall: more than there are ways to try
 BUDGET = 40.0  # [s] of one core for each second of the motion
 
@@ -112,7 +114,7 @@ def filter_motion(
 
 def _filter(
     motion: Motion | Reference,
-    given: tuple[Terrain | str | None, Terrain | str | None, ContactLabels | str | PathLike[str] | None],
+    given: Given,
     options: SimulationOptions,
     settings: FilterSettings | PaperSettings | None,
     mode: str,
@@ -126,10 +128,22 @@ def _filter(
         return run_online_filter(motion, options, _filter_settings(settings, mode), dt)
     prepare("filter")
     reference, source = _reference_of(motion, terrain, source_terrain, contacts, dt)
-    on_ground = None
-    if isinstance(motion, Motion) and motion.contacts is None and given == (None, None, None):  # all inferred
-        on_ground = partial(make_reference, motion, dt=dt, supports=False)
-    return _filter_reference(reference, source, options, settings, mode, on_ground)
+    return _filter_reference(reference, source, options, settings, mode, _other_references(motion, given, dt))
+
+
+def _other_references(motion: Motion | Reference, given: Given, dt: float) -> OtherReferences:
+    """What makes other references of a motion, for attempts after a fall."""
+    if not isinstance(motion, Motion):
+        return OtherReferences()
+    terrain, source_terrain, contacts = given
+
+    def with_timing(factor: float) -> Reference:
+        slower, moved = retimed(motion, contacts, factor)
+        assert isinstance(slower, Motion)
+        return make_reference(slower, source_terrain=source_terrain, contacts=moved, terrain=terrain, dt=dt)
+
+    inferred = motion.contacts is None and given == (None, None, None)
+    return OtherReferences(partial(make_reference, motion, dt=dt, supports=False) if inferred else None, with_timing)
 
 
 def _reference_of(
@@ -176,9 +190,9 @@ def _filter_reference(
     options: SimulationOptions,
     settings: FilterSettings | PaperSettings | None,
     mode: str,
-    on_ground: Callable[[], Reference] | None,
+    others: OtherReferences,
 ) -> FilterResult:
-    """Track a reference in the modes that know it in advance; ``on_ground`` makes one with contacts on the ground only."""
+    """Track a reference in the modes that know it in advance; ``others``: references for attempts after a fall."""
     raw = reference
     world, reference = prepare_world(raw, options, surfaces=mode != SAMPLING)
     if mode == PAPER:
@@ -200,11 +214,12 @@ def _filter_reference(
         run: TrackedRun | StateError = track(world, reference, options, settings, plan_whole_clip=mode == OFFLINE)
     except StateError as problem:  # the simulation diverged
         run = problem
+    if isinstance(run, StateError) and not recovers:
+        raise run
     if isinstance(run, StateError) or (recovers and run.failure is not None):
-        if not recovers:
-            raise run
-        best = Recovery(raw, options, settings, on_ground).run(run)
-        return FilterResult.from_recording(best.body, best.reference, best.recording, best.outcome, source)
+        best = Recovery(raw, options, settings, others).run(run)
+        told = best.reference.source if best.retimed else source
+        return FilterResult.from_recording(best.body, best.reference, best.recording, best.outcome, told)
     controller, recording, outcome = run.tracker.controller, run.recording, run.tracker.outcome(run.recording)
     del run  # its schedule is large
     if len(reference) > MAX_KEPT_FRAMES:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # [s] of one core
 TRACKED_STEP = 0.5e-3  # of the whole-body controller
-ROLLOUT_STEP = 18e-6  # of a rollout
+ROLLOUT_STEP = 30e-6  # of a rollout
 PREPARATION = 0.5  # of a reference and its contact schedule, per second of motion
 
 

@@ -1,7 +1,7 @@
 """Recovery from falls: what is tried after a run fell, in the order of its cost, until one attempt finishes the motion.
 
 First the controller with plans over its horizon only, then with contacts on the ground only, then sampling of windows around the falls,
-last sampling of the whole motion. The best attempt is kept: the one that finishes, else the one that comes farthest.
+then sampling of the whole motion, last another timing. The best attempt is kept: the one that finishes, else the one that comes farthest.
 """
 
 from __future__ import annotations
@@ -30,17 +30,26 @@ from brachiate.filter.tracking.whole_body_controller import WholeBodyController
 from brachiate.simulate.recording import Recording
 from brachiate.world.world import World
 
-WHOLE_PLAN, PREVIEW_PLAN, ON_GROUND, SAMPLED, ALL_SAMPLED, FOUND = (
+WHOLE_PLAN, PREVIEW_PLAN, ON_GROUND, SAMPLED, ALL_SAMPLED, FOUND, RETIMED = (
     "plan of the whole clip",
     "plans over the horizon",
     "contacts on the ground only",
     "sampled windows",
     "sampled from the first frame on",
     "contacts that sampling found",
+    "1.3 times the duration",
 )
 SAMPLED_WORK = 10.0  # [s] of one core for a second of sampled motion: with less left of the budget the whole is not sampled
-#: Makes the reference anew with contacts on the ground only; None if contacts, terrain or reference were given.
-GroundReference = Callable[[], Reference]
+SLOWER = 1.3  # times the duration, of the last attempt
+
+
+class OtherReferences(NamedTuple):
+    """What makes other references of the motion; None where it cannot be."""
+
+    #: With contacts on the ground only: not if contacts or terrain were given.
+    on_ground: Callable[[], Reference] | None = None
+    #: With its duration multiplied by a factor: not of a reference.
+    retimed: Callable[[float], Reference] | None = None
 
 
 class Candidate(NamedTuple):
@@ -50,12 +59,13 @@ class Candidate(NamedTuple):
     reference: Reference
     recording: Recording
     outcome: RunOutcome
+    retimed: bool = False  # whether it is compared with another source motion, that of its reference
 
     @property
     def rank(self) -> tuple[bool, float]:
         """Larger for better ones: those that finish, of these the most accurate; else those that come farthest."""
         failure = self.outcome.failure
-        return (True, -mpjpe_cm(self.reference, self.recording)) if failure is None else (False, failure.time)
+        return (True, -mpjpe_cm(self.reference, self.recording)) if failure is None else (False, len(self.recording) / len(self.reference))
 
 
 class Recovery:
@@ -65,13 +75,12 @@ class Recovery:
         reference: Reference of the first run, as it was before its world was made.
         options: Of the run, with the number of retries and the budget.
         settings: Of the filter.
-        on_ground: Makes a reference with contacts on the ground only, if that is possible.
+        others: What makes other references of the motion.
     """
 
-    def __init__(
-        self, reference: Reference, options: SimulationOptions, settings: FilterSettings | None, on_ground: GroundReference | None
-    ) -> None:
-        self.reference, self.options, self.settings, self._on_ground = reference, options, settings, on_ground
+    def __init__(self, reference: Reference, options: SimulationOptions, settings: FilterSettings | None, others: OtherReferences) -> None:
+        self.reference, self.options, self.settings = reference, options, settings
+        self._on_ground, self._retimed = others
         self.attempts: list[Attempt] = []
         self.best: Candidate | None = None
         self._duration = (len(reference) - 1) * reference.dt
@@ -110,6 +119,8 @@ class Recovery:
             yield self._track_on_ground
         yield self._sample_windows
         yield self._sample_all
+        if self._retimed is not None and not (self.options.pushes or self.options.tasks):  # which have times
+            yield self._track_retimed
 
     def _track(self, method: str, reference: Reference, *, plan_whole_clip: bool) -> None:
         """Track a reference from its first frame on."""
@@ -132,6 +143,19 @@ class Recovery:
             self._add(ON_GROUND, Failure(0.0, str(problem)))
             return
         self._track(ON_GROUND, reference, plan_whole_clip=True)
+
+    def _track_retimed(self) -> None:
+        """Track the motion with another timing, where torque or friction do not allow its own."""
+        assert self._retimed is not None
+        self._budget.add_preparation(SLOWER * self._duration)
+        try:
+            reference = self._retimed(SLOWER)
+        except BrachiateError as problem:
+            self._add(RETIMED, Failure(0.0, str(problem)))
+            return
+        self._track(RETIMED, reference, plan_whole_clip=True)
+        if self._kept == len(self.attempts) - 1 and self.best is not None:
+            self.best = self.best._replace(retimed=True)
 
     def _sample_windows(self) -> None:
         """Sample windows around the falls of the run that came farthest."""
