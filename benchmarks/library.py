@@ -30,6 +30,7 @@ from rich.table import Table
 from results import make_console
 
 Row = dict[str, Any]
+FIRST = "first attempt"
 OUTCOMES = ("finished", "fell", "refused", "crashed", "timed out")
 HEADER_SIZE = 200_000  # bytes of a BVH file in which its number of frames and frame time are found
 START_TIME_LIMIT = 120.0  # [s] of a process, and per second of its clip: --time-limit
@@ -78,7 +79,7 @@ def draw_clips(folder: Path, count: int, seed: int, shortest: float, longest: fl
     return chosen
 
 
-def filter_clip(path: Path, strength: float) -> Row:
+def filter_clip(path: Path, strength: float, retries: int | None = None) -> Row:
     """Filter one clip; returns outcome, reason, findings and metrics. Errors other than those with a message are not caught."""
     import brachiate as br  # noqa: PLC0415  (the process that only counts does not need it)
     from brachiate.errors import BrachiateError  # noqa: PLC0415
@@ -87,7 +88,8 @@ def filter_clip(path: Path, strength: float) -> Row:
     start = time.process_time()
     try:
         motion = br.load_motion(path)
-        result = br.filter_motion(motion, torque_scale=strength, progress=False)
+        options: Row = {} if retries is None else {"retries": retries}
+        result = br.filter_motion(motion, torque_scale=strength, progress=False, **options)
     except BrachiateError as problem:
         return {"outcome": "refused", "reason": f"{type(problem).__name__}: {problem}"}
     elapsed = time.process_time() - start
@@ -97,8 +99,13 @@ def filter_clip(path: Path, strength: float) -> Row:
         "findings": sorted(set(findings(result.motion.assumptions))),
         "foot_skate_p99_m_s": foot_skate_p99(result),
         "seconds_per_second": elapsed / max(float(result.motion.duration), 1e-3),
+        "seconds_per_clip_second": elapsed / max(float(motion.duration), 1e-3),
+        "method": next((attempt.method for attempt in result.attempts if attempt.kept), FIRST),
+        "attempts": [str(attempt) for attempt in result.attempts],
         **result.tracking,
     }
+    if result.attempts:
+        row |= {"work_s_per_second": sum(attempt.work_s for attempt in result.attempts) / motion.duration}
     if result.failure is not None:
         row |= {"reason": result.failure.reason, "time": float(result.failure.time), "done": result.failure.time / motion.duration}
     return row
@@ -112,11 +119,12 @@ def findings(assumptions: Sequence[Any]) -> Iterator[str]:
                 yield name
 
 
-def run_alone(path: Path, strength: float, time_limit: float) -> Row:
+def run_alone(path: Path, strength: float, time_limit: float, retries: int | None = None) -> Row:
     """Filter a clip in a process of its own; a crash or an exceeded time limit is an outcome."""
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder) / "row.json"
         command = [sys.executable, str(Path(__file__).resolve()), str(path), "--strength", str(strength), "--one", str(answer)]
+        command += [] if retries is None else ["--retries", str(retries)]
         try:
             process = subprocess.run(
                 command, timeout=START_TIME_LIMIT + time_limit * clip_duration(path), capture_output=True, text=True, check=False
@@ -145,10 +153,20 @@ def summarize(rows: Sequence[Row]) -> Row:
     found = {name: [sum(name in row.get("findings", ()) for row in group) for group in (finished, others)] for name in ASSUMED}
     return {
         "outcomes": {outcome: sum(row["outcome"] == outcome for row in rows) for outcome in OUTCOMES},
+        "methods": {
+            method: [len(group), float(np.median([row["mpjpe_global_cm"] for row in group])), float(np.median(cpu_seconds(group)))]
+            for method in dict.fromkeys(row.get("method", FIRST) for row in finished)
+            if (group := [row for row in finished if row.get("method", FIRST) == method])
+        },
         "reasons": dict(Counter(map(reason_class, others)).most_common()),
         "findings": {name: counts for name, counts in found.items() if any(counts)},
         "median": {name: float(np.median([row[name] for row in finished])) for name in NUMBERS} if finished else {},
     }
+
+
+def cpu_seconds(rows: Sequence[Row]) -> list[float]:
+    """CPU time per second of the clip of each [s]."""
+    return [row.get("seconds_per_clip_second", row["seconds_per_second"]) for row in rows]
 
 
 def print_summary(summary: Row, rows: Sequence[Row]) -> None:
@@ -159,6 +177,10 @@ def print_summary(summary: Row, rows: Sequence[Row]) -> None:
         table = Table("median of finished clips", *map(escape, NUMBERS.values()), box=None)
         table.add_row("", *(f"{value:.3g}" for value in summary["median"].values()))
         console.print(table)
+    table = Table("finished by", "clips", "MPJPE [cm]", escape("CPU time per second of clip [s]"), box=None)
+    for method, (count, error, cpu) in summary["methods"].items():
+        table.add_row(method, str(count), f"{error:.3g}", f"{cpu:.3g}")
+    console.print(table)
     for title, values in (("not finished", summary["reasons"]), ("found: finished, others", summary["findings"])):
         table = Table(title, "clips", box=None)
         for name, count in values.items():
@@ -189,6 +211,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100, help="number of clips")
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
     parser.add_argument("--strength", type=float, default=math.inf, help="factor on the figure's torque limits; inf: unlimited")
+    parser.add_argument("--retries", type=int, help="further attempts after a fall; default: that of the filter; 0: none")
     parser.add_argument("--shortest", type=float, default=1.0, help="duration of a clip [s]")
     parser.add_argument("--longest", type=float, default=20.0, help="duration of a clip [s]")
     parser.add_argument("--time-limit", type=float, default=60.0, help="[s] per second of clip")
@@ -197,7 +220,7 @@ def main() -> None:
     parser.add_argument("--one", type=Path, metavar="FILE", help="filter the clip DIR in this process, and write its row to this file")
     options = parser.parse_args()
     if options.one is not None:
-        options.one.write_text(json.dumps(filter_clip(options.folder, options.strength)))
+        options.one.write_text(json.dumps(filter_clip(options.folder, options.strength, options.retries)))
         return
     paths = draw_clips(options.folder, options.count, options.seed, options.shortest, options.longest)
     if not paths:
@@ -205,7 +228,9 @@ def main() -> None:
     rows: list[Row] = []
     for path in track(paths, "filtering"):
         name = path.relative_to(options.folder).as_posix()
-        rows.append({"clip": name, "duration_s": clip_duration(path), **run_alone(path, options.strength, options.time_limit)})
+        rows.append(
+            {"clip": name, "duration_s": clip_duration(path), **run_alone(path, options.strength, options.time_limit, options.retries)}
+        )
         if options.json is not None:  # after every clip: a run takes long
             content = {"seed": options.seed, "strength": options.strength, "summary": summarize(rows), "rows": rows}
             options.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

@@ -121,6 +121,7 @@ def run_case(case: Case) -> dict[str, Any]:
             torque_scale=case.torque_scale,
             pushes=pushes,
             mode=case.mode,
+            retries=0,
             progress=False,
         )
         steps = len(result.recovery_steps)

@@ -95,7 +95,7 @@ def _clone_rows(folder: Path) -> list[Row]:
 
 
 def _wheel_rows(folder: Path) -> list[Row]:
-    """A wheel with machine code, installed by pip and by uv: virtual environment, packages, ``brachiate demo``. Building it is not part of it."""
+    """A wheel with machine code, built before, installed by pip and by uv: virtual environment, packages, ``brachiate demo``."""
     shutil.rmtree(ROOT / "dist", ignore_errors=True)
     subprocess.run(["make", "wheel"], cwd=ROOT, check=True, capture_output=True)
     (wheel,) = (ROOT / "dist").glob("*-cp*.whl")

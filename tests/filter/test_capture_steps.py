@@ -50,7 +50,7 @@ def push(speed: float, direction: float) -> br.Push:
 def pushed(direction: float, speed: float = 0.6, mode: str = "preview", step_duration: float = 0.25, seconds: float = 2.4) -> FilterResult:
     settings = FilterSettings(recovery_step_duration=step_duration)
     return filter_motion(
-        standing(seconds), mode=mode, settings=settings, torque_scale=np.inf, pushes=[push(speed, direction)], progress=False
+        standing(seconds), mode=mode, settings=settings, torque_scale=np.inf, pushes=[push(speed, direction)], retries=0, progress=False
     )
 
 

@@ -89,7 +89,7 @@ def swung(swing: Reference) -> FilterResult:
 def caught(swinging: Motion) -> FilterResult:
     """The second hand grips while the first does, then both let go."""
     spans = ("left_hand", 0.0, LETS_GO), ("right_hand", LATE, LETS_GO)
-    return filter_motion(held_by(swinging, *spans), progress=False)
+    return filter_motion(held_by(swinging, *spans), retries=0, progress=False)
 
 
 def test_a_swing_is_tracked_within_the_torque_limits(swung):

@@ -136,8 +136,15 @@ def filter_(
     ] = None,
     settings: Annotated[Path | None, typer.Option(help="Settings file, as 'brachiate tune' writes it.")] = None,
     contacts: Annotated[Path | None, typer.Option(help=CONTACTS_HELP)] = None,
-    effort: Annotated[float, typer.Option(help="Factor of the number of rollouts of mode sampling.")] = 1.0,
-    seed: Annotated[int, typer.Option(help="Of the random numbers of mode sampling.")] = 0,
+    effort: Annotated[float, typer.Option(help="Factor of the number of rollouts, where joint targets are sampled.")] = 1.0,
+    seed: Annotated[int, typer.Option(help="Of the random numbers there.")] = 0,
+    retries: Annotated[int, typer.Option(help="Number of further attempts after a fall in mode offline; 0: none.")] = 8,
+    budget: Annotated[
+        float, typer.Option(help="Work of all attempts together: seconds of one core for each second of the motion, counted by steps.")
+    ] = 40.0,
+    retime: Annotated[
+        float, typer.Option(help="Factor of the duration, such as 1.3: a slower motion needs less torque and friction.")
+    ] = 1.0,
     show: Annotated[bool, typer.Option("--open", help="Open report.html in the browser; default folder: MOTION-filtered.")] = False,
 ) -> None:
     """Make a motion physically consistent: track it in simulation, with the joint torques and ground reaction forces that carry it."""
@@ -146,7 +153,7 @@ def filter_(
     arguments = FilterArguments(
         mode=mode, terrain=terrain, source_terrain=source_terrain, torque_scale=torque_scale_of(torque_scale), friction=friction,
         pushes=push or [], push_table=pushes, payloads=payload or [], tracked_links=track_link or [], tasks=task or [],
-        settings=settings, contacts=contacts, effort=effort, seed=seed,
+        settings=settings, contacts=contacts, effort=effort, seed=seed, retries=retries, budget=budget, retime=retime,
     )  # fmt: skip
     if code := run(motion, motion_input, arguments, out, console, show=show):
         raise typer.Exit(code)

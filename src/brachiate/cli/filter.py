@@ -17,7 +17,7 @@ from brachiate.cli.preload import preload
 from brachiate.cli.tables import print_assumptions, table_of
 from brachiate.errors import ArgumentError, StateError
 from brachiate.evaluation.metric_names import COMPARED, compare
-from brachiate.filter.offline import filter_motion
+from brachiate.filter.offline import BUDGET, MAX_RETRIES, filter_motion
 from brachiate.filter.reference.payloads import parse_payloads, parse_tracked_links
 from brachiate.filter.results.result import FilterResult
 from brachiate.filter.sampling.run_sampling import SAMPLING
@@ -64,6 +64,9 @@ class FilterArguments:
     contacts: Path | None = None
     effort: float = 1.0
     seed: int = 0
+    retries: int = MAX_RETRIES
+    budget: float = BUDGET
+    retime: float = 1.0
 
     def all_pushes(self, motion: Motion) -> list[Push]:
         """Pushes of the options and of the table."""
@@ -89,6 +92,9 @@ def run(name: str, motion_input: MotionInput, arguments: FilterArguments, out: P
         "settings": None if arguments.settings is None else load_settings(arguments.settings),
         "effort": arguments.effort,
         "seed": arguments.seed,
+        "retries": arguments.retries,
+        "budget": arguments.budget,
+        "retime": arguments.retime,
     }
     if out is not None and not is_available():
         console.print(f"{escape(MISSING)} Everything else is written.", highlight=False, soft_wrap=True)
@@ -139,7 +145,8 @@ def print_lines(lines: Sequence[tuple[str, str]], console: Console) -> None:
 def summary_lines(result: FilterResult) -> list[tuple[str, str]]:
     """Lines below the table: tracking, residual of the steps, feasibility, torques, deviations."""
     t = result.tracking
-    lines = [
+    lines = [] if not result.attempts else [("Attempts", attempts_line(result))]
+    lines += [
         (
             "Tracking",
             f"MPJPE {t['mpjpe_global_cm']:.1f} cm (root-aligned {t['mpjpe_root_aligned_cm']:.1f} cm), joint angles "
@@ -163,6 +170,11 @@ def residual_line(result: FilterResult, remark: str = " (the table evaluates a s
     except StateError as problem:
         return f"not available: {problem}"
     return f"{force:.0e} N, {moment:.0e} N·m at most over the simulation steps{remark}"
+
+
+def attempts_line(result: FilterResult) -> str:
+    """What was tried."""
+    return ("\n" + " " * 13).join(f"{attempt}{' - kept' if attempt.kept else ''}" for attempt in result.attempts)
 
 
 def torque_line(result: FilterResult) -> str:

@@ -194,7 +194,7 @@ def _make_references(motions: Any, progress: bool) -> dict[str, Reference]:
 
 def _evaluate(reference: Reference, settings: FilterSettings, torque_scale: float, mode: str, first: bool) -> ClipOutcome:
     try:
-        result = filter_motion(reference, settings=settings, torque_scale=torque_scale, mode=mode, progress=False)
+        result = filter_motion(reference, settings=settings, torque_scale=torque_scale, mode=mode, retries=0, progress=False)
     except BrachiateError as problem:
         if first:  # refused with the defaults, so settings are not the cause
             raise MotionError(f"{reference.name} cannot be filtered: {problem}") from None

@@ -30,14 +30,17 @@ class RecordingSegment:
     q: Array
     v: Array
     torque: Array
+    #: Length of the steps that led to the states, where the differences of their times have round-off; None: these differences.
+    dt: float | None = None
 
     def __len__(self) -> int:
         """Return the number of states."""
         return len(self.time)
 
-    def since(self, row: int) -> RecordingSegment:
-        """Segment from a row on."""
-        return RecordingSegment(self.state, self.time[row:], self.q[row:], self.v[row:], self.torque[row:])
+    def rows(self, first: int = 0, end: int | None = None) -> RecordingSegment:
+        """Segment of some of its states."""
+        rows = slice(first, end)
+        return RecordingSegment(self.state, self.time[rows], self.q[rows], self.v[rows], self.torque[rows], self.dt)
 
 
 class ConstraintForces(Mapping[str, Array]):
@@ -54,7 +57,7 @@ class ConstraintForces(Mapping[str, Array]):
     def joined(cls, parts: Sequence[ConstraintForces]) -> ConstraintForces:
         """Forces of consecutive runs as one; the first state of each run but the first is dropped, as it is the last one before."""
         first, *others = parts
-        later = [segment if n else segment.since(1) for part in others for n, segment in enumerate(part.segments)]
+        later = [segment if n else segment.rows(1) for part in others for n, segment in enumerate(part.segments)]
         return cls(first.world, [*first.segments, *(segment for segment in later if len(segment))], first.limits)
 
     @cached_property

@@ -40,6 +40,7 @@ def html_report(metrics: Mapping[str, Any], pictures: Mapping[str, str], names: 
         outcome,
         *([paragraph(metrics["remark"])] if metrics["remark"] else []),
         pictures.get("poses.png", ""),
+        *_attempts(metrics),
         heading("Physical consistency"),
         table(("metric", "", "original", "filtered"), compare(metrics["original"], metrics["filtered"]), (2, 3)),
         paragraph("The table evaluates a smooth spline through the frames, which does not resolve impacts: see br.check.", "dim"),
@@ -58,6 +59,17 @@ def html_report(metrics: Mapping[str, Any], pictures: Mapping[str, str], names: 
         files(names),
     ]
     return page(f"{metrics['name']}, filtered", parts)
+
+
+def _attempts(metrics: Mapping[str, Any]) -> Iterable[str]:
+    """What was tried, if there was more than one attempt."""
+    if metrics.get("attempts"):
+        rows = (
+            (a["method"], "finished" if a["success"] else a["reason"], a["remark"], "kept" if a["kept"] else "")
+            for a in metrics["attempts"]
+        )
+        yield heading("Attempts")
+        yield table(("attempt", "outcome", "", ""), rows)
 
 
 def _torques(metrics: Mapping[str, Any]) -> Iterable[tuple[str, str, str]]:

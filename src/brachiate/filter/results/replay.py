@@ -81,16 +81,17 @@ def replay_steps(recording: Recording) -> Iterator[ReplayedStep]:
     contact_state = world.contact_settings.contact_state
     if contact_state is None:
         raise ArgumentError("Equations of motion are available for runs with contact only: call world.enable_contact() before the run.")
+    lengths = [segment.dt for segment in forces.segments for _ in range(len(segment))]
     integrator = ContactIntegrator(world.data, world.constraint_set, contact_state, limits=forces.limits, project=False)
     k = 0
     while k + 1 < len(states):
-        end = _end_of_equal_steps(recording, states, k)
-        steps = None if connections else _repeat_together(recording, slice(k, end), world, integrator, states[k])
+        end = _end_of_equal_steps(recording, states, lengths, k)
+        steps = None if connections else _repeat_together(recording, slice(k, end), world, integrator, states[k], lengths[k + 1])
         for n in range(k, end) if steps is None else ():
             world.data.q[:], world.data.v[:], world.time = recording.q[n], recording.v[n], float(recording.time[n])
             _update_connections(world, connections, states[n + 1])
             v_start = world.data.v.copy()
-            applied = _repeat_step(recording, n, world, integrator, (states[n], states[n + 1]))
+            applied = _repeat_step(recording, n, world, integrator, (states[n], states[n + 1]), lengths[n + 1])
             arrays = integrator.contact_state.arrays
             wrenches = tuple(_mean_wrench(connection) for connection in connections.values())
             yield ReplayedStep(
@@ -100,11 +101,11 @@ def replay_steps(recording: Recording) -> Iterator[ReplayedStep]:
         k = end
 
 
-def _end_of_equal_steps(recording: Recording, states: Sequence[WorldState], k: int) -> int:
+def _end_of_equal_steps(recording: Recording, states: Sequence[WorldState], lengths: Sequence[float | None], k: int) -> int:
     """End of the steps from step k on that have its length and structure; the step itself if the structure changes before it."""
     end, h = k + 1, recording.time[k + 1] - recording.time[k]
     if states[k] is states[k + 1]:
-        while end + 1 < len(states) and end - k < MAX_TOGETHER and states[end + 1] is states[k]:
+        while end + 1 < len(states) and end - k < MAX_TOGETHER and states[end + 1] is states[k] and lengths[end + 1] == lengths[k + 1]:
             if abs(recording.time[end + 1] - recording.time[end] - h) > SAME_LENGTH * h:
                 break
             end += 1
@@ -112,16 +113,18 @@ def _end_of_equal_steps(recording: Recording, states: Sequence[WorldState], k: i
 
 
 def _repeat_together(
-    recording: Recording, rows: slice, world: World, integrator: ContactIntegrator, state: WorldState
+    recording: Recording, rows: slice, world: World, integrator: ContactIntegrator, state: WorldState, length: float | None
 ) -> list[ReplayedStep] | None:
     """Repeat steps of equal length and structure in one compiled run; None if one of them does not reproduce the recorded state."""
     states, contact_state = slice(rows.start, rows.stop + 1), integrator.contact_state
-    n, nv, h = rows.stop - rows.start, recording.v.shape[1], float(recording.time[rows.start + 1] - recording.time[rows.start])
+    n, nv = rows.stop - rows.start, recording.v.shape[1]
+    h = float(recording.time[rows.start + 1] - recording.time[rows.start]) if length is None else length
     v_mid, half_jump, limit_torque, error = np.zeros((n, nv)), np.zeros((n, nv)), np.zeros((n, nv)), np.full(n, np.inf)
     q, v, torque = (np.ascontiguousarray(x[states]).reshape(-1) for x in (recording.q, recording.v, recording.torque))
     replay = ReplayArrays(q, v, torque, v_mid.reshape(-1), half_jump.reshape(-1), limit_torque.reshape(-1), error)
     before = world.constraint_set.run_memory(), contact_state.save_memory()
-    times = np.array(recording.time[states], float)  # the same lengths to the last bit: hard contact problems tell the difference
+    # The same lengths to the last bit: hard contact problems tell the difference
+    times = np.array(recording.time[states], float) if length is None else np.zeros(0)
     law = StepControl(np.array([replay_control.address]), np.zeros(1, np.int64), times)
     control = ArrayHandle(law, replay, contact_state.arrays, contact_state.limits, world.constraint_set.arrays)
     world.contact_settings.set_pair_materials(state.pair_materials)
@@ -156,13 +159,13 @@ def _initial_world(
 
 
 def _repeat_step(
-    recording: Recording, k: int, world: World, integrator: ContactIntegrator, states: tuple[WorldState, WorldState]
-) -> tuple[AppliedForce, ...]:  # fmt: skip
-    """Repeat step k from the state before it; returns the external forces with which it reproduces the recorded state.
+    recording: Recording, k: int, world: World, integrator: ContactIntegrator, states: tuple[WorldState, WorldState], length: float | None
+) -> tuple[AppliedForce, ...]:
+    """Repeat step k, of a length if it is known, from the state before it; returns the external forces that reproduce the recorded state.
 
     After the usual case, external forces that changed within the step and a cold start are tried.
     """
-    h = float(recording.time[k + 1] - recording.time[k])
+    h = float(recording.time[k + 1] - recording.time[k]) if length is None else length
     q, v, worst = world.data.q.copy(), world.data.v.copy(), ""
     memory, contact_memory = world.constraint_set.run_memory(), integrator.contact_state.save_memory()
     for n, (applied, cold_start) in enumerate(product(dict.fromkeys(state.applied_forces for state in states), (False, True))):

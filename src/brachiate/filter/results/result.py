@@ -19,6 +19,7 @@ from brachiate.evaluation.check import check, check_summary
 from brachiate.evaluation.report import CheckReport
 from brachiate.filter.footsteps.recovery_step import RecoveryStep
 from brachiate.filter.reference.reference import Reference, SourceCheck, SourceMotion
+from brachiate.filter.results.attempts import Attempt
 from brachiate.filter.results.contact_forces import contact_forces, contact_labels
 from brachiate.filter.results.deviations import Deviation, find_deviations
 from brachiate.filter.results.equations_of_motion import EquationsOfMotion, equations_of_motion
@@ -80,6 +81,7 @@ class RunOutcome(NamedTuple):
         grip_forces: Force on each link that holds something, and its point of application: (f, 6) [N, m] each.
         recovery_steps: Footsteps that the reference does not have.
         tasks: What happened to the functions that were directed, by name.
+        attempts: What was tried, if the first attempt fell.
     """
 
     failure: Failure | None = None
@@ -87,6 +89,7 @@ class RunOutcome(NamedTuple):
     grip_forces: Mapping[str, Array] = {}
     recovery_steps: Sequence[RecoveryStep] = ()
     tasks: Mapping[str, TaskRecord] = {}
+    attempts: Sequence[Attempt] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +107,7 @@ class FilterResult:
         figure_name: Name of the figure in the recording.
         recovery_steps: Footsteps that the reference does not have, taken to recover balance and to return from it.
         task_records: Values of the functions that were directed over the steps, by name of the task; see :attr:`tasks`.
+        attempts: What was tried, in this order, and how it went, if the first attempt fell; otherwise empty.
     """
 
     reference: Reference
@@ -116,6 +120,7 @@ class FilterResult:
     figure_name: str = "man"
     recovery_steps: tuple[RecoveryStep, ...] = ()
     task_records: Mapping[str, TaskRecord] = field(default_factory=dict, repr=False)
+    attempts: tuple[Attempt, ...] = ()
 
     @classmethod
     def from_recording(
@@ -139,7 +144,10 @@ class FilterResult:
         torque = _columns(recording.torque, body.v_at)
         torques = {joint: torque[:, at.v] for joint, at in figure.joints.items() if not np.all(torque[:, at.v] == 0.0)}
         steps = tuple(outcome.recovery_steps)
-        return cls(reference, motion, torques, recording, source, outcome.failure, outcome.feasibility, name, steps, dict(outcome.tasks))
+        return cls(
+            reference, motion, torques, recording, source, outcome.failure, outcome.feasibility, name, steps, dict(outcome.tasks),
+            tuple(outcome.attempts),
+        )  # fmt: skip
 
     @property
     def success(self) -> bool:
@@ -314,6 +322,7 @@ class FilterResult:
             "peak_torque_share_of_limit": self.peak_torque_shares,
             "feasibility": None if self.feasibility is None else self.feasibility.summary,
             **({"tasks": [task.summary for task in self.tasks.values()]} if self.tasks else {}),
+            **({"attempts": [attempt.summary for attempt in self.attempts]} if self.attempts else {}),
             "deviations": [deviation._asdict() for deviation in self.deviations],
             "assumptions": [assumption._asdict() for assumption in self.motion.assumptions],
         }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from brachiate import validation
 from brachiate.assumptions import Assumption
@@ -21,12 +22,24 @@ from brachiate.progress import ProgressBar
 from brachiate.rollout.controls import JointTargets
 from brachiate.rollout.simulate_many import BatchSimulation
 from brachiate.rollout.states import RolloutStates, StepMemory
+from brachiate.simulate.constraint_forces import ConstraintForces
 from brachiate.simulate.recorded_states import RecordedState, RecordedStates
 from brachiate.simulate.recording import Recording
 from brachiate.world.world import World
+from brachiate.world.world_state import WorldState
 
 SAMPLING = "sampling"  #: name of the mode
 MAX_EFFORT = 100.0
+#: Simulation of the window of so many steps at a frame, and the structure of the world in it.
+WindowOf = Callable[[int, int], tuple[BatchSimulation, WorldState]]
+
+
+def check_search(options: SimulationOptions) -> None:
+    """Raise ArgumentError for an invalid effort, seed, number of retries or budget."""
+    validation.integer(options.retries, "retries", minimum=0)
+    validation.number(options.budget, "budget", minimum=0.0)
+    validation.number(options.effort, "effort", above=0.0, maximum=MAX_EFFORT)
+    validation.integer(options.seed, "seed", minimum=0)
 
 
 def run_sampling_filter(
@@ -47,29 +60,46 @@ def run_sampling_filter(
         source: Motion that the reference was made from.
         threads: Number of threads; the result does not depend on it.
     """
-    effort = validation.number(options.effort, "effort", above=0.0, maximum=MAX_EFFORT)
-    seed = validation.integer(options.seed, "seed", minimum=0)
+    check_search(options)
     if options.pushes or options.tracked_links or options.tasks:
         raise ArgumentError(f"mode={SAMPLING!r} knows no pushes, no tracked_links and no tasks: leave them out, or use mode='offline'.")
     if any(stance.kind == "grip" for stance in reference.stances):
         reason = f"mode={SAMPLING!r} finds contacts by itself, and nothing is held; mode='offline' knows grips"
         reference = reference.changed(assumptions=(*reference.assumptions, Assumption("grips", "none", reason)))
+    found = sample_reference(world, figure, reference, options, threads=threads)
+    view = FigureView(world, world.figure(figure), slice(0, world.model.nq), slice(0, world.model.nv))
+    return FilterResult.from_recording(view, reference, found.recording, RunOutcome(found.failure), source)
+
+
+class SampledMotion(NamedTuple):
+    """Result of sampling a whole reference."""
+
+    recording: Recording
+    failure: Failure | None
+    rollouts: int
+
+
+def sample_reference(
+    world: World, figure: str, reference: Reference, options: SimulationOptions, *, threads: int | None = None,
+    max_rollouts: float | None = None,
+) -> SampledMotion:  # fmt: skip
+    """Sample joint targets from the first frame on; ``max_rollouts``: of the first pass, by default a factor of those needed."""
     prepare("rollout")
     kinematics, gains = BatchKinematics(reference.figure), motor_gains(reference.figure)
     q, v = reference.q, reference.v
     world.q, world.v = q[0], v[0]
     simulation = BatchSimulation(world, reference.dt, threads=threads, project=False)
-    targets = WindowTargets(kinematics, q, v, reference.dt)
+    targets, cost = WindowTargets(kinematics, q, v, reference.dt), WindowCost(reference.figure, q, reference.dt)
     start = simulation.states([world.save()])
     start = RolloutStates(start.q, start.v, start.torque, start.time, (StepMemory(None, start.memory[0].constraints),))
     with ProgressBar("sampling", options.progress) as bar:
-        search = SamplingSearch(simulation, targets, WindowCost(reference.figure, q, reference.dt), gains, effort, seed, bar.show)
-        found = search.run(start)
+        search = SamplingSearch(lambda *_: simulation, targets, cost, gains, options.effort, options.seed, bar.show)
+        found = search.run(start, max_rollouts)
     if not found.path:
         raise StateError(f"No rollout from the first frame of {reference.name} was finished: {search.problem}")
-    recording = record_path(world, simulation, targets, gains, start, found.path)
-    view = FigureView(world, world.figure(figure), slice(0, world.model.nq), slice(0, world.model.nv))
-    return FilterResult.from_recording(view, reference, recording, RunOutcome(_failure(found, reference)), source)
+    structure = world.save()
+    recording, _ = record_path(world, lambda *_: (simulation, structure), targets, gains, start, found.path)
+    return SampledMotion(recording, _failure(found, reference), found.rollouts)
 
 
 def _failure(found: SearchResult, reference: Reference) -> Failure | None:
@@ -81,24 +111,30 @@ def _failure(found: SearchResult, reference: Reference) -> Failure | None:
 
 
 def record_path(
-    world: World, simulation: BatchSimulation, targets: WindowTargets, gains: MotorGains, state: RolloutStates, path: list[PathStep]
-) -> Recording:
-    """Recording of every step of a path, from its first state."""
-    structure, model, dt = world.save(), world.model, simulation.dt
-    pairs = world.contact_settings.link_pairs
-    states, k = RecordedStates(), 0
-    states.add([RecordedState(0.0, state.q[0], state.v[0], np.zeros(model.nv), model, structure, None)])
+    world: World, windows: WindowOf, targets: WindowTargets, gains: MotorGains, state: RolloutStates, path: Sequence[PathStep]
+) -> tuple[Recording, RolloutStates]:
+    """Recording of every step of a path, from its first state, and the last one; ``windows``: simulation and structure of a window."""
+    model, pairs = world.model, world.contact_settings.link_pairs
+    states, dt = RecordedStates(), windows(path[0].start, path[0].steps)[0].dt
+    first, structure = path[0].start, windows(path[0].start, path[0].steps)[1]
+    states.add([RecordedState(first * dt, state.q[0], state.v[0], state.torque[0], model, structure, None)])
     for step in path:
         commands = targets.targets(step.start, step.steps, step.before[None], step.offset[None])
         controls = JointTargets(commands, gains.stiffness, gains.damping, constant=True)
+        simulation, structure = windows(step.start, step.steps)
         result = simulation.run(state, controls, step.steps, contacts=True)
-        samples = result.samples(0)
-        rows = zip(result.q[0], result.v[0], result.torque[0], samples, strict=True)
+        if result.failures:  # made before, from the same state and memory
+            raise StateError(f"A window at {step.start * dt:.2f} s is not reproduced: {result.failures[0].reason} Please report this.")
+        rows = zip(result.q[0], result.v[0], result.torque[0], result.samples(0), strict=True)
         states.add(
             [
-                RecordedState((k + j + 1) * dt, q, v, torque, model, structure, (sample, pairs))
+                RecordedState((step.start + j + 1) * dt, q, v, torque, model, structure, (sample, pairs))
                 for j, (q, v, torque, sample) in enumerate(rows)
             ]
         )
-        k, state = k + step.steps, result.states
-    return states.recording(world, limits=True)
+        state = result.states
+    recording = states.recording(world, limits=True)
+    assert isinstance(recording.forces, ConstraintForces)
+    for segment in recording.forces.segments:
+        segment.dt = dt
+    return recording, state

@@ -6,6 +6,7 @@ kept, with the memory of their contacts. The path of least accumulated cost thro
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -88,11 +89,15 @@ class SearchResult:
         self.mean_cost = float(np.mean([step.cost for step in self.path])) if self.path else np.inf
 
 
+#: Simulation of a window, after the window before it and of so many steps: what may touch may change from window to window.
+Simulations = Callable[[Window, int], BatchSimulation]
+
+
 class SamplingSearch:
     """Search for offsets of joint targets.
 
     Args:
-        simulation: Of the world, undivided steps.
+        simulations: Of the windows, undivided steps.
         targets: Joint targets of windows.
         cost: Of the states at their ends.
         gains: Of the motors.
@@ -102,39 +107,53 @@ class SamplingSearch:
     """
 
     def __init__(
-        self, simulation: BatchSimulation, targets: WindowTargets, cost: WindowCost, gains: MotorGains, effort: float, seed: int, show: Any
+        self, simulations: Simulations, targets: WindowTargets, cost: WindowCost, gains: MotorGains, effort: float, seed: int, show: Any
     ) -> None:
-        self.simulation, self.targets, self.cost, self.gains, self.show = simulation, targets, cost, gains, show
+        self.simulations, self.targets, self.cost, self.gains, self.show = simulations, targets, cost, gains, show
         self.rng = np.random.default_rng(seed)
         self.rollouts_per_window = max(round(ROLLOUTS * effort), 2 * ROUNDS)
         self.kept = max(round(KEPT * min(effort, 2.0)), 2)
+        #: Cost below which no other round follows; and share of the least cost by which a round has to reduce it. 0: all are made.
+        self.enough, self.worthwhile = 0.0, 0.0
         self.rollouts, self.problem = 0, ""
 
-    def run(self, start: RolloutStates) -> SearchResult:
-        """Find a path from a state at frame 0 to the end of the reference, refine it, or return the best that was found."""
-        lengths = window_lengths(len(self.cost.q) - 1)
-        first = self._first_window(start)
-        windows, failure, backtracks = self._first_pass([first], lengths)
-        path = trace(windows)
-        found = SearchResult(path, failure, self.rollouts, backtracks)
-        if failure is not None or not path:
-            return found
-        refined = self._refine(first, path)
-        if refined[-1].fallen[0] is None:
-            better = SearchResult(trace(refined), None, self.rollouts, backtracks)
-            if len(better.path) == len(path) and better.mean_cost < found.mean_cost:
-                return better
-        return SearchResult(path, None, self.rollouts, backtracks)
+    def run(self, start: RolloutStates, max_rollouts: float | None = None) -> SearchResult:
+        """Find a path from a state at frame 0 to the end of the reference, refine it, or return the best that was found.
 
-    def _first_window(self, start: RolloutStates) -> Window:
+        ``max_rollouts``: of the first pass, after which it does not go back any more.
+        """
+        lengths = window_lengths(len(self.cost.q) - 1)
+        first = self.first_window(start, 0)
+        allowed = MAX_WORK * len(lengths) * (self.rollouts_per_window + self.kept) if max_rollouts is None else max_rollouts
+        found = self.search(first, allowed)
+        return self.refine(first, found) if found.failure is None else found
+
+    def first_window(self, start: RolloutStates, frame: int) -> Window:
+        """Window of no length that ends in a state at a frame."""
         nv = len(self.gains.stiffness)
         zero = np.zeros(1)
-        return Window(0, 0, start, np.zeros((1, nv)), np.zeros(1, int), zero, zero, self.gains.deviation.copy(), [None])
+        return Window(frame, 0, start, np.zeros((1, nv)), np.zeros(1, int), zero, zero, self.gains.deviation.copy(), [None])
 
-    def _first_pass(self, windows: list[Window], lengths: list[int]) -> tuple[list[Window], tuple[int, str] | None, int]:
+    def search(self, first: Window, max_rollouts: float, stop: Callable[[list[Window]], bool] | None = None) -> SearchResult:
+        """Find a path from a window on to the end of the reference, or until ``stop`` returns true for the windows so far."""
+        lengths = window_lengths(len(self.cost.q) - 1 - first.end)
+        windows, failure, backtracks = self._first_pass([first], lengths, self.rollouts + max_rollouts, stop or _go_on)
+        return SearchResult(trace(windows), failure, self.rollouts, backtracks)
+
+    def refine(self, first: Window, found: SearchResult) -> SearchResult:
+        """Second pass around a path that was found; the better of both."""
+        refined = self._refine(first, found.path)
+        if refined[-1].fallen[0] is None:
+            better = SearchResult(trace(refined), None, self.rollouts, found.backtracks)
+            if len(better.path) == len(found.path) and better.mean_cost < found.mean_cost:
+                return better
+        return SearchResult(found.path, None, self.rollouts, found.backtracks)
+
+    def _first_pass(
+        self, windows: list[Window], lengths: list[int], max_rollouts: float, stop: Callable[[list[Window]], bool]
+    ) -> tuple[list[Window], tuple[int, str] | None, int]:
         """Windows from first to last; when all states of one have fallen, from some windows before again, with more variety."""
         best, failure, backtracks, retries = windows, None, 0, 0
-        budget = MAX_WORK * len(lengths) * (self.rollouts_per_window + self.kept)
         while len(windows) <= len(lengths):
             w = len(windows) - 1
             wider = 1.0 + 0.5 * retries
@@ -144,7 +163,7 @@ class SamplingSearch:
                 reason = f"every rollout failed: {self.problem}" if window is None else window.fallen[0]
                 if len(windows) > len(best) or failure is None:
                     best, failure = (windows if window is None else [*windows, window]), (windows[-1].end + lengths[w], str(reason))
-                if retries == RETRIES or self.rollouts > budget:
+                if retries == RETRIES or self.rollouts > max_rollouts:
                     return best, failure, backtracks
                 retries, backtracks = retries + 1, backtracks + 1
                 windows = windows[: max(len(windows) - BACKTRACK * retries, 1)]
@@ -152,6 +171,8 @@ class SamplingSearch:
             windows = [*windows, window]
             if len(windows) > len(best) + BACKTRACK:
                 retries = 0
+            if stop(windows):
+                break
         return windows, None, backtracks
 
     def _sample_window(self, before: Window, steps: int, wider: float) -> Window | None:
@@ -164,8 +185,11 @@ class SamplingSearch:
             noise = self.rng.standard_normal((n, len(deviation))) * deviation * SHRINK**r
             if r == 0:
                 noise[: min(len(before.states), 2)] = 0.0
+            least = candidates[0].total if candidates else np.inf
             candidates += self._evaluate(before, steps, parent, center + noise)
             candidates.sort(key=lambda candidate: candidate.total)
+            if candidates and (candidates[0].cost < self.enough or candidates[0].total > (1.0 - self.worthwhile) * least):
+                break
         return self._keep(before, steps, candidates) if candidates else None
 
     def _centers(self, before: Window, candidates: list[Candidate], n: int) -> tuple[Array, Array]:
@@ -188,7 +212,7 @@ class SamplingSearch:
         targets = self.targets.targets(before.end, steps, before.offset[parent], offset)
         every = INTERVAL if steps % INTERVAL == 0 and steps >= 2 * INTERVAL else 1
         controls = JointTargets(targets, self.gains.stiffness, self.gains.damping, constant=constant)
-        result = self.simulation.run(before.states[parent], controls, steps, every=every)
+        result = self.simulations(before, steps).run(before.states[parent], controls, steps, every=every)
         self.rollouts += len(parent)
         for failure in result.failures.values():
             self.problem = failure.reason
@@ -278,6 +302,10 @@ class Candidate(NamedTuple):
     states: RolloutStates  # of its batch
     row: int  # in it
     q: Array  # (nq,) at its end
+
+
+def _go_on(_: list[Window]) -> bool:
+    return False
 
 
 def window_lengths(steps: int) -> list[int]:

@@ -184,7 +184,9 @@ class InferredSurfaces:
         self.world, self.figure = world, figure
         exist = SURFACES in world.figures
         self._contacts = [*_platform_contacts(reference), *_pad_contacts(reference)] if exist else []
-        self._allowed: set[tuple[str, str]] = set()
+        ignored = {pair for pair, material in world.contact_settings.pair_materials.items() if material is None}
+        # None at first; some where a run goes on from a state of an earlier one
+        self._allowed = {(c.link, c.surface) for c in self._contacts if frozenset((f"{figure}/{c.link}", c.surface)) not in ignored}
 
     def update(self, frame: int) -> None:
         """Allow contacts scheduled in a frame whose link is above the surface, and ignore those that are not scheduled."""

@@ -33,6 +33,8 @@ class SimulationOptions:
         effort: Factor of the number of rollouts, where joint targets are sampled.
         seed: Of the random numbers there.
         partner: Makes what is coupled with the simulation from its world; None for nothing.
+        retries: Number of further attempts after a fall.
+        budget: Work of all attempts together, in seconds of one core for each second of the motion.
     """
 
     friction: float | None = None
@@ -45,6 +47,8 @@ class SimulationOptions:
     effort: float = 1.0
     seed: int = 0
     partner: Callable[[World], Partner] | None = None
+    retries: int = 0
+    budget: float = 0.0
 
 
 def simulation_world(
