@@ -47,6 +47,14 @@ WITHOUT_KERNELS = (
     "simulate/contact_quantities.py", "simulate/events.py", "simulate/initial_overlap.py", "simulate/recorded_states.py",
     "simulate/recording.py", "simulate/simulation.py", "simulate/stable_step.py", "rollout/__init__.py", "rollout/controls.py",
     "rollout/simulate_many.py", "rollout/states.py", "rollout/worker.py",
+    *(f"contact_estimation/{name}.py" for name in (
+        "__init__", "contact_confidence", "contact_costs", "floor", "foot_modes", "given_contacts", "ground_contacts", "infer_contacts",
+        "motion_dynamics", "other_supports", "parts", "pivot", "point_columns",
+    )),
+    *(f"filter/reference/{name}.py" for name in (
+        "__init__", "assemble", "diagnostics", "first_frames", "fixed_contacts", "frames_on_demand", "limb_contacts", "payloads",
+        "posture_ik", "preprocess", "reference", "resampling", "seat_contacts", "self_collision", "source_contacts", "stair_footholds",
+    )),
     "filter/results/task_results.py", "filter/tasks/__init__.py", "filter/tasks/figure_names.py", "filter/tasks/function_tasks.py",
     "filter/tasks/targets.py", "filter/tasks/task.py",
     "filter/sampling/__init__.py", "filter/sampling/cost.py", "filter/sampling/motor_gains.py", "filter/sampling/run_sampling.py",
