@@ -17,6 +17,7 @@ from brachiate.validation import Array
 
 RAISED_COST = 2.0  # of a foot above the ground in contact: it explains a residual of 0.3 of the weight
 RAISED_INTERVAL_COST = 20.0  # of each foothold above the ground
+MAX_GROUND_HEIGHT, UNREACHED_COST = 0.15, 20.0  # [m] of a part above the ground, from which it is not in contact, whatever must carry
 
 
 class Ends(NamedTuple):
@@ -64,7 +65,7 @@ class ModeCosts(NamedTuple):
         """Cost of contact of every end, on the ground or a raised foothold: (e, f)."""
         height = self.ends.height - self.floor - self.offsets[:, None]
         moving = self.ends.tangential_speed, self.ends.normal_velocity
-        cost = kinematic_cost(height, *moving, self.scale)
+        cost = kinematic_cost(height, *moving, self.scale) + np.where(height > MAX_GROUND_HEIGHT, UNREACHED_COST, 0.0)
         for foothold in self.raised:
             span = slice(foothold.start, foothold.end)
             duration = float(self.weight[span].sum())

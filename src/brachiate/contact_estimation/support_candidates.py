@@ -104,7 +104,7 @@ def candidate_supports(
         (hands, "grip", OVERHEAD_SHARE * top, np.inf, SUPPORT_COST),
         (seat if _is_sitting(dynamics, sorted(seat), span) else (), "support", -np.inf, np.inf, SUPPORT_COST),
         (hands | others, "support", -np.inf, LEANING_HEIGHT, SUPPORT_COST),
-        (hands, "support", LEANING_HEIGHT, np.inf, beside),
+        (hands, "support", LEANING_HEIGHT, OVERHEAD_SHARE * top, beside),
         (hands, "grip", -np.inf, OVERHEAD_SHARE * top, GRIP_COST + beside),  # a unilateral support is the stronger explanation
         (others, "support", LEANING_HEIGHT, middle, beside),
     ):

@@ -21,7 +21,7 @@ from brachiate.anatomy.feet import Foot, find_feet
 from brachiate.anatomy.figure_height import figure_height
 from brachiate.anatomy.landmarks import Landmarks, find_landmarks
 from brachiate.assumptions import Assumption
-from brachiate.contact_estimation.given_contacts import resolve_contacts, resolve_terrain
+from brachiate.contact_estimation.given_contacts import resolve_contacts, resolve_supports, resolve_terrain
 from brachiate.deprecation import renamed_arguments
 from brachiate.errors import ArgumentError, MotionError
 from brachiate.filter.reference.assemble import StanceAssembler, preprocess_displacement, split_fixed_contacts
@@ -89,6 +89,7 @@ def make_reference(
     hold: float = 0.0,
     style: str = "default",
     roles: Mapping[str, str] | None = None,
+    supports: str = "auto",
 ) -> Reference:
     """Make a tracking reference from a motion: lock stance feet at their footholds, change as little else as possible.
 
@@ -104,8 +105,12 @@ def make_reference(
         hold: Time for which the last posture is held, after a slowdown of half a second [s]. Default: none.
         style: ``"default"``, or ``"light"``: less smoothing, stricter stances, smaller dead band; to see the influence of preprocessing.
         roles: Names of links by role, where names and positions mislead: see :data:`brachiate.anatomy.landmarks.MAPPABLE_ROLES`.
+        supports: Which contacts are inferred: ``"ground"``, or steps, seats and bars, too (``"find"``); ``"auto"``: find them if the height
+            of the ground is not given.
     """
-    options, given_source = {"smooth": smooth, "style": style, "roles": roles}, SourceMotion(motion, contacts, source_terrain)
+    supports = resolve_supports(supports)
+    options: dict[str, Any] = {"smooth": smooth, "style": style, "roles": roles, "supports": supports}
+    given_source = SourceMotion(motion, contacts, source_terrain)
     parameters = STYLES[validation.one_of(style, tuple(STYLES), "style")]
     dt, hold = validation.number(dt, "dt", minimum=1e-4, maximum=0.02), validation.number(hold, "hold", minimum=0.0, maximum=1e3)
     _check_motion(motion)
@@ -117,12 +122,12 @@ def make_reference(
 
     source = _resample(motion, dt, hold)
     width, noise = _choose_smoothing(source, smooth, parameters)
-    labels, inferred = _label_contacts(source, given, source_terrain, width)
+    labels, inferred = _label_contacts(source, given, source_terrain, width, supports)
     if given is None:
         motion, left_out = leave_out_first_frames(motion, labels)
         if left_out:
             source = _resample(motion, dt, hold)
-            labels, inferred = _label_contacts(source, None, source_terrain, width)
+            labels, inferred = _label_contacts(source, None, source_terrain, width, supports)
             inferred = [*left_out, *inferred]
     frame = GroundFrame(motion.figure, labels.terrain, source_terrain.height or 0.0, target)
     posture = _lock_feet(source, frame, labels, marks, width, parameters, target, given is None)
@@ -229,7 +234,9 @@ def _choose_smoothing(source: _Source, given: float | None, style: PreprocessSty
     return width, [Assumption("smoothing", f"{1000 * width:.0f} ms", reason, "smooth")]
 
 
-def _label_contacts(source: _Source, given: ContactLabels | None, terrain: Terrain, width: float) -> tuple[ContactLabels, list[Assumption]]:
+def _label_contacts(
+    source: _Source, given: ContactLabels | None, terrain: Terrain, width: float, supports: str
+) -> tuple[ContactLabels, list[Assumption]]:
     """Contact labels, given or inferred, at times of the reference; the held posture at the end needs no support and is left out."""
     grid, labels, assumptions = source.grid, given, []
     if labels is None:
@@ -238,7 +245,7 @@ def _label_contacts(source: _Source, given: ContactLabels | None, terrain: Terra
         smooth = smooth_configurations(source.motion.figure, source.spline.configurations(times), smoothing)
         states = MotionSpline(source.motion.figure, times, smooth).at(times)
         del smooth
-        labels, assumptions = infer_labels(source.motion, states, terrain)
+        labels, assumptions = infer_labels(source.motion, states, terrain, supports)
     contacts = (replace(label, start=grid.reference_time(label.start), end=grid.reference_time(label.end)) for label in labels.contacts)
     return replace(labels, contacts=tuple(contacts)), assumptions
 

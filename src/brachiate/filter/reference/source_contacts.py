@@ -18,9 +18,9 @@ HEIGHT_TOLERANCE = 0.04  # [m] inferred surfaces closer in height are one
 OTHER_SUPPORT_MIN_DURATION = 0.3  # [s] of inferred grips and surfaces above the ground
 
 
-def infer_labels(motion: Motion, states: MotionStates, terrain: Terrain) -> tuple[ContactLabels, list[Assumption]]:
+def infer_labels(motion: Motion, states: MotionStates, terrain: Terrain, supports: str) -> tuple[ContactLabels, list[Assumption]]:
     """Contact labels inferred from the states of a smoothed motion, and what was assumed."""
-    labels, inferred = infer_contacts(MotionDynamics(motion.figure, states, terrain))
+    labels, inferred = infer_contacts(MotionDynamics(motion.figure, states, terrain), supports)
     assumptions = list(inferred)
     brief = [
         label
