@@ -9,12 +9,14 @@ import numpy as np
 from brachiate.contact_estimation.contact_confidence import share_of_weight
 from brachiate.contact_estimation.foot_modes import FootModes
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics
+from brachiate.kinematics_batch import BatchKinematics
 from brachiate.validation import Array
 
 CORRELATION_TIME = 0.02  # [s] of the errors of captured motion: costs of frames count by their duration relative to it
 SPEED_SCALE, NORMAL_SPEED_SCALE = 0.3, 0.25  # [m/s] of a part in contact, along and normal to the ground
 FREE_COST = 4.0  # of a part that is free: free parts have any height and speed. Costs above it grow by their logarithm only
 RESIDUAL_SCALE, MAX_RESIDUAL_SHARE = 0.15, 1.0  # of the weight: error of the forces that captured motion requires; larger residuals are alike
+MAX_SOLE_HEIGHT = 0.03  # [m] of points of the sole above the lowest one of their part, in the neutral posture
 SETS_AT_ONCE = 32  # of contact points, for which residuals are evaluated together
 
 
@@ -61,7 +63,7 @@ def residual_costs(
         grips: Other parts that grip.
     """
     stands = np.array([modes.in_contact(k) for k in range(len(modes.feet))], bool).reshape(len(modes.feet), -1).T
-    combinations = np.unique(stands, axis=0)
+    combinations, points = np.unique(stands, axis=0), _sole_points(dynamics, modes)
     cost = np.zeros((len(others), len(modes.contact)))
     for first in range(0, len(combinations), SETS_AT_ONCE):
         some = combinations[first : first + SETS_AT_ONCE]
@@ -69,8 +71,19 @@ def residual_costs(
         for j, feet in enumerate(some):
             for foot in np.flatnonzero(feet):
                 sets[:, [part for parts in modes.feet[foot].ends for part in parts]] |= 1 << j
-        share = share_of_weight(dynamics, dynamics.residuals_of_sets(sets, len(some), grips, span))
+        share = share_of_weight(dynamics, dynamics.residuals_of_sets(sets, len(some), points, grips, span))
         residual = 0.5 * (np.minimum(share, MAX_RESIDUAL_SHARE) / RESIDUAL_SCALE) ** 2
         for j, feet in enumerate(some):
             cost[:, (stands == feet).all(axis=1)] = residual[:, j, None]
     return cost
+
+
+def _sole_points(dynamics: MotionDynamics, modes: FootModes) -> Array:
+    """Contact points that may be in contact: of feet those of the sole, all of other parts (s,)."""
+    points, poses = dynamics.contact_points, BatchKinematics(dynamics.model).poses(dynamics.model.neutral[None])
+    height = (poses.x[points.body, 0] + np.einsum("sij,sj->si", poses.R[points.body, 0], points.position))[:, 2] - points.radius
+    chosen = np.ones(len(points), bool)
+    for part in modes.parts:
+        of_part = points.part == part
+        chosen[of_part] = height[of_part] < height[of_part].min() + MAX_SOLE_HEIGHT
+    return chosen

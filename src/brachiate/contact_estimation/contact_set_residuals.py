@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from brachiate.compiled import Ints, Key, Matrix, entry, kernel
 from brachiate.contact_estimation.ground_reaction import (
+    GRADIENT_TOLERANCE,
     NO_CONTACT,
     contact_point,
     load_frame,
+    minimize,
     open_arrays,
     required_forces,
     solve_frame,
 )
 from brachiate.kinematics import finite, valid_state
 from brachiate.model.status import NOT_FINITE, OK
-from brachiate.spatial import Vec3, put_vec3
+from brachiate.spatial import Vec3, norm, put_vec3
+
+# Of contact points, as a multiple of the mass, and of the gradient: residuals of contact sets are compared, and need fewer digits
+STIFFNESS, TOLERANCE = 1e3, 1e-4
 
 
 @kernel
@@ -55,7 +60,10 @@ def residuals_of_contact_sets(key: Key, sets: Ints, start: Matrix, residual: Mat
             active_count = find_points_of_set(grf, T, W, base, c, sets, j)
             for r in range(6):
                 grf.x[r] = start[j, r]
-            solve_frame(grf, grf.required_wrench[n], base, active_count, mass)
+            wrench = grf.required_wrench[n]
+            scale = mass + norm(Vec3(wrench[0], wrench[1], wrench[2]))
+            if not minimize(grf, STIFFNESS * mass, base, active_count, wrench, scale * TOLERANCE / GRADIENT_TOLERANCE):
+                solve_frame(grf, wrench, base, active_count, mass)
             for r in range(6):
                 start[j, r] = grf.x[r]
                 total = 0.0

@@ -27,7 +27,7 @@ from brachiate.motion.spline import MotionStates
 from brachiate.motion.terrain import Terrain
 from brachiate.validation import Array
 
-BLOCK = 1024  # frames evaluated together: kinematics of contact points, kilobytes a frame, are kept of one block only
+BLOCK = 1280  # frames evaluated together, ten seconds at 120 frames/s: kinematics of contact points, kilobytes a frame, are kept of one block only
 
 
 class FrameBlock(NamedTuple):
@@ -226,21 +226,23 @@ class MotionDynamics:
         """Points that ever have a contact mode, in increasing order."""
         return self._contacts.points_with(mode)
 
-    def residuals_of_sets(self, sets: Array, count: int, grips: Sequence[int] = (), span: slice = slice(None)) -> Array:
+    def residuals_of_sets(self, sets: Array, count: int, points: Array, grips: Sequence[int] = (), span: slice = slice(None)) -> Array:
         """Root residual, force [N] and moment about the CoM [N·m], for several sets of parts in contact: (n, count, 6).
 
         Args:
             sets: Bit j of a part in a frame of the span: whether the part is in contact in set j (n, p).
             count: Number of sets.
+            points: Whether each contact point of a support may be in contact (s,).
             grips: Parts whose contact is a grip, at one point; all others are supports.
             span: Frames.
         """
         first, part = span.indices(len(self))[0], self.contact_points.part
         found, start = np.zeros((len(sets), count, 6)), np.zeros((count, 6))
         bits, residual = np.zeros((len(self._arrays.com), len(part)), np.int64), np.zeros((len(self._arrays.com) * count, 6))
-        at = np.ones(len(part), bool)
+        at = points.copy()
         for grip in grips:
-            at[np.flatnonzero(part == grip)[1:]] = False
+            of_grip = np.flatnonzero(part == grip)
+            at[of_grip] = of_grip == of_grip[0]
         mode = np.where(np.isin(part, grips), GRIP, SUPPORT)
         for block, frames in self._spans(span):
             self._load(block, kinematics=False)
