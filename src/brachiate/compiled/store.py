@@ -49,7 +49,8 @@ WITHOUT_KERNELS = (
     "rollout/simulate_many.py", "rollout/states.py", "rollout/worker.py",
     *(f"contact_estimation/{name}.py" for name in (
         "__init__", "contact_confidence", "contact_costs", "floor", "foot_modes", "given_contacts", "ground_contacts", "infer_contacts",
-        "motion_dynamics", "other_supports", "parts", "pivot", "point_columns",
+        "mode_costs", "motion_dynamics", "other_supports", "parts", "pivot", "point_columns", "raised_footholds", "support_candidates",
+        "time_scale",
     )),
     *(f"filter/reference/{name}.py" for name in (
         "__init__", "assemble", "diagnostics", "first_frames", "fixed_contacts", "frames_on_demand", "limb_contacts", "payloads",

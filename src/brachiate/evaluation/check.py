@@ -13,6 +13,7 @@ from brachiate.contact_estimation.contact_confidence import estimate_forces_of_l
 from brachiate.contact_estimation.given_contacts import resolve_contacts, resolve_supports
 from brachiate.contact_estimation.infer_contacts import infer_contacts
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics
+from brachiate.contact_estimation.time_scale import find_time_factor
 from brachiate.deprecation import renamed_arguments
 from brachiate.errors import MotionError
 from brachiate.evaluation.metrics import FrameMetrics, compute_metrics
@@ -70,6 +71,7 @@ def check(
         assumptions.append(Assumption("frame rate", f"{rate:.4g} Hz", "unevenly spaced frames were resampled from a spline"))
     states = MotionSpline(motion.figure, motion.times, motion.q, cutoff).at(motion.times)
     dynamics = MotionDynamics(motion.figure, states, terrain)
+    assumptions += find_time_factor(motion)[1]
     if contacts is None:
         contacts, inferred = infer_contacts(dynamics, supports)
         assumptions += inferred

@@ -128,7 +128,7 @@ def _reference_of(
     """The reference on the terrain of the result, and the motion that it was made from."""
     if not isinstance(motion, Reference):
         reference = make_reference(motion, source_terrain=source_terrain, contacts=contacts, terrain=terrain, dt=dt)
-        return reference, SourceMotion(motion, contacts, source_terrain)
+        return reference, reference.source or SourceMotion(motion, contacts, source_terrain)
     if source_terrain is not None or contacts is not None:
         raise ArgumentError("A reference has its source terrain and contacts: give them to make_reference(...) instead.")
     return _retarget_terrain(motion, terrain), motion.source or SourceMotion(motion.original, resampled=True)

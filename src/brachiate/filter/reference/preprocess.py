@@ -22,6 +22,7 @@ from brachiate.anatomy.figure_height import figure_height
 from brachiate.anatomy.landmarks import Landmarks, find_landmarks
 from brachiate.assumptions import Assumption
 from brachiate.contact_estimation.given_contacts import resolve_contacts, resolve_supports, resolve_terrain
+from brachiate.contact_estimation.time_scale import at_real_speed
 from brachiate.deprecation import renamed_arguments
 from brachiate.errors import ArgumentError, MotionError
 from brachiate.filter.reference.assemble import StanceAssembler, preprocess_displacement, split_fixed_contacts
@@ -90,6 +91,7 @@ def make_reference(
     style: str = "default",
     roles: Mapping[str, str] | None = None,
     supports: str = "auto",
+    time_factor: float | None = None,
 ) -> Reference:
     """Make a tracking reference from a motion: lock stance feet at their footholds, change as little else as possible.
 
@@ -107,18 +109,23 @@ def make_reference(
         roles: Names of links by role, where names and positions mislead: see :data:`brachiate.anatomy.landmarks.MAPPABLE_ROLES`.
         supports: Which contacts are inferred: ``"ground"``, or steps, seats and bars, too (``"find"``); ``"auto"``: find them if the height
             of the ground is not given.
+        time_factor: Factor on the times of the motion, whose file plays too fast. Default: the whole number that makes its falls as fast as
+            gravity does, if contacts are not given.
     """
     supports = resolve_supports(supports)
     options: dict[str, Any] = {"smooth": smooth, "style": style, "roles": roles, "supports": supports}
-    given_source = SourceMotion(motion, contacts, source_terrain)
     parameters = STYLES[validation.one_of(style, tuple(STYLES), "style")]
     dt, hold = validation.number(dt, "dt", minimum=1e-4, maximum=0.02), validation.number(hold, "hold", minimum=0.0, maximum=1e3)
     _check_motion(motion)
     marks = find_landmarks(motion.figure, roles)
     target = resolve_terrain(terrain, "terrain")
     given, given_terrain = resolve_contacts(motion, source_terrain, contacts, "source_terrain")
+    if time_factor is not None:
+        time_factor = validation.number(time_factor, "time_factor", minimum=0.1, maximum=10.0)
+    motion, retimed = at_real_speed(motion, 1.0 if time_factor is None and given is not None else time_factor)
+    given_source = SourceMotion(motion, contacts, source_terrain)
     source_terrain = Terrain() if given_terrain is None else given_terrain
-    diagnosis = diagnose(motion, given)
+    diagnosis = [*retimed, *diagnose(motion, given)]
 
     source = _resample(motion, dt, hold)
     width, noise = _choose_smoothing(source, smooth, parameters)
