@@ -149,7 +149,7 @@ def find_ground_contacts(
         carries = [_carries(costs, result, foothold) for foothold in costs.raised]
         costs = costs._replace(raised=with_known_levels(costs.raised, carries))
         result = costs.sequence()
-    return GroundContacts(replace(terrain, height=base + costs.floor / up), costs, result, others, base)
+    return GroundContacts(replace(terrain, height=float(base + costs.floor / up)), costs, result, others, base)
 
 
 def _at_floor(costs: ModeCosts, floor: float, times: Array, steps: bool) -> ModeCosts:

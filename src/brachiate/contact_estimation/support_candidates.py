@@ -29,7 +29,7 @@ MAX_SEAT_HEIGHT_CHANGE = 0.03  # [m] from the median height of a seated part
 SITTING_COSINE = 0.77  # cosine of the thigh angle from vertical: below, the figure sits
 SUPPORT_COST = 1.0  # of a support in a frame: it must explain a residual of 0.2 of the weight,
 BESIDE_FOOT_COST = 3.6  # one in the air while a foot stands: of 0.4 of the weight;
-GRIP_COST = 1.0  # in addition: a grip can explain any force
+GRIP_COST, TRUNK_COST = 1.0, 1.0  # in addition: a grip can explain any force; people lean with hands rather than with trunk and limbs
 
 
 class StationaryPart(NamedTuple):
@@ -106,7 +106,7 @@ def candidate_supports(
         (hands | others, "support", -np.inf, LEANING_HEIGHT, SUPPORT_COST),
         (hands, "support", LEANING_HEIGHT, OVERHEAD_SHARE * top, beside),
         (hands, "grip", -np.inf, OVERHEAD_SHARE * top, GRIP_COST + beside),  # a unilateral support is the stronger explanation
-        (others, "support", LEANING_HEIGHT, middle, beside),
+        (others, "support", LEANING_HEIGHT, middle, TRUNK_COST + beside),
     ):
         chosen = tuple(
             ContactInterval(
