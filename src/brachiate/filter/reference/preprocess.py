@@ -300,10 +300,10 @@ def _make_foot_trajectories(
     """Foot trajectories through the footholds, with foot roll and swing clearance."""
     stairs, trajectories = scene.frame.terrain.stairs, []
     over = None if stairs is None else StairClearance(stairs, STAIR_CLEARANCE * figure_height(scene.kinematics.model))
-    for foot, in_stance, lying, each in zip(feet, phases.in_stance, phases.lying, footholds, strict=True):
+    for foot, in_stance, flat, lying, each in zip(feet, phases.in_stance, phases.flat, phases.lying, footholds, strict=True):
         track = FootTrack(foot, scene.poses.R[foot.body], scene.poses.x[foot.body], scene.knots)
         toes = None if foot.toes is None else PoseTrajectory(scene.poses.R[foot.toes.body], scene.poses.x[foot.toes.body])
-        track.estimate_rest_pitch(in_stance, style.dead_band)
+        track.estimate_rest_pitch(in_stance, style.dead_band, flat)
         trajectories.append(make_foot_trajectory(track, each, toes, np.where(lying, 0.0, style.swing_clearance), over))
     return trajectories
 
