@@ -84,7 +84,7 @@ def test_raised_footholds_are_intervals_at_rest():
 
 def test_supports_are_named():
     motion = leaning(0.0)
-    with pytest.raises(ArgumentError, match="'auto', 'find', 'ground'|auto.*find.*ground"):
+    with pytest.raises(ArgumentError, match="supports"):
         br.check(motion, supports="floor")
     with pytest.warns(DeprecationWarning, match="supports='ground'"):
         br.check(motion, supports=False)

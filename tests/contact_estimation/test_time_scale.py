@@ -16,7 +16,7 @@ G = 9.81  # [m/s²]
 
 
 def hops(factor: float, noise: float = 0.0, rate: float = 120.0) -> tuple[np.ndarray, np.ndarray]:
-    """Times and CoM heights of three flights of 0.4 s, between times on the ground, as a file that plays ``factor`` times too fast has them."""
+    """Times and CoM heights of three flights of 0.4 s with times on the ground between, in a file ``factor`` times too fast."""
     times = np.arange(round(3.0 * rate / factor) + 1) * factor / rate
     phase = np.minimum(np.abs((times % 1.0) - 0.5), 0.2)
     height = 1.0 + 0.5 * G * (0.2**2 - phase**2)

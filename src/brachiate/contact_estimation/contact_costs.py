@@ -14,8 +14,11 @@ from brachiate.validation import Array
 
 CORRELATION_TIME = 0.02  # [s] of the errors of captured motion: costs of frames count by their duration relative to it
 SPEED_SCALE, NORMAL_SPEED_SCALE = 0.3, 0.25  # [m/s] of a part in contact, along and normal to the ground
-FREE_COST = 4.0  # of a part that is free: free parts have any height and speed. Costs above it grow by their logarithm only
-RESIDUAL_SCALE, MAX_RESIDUAL_SHARE = 0.15, 1.0  # of the weight: error of the forces that captured motion requires; larger residuals are alike
+FREE_COST = 4.0  # of a part that is free: free parts have any height and speed
+TAIL_COST = 8.0  # costs above it grow by their logarithm only
+RESIDUAL_SCALE = 0.25  # of the weight: error of the forces that captured motion requires
+UNCARRIED_SHARE, UNCARRIED_COST = 0.5, 14.0  # of the weight: a larger residual is no such error; its cost, if nothing carries the body
+MAX_RESIDUAL_SHARE = 1.0  # larger residuals are alike
 MAX_SOLE_HEIGHT = 0.03  # [m] of points of the sole above the lowest one of their part, in the neutral posture
 SETS_AT_ONCE = 32  # of contact points, for which residuals are evaluated together
 
@@ -39,12 +42,18 @@ def kinematic_cost(height: Array, tangential_speed: Array, normal_velocity: Arra
 
 
 def heavy_tailed(squares: Array) -> Array:
-    """Half of the squares of normalized errors, and beyond FREE_COST its logarithm: errors of captures are not normally distributed.
+    """Half of the squares of normalized errors, and beyond TAIL_COST its logarithm: errors of captures are not normally distributed.
 
     It has no upper bound, so that of several parts far from the ground the nearest one is the cheapest.
     """
     half = 0.5 * squares
-    return np.where(half < FREE_COST, half, FREE_COST * (1.0 + np.log(np.maximum(half, FREE_COST) / FREE_COST)))
+    return np.where(half < TAIL_COST, half, TAIL_COST * (1.0 + np.log(np.maximum(half, TAIL_COST) / TAIL_COST)))
+
+
+def residual_cost(share: Array) -> Array:
+    """Cost of a root residual, as a share of the weight: that of an error, and more where the body is not carried and does not fall."""
+    share = np.minimum(share, MAX_RESIDUAL_SHARE)
+    return 0.5 * (share / RESIDUAL_SCALE) ** 2 + UNCARRIED_COST * np.maximum(share - UNCARRIED_SHARE, 0.0) / (1.0 - UNCARRIED_SHARE)
 
 
 def residual_costs(
@@ -72,7 +81,7 @@ def residual_costs(
             for foot in np.flatnonzero(feet):
                 sets[:, [part for parts in modes.feet[foot].ends for part in parts]] |= 1 << j
         share = share_of_weight(dynamics, dynamics.residuals_of_sets(sets, len(some), points, grips, span))
-        residual = 0.5 * (np.minimum(share, MAX_RESIDUAL_SHARE) / RESIDUAL_SCALE) ** 2
+        residual = residual_cost(share)
         for j, feet in enumerate(some):
             cost[:, (stands == feet).all(axis=1)] = residual[:, j, None]
     return cost

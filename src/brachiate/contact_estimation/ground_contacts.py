@@ -106,7 +106,9 @@ class GroundContacts(NamedTuple):
             spans = sustained_intervals(times, margin < UNCERTAIN_COST, UNCERTAIN_DURATION)
             if spans:
                 yield (
-                    f"{foot.name} " + ", ".join(f"{times[a]:.2f}-{times[b]:.2f}" for a, b in spans[:4]) + (", ..." if len(spans) > 4 else "")
+                    f"{foot.name} "
+                    + ", ".join(f"{times[a]:.2f}-{times[b]:.2f}" for a, b in spans[:4])
+                    + (", ..." if len(spans) > 4 else "")
                 )
 
 

@@ -1,8 +1,8 @@
 """Contact inference: contacts of a motion from its kinematics and dynamics.
 
-First possible heights of the floor are estimated from stationary feet. The sequence of contacts of the feet, with the ground and with steps,
-that explains the motion best as a whole decides between them (:mod:`.ground_contacts`). Where it explains the motion badly, other stationary
-parts are tried together with the feet: hands at a bar overhead, the seat, hands (:mod:`.other_supports`).
+First possible heights of the floor are estimated from stationary feet. The sequence of contacts of the feet, with the ground and with
+steps, that explains the motion best as a whole decides between them (:mod:`.ground_contacts`). Where it explains the motion badly, other
+stationary parts are tried together with the feet: hands at a bar overhead, the seat, hands (:mod:`.other_supports`).
 """
 
 from __future__ import annotations
@@ -36,9 +36,7 @@ def infer_contacts(dynamics: MotionDynamics, supports: str = "auto") -> tuple[Co
             why = "the lowest foot moves at this velocity while the body stays in place"
             assumptions.append(Assumption("treadmill", f"{np.hypot(*belt):.2f} m/s", why, "terrain"))
         floor = estimate_floor(dynamics)
-        ground = find_ground_contacts(
-            dynamics, replace(dynamics.terrain, height=floor.levels[0]), floor.levels, floor.contact_height, find
-        )
+        ground = find_ground_contacts(dynamics, replace(dynamics.terrain, height=floor.levels[0]), floor.levels, floor.contact_height, find)
         dynamics.set_terrain(ground.terrain)
         assumptions.append(Assumption("floor", f"{ground.terrain.height or 0.0:+.3f} m", floor.reason, "terrain"))
     else:
@@ -61,7 +59,8 @@ def _assumptions(dynamics: MotionDynamics, found: Sequence[ContactInterval]) -> 
         intervals = sorted((label for label in found if (label.part, label.kind) == (part, kind)), key=lambda label: label.start)
         levels = sorted({f"{label.height:.2f} m" for label in intervals if label.height is not None})
         times = ", ".join(f"{label.start:.2f}-{label.end:.2f}" for label in intervals[:4]) + (", ..." if len(intervals) > 4 else "")
-        why = f"the ground cannot carry the motion; this part is stationary, and carries {_share_of_weight(dynamics, intervals):.0%} of the weight"
+        share = f"{_share_of_weight(dynamics, intervals):.0%} of the weight"
+        why = f"the ground cannot carry the motion; this part is stationary, and carries {share}"
         yield Assumption(part, f"{kind}{' at ' if levels else ''}{', '.join(levels[:3])} ({times} s)", why, "contacts")
 
 

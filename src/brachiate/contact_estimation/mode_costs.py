@@ -15,8 +15,8 @@ from brachiate.contact_estimation.raised_footholds import RaisedFoothold
 from brachiate.motion.terrain import Terrain
 from brachiate.validation import Array
 
-RAISED_COST = 2.0  # of a foot above the ground in contact: it explains a residual of 0.3 of the weight
-RAISED_INTERVAL_COST = 20.0  # of each foothold above the ground
+RAISED_COST = 2.0  # of a foot above the ground in contact: it explains a residual of half of the weight
+RAISED_INTERVAL_COST = 10.0  # of each foothold above the ground
 MAX_GROUND_HEIGHT, UNREACHED_COST = 0.15, 20.0  # [m] of a part above the ground, from which it is not in contact, whatever must carry
 
 
@@ -64,14 +64,14 @@ class ModeCosts(NamedTuple):
     def of_ends(self) -> Array:
         """Cost of contact of every end, on the ground or a raised foothold: (e, f)."""
         height = self.ends.height - self.floor - self.offsets[:, None]
-        moving = self.ends.tangential_speed, self.ends.normal_velocity
-        cost = kinematic_cost(height, *moving, self.scale) + np.where(height > MAX_GROUND_HEIGHT, UNREACHED_COST, 0.0)
+        along, normal = self.ends.tangential_speed, self.ends.normal_velocity
+        cost = kinematic_cost(height, along, normal, self.scale) + np.where(height > MAX_GROUND_HEIGHT, UNREACHED_COST, 0.0)
         for foothold in self.raised:
             span = slice(foothold.start, foothold.end)
             duration = float(self.weight[span].sum())
             for e in np.flatnonzero(self.modes.foot == foothold.foot):
                 away = np.abs(height[e, span] + self.floor - foothold.level)
-                raised = kinematic_cost(away, *(each[e, span] for each in moving), self.scale)
+                raised = kinematic_cost(away, along[e, span], normal[e, span], self.scale)
                 if not foothold.known:
                     raised += FREE_COST + 0.5 * RAISED_COST + 0.5 * RAISED_INTERVAL_COST / duration
                 cost[e, span] = np.minimum(cost[e, span], raised)

@@ -27,7 +27,8 @@ from brachiate.motion.spline import MotionStates
 from brachiate.motion.terrain import Terrain
 from brachiate.validation import Array
 
-BLOCK = 1280  # frames evaluated together, ten seconds at 120 frames/s: kinematics of contact points, kilobytes a frame, are kept of one block only
+# Frames evaluated together, ten seconds at 120 frames/s: kinematics of contact points, kilobytes a frame, are kept of one block only
+BLOCK = 1280
 
 
 class FrameBlock(NamedTuple):

@@ -29,8 +29,8 @@ from brachiate.intervals import sustained_intervals
 from brachiate.motion.contact_labels import ContactInterval
 from brachiate.validation import Array
 
-INTERVAL_COST = 10.0  # of each interval of a part
-MIN_UNEXPLAINED_COST, MIN_UNEXPLAINED_DURATION = 1.0, 0.25  # of ground contacts, and [s] for which it lasts: another support is tried
+INTERVAL_COST = 5.0  # of each interval of a part
+MIN_UNEXPLAINED_COST, MIN_UNEXPLAINED_DURATION = 0.5, 0.25  # of ground contacts, and [s] for which it lasts: another support is tried
 MIN_SUPPORTED_WEIGHT = 0.5  # of the weight: a body that requires less is in flight
 MAX_PASSES = 4  # of the search: supports found in one change the costs of the next
 STANDING_SHARE = 0.5  # of a time interval in which a foot is in contact: it stands

@@ -50,6 +50,4 @@ def find_raised_footholds(height: Array, speed: Array, foot: int, floor: float, 
 def with_known_levels(footholds: Sequence[RaisedFoothold], carries: Sequence[bool]) -> tuple[RaisedFoothold, ...]:
     """Footholds, of which those near the level of one that carries are known surfaces."""
     levels = [foothold.level for foothold, on in zip(footholds, carries, strict=True) if on]
-    return tuple(
-        foothold._replace(known=any(abs(foothold.level - level) < SAME_LEVEL for level in levels)) for foothold in footholds
-    )
+    return tuple(foothold._replace(known=any(abs(foothold.level - level) < SAME_LEVEL for level in levels)) for foothold in footholds)

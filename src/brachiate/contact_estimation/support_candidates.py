@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate import kinematics
+from brachiate.contact_estimation.contact_costs import residual_cost
 from brachiate.contact_estimation.floor import STATIONARY_SPEED
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics
 from brachiate.contact_estimation.parts import FOOT_WORDS, HAND_WORDS, SEAT_WORDS, part_motion, parts_matching
@@ -27,9 +28,9 @@ MIN_CONTACT_DURATION = 0.15  # [s] of a stationary part
 MAX_PIVOT_WANDER = 0.05  # [m] of the pivot of a swinging grip, before and after the span
 MAX_SEAT_HEIGHT_CHANGE = 0.03  # [m] from the median height of a seated part
 SITTING_COSINE = 0.77  # cosine of the thigh angle from vertical: below, the figure sits
-SUPPORT_COST = 1.0  # of a support in a frame: it must explain a residual of 0.2 of the weight,
-BESIDE_FOOT_COST = 3.6  # one in the air while a foot stands: of 0.4 of the weight;
-GRIP_COST, TRUNK_COST = 1.0, 1.0  # in addition: a grip can explain any force; people lean with hands rather than with trunk and limbs
+SUPPORT_COST = float(residual_cost(np.array(0.2)))  # of a support in a frame: it must explain a residual of 0.2 of the weight,
+BESIDE_FOOT_COST = float(residual_cost(np.array(0.4)))  # one in the air while a foot stands: of 0.4 of the weight;
+GRIP_COST, TRUNK_COST = 0.4, 0.4  # in addition: a grip can explain any force; people lean with hands rather than with trunk and limbs
 
 
 class StationaryPart(NamedTuple):

@@ -110,7 +110,7 @@ def _labeled_flat(foot: FootTrack, labels: ContactLabels, tracks: ContactTracks)
     for label in labels.contacts:
         if tracks.body(label.part) in foot.foot.bodies:
             ends[int(HEEL in label.part), slice(*tracks.frames(label.start, label.end))] = True
-    return ends.all(axis=0)
+    return ends[0] & ends[1]
 
 
 def split_resteps(
@@ -181,7 +181,11 @@ def extend_stances_over_impossible_flights(
             continue
         start, end = _shorten_flight(tracks, in_stance, heights, (liftoff, landing), com_velocity, gravity)
         fall = com_velocity[end] - com_velocity[start - 1]
-        if end > start and times[end - 1] - times[start] >= FALSE_FLIGHT_DURATION and fall > -FLIGHT_MIN_SHARE * gravity * (times[end] - times[start - 1]):
+        if (
+            end > start
+            and times[end - 1] - times[start] >= FALSE_FLIGHT_DURATION
+            and fall > -FLIGHT_MIN_SHARE * gravity * (times[end] - times[start - 1])
+        ):
             share = -fall / (gravity * (times[end] - times[start - 1]))
             interval = f"{times[start]:.2f}-{times[end - 1]:.2f} s"
             assumptions.append(Assumption("flight", interval, f"no foot is near the ground, but the CoM falls with {share:.1f} g only"))
