@@ -67,7 +67,8 @@ def score(found: Array, truth: Array, known: Array, times: Array) -> Score:
     truth = fill_short_gaps(truth, times, MIN_GAP)
     stance, swing = known & truth, known & ~truth
     errors, missed = [], 0
-    guessed = events(found, times)
+    # A contact that lasts from the first frame on, or to the last one, may have begun or ended there
+    guessed = [*events(found, times), *((float(times[k]), k == 0) for k in (0, -1) if found[k])]
     for time, lands in events(truth, times):
         if not np.interp(time, times, known):
             continue

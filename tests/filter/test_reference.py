@@ -329,4 +329,4 @@ def test_motion_without_contact_is_refused(walk):
 def test_options_are_kept_for_another_terrain(walk):
     # Fails if style and smoothing are lost when the filter preprocesses the motion again.
     result = filter_motion(make_reference(walk, style="light", smooth=0.03), terrain="slope:2", torque_scale=np.inf, progress=False)
-    assert result.reference.options == {"smooth": 0.03, "style": "light", "roles": None}
+    assert result.reference.options == {"smooth": 0.03, "style": "light", "roles": None, "supports": "auto"}

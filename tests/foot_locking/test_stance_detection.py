@@ -453,3 +453,22 @@ def test_stances_without_frames_are_no_footholds():
     resting.estimate_rest_pitch(flags(), DEAD_BAND)  # nothing to estimate from
     assert not resting.rest_pitch.any()
     assert isinstance(resting.fit_foothold(3, 4, 0.0), Foothold)  # a single frame is enough
+
+
+def test_a_flat_foot_that_trembles_does_not_flip():
+    # Fails if heel and toes come and go with a pitch of three degrees about a dead band of two.
+    pitch = np.radians(3.0) * np.sin(2.0 * np.pi * TIMES / 0.25)
+    plain, known = track(still(), pitch), track(still(), pitch)
+    everywhere = flags((0, 126))
+    plain.estimate_rest_pitch(everywhere, DEAD_BAND)
+    known.estimate_rest_pitch(everywhere, DEAD_BAND, everywhere)
+    assert np.count_nonzero(np.diff(np.sign(plain.rocker_angle))) > 6
+    assert not known.rocker_angle[13:-13].any()
+
+
+def test_a_foot_that_rolls_once_within_a_flat_contact_rolls():
+    pitch = np.radians(4.0) * np.clip((TIMES - 0.4) / 0.2, 0.0, 1.0)
+    rolling = [track(still(), pitch) for _ in range(2)]
+    for each, flat in zip(rolling, (None, flags((0, 126))), strict=True):
+        each.estimate_rest_pitch(flags((0, 126)), DEAD_BAND, flat)
+    assert np.array_equal(rolling[0].rocker_angle, rolling[1].rocker_angle)

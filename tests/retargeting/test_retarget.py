@@ -355,6 +355,24 @@ def test_grips_from_contact_labels():
     assert done.grip_error < 2.0
 
 
+def test_contacts_are_handed_on():
+    # Fails if the labels of the result are not those that were enforced, or are lost.
+    done = stepped()
+    labels = done.motion.contacts
+    assert labels is not None
+    assert labels.terrain.height == 0.0
+    times, parts = done.motion.times, {label.part for label in labels.contacts}
+    for side in ("left", "right"):
+        enforced = done.contacts[f"{side}_heel"] | done.contacts[f"{side}_toe"]
+        found = np.any([labels.active(part, times) for part in parts if part.startswith(side)], axis=0)
+        assert (found == enforced).mean() > 0.95  # the shortest contacts are left out, and the shortest gaps closed
+    mirrored = mirror(done.motion).contacts
+    assert {label.part for label in mirrored.of("left_heel")} <= {"left_heel"}
+    assert [(label.start, label.end) for label in mirrored.of("left_heel")] == [
+        (label.start, label.end) for label in labels.of("right_heel")
+    ]
+
+
 def test_deprecated_names():
     motion = steps().frames(slice(0, 3))
     with pytest.warns(DeprecationWarning, match="use retarget"):

@@ -69,7 +69,9 @@ def check(
         str | None, typer.Option(help=f"Terrain the motion was captured on: {TERRAIN_HELP} Default: level, height inferred.")
     ] = None,
     contacts: Annotated[Path | None, typer.Option(help=CONTACTS_HELP)] = None,
-    supports: Annotated[bool | None, typer.Option(help="Whether steps, seats and bars are inferred beside the ground.")] = None,
+    supports: Annotated[
+        str, typer.Option(help="'find': steps, seats and bars are inferred, too; 'ground': not; 'auto': if the terrain is not given.")
+    ] = "auto",
     cutoff: Annotated[float | None, typer.Option(help="Low-pass cutoff frequency [Hz]; 0: no smoothing.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write all numbers to this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot forces, root residual and contacts over time to this file.")] = None,

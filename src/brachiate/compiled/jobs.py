@@ -13,7 +13,11 @@ from brachiate.compiled.marks import ENTRIES
 from brachiate.compiled.store import PACKAGE, CodeName
 
 # Names of modules and their entry points.
-_CHECK = {"contact_estimation.ground_reaction": "compute_point_kinematics estimate_contact_forces"}
+_CHECK = {
+    "contact_estimation.ground_reaction": "compute_point_kinematics estimate_contact_forces",
+    "contact_estimation.contact_set_residuals": "residuals_of_contact_sets",
+    "contact_estimation.mode_sequence": "find_sequence",
+}
 _CONTACT = {
     "kinematics": "update_body_poses",
     "constraints.constrained_dynamics": "run_constraint_operation update_mass_factor",

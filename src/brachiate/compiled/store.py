@@ -47,6 +47,15 @@ WITHOUT_KERNELS = (
     "simulate/contact_quantities.py", "simulate/events.py", "simulate/initial_overlap.py", "simulate/recorded_states.py",
     "simulate/recording.py", "simulate/simulation.py", "simulate/stable_step.py", "rollout/__init__.py", "rollout/controls.py",
     "rollout/simulate_many.py", "rollout/states.py", "rollout/worker.py",
+    *(f"contact_estimation/{name}.py" for name in (
+        "__init__", "contact_confidence", "contact_costs", "floor", "foot_modes", "given_contacts", "ground_contacts", "infer_contacts",
+        "mode_costs", "motion_dynamics", "other_supports", "parts", "pivot", "point_columns", "raised_footholds", "support_candidates",
+        "time_scale",
+    )),
+    *(f"filter/reference/{name}.py" for name in (
+        "__init__", "assemble", "diagnostics", "first_frames", "fixed_contacts", "frames_on_demand", "limb_contacts", "payloads",
+        "posture_ik", "preprocess", "reference", "resampling", "seat_contacts", "self_collision", "source_contacts", "stair_footholds",
+    )),
     "filter/offline.py", "filter/offline_tracker.py", "filter/recovery/__init__.py", "filter/recovery/budget.py",
     "filter/recovery/found_contacts.py", "filter/recovery/recover.py", "filter/recovery/retiming.py",
     "filter/recovery/sampled_recovery.py", "filter/recovery/segments.py", "filter/recovery/tracked_run.py",

@@ -106,5 +106,9 @@ def _loading_ramp(label: ContactInterval, t: Array, times: Array) -> Array:
 
 def residual_share(dynamics: MotionDynamics, span: slice = slice(None)) -> Array:
     """Root residual, force and moment combined, as a share of the weight: (f,)."""
-    residual = dynamics.root_residual[span]
-    return np.sqrt(np.sum(residual[:, :3] ** 2, axis=1) + np.sum((residual[:, 3:] / MOMENT_ARM) ** 2, axis=1)) / dynamics.weight
+    return share_of_weight(dynamics, dynamics.root_residual[span])
+
+
+def share_of_weight(dynamics: MotionDynamics, wrench: Array) -> Array:
+    """Forces and moments (..., 6) combined, as a share of the weight."""
+    return np.sqrt(np.sum(wrench[..., :3] ** 2, axis=-1) + np.sum((wrench[..., 3:] / MOMENT_ARM) ** 2, axis=-1)) / dynamics.weight

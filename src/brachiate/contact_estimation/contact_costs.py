@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from brachiate.contact_estimation.contact_confidence import residual_share
+from brachiate.contact_estimation.contact_confidence import share_of_weight
 from brachiate.contact_estimation.foot_modes import FootModes
-from brachiate.contact_estimation.ground_reaction import SUPPORT
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics
+from brachiate.kinematics_batch import BatchKinematics
 from brachiate.validation import Array
 
 CORRELATION_TIME = 0.02  # [s] of the errors of captured motion: costs of frames count by their duration relative to it
 SPEED_SCALE, NORMAL_SPEED_SCALE = 0.3, 0.25  # [m/s] of a part in contact, along and normal to the ground
 FREE_COST = 4.0  # of a part that is free: free parts have any height and speed
-MAX_KINEMATIC_COST = 16.0  # of a part in contact
-RESIDUAL_SCALE, MAX_RESIDUAL_COST = 0.15, 8.0  # of the weight: error of the forces that captured motion requires
+TAIL_COST = 8.0  # costs above it grow by their logarithm only
+RESIDUAL_SCALE = 0.25  # of the weight: error of the forces that captured motion requires
+UNCARRIED_SHARE, UNCARRIED_COST = 0.5, 14.0  # of the weight: a larger residual is no such error; its cost, if nothing carries the body
+MAX_RESIDUAL_SHARE = 1.0  # larger residuals are alike
+MAX_SOLE_HEIGHT = 0.03  # [m] of points of the sole above the lowest one of their part, in the neutral posture
+SETS_AT_ONCE = 32  # of contact points, for which residuals are evaluated together
 
 
 def frame_weights(times: Array) -> Array:
@@ -32,28 +38,61 @@ def kinematic_cost(height: Array, tangential_speed: Array, normal_velocity: Arra
     """
     above = np.maximum(height, 0.0) / height_scale
     squares = above**2 + (tangential_speed / SPEED_SCALE) ** 2 + (normal_velocity / NORMAL_SPEED_SCALE) ** 2
-    return np.minimum(0.5 * squares, MAX_KINEMATIC_COST) - FREE_COST
+    return heavy_tailed(squares) - FREE_COST
 
 
-def residual_costs(dynamics: MotionDynamics, modes: FootModes, others: Array) -> Array:
-    """Cost of the root residual of every combination of modes: (f, m).
+def heavy_tailed(squares: Array) -> Array:
+    """Half of the squares of normalized errors, and beyond TAIL_COST its logarithm: errors of captures are not normally distributed.
+
+    It has no upper bound, so that of several parts far from the ground the nearest one is the cheapest.
+    """
+    half = 0.5 * squares
+    return np.where(half < TAIL_COST, half, TAIL_COST * (1.0 + np.log(np.maximum(half, TAIL_COST) / TAIL_COST)))
+
+
+def residual_cost(share: Array) -> Array:
+    """Cost of a root residual, as a share of the weight: that of an error, and more where the body is not carried and does not fall."""
+    share = np.minimum(share, MAX_RESIDUAL_SHARE)
+    return 0.5 * (share / RESIDUAL_SCALE) ** 2 + UNCARRIED_COST * np.maximum(share - UNCARRIED_SHARE, 0.0) / (1.0 - UNCARRIED_SHARE)
+
+
+def residual_costs(
+    dynamics: MotionDynamics, modes: FootModes, others: Array, span: slice = slice(None), grips: Sequence[int] = ()
+) -> Array:
+    """Cost of the root residual of every combination of modes in a span of frames: (n, m).
 
     The force of a contact is within its friction cone: without contact the body must fall, with contact nothing may pull at it. It matters
     which feet are in contact, and hardly whether with heel, front or both, so feet in contact are taken as flat.
 
     Args:
-        dynamics: Dynamics of the motion; its contact forces are those of the last combination afterwards.
+        dynamics: Dynamics of the motion.
         modes: Combinations of modes of the feet.
-        others: Other parts in contact: (f, p).
+        others: Other parts in contact: (n, p).
+        span: Frames.
+        grips: Other parts that grip.
     """
     stands = np.array([modes.in_contact(k) for k in range(len(modes.feet))], bool).reshape(len(modes.feet), -1).T
-    part_of_point, cost = dynamics.contact_points.part, np.zeros((len(dynamics), len(modes.contact)))
-    for feet in np.unique(stands, axis=0):
-        active = others.copy()
-        for foot in np.flatnonzero(feet):
-            active[:, [part for parts in modes.feet[foot].ends for part in parts]] = True
-        points = active[:, part_of_point]
-        dynamics.estimate_forces(np.where(points, SUPPORT, 0).astype(np.int64), points.astype(float))
-        residual = np.minimum(0.5 * (residual_share(dynamics) / RESIDUAL_SCALE) ** 2, MAX_RESIDUAL_COST)
-        cost[:, (stands == feet).all(axis=1)] = residual[:, None]
+    combinations, points = np.unique(stands, axis=0), _sole_points(dynamics, modes)
+    cost = np.zeros((len(others), len(modes.contact)))
+    for first in range(0, len(combinations), SETS_AT_ONCE):
+        some = combinations[first : first + SETS_AT_ONCE]
+        sets = np.where(others, (1 << len(some)) - 1, 0)
+        for j, feet in enumerate(some):
+            for foot in np.flatnonzero(feet):
+                sets[:, [part for parts in modes.feet[foot].ends for part in parts]] |= 1 << j
+        share = share_of_weight(dynamics, dynamics.residuals_of_sets(sets, len(some), points, grips, span))
+        residual = residual_cost(share)
+        for j, feet in enumerate(some):
+            cost[:, (stands == feet).all(axis=1)] = residual[:, j, None]
     return cost
+
+
+def _sole_points(dynamics: MotionDynamics, modes: FootModes) -> Array:
+    """Contact points that may be in contact: of feet those of the sole, all of other parts (s,)."""
+    points, poses = dynamics.contact_points, BatchKinematics(dynamics.model).poses(dynamics.model.neutral[None])
+    height = (poses.x[points.body, 0] + np.einsum("sij,sj->si", poses.R[points.body, 0], points.position))[:, 2] - points.radius
+    chosen = np.ones(len(points), bool)
+    for part in modes.parts:
+        of_part = points.part == part
+        chosen[of_part] = height[of_part] < height[of_part].min() + MAX_SOLE_HEIGHT
+    return chosen

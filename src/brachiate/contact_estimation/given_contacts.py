@@ -1,4 +1,4 @@
-"""Contact labels and terrain as arguments: objects, texts or files, checked against the figure of a motion."""
+"""Contact labels, terrain and supports as arguments: objects, texts or files, checked against the figure of a motion."""
 
 from __future__ import annotations
 
@@ -6,10 +6,25 @@ from os import PathLike
 
 from brachiate import validation
 from brachiate.anatomy.contact_points import find_contact_points
+from brachiate.deprecation import warn_renamed
 from brachiate.errors import ArgumentError
 from brachiate.motion.contact_labels import ContactLabels, load_contact_labels
 from brachiate.motion.motion import Motion
 from brachiate.motion.terrain import Terrain, parse_terrain
+
+SUPPORTS = ("auto", "find", "ground")
+
+
+def resolve_supports(supports: str | bool | None) -> str:
+    """Which supports are inferred: ``"find"`` steps, seats and bars, too, ``"ground"`` contacts only, ``"auto"``.
+
+    True, False and None are the deprecated names of these.
+    """
+    if supports is None or isinstance(supports, bool):
+        name = "auto" if supports is None else "find" if supports else "ground"
+        warn_renamed(f"supports={supports}", f"supports={name!r}")
+        return name
+    return validation.one_of(supports, SUPPORTS, "supports")
 
 
 def resolve_contacts(

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from brachiate.anatomy.contact_points import find_contact_points
 from brachiate.compiled import ArrayHandle, array_fields
-from brachiate.contact_estimation.ground_reaction import GroundReactionArrays, compute_point_kinematics, estimate_contact_forces
+from brachiate.contact_estimation.contact_set_residuals import residuals_of_contact_sets
+from brachiate.contact_estimation.ground_reaction import (
+    GRIP,
+    NO_CONTACT,
+    SUPPORT,
+    GroundReactionArrays,
+    compute_point_kinematics,
+    estimate_contact_forces,
+)
 from brachiate.contact_estimation.point_columns import PointColumns
 from brachiate.errors import MotionError
 from brachiate.model.data import Data
@@ -19,7 +27,8 @@ from brachiate.motion.spline import MotionStates
 from brachiate.motion.terrain import Terrain
 from brachiate.validation import Array
 
-BLOCK = 1024  # frames evaluated together: kinematics of contact points, kilobytes a frame, are kept of one block only
+# Frames evaluated together, ten seconds at 120 frames/s: kinematics of contact points, kilobytes a frame, are kept of one block only
+BLOCK = 1280
 
 
 class FrameBlock(NamedTuple):
@@ -115,8 +124,8 @@ class MotionDynamics:
         self.terrain, self._belt = terrain, terrain.velocity
         self.cache.clear()
 
-    def _run(self, kernel: object) -> None:
-        status = kernel(self._handle.key)  # type: ignore[operator]
+    def _run(self, kernel: object, *arguments: Array) -> None:
+        status = kernel(self._handle.key, *arguments)  # type: ignore[operator]
         if status:
             self._data.raise_status(status)
 
@@ -217,6 +226,37 @@ class MotionDynamics:
     def points_with(self, mode: int) -> Array:
         """Points that ever have a contact mode, in increasing order."""
         return self._contacts.points_with(mode)
+
+    def residuals_of_sets(self, sets: Array, count: int, points: Array, grips: Sequence[int] = (), span: slice = slice(None)) -> Array:
+        """Root residual, force [N] and moment about the CoM [N·m], for several sets of parts in contact: (n, count, 6).
+
+        Args:
+            sets: Bit j of a part in a frame of the span: whether the part is in contact in set j (n, p).
+            count: Number of sets.
+            points: Whether each contact point of a support may be in contact (s,).
+            grips: Parts whose contact is a grip, at one point; all others are supports.
+            span: Frames.
+        """
+        first, part = span.indices(len(self))[0], self.contact_points.part
+        found, start = np.zeros((len(sets), count, 6)), np.zeros((count, 6))
+        bits, residual = np.zeros((len(self._arrays.com), len(part)), np.int64), np.zeros((len(self._arrays.com) * count, 6))
+        at = points.copy()
+        for grip in grips:
+            of_grip = np.flatnonzero(part == grip)
+            at[of_grip] = of_grip == of_grip[0]
+        mode = np.where(np.isin(part, grips), GRIP, SUPPORT)
+        for block, frames in self._spans(span):
+            self._load(block, kinematics=False)
+            rows, given = slice(frames.start - block, frames.stop - block), slice(frames.start - first, frames.stop - first)
+            bits[rows] = sets[given][:, part] * at
+            self._rows("contact_mode")[rows] = np.where(bits[rows] != 0, mode, NO_CONTACT)
+            self._rows("confidence")[rows] = 1.0
+            self._arrays.frame_range[:] = rows.start, rows.stop
+            self._run(residuals_of_contact_sets, bits.ravel(), start, residual)
+            for name in ("com", "required_wrench"):
+                getattr(self, name)[frames] = getattr(self._arrays, name)[rows]
+            found[given] = residual.reshape(-1, count, 6)[rows]
+        return found
 
     def estimate_forces(self, contact_mode: Array, confidence: Array, span: slice = slice(None)) -> None:
         """Estimate contact forces, joint torques and root residual for these contacts in a span of frames."""

@@ -10,9 +10,10 @@ from brachiate import validation
 from brachiate.assumptions import Assumption
 from brachiate.compiled import prepare
 from brachiate.contact_estimation.contact_confidence import estimate_forces_of_labels
-from brachiate.contact_estimation.given_contacts import resolve_contacts
+from brachiate.contact_estimation.given_contacts import resolve_contacts, resolve_supports
 from brachiate.contact_estimation.infer_contacts import infer_contacts
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics
+from brachiate.contact_estimation.time_scale import find_time_factor
 from brachiate.deprecation import renamed_arguments
 from brachiate.errors import MotionError
 from brachiate.evaluation.metrics import FrameMetrics, compute_metrics
@@ -37,7 +38,7 @@ def check(
     terrain: Terrain | str | None = None,
     contacts: ContactLabels | str | PathLike[str] | None = None,
     *,
-    supports: bool | None = None,
+    supports: str = "auto",
     cutoff: float | str | None = "auto",
 ) -> CheckReport:
     """Check the physical plausibility of a motion: root residual, foot skate, penetration, friction cones, CoP, joint torques, limits.
@@ -51,12 +52,14 @@ def check(
             for captured motion, else at height 0.
         contacts: Contact labels with their terrain, or a file of them. Default: those of the motion, else inferred. Cannot be combined
             with ``terrain``.
-        supports: Whether to infer supports other than the ground (steps, seats, bars). Default: only if the terrain is not given.
+        supports: ``"find"``: infer supports other than the ground, too (steps, seats, bars); ``"ground"``: contacts with the ground only;
+            ``"auto"``: find them if the terrain is not given.
         cutoff: Cutoff frequency of the low-pass filter [Hz]; None: no filter; ``"auto"``: 10 Hz for captured motion, else none.
     """
     if len(check_motion(motion)) < 3:
         raise MotionError(f"{motion.name} has {len(motion)} frames: at least three are needed for accelerations.")
     cutoff, assumptions = _resolve_cutoff(motion, cutoff)
+    supports = resolve_supports(supports)
     prepare("check")
     contacts, terrain = resolve_contacts(motion, terrain, contacts)
     if terrain is None:
@@ -68,6 +71,7 @@ def check(
         assumptions.append(Assumption("frame rate", f"{rate:.4g} Hz", "unevenly spaced frames were resampled from a spline"))
     states = MotionSpline(motion.figure, motion.times, motion.q, cutoff).at(motion.times)
     dynamics = MotionDynamics(motion.figure, states, terrain)
+    assumptions += find_time_factor(motion)[1]
     if contacts is None:
         contacts, inferred = infer_contacts(dynamics, supports)
         assumptions += inferred

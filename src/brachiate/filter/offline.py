@@ -143,7 +143,7 @@ def _other_references(motion: Motion | Reference, given: Given, dt: float) -> Ot
         return make_reference(slower, source_terrain=source_terrain, contacts=moved, terrain=terrain, dt=dt)
 
     inferred = motion.contacts is None and given == (None, None, None)
-    return OtherReferences(partial(make_reference, motion, dt=dt, supports=False) if inferred else None, with_timing)
+    return OtherReferences(partial(make_reference, motion, dt=dt, supports="ground") if inferred else None, with_timing)
 
 
 def _reference_of(
@@ -156,7 +156,7 @@ def _reference_of(
     """The reference on the terrain of the result, and the motion that it was made from."""
     if not isinstance(motion, Reference):
         reference = make_reference(motion, source_terrain=source_terrain, contacts=contacts, terrain=terrain, dt=dt)
-        return reference, SourceMotion(motion, contacts, source_terrain)
+        return reference, reference.source or SourceMotion(motion, contacts, source_terrain)
     if source_terrain is not None or contacts is not None:
         raise ArgumentError("A reference has its source terrain and contacts: give them to make_reference(...) instead.")
     return _retarget_terrain(motion, terrain), motion.source or SourceMotion(motion.original, resampled=True)

@@ -26,6 +26,8 @@ DEAD_BAND_BLEND, DEAD_BAND_RECOVERY = (
     np.radians(5.0),
     np.radians(20.0),
 )  # range in which the roll sets in, and in which the band is restored
+FLAT_DEAD_BAND = np.radians(4.0)  # added to the dead band well within a flat contact
+MIN_FLIPS = 3  # changes between heel, sole and toes in it: a step has one before and one after
 ROCKER_MAX_ANGLE = np.radians(65.0)  # of foot roll over heel or toes
 FLATTENING_TIME = 0.1  # [s] in which the pitch of a foot goes to zero, where contacts of heel and toe are given
 TOUCHDOWN_MAX_VERTICAL_SPEED, TOUCHDOWN_MAX_SPEED = 0.5, 0.7  # [m/s] a faster foot has not landed yet
@@ -97,8 +99,11 @@ class FootTrack:
         self.rest_pitch = np.zeros(len(times))
         self.rocker_angle = self.pitch
 
-    def estimate_rest_pitch(self, in_stance: Array, dead_band: float) -> None:
-        """Set rest_pitch from the stance phases, and rocker_angle as the pitch beyond a dead band [rad]."""
+    def estimate_rest_pitch(self, in_stance: Array, dead_band: float, flat: Array | None = None) -> None:
+        """Set rest_pitch from the stance phases, and rocker_angle as the pitch beyond a dead band [rad].
+
+        ``flat``: where heel and front are known to be in contact (f,); the band is wider there if the foot flips: captured ankles tremble.
+        """
         if in_stance.any():
             self.rest_pitch = np.full(len(in_stance), float(np.clip(self._median_pitch(in_stance), -REST_MAX_PITCH, REST_MAX_PITCH)))
             # Ankle angles are inaccurate in captured motions: a foot with a small constant pitch in a stance lies flat
@@ -113,7 +118,17 @@ class FootTrack:
             self.rocker_angle = self.pitch
             return
         angle = self.pitch - self.rest_pitch
-        self.rocker_angle = np.clip(np.sign(angle) * _apply_dead_band(np.abs(angle), dead_band), -ROCKER_MAX_ANGLE, ROCKER_MAX_ANGLE)
+        width = dead_band + (0.0 if flat is None else self._flip_band(np.where(np.abs(angle) < dead_band, 0.0, np.sign(angle)), flat))
+        self.rocker_angle = np.clip(np.sign(angle) * _apply_dead_band(np.abs(angle), width), -ROCKER_MAX_ANGLE, ROCKER_MAX_ANGLE)
+
+    def _flip_band(self, side: Array, flat: Array) -> Array:
+        """Addition to the dead band [rad] (f,), within flat contacts in which the foot flips between heel, sole and toes, by sides (f,)."""
+        flips = np.zeros(len(flat), bool)
+        for start, end in true_intervals(flat):
+            flips[start:end] = np.count_nonzero(np.diff(side[start:end])) >= MIN_FLIPS
+        if not flips.any():
+            return np.zeros(len(flat))
+        return FLAT_DEAD_BAND * min_acceleration_step(time_to_nearest(self.times, ~flips) / FLATTENING_TIME)
 
     def roll_by_contacts(self, heel: Array, toe: Array) -> None:
         """Set rocker_angle from contacts of heel and toe (f,): flat where both touch, and the pitch where one does."""
@@ -277,7 +292,7 @@ def min_acceleration_step(s: Array) -> Array:
     return s * s * (3.0 - 2.0 * s)
 
 
-def _apply_dead_band(angle: Array, width: float) -> Array:
+def _apply_dead_band(angle: Array, width: Array | float) -> Array:
     """Angles with a smooth dead band; large angles are unchanged."""
     u = np.clip((angle - width) / DEAD_BAND_BLEND, 0.0, 1.0)
     over = DEAD_BAND_BLEND * u**4 * (2.5 - 3.0 * u + u * u) + np.maximum(angle - width - DEAD_BAND_BLEND, 0.0)

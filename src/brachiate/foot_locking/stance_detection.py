@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from brachiate.anatomy.contact_points import HEEL
 from brachiate.assumptions import Assumption
 from brachiate.foot_locking.contact_tracks import ContactTracks
 from brachiate.foot_locking.foot_track import HOP_MIN_DURATION, STANCE_MIN_DURATION, Foothold, FootTrack
@@ -23,6 +24,7 @@ SWING_MIN_DURATION = 0.05  # [s] a shorter swing between two stances at one foot
 SAME_FOOTHOLD_DISTANCE = 0.05  # [m] footholds that are one
 FLIGHT_MIN_FALL = 0.85  # of gravity: downward acceleration of the CoM in a flight phase
 FLIGHT_MIN_SHARE = 0.5  # of gravity: with less the body does not fly
+FALSE_FLIGHT_DURATION = 0.1  # [s] a shorter one is not reported: a foot that rolls off and lands is near the ground
 FLIGHT_MIN_DURATION = 0.04  # [s] a shorter flight is bridged
 GROUND_MAX_HEIGHT = 0.08  # [m] a lower inferred surface is the ground: contacts of captured feet differ by centimeters in height
 GRAVITY = 9.81  # [m/s²]
@@ -41,6 +43,7 @@ class StancePhases(NamedTuple):
     """Stance phases, foot by foot."""
 
     in_stance: list[Array]  # (f,) stance flags
+    flat: list[Array]  # (f,) whether heel and front are in contact by the labels
     lying: list[Array]  # (f,) whether the foot is in contact with its side or back
     footholds: list[list[Foothold]]
     assumptions: list[Assumption]
@@ -58,6 +61,7 @@ def detect_stances(
         com_velocity: Vertical velocity of the CoM: (f,) [m/s].
         limits: Limits of detection.
     """
+    flat = [_labeled_flat(foot, labels, tracks) for foot in feet]
     labeled, lying, heights = (list(each) for each in zip(*(_labeled_stance(foot, labels, tracks, limits) for foot in feet), strict=True))
     in_stance = [
         flags & (foot.min_speed < limits.max_speed) | foot.at_rest(limits.rest_since) for flags, foot in zip(labeled, feet, strict=True)
@@ -68,7 +72,7 @@ def detect_stances(
         if tracks.body(part) not in foot_bodies:
             other_support |= labels.active(part, tracks.times)
     for k, foot in enumerate(feet):
-        foot.estimate_rest_pitch(in_stance[k], limits.dead_band)
+        foot.estimate_rest_pitch(in_stance[k], limits.dead_band, flat[k])
         in_stance[k] = drop_brief_intervals(foot, foot.trim_ends(in_stance[k]), heights[k])
     labeled_heights = [height.copy() for height in heights]
     assumptions = extend_stances_over_impossible_flights(feet, in_stance, heights, other_support, com_velocity, GRAVITY)
@@ -78,10 +82,10 @@ def detect_stances(
             assumptions = extend_stances_over_impossible_flights(feet, in_stance, heights, other_support, com_velocity, GRAVITY)
     for k, foot in enumerate(feet):
         in_stance[k] = drop_brief_intervals(foot, in_stance[k], heights[k])
-        foot.estimate_rest_pitch(in_stance[k], limits.dead_band)
+        foot.estimate_rest_pitch(in_stance[k], limits.dead_band, flat[k])
     assumptions += split_resteps(feet, in_stance, heights, other_support)
     footholds = [fit_footholds(*each) for each in zip(feet, in_stance, heights, strict=True)]
-    return StancePhases(in_stance, lying, footholds, assumptions)
+    return StancePhases(in_stance, flat, lying, footholds, assumptions)
 
 
 def _labeled_stance(foot: FootTrack, labels: ContactLabels, tracks: ContactTracks, limits: StanceLimits) -> tuple[Array, Array, Array]:
@@ -98,6 +102,15 @@ def _labeled_stance(foot: FootTrack, labels: ContactLabels, tracks: ContactTrack
             height[frames] = np.minimum(height[frames], np.where(on_ground, ground[frames], labeled))
     in_contact = np.isfinite(height)
     return in_contact & foot.sole_down, in_contact & ~foot.sole_down, np.where(in_contact, height, 0.0)
+
+
+def _labeled_flat(foot: FootTrack, labels: ContactLabels, tracks: ContactTracks) -> Array:
+    """Whether heel and front of a foot are in contact by the labels of its parts: (f,); never if it has no heel."""
+    ends = np.zeros((2, len(foot.times)), bool)
+    for label in labels.contacts:
+        if tracks.body(label.part) in foot.foot.bodies:
+            ends[int(HEEL in label.part), slice(*tracks.frames(label.start, label.end))] = True
+    return ends[0] & ends[1]
 
 
 def split_resteps(
@@ -168,7 +181,11 @@ def extend_stances_over_impossible_flights(
             continue
         start, end = _shorten_flight(tracks, in_stance, heights, (liftoff, landing), com_velocity, gravity)
         fall = com_velocity[end] - com_velocity[start - 1]
-        if end > start and fall > -FLIGHT_MIN_SHARE * gravity * (times[end] - times[start - 1]):
+        if (
+            end > start
+            and times[end - 1] - times[start] >= FALSE_FLIGHT_DURATION
+            and fall > -FLIGHT_MIN_SHARE * gravity * (times[end] - times[start - 1])
+        ):
             share = -fall / (gravity * (times[end] - times[start - 1]))
             interval = f"{times[start]:.2f}-{times[end - 1]:.2f} s"
             assumptions.append(Assumption("flight", interval, f"no foot is near the ground, but the CoM falls with {share:.1f} g only"))

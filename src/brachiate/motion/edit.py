@@ -16,6 +16,7 @@ from brachiate.kinematics import link_poses, update_poses
 from brachiate.model.data import Data
 from brachiate.model.joints import Free, Revolute, Spherical
 from brachiate.model.model import Model
+from brachiate.motion.contact_labels import ContactLabels
 from brachiate.motion.motion import Motion
 from brachiate.motion.spline import MotionSpline
 from brachiate.validation import Array
@@ -277,7 +278,16 @@ def mirror(motion: Motion) -> Motion:
             q[:, columns] = source * np.sign(axis @ joint.elements[0].axis)
         else:
             raise MotionError(f"Joint {name!r} is of a type that cannot be mirrored ({type(joint).__name__}).")
-    return _with_frames(motion, motion.times, q)
+    return replace(_with_frames(motion, motion.times, q), contacts=_mirrored_contacts(motion.contacts))
+
+
+def _mirrored_contacts(contacts: ContactLabels | None) -> ContactLabels | None:
+    """Contact labels of the other side; None on ground that is not level."""
+    if contacts is None or contacts.terrain.slope or contacts.terrain.stairs is not None:
+        return None
+    terrain = replace(contacts.terrain, belt=(contacts.terrain.belt[0], -contacts.terrain.belt[1]))
+    labels = (replace(label, part=_counterpart(label.part)) for label in contacts.contacts)
+    return ContactLabels(tuple(sorted(labels, key=lambda label: (label.start, label.part))), terrain)
 
 
 def _counterpart(name: str) -> str:

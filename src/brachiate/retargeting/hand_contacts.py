@@ -38,7 +38,7 @@ def find_grips_and_steps(motion: Motion, ground_contact: Array) -> dict[str, Arr
         dynamics = MotionDynamics(motion.figure, states, Terrain(None if motion.captured else 0.0))
     except MotionError:  # without a floating base
         return {}
-    labels, _ = infer_contacts(dynamics, True)
+    labels, _ = infer_contacts(dynamics, "find")
     others = tuple(label for label in labels.contacts if label.kind == "grip" or label.height is not None)
     found = contacts_by_role(replace(labels, contacts=others), motion.times)
     return {role: on for role, on in found.items() if role in INFERRED_ROLES and on.any()}

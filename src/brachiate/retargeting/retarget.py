@@ -32,6 +32,7 @@ from brachiate.retargeting.goals import GoalRows, goal_rows
 from brachiate.retargeting.hand_contacts import contacts_by_role
 from brachiate.retargeting.ik_targets import RetargetTargets
 from brachiate.retargeting.pieces import PIECE, solve_in_pieces
+from brachiate.retargeting.result_contacts import contact_labels
 from brachiate.retargeting.target_rows import TargetRows
 from brachiate.retargeting.trajectory_ik import TrajectoryIk
 from brachiate.validation import Array
@@ -154,7 +155,8 @@ def retarget(
     targets.forget_rows()  # before the poses of the result need memory
     q.flags.writeable = False  # then the motion need not copy it
     assumptions = (*motion.assumptions, *targets.assumptions)
-    result = Motion(figure, motion.times, q, motion.name, assumptions, captured=motion.captured)
+    labels = contact_labels(target, targets.contacts, targets.feet, motion.times)
+    result = Motion(figure, motion.times, q, motion.name, assumptions, captured=motion.captured, contacts=labels)
     found = _evaluate(targets, result, ik)
     return found if rows is None else replace(found, goal_errors=rows.errors(result.q))
 

@@ -21,7 +21,8 @@ from brachiate.anatomy.feet import Foot, find_feet
 from brachiate.anatomy.figure_height import figure_height
 from brachiate.anatomy.landmarks import Landmarks, find_landmarks
 from brachiate.assumptions import Assumption
-from brachiate.contact_estimation.given_contacts import resolve_contacts, resolve_terrain
+from brachiate.contact_estimation.given_contacts import resolve_contacts, resolve_supports, resolve_terrain
+from brachiate.contact_estimation.time_scale import at_real_speed
 from brachiate.deprecation import renamed_arguments
 from brachiate.errors import ArgumentError, MotionError
 from brachiate.filter.reference.assemble import StanceAssembler, preprocess_displacement, split_fixed_contacts
@@ -89,7 +90,8 @@ def make_reference(
     hold: float = 0.0,
     style: str = "default",
     roles: Mapping[str, str] | None = None,
-    supports: bool | None = None,
+    supports: str = "auto",
+    time_factor: float | None = None,
 ) -> Reference:
     """Make a tracking reference from a motion: lock stance feet at their footholds, change as little else as possible.
 
@@ -105,19 +107,25 @@ def make_reference(
         hold: Time for which the last posture is held, after a slowdown of half a second [s]. Default: none.
         style: ``"default"``, or ``"light"``: less smoothing, stricter stances, smaller dead band; to see the influence of preprocessing.
         roles: Names of links by role, where names and positions mislead: see :data:`brachiate.anatomy.landmarks.MAPPABLE_ROLES`.
-        supports: Whether contacts are also inferred with supports other than the ground (steps, seats, bars). Default: if the height of
-            the ground is not given.
+        supports: Which contacts are inferred: ``"ground"``, or steps, seats and bars, too (``"find"``); ``"auto"``: find them if the height
+            of the ground is not given.
+        time_factor: Factor on the times of the motion, whose file plays too fast. Default: the whole number that makes its falls as fast as
+            gravity does, if contacts are not given.
     """
-    given_source = SourceMotion(motion, contacts, source_terrain)
-    options = {"smooth": smooth, "style": style, "roles": roles, "supports": supports}
+    supports = resolve_supports(supports)
+    options: dict[str, Any] = {"smooth": smooth, "style": style, "roles": roles, "supports": supports}
     parameters = STYLES[validation.one_of(style, tuple(STYLES), "style")]
     dt, hold = validation.number(dt, "dt", minimum=1e-4, maximum=0.02), validation.number(hold, "hold", minimum=0.0, maximum=1e3)
     _check_motion(motion)
     marks = find_landmarks(motion.figure, roles)
     target = resolve_terrain(terrain, "terrain")
     given, given_terrain = resolve_contacts(motion, source_terrain, contacts, "source_terrain")
+    if time_factor is not None:
+        time_factor = validation.number(time_factor, "time_factor", minimum=0.1, maximum=10.0)
+    motion, retimed = at_real_speed(motion, 1.0 if time_factor is None and given is not None else time_factor)
+    given_source = SourceMotion(motion, contacts, source_terrain)
     source_terrain = Terrain() if given_terrain is None else given_terrain
-    diagnosis = diagnose(motion, given)
+    diagnosis = [*retimed, *diagnose(motion, given)]
 
     source = _resample(motion, dt, hold)
     width, noise = _choose_smoothing(source, smooth, parameters)
@@ -234,7 +242,7 @@ def _choose_smoothing(source: _Source, given: float | None, style: PreprocessSty
 
 
 def _label_contacts(
-    source: _Source, given: ContactLabels | None, terrain: Terrain, width: float, supports: bool | None
+    source: _Source, given: ContactLabels | None, terrain: Terrain, width: float, supports: str
 ) -> tuple[ContactLabels, list[Assumption]]:
     """Contact labels, given or inferred, at times of the reference; the held posture at the end needs no support and is left out."""
     grid, labels, assumptions = source.grid, given, []
@@ -292,10 +300,10 @@ def _make_foot_trajectories(
     """Foot trajectories through the footholds, with foot roll and swing clearance."""
     stairs, trajectories = scene.frame.terrain.stairs, []
     over = None if stairs is None else StairClearance(stairs, STAIR_CLEARANCE * figure_height(scene.kinematics.model))
-    for foot, in_stance, lying, each in zip(feet, phases.in_stance, phases.lying, footholds, strict=True):
+    for foot, in_stance, flat, lying, each in zip(feet, phases.in_stance, phases.flat, phases.lying, footholds, strict=True):
         track = FootTrack(foot, scene.poses.R[foot.body], scene.poses.x[foot.body], scene.knots)
         toes = None if foot.toes is None else PoseTrajectory(scene.poses.R[foot.toes.body], scene.poses.x[foot.toes.body])
-        track.estimate_rest_pitch(in_stance, style.dead_band)
+        track.estimate_rest_pitch(in_stance, style.dead_band, flat)
         trajectories.append(make_foot_trajectory(track, each, toes, np.where(lying, 0.0, style.swing_clearance), over))
     return trajectories
 

@@ -18,10 +18,8 @@ HEIGHT_TOLERANCE = 0.04  # [m] inferred surfaces closer in height are one
 OTHER_SUPPORT_MIN_DURATION = 0.3  # [s] of inferred grips and surfaces above the ground
 
 
-def infer_labels(
-    motion: Motion, states: MotionStates, terrain: Terrain, supports: bool | None = None
-) -> tuple[ContactLabels, list[Assumption]]:
-    """Contact labels inferred from the states of a smoothed motion, and what was assumed; ``supports``: as in :func:`infer_contacts`."""
+def infer_labels(motion: Motion, states: MotionStates, terrain: Terrain, supports: str) -> tuple[ContactLabels, list[Assumption]]:
+    """Contact labels inferred from the states of a smoothed motion, and what was assumed."""
     labels, inferred = infer_contacts(MotionDynamics(motion.figure, states, terrain), supports)
     assumptions = list(inferred)
     brief = [
