@@ -36,8 +36,8 @@ MAX_FLIGHT_LIFT = 0.3  # [m] by which feet follow the CoM at most in a long flig
 
 @kernel
 def on_slope(window, offset):
-    """Horizontal offset with the height of the sloped terrain added."""
-    return Vec3(offset.x, offset.y, offset.x * window.terrain_gradient[0] + offset.y * window.terrain_gradient[1])
+    """Offset with the height of the sloped terrain added."""
+    return Vec3(offset.x, offset.y, offset.z + offset.x * window.terrain_gradient[0] + offset.y * window.terrain_gradient[1])
 
 
 @kernel
@@ -114,7 +114,7 @@ def set_contact_modes(ctl, window, feet, k, n, unsupported):
 def set_foot_task(ctl, window, feet, k, n, required):
     """Weights and offsets of the foot task of link n: none for a flat stance foot, orientation of a rolling one, swing trajectory."""
     leg = window.leg[n]
-    ctl.position_weight[n] = ctl.orientation_weight[n] = 0.0
+    ctl.position_weight[n] = ctl.orientation_weight[n] = ctl.sole_level[n] = 0.0
     for i in range(3):
         ctl.position_offset[n, i] = ctl.velocity_offset[n, i] = ctl.acceleration_offset[n, i] = 0.0
     if window.swings[n] == 0:

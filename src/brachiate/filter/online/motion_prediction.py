@@ -77,9 +77,29 @@ def predict_frame(window, est, p, k, i):
         put_vec3(window.foot_offset_rate, new * l + leg, yaw_rotated(c, s, vec3(window.foot_offset_rate, old * l + leg)))
 
 
+@kernel
+def note_flights(window, first):
+    """window.flight_boundaries ← frames of lift-off into flight and of touchdown from it after a frame; those not used are before it."""
+    l, count = window.in_contact.shape[0] // window.height_slack.shape[0], 0
+    supported = -1
+    for i in range(first, window.frame_count[0]):
+        now = 0
+        for leg in range(l):
+            now |= window.in_contact[i * l + leg]
+        if supported >= 0 and now != supported and count < window.flight_boundaries.shape[0]:
+            window.flight_boundaries[count] = i
+            count += 1
+        supported = now
+    for c in range(count, window.flight_boundaries.shape[0]):
+        window.flight_boundaries[c] = -1
+
+
 @entry
-def predict_from_history(window_key: Key, estimator_key: Key, max_frames: int, lookahead: int):
-    """Extend the window by at most ``max_frames`` frames that followed the nearest past frame. Returns that frame, or -1."""
+def predict_from_history(window_key: Key, estimator_key: Key, tracked: int, max_frames: int, lookahead: int):
+    """Extend the window by at most ``max_frames`` frames that followed the nearest past frame. Returns that frame, or -1.
+
+    Boundaries of flights are noted from frame ``tracked`` on.
+    """
     (window,) = open_window(window_key)
     (est,) = open_estimator(estimator_key)
     k, dt, l = est.known_frames[0] - 1, window.dt[0], est.phase_time.shape[0]
@@ -90,16 +110,15 @@ def predict_from_history(window_key: Key, estimator_key: Key, max_frames: int, l
             window.time_to_landing[k * l + leg] = NEVER
     p = nearest_frame(est, k, k - int(MIN_HISTORY / dt))
     if p < 0:
+        note_flights(window, tracked)
         return p
     for leg in range(l):
-        est.saved_phase[leg], est.saved_phase[l + leg] = est.phase_time[leg], est.leg_load[leg]
-        est.saved_phase[2 * l + leg] = est.pending_frames[leg]
-        est.pending_frames[leg] = 0
+        est.saved_phase[leg] = est.phase_time[leg]
     for i in range(1, min(max_frames, k - p, window.height_slack.shape[0] - k - 1) + 1):
         predict_frame(window, est, p, k, i)
         update_stances(window, est, k + i, dt, lookahead)
         window.frame_count[0] = k + i + 1
     for leg in range(l):
-        est.phase_time[leg], est.leg_load[leg] = est.saved_phase[leg], est.saved_phase[l + leg]
-        est.pending_frames[leg] = int(est.saved_phase[2 * l + leg])
+        est.phase_time[leg] = est.saved_phase[leg]
+    note_flights(window, tracked)
     return p
