@@ -23,6 +23,14 @@ from brachiate.filter.online.contact_modes import (
     heel_corners,
     put_contact_masks,
 )
+from brachiate.filter.online.footholds import (
+    STATIONARY_MAX_SPEED,
+    correct_past_frames,
+    estimate_foothold,
+    mean_rest_height,
+    raise_swing_feet,
+    restart_foothold,
+)
 from brachiate.filter.online.smoothing import store_feature, track_frame
 from brachiate.filter.schedule.arrays import MAX_CORNERS, NEVER, open_window
 from brachiate.filter.schedule.centroidal_trajectory import put_locked_inertia
@@ -42,9 +50,7 @@ REST_HEIGHT_MAX = 0.05  # [m] of a corner of a resting foot above the floor
 APPROACH_HEIGHT = 0.08  # [m] a descending foot below it may land soon
 APPROACH_DELAY = 0.08  # [s] after lift-off
 LOAD_TRANSFER_TIME = 0.04  # [s] in which body weight shifts between legs
-STATIONARY_MAX_SPEED = 0.15  # [m/s] slower corners are at their foothold
 FOOTHOLD_SETTLE_TIME = 0.15  # [s] after touchdown, when the foothold is known
-OFFSET_DECAY_TIME = 0.06  # [s] in which the foot offset decays after lift-off
 
 
 class EstimatorArrays(NamedTuple):
@@ -230,35 +236,6 @@ def rewind_stances(window, est, first, dt):
 
 
 @kernel
-def restart_foothold(window, est, start, end, leg, dt):
-    """Estimate the foothold of a leg anew from the frames [start, end) of its stance."""
-    m = window.leg.shape[0]
-    for n in range(m):
-        for j in range(window.corner_count[n] if window.leg[n] == leg else 0):
-            est.foothold_time[MAX_CORNERS * n + j] = 0.0
-    l = est.phase_time.shape[0]
-    for i in range(max(start, 0), end):
-        if window.in_contact[i * l + leg]:
-            average_foothold(window, est, i, leg, dt)
-
-
-@kernel
-def average_foothold(window, est, i, leg, dt):
-    """Take the corners of a leg that are stationary in frame i into the mean positions of its foothold."""
-    m = window.leg.shape[0]
-    for n in range(m):
-        for j in range(window.corner_count[n] if window.leg[n] == leg else 0):
-            c, at = MAX_CORNERS * n + j, MAX_CORNERS * (i * m + n) + j
-            p = vec3(window.corner_positions, at)
-            position = Vec3(p.x, p.y, est.ground_height[0])
-            if est.foothold_time[c] == 0.0:
-                put_vec3(est.foothold, c, position)
-            if est.corner_speed[at] < STATIONARY_MAX_SPEED:
-                est.foothold_time[c] += dt
-                put_vec3(est.foothold, c, vec3(est.foothold, c) + (dt / est.foothold_time[c]) * (position - vec3(est.foothold, c)))
-
-
-@kernel
 def update_stances(window, est, f, dt, lookahead):
     """Stance list, stance indices, times to landing and load shares of frame f, which follows the frames so far."""
     m, l = window.leg.shape[0], est.phase_time.shape[0]
@@ -299,87 +276,6 @@ def update_stances(window, est, f, dt, lookahead):
         for i in range(max(f - lookahead, 0), f):
             if window.contact_mask[i * m + n]:
                 window.upcoming_mask[i * m + n] |= mask
-
-
-@kernel
-def rest_height(window, est, leg):
-    """Mean height of the corners of a foot at rest above the floor [m]."""
-    height, count = 0.0, 0
-    for n in range(window.leg.shape[0]):
-        for j in range(window.corner_count[n] if window.leg[n] == leg and window.swings[n] == 1 else 0):
-            height, count = height + est.rest_height[MAX_CORNERS * n + j], count + 1
-    return height / max(count, 1)
-
-
-@kernel
-def mean_rest_height(window, est):
-    """Mean of this height over the feet, by which the whole reference is lowered [m]."""
-    l, total = est.phase_time.shape[0], 0.0
-    for leg in range(l):
-        total += rest_height(window, est, leg) / l
-    return total
-
-
-@kernel
-def lowering(window, est, leg):
-    """Vertical offset of a foot: captured feet come to rest at different heights above one floor."""
-    return Vec3(0.0, 0.0, mean_rest_height(window, est) - rest_height(window, est, leg))
-
-
-@kernel
-def estimate_foothold(window, est, f, leg, dt):
-    """Foothold of a leg: mean position of its corners while they are stationary. window.foot_offset ← from the frame to the foothold."""
-    m, l = window.leg.shape[0], est.phase_time.shape[0]
-    at = f * l + leg
-    offset = vec3(window.foot_offset, at - l) if f > 0 else Vec3(0.0, 0.0, 0.0)
-    if not window.in_contact[at]:
-        if f >= window.frame_count[0]:  # otherwise as predicted
-            offset = Vec3(offset.x, offset.y, 0.0)
-            put_vec3(window.foot_offset, at, (1.0 - dt / OFFSET_DECAY_TIME) * offset + lowering(window, est, leg))
-            put_vec3(window.foot_offset_rate, at, (-1.0 / OFFSET_DECAY_TIME) * offset)
-        return
-    if est.phase_changed[leg] == 1:
-        restart_foothold(window, est, f, f, leg, dt)
-    average_foothold(window, est, f, leg, dt)
-    displacement, count = Vec3(0.0, 0.0, 0.0), 0
-    for n in range(m):
-        for j in range(window.corner_count[n] if window.leg[n] == leg else 0):
-            if (window.contact_mask[f * m + n] >> j) & 1:
-                p = vec3(window.corner_positions, MAX_CORNERS * (f * m + n) + j)
-                displacement, count = (
-                    displacement + vec3(est.foothold, MAX_CORNERS * n + j) - Vec3(p.x, p.y, est.ground_height[0]),
-                    count + 1,
-                )
-    put_vec3(window.foot_offset, at, (1.0 / max(count, 1)) * displacement + lowering(window, est, leg))
-    put_vec3(window.foot_offset_rate, at, Vec3(0.0, 0.0, 0.0))
-
-
-@kernel
-def correct_past_frames(window, est, f, leg, dt):
-    """Foot offsets of the last stance of a leg and of the swing before it, now that its foothold is known."""
-    m, l = window.leg.shape[0], est.phase_time.shape[0]
-    capacity, n = window.stance_frames.shape[0] // l, window.stance_count[leg]
-    if n < 1 or window.stance_frames[leg * capacity + n - 1, 0] < 0:
-        return
-    start, end = window.stance_frames[leg * capacity + n - 1, 0], window.stance_frames[leg * capacity + n - 1, 1]
-    for i in range(start, end):
-        count, displacement = 0, Vec3(0.0, 0.0, 0.0)
-        for s in range(m):
-            if window.leg[s] == leg:
-                for j in range(window.corner_count[s]):
-                    if (window.contact_mask[i * m + s] >> j) & 1:
-                        c, at = MAX_CORNERS * s + j, MAX_CORNERS * (i * m + s) + j
-                        p = vec3(window.corner_positions, at)
-                        displacement = displacement + vec3(est.foothold, c) - Vec3(p.x, p.y, est.ground_height[0])
-                        count += 1
-        put_vec3(window.foot_offset, i * l + leg, (1.0 / max(count, 1)) * displacement + lowering(window, est, leg))
-    liftoff = max(window.stance_frames[leg * capacity + n - 2, 1], 1) if n > 1 else 1
-    first, last = vec3(window.foot_offset, (liftoff - 1) * l + leg), vec3(window.foot_offset, start * l + leg)
-    for i in range(liftoff, start):
-        x = (i - liftoff + 1) / (start - liftoff + 1)
-        blend, rate = x * x * x * (10.0 - 15.0 * x + 6.0 * x * x), 30.0 * x * x * (1.0 - x) ** 2 / ((start - liftoff + 1) * dt)
-        put_vec3(window.foot_offset, i * l + leg, (1.0 - blend) * first + blend * last)
-        put_vec3(window.foot_offset_rate, i * l + leg, rate * (last - first))
 
 
 @kernel
@@ -459,6 +355,7 @@ def process_frame(data_key: Key, window_key: Key, estimator_key: Key, actuators_
     leg_extension_slack(T, W, window, est, f)
     if window.max_vertical_force.shape[0] > 0:
         compute_frame_force_limits(T, W, actuators, window, f, l, com)
+    raise_swing_feet(window, est, min(max(fixed, 0), f), dt)
     window.long_flight[f] = 0
     store_state(window, est, f, rise)
     store_feature(T, est, f)
