@@ -18,14 +18,12 @@ class CaptureStep(NamedTuple):
     foot_length: Floats  # (1,) [m]
     swing_leg: Ints  # (1,) leg that steps; NO_LEG: none
     kind: Ints  # (1,) STEP or LANDING
-    from_ground: Ints  # (1,) whether an early landing begins on the ground
     swing_frames: Ints  # (2,) frames of lift-off and landing
     lifted_off: Ints  # (1,) whether the foot has been lifted
     feet_displaced: Ints  # (1,) whether feet are displaced by such steps
     is_capture: Ints  # (1,) 1: capture step; 0: a displaced foot returns
     initial_support: Ints  # (m,) supporting corners at the start, as bits
     previous_offset: Rows3  # (1, 3) [m] foothold offset before the step
-    disturbed: Ints  # (1,) whether the capture point error calls for other footsteps than those of the reference
     terminal_error: Floats  # (2,) [m] capture point error at the end of the last plan
     held: Ints  # (l,) whether a foot stands that has landed early
     hold_until: Ints  # (l,) frame in which the reference has landed, too

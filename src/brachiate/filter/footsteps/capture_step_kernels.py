@@ -16,8 +16,6 @@ from brachiate.filter.footsteps.early_landing import (
     blend_feet,
     decide_landing,
     has_landed,
-    keep_feet_apart,
-    notice_disturbance,
     release_feet,
 )
 from brachiate.filter.footsteps.mpc_problem import capture_point_error, first_node
@@ -287,7 +285,7 @@ def overlay_stances(window, view, feet, step, k, horizon):
         view.stance_count[leg] = window.stance_count[leg]
         swings, number = leg == step.swing_leg[0], feet.stance_index[leg]
         if swings:
-            if number >= 0 and (step.kind[0] == STEP or step.from_ground[0]):
+            if number >= 0 and step.kind[0] == STEP:
                 view.stance_frames[leg * stances + number, 1] = step.swing_frames[0]
             number += 1
         elif not step.held[leg]:
@@ -332,22 +330,6 @@ def adapt_problem(feet_key: Key, plan_key: Key, step_key: Key, dt: float, k: int
                 drop = max(drop, height_drop(feet, problem, plan, j, patch))
         problem.height_slack[j] -= drop
     return OK
-
-
-@entry
-def bound_landings(data_key: Key, control_key: Key, source_key: Key, window_key: Key, feet_key: Key, plan_key: Key, step_key: Key, k: int):
-    """Bound the next landings so that the feet do not cross, while the body is disturbed. Returns whether it is."""
-    _, W = open_model(data_key)
-    (ctl,) = open_control(control_key)
-    (source,) = open_window(source_key)
-    (window,) = open_window(window_key)
-    (feet,) = open_feet(feet_key)
-    (step,) = open_capture_step(step_key)
-    _, problem, _, _, _ = open_plan(plan_key)
-    notice_disturbance(ctl, source, feet, step, k, -W.gravity[2])
-    if step.swing_leg[0] != NO_LEG and step.kind[0] == LANDING:
-        keep_feet_apart(window, feet, problem, k)
-    return step.disturbed[0]
 
 
 @entry

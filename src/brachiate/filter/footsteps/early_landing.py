@@ -1,9 +1,9 @@
-"""Early landings: a foot in the air, or the next one to be lifted, lands sooner than in the reference, to regain balance.
+"""Early landings: a foot in the air lands sooner than in the reference, to regain balance.
 
-The capture point error grows as exp(ωt) until the next landing. If it would outgrow the reach of that step, or lead it across the other
-foot, the swing is shortened to the longest one that can still arrest it [Khadiv 2020]. The foot blends from its reference trajectory to a
-level landing at its next foothold (in a long swing at the last one), displaced as the centroidal plan decides. It stands there until
-the reference has landed, too; if that is far ahead, until the body is calm, and then blends back.
+The capture point error grows as exp(ωt) until the next landing. If it would outgrow the reach of that step, the swing is shortened to the
+longest one that can still arrest it [Khadiv 2020]. The foot blends from its reference trajectory to a level landing at its next
+foothold (in a long swing at the last one), displaced as the centroidal plan decides. It stands there until the reference has landed, too;
+if that is far ahead, until the body is calm, and then blends back.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from brachiate.filter.footsteps.swing_foot import MIN_QUINTIC_STEPS, on_slope
 from brachiate.filter.schedule.arrays import MAX_CORNERS, NEVER, STEP_REACH
 from brachiate.spatial import Vec3, norm, put_vec3, vec3
 
-# Lengths, in reaches of a step (0.35 m for a body of 1.7 m):
-DISTURBED, CALM = 0.35, 0.12  # capture point error from which on a landing may be earlier, and up to which footsteps stay free
+# In reaches of a step (0.35 m for a body of 1.7 m):
+LOST = 1.0  # capture point error at the scheduled landing beyond which the foot lands earlier
 COP_AUTHORITY = 0.12  # distance of the CoP from the middle of the sole, which works against the error meanwhile
-FOOT_SEPARATION = 0.3  # between the middles of two feet, which a landing foot keeps
 SHORTEST_SWING = 0.6  # remaining swing at least, in durations of a capture step
 FOOT_SPEED = 14.0  # in reaches per second: mean speed of the fastest swing, after SHORTEST_SWING / 2
 LONG_SWING = 2.4  # likewise: in longer ones the next foothold is not yet in reach
@@ -48,19 +47,6 @@ def foot_link(window, leg):
 
 
 @kernel
-def outward(window, leg, other, k, i):
-    """Horizontal unit vector from the other foot (frame k) toward the side of a leg's foot (frame i), and their distance along it [m]."""
-    m, n, s = window.leg.shape[0], foot_link(window, leg), foot_link(window, other)
-    heading, count = Vec3(0.0, 0.0, 0.0), window.corner_count[n]
-    for j in range(count):  # heel corners come first
-        heading = heading + (1.0 if 2 * j >= count else -1.0) * vec3(window.corner_positions, MAX_CORNERS * (i * m + n) + j)
-    apart = mean_corner(window, i * m + n) - mean_corner(window, k * m + s)
-    lateral = Vec3(heading.y, -heading.x, 0.0)
-    lateral = (1.0 if lateral @ apart > 0.0 else -1.0) / max(norm(lateral), 1e-9) * lateral
-    return lateral, lateral @ apart
-
-
-@kernel
 def longest_swing(error, limit, authority, omega):
     """Time [s] until a capture point error [m] reaches a limit [m], if the CoP works against it by ``authority`` [m]."""
     if error <= authority:
@@ -72,40 +58,25 @@ def longest_swing(error, limit, authority, omega):
 
 @kernel
 def next_landing(window, k, leg):
-    """Frame of the next scheduled landing of a leg, -1 if it is not known, and its number among the stances."""
-    l, last = window.in_contact.shape[0] // window.height_slack.shape[0], window.frame_count[0] - 1
-    i = k
-    while i < last and window.in_contact[i * l + leg]:
-        i += 1
-    at = i * l + leg
-    if window.in_contact[at]:
-        return -1, -1
+    """Frame of the next landing of a leg that swings in frame k, -1 if it is not known, and the number of its stance."""
+    at, last = k * (window.in_contact.shape[0] // window.height_slack.shape[0]) + leg, window.frame_count[0] - 1
     number = window.next_stance_index[at]
     if window.time_to_landing[at] >= NEVER:
         return -1, number
-    landing = i + int(window.time_to_landing[at] / window.dt[0] + 0.5)
+    landing = k + int(window.time_to_landing[at] / window.dt[0] + 0.5)
     return (landing if landing <= last else -1), number
 
 
 @kernel
-def swing_candidate(window, feet, step, k):
-    """Leg that can land early: the only foot in the air; or, if both stand, the one that is lifted first. NO_LEG if there is none."""
-    l, found, soonest, feet_count, standing = feet.in_contact.shape[0], NO_LEG, window.frame_count[0] - 1, 0, 0
-    for leg in range(l):
-        if is_foot(window, leg):
-            feet_count += 1
-            standing += 1 if feet.in_contact[leg] else 0
-    if feet_count != 2 or l != 2 or standing == 0:
+def foot_in_the_air(window, feet, k):
+    """Leg of the only foot that swings, while the other one stands; NO_LEG if there is none."""
+    if feet.in_contact.shape[0] != 2 or not is_foot(window, 0) or not is_foot(window, 1):
         return NO_LEG
-    for leg in range(l):
-        if standing == 1 and not feet.in_contact[leg]:
-            return leg if not window.in_contact[k * l + leg] and window.in_contact[k * l + 1 - leg] else NO_LEG
-        i = step.hold_until[leg] if step.held[leg] else k
-        while standing == 2 and i < soonest and window.in_contact[i * l + leg]:
-            i += 1
-        if standing == 2 and i < soonest:
-            found, soonest = leg, i
-    return found
+    for leg in range(2):
+        swings = not feet.in_contact[leg] and not window.in_contact[2 * k + leg]
+        if swings and feet.in_contact[1 - leg] and window.in_contact[2 * k + 1 - leg]:
+            return leg
+    return NO_LEG
 
 
 @kernel
@@ -131,27 +102,6 @@ def place_landing(window, feet, step, leg, k, landing):
 
 
 @kernel
-def start_landing(window, feet, step, leg, k, landing, number, frames):
-    """Let a leg land after so many frames, at the foothold of stance ``number``."""
-    l = feet.in_contact.shape[0]
-    step.swing_leg[0], step.kind[0], step.is_capture[0], step.feet_displaced[0] = leg, LANDING, 1, 1
-    step.lifted_off[0] = 0 if feet.in_contact[leg] else 1
-    step.from_ground[0] = feet.in_contact[leg]
-    step.swing_frames[0], step.swing_frames[1] = k + (1 if feet.in_contact[leg] else 0), k + frames
-    place_landing(window, feet, step, leg, k, landing)
-    if step.held[leg] == 0:
-        put_vec3(step.blend, leg, Vec3(0.0, 0.0, 0.0))
-    step.held[leg] = 0
-    feet.stance_index[leg] = number - 1
-    for i in range(3):
-        step.previous_offset[0, i] = feet.foothold_offset[leg, i]
-    for n in range(window.leg.shape[0]):
-        step.initial_support[n] = window.contact_mask[k * window.leg.shape[0] + n]
-    stances = window.stance_frames.shape[0] // l
-    feet.is_planned[leg * stances + min(number, stances - 1)] = 0
-
-
-@kernel
 def error_over_foot(ctl, window, feet, k, leg, gravity):
     """Capture point of the figure relative to that of the reference, which stands displaced as the foot of a leg does: (x, y) [m]."""
     inverse_omega = (max(window.com[k, 2], 0.1) / gravity) ** 0.5
@@ -162,52 +112,52 @@ def error_over_foot(ctl, window, feet, k, leg, gravity):
 
 
 @kernel
-def remaining_swing(window, feet, step, k, leg, landing, x, y, gravity):
-    """Longest swing of a leg [s] that can still arrest the capture point error (x, y); never shorter than SHORTEST_SWING."""
+def start_landing(window, feet, step, leg, k, landing, number, frames):
+    """Let a leg land after so many frames, at the foothold of stance ``number``."""
+    step.swing_leg[0], step.kind[0], step.is_capture[0], step.feet_displaced[0] = leg, LANDING, 1, 1
+    step.lifted_off[0], step.swing_frames[0], step.swing_frames[1] = 1, k, k + frames
+    place_landing(window, feet, step, leg, k, landing)
+    put_vec3(step.blend, leg, Vec3(0.0, 0.0, 0.0))
+    feet.stance_index[leg] = number - 1
+    for i in range(3):
+        step.previous_offset[0, i] = feet.foothold_offset[leg, i]
+    for n in range(window.leg.shape[0]):
+        step.initial_support[n] = window.contact_mask[k * window.leg.shape[0] + n]
+
+
+@kernel
+def shortened_swing(window, feet, step, k, leg, landing, error, gravity):
+    """Remaining swing of a leg [s] that arrests a capture point error [m], if a foot is fast enough; inf if the scheduled one does."""
     omega, reach = (gravity / max(window.com[k, 2], 0.1)) ** 0.5, feet.gain[STEP_REACH]
-    error, authority = (x * x + y * y) ** 0.5, COP_AUTHORITY * reach
-    duration = longest_swing(error, reach, authority, omega)
-    lateral, apart = outward(window, leg, 1 - leg, k, landing if landing >= 0 else k)
-    across = -(x * lateral.x + y * lateral.y)
-    if across > 0.5 * DISTURBED * reach:
-        room = max(apart - FOOT_SEPARATION * reach, 0.0)
-        duration = min(duration, longest_swing(across, room, 0.5 * authority, omega))
-    shortest = SHORTEST_SWING * step.swing_duration[0]
-    n = foot_link(window, leg)
-    way = vec3(feet.foothold_offset, 1 - leg) - vec3(feet.swing_offset, leg)
+    remaining = (landing - k) * window.dt[0] if landing >= 0 else np.inf
+    if longest_swing(error, LOST * reach, COP_AUTHORITY * reach, omega) > remaining:
+        return np.inf
+    shortest, distance, m, n = SHORTEST_SWING * step.swing_duration[0], error, window.leg.shape[0], foot_link(window, leg)
     if landing >= 0:
-        way = way + mean_corner(window, landing * window.leg.shape[0] + n) - mean_corner(window, k * window.leg.shape[0] + n)
-    distance = ((way.x + x) * (way.x + x) + (way.y + y) * (way.y + y)) ** 0.5
-    return max(duration, shortest, 0.5 * shortest + distance / (FOOT_SPEED * reach))
+        distance += norm(mean_corner(window, landing * m + n) - mean_corner(window, k * m + n))
+    shortest = max(shortest, 0.5 * shortest + distance / (FOOT_SPEED * reach))
+    return max(longest_swing(error, reach, COP_AUTHORITY * reach, omega), shortest)
 
 
 @kernel
 def decide_landing(ctl, window, feet, step, k, gravity):
-    """Shorten the present swing, or start the next one early, if the capture point error calls for it. Returns whether it does."""
-    leg, dt = swing_candidate(window, feet, step, k), window.dt[0]
-    if step.swing_leg[0] != NO_LEG:
-        leg = step.swing_leg[0] if step.kind[0] == LANDING else NO_LEG
-    if leg == NO_LEG or not step.disturbed[0]:
+    """Shorten the present swing if the capture point error calls for it. Returns whether it does."""
+    dt, stances = window.dt[0], window.stance_frames.shape[0] // feet.in_contact.shape[0]
+    leg = step.swing_leg[0] if step.swing_leg[0] != NO_LEG else foot_in_the_air(window, feet, k)
+    if leg == NO_LEG or feet.in_contact[leg]:
         return 0
     landing, number = next_landing(window, k, leg)
-    if number < 0:
+    if number < 0 or number >= stances:
         return 0
     x, y = error_over_foot(ctl, window, feet, k, 1 - leg, gravity)
-    duration = remaining_swing(window, feet, step, k, leg, landing, x, y, gravity)
+    duration = shortened_swing(window, feet, step, k, leg, landing, (x * x + y * y) ** 0.5, gravity)
+    end = step.swing_frames[1] if step.swing_leg[0] == leg else landing if landing >= 0 else FOREVER
+    if (end - k) * dt < duration + MIN_GAIN:
+        return 0
     if step.swing_leg[0] == leg:
-        if not step.lifted_off[0] or (step.swing_frames[1] - k) * dt < duration + MIN_GAIN:
-            return 0
         step.swing_frames[1] = k + int(duration / dt)
         return 1
-    if feet.in_contact[leg]:
-        duration = max(duration, step.swing_duration[0])
-    if landing >= 0 and (landing - k) * dt < duration + MIN_GAIN:
-        return 0
     start_landing(window, feet, step, leg, k, landing, number, int(duration / dt))
-    stances = window.stance_frames.shape[0] // feet.in_contact.shape[0]
-    if number >= stances:
-        step.swing_leg[0] = NO_LEG
-        return 0
     at = leg * stances + number
     feet.planned_offset[at, 0] = feet.foothold_offset[1 - leg, 0] + x
     feet.planned_offset[at, 1] = feet.foothold_offset[1 - leg, 1] + y
@@ -264,13 +214,8 @@ def blend_foot(ctl, window, feet, step, k, leg):
         velocity = (1.0 / max((after - before) * dt, dt)) * (ahead - past)
         acceleration = (1.0 / (dt * dt)) * (ahead - 2.0 * here + past) if after - before == 2 else Vec3(0.0, 0.0, 0.0)
         way = goal - here + on_slope(window, vec3(step.landing_foot_offset, leg) - vec3(window.foot_offset, k * l + leg))
-        height = Vec3(0.0, 0.0, 0.0)
-        rise = Vec3(0.0, 0.0, 0.0)
-        if step.from_ground[0] and step.swing_leg[0] == leg:
-            scale, y = 16.0 * step.clearance[0], 1.0 - s
-            height, rise = Vec3(0.0, 0.0, scale * s * s * y * y), Vec3(0.0, 0.0, 2.0 * scale * s * y * (y - s) * rate)
-        put_vec3(ctl.position_offset, n, vec3(ctl.position_offset, n) + s * way + height)
-        put_vec3(ctl.velocity_offset, n, vec3(ctl.velocity_offset, n) + rate * way - s * velocity + rise)
+        put_vec3(ctl.position_offset, n, vec3(ctl.position_offset, n) + s * way)
+        put_vec3(ctl.velocity_offset, n, vec3(ctl.velocity_offset, n) + rate * way - s * velocity)
         put_vec3(ctl.acceleration_offset, n, vec3(ctl.acceleration_offset, n) + second * way - 2.0 * rate * velocity - s * acceleration)
 
 
@@ -280,10 +225,7 @@ def blend_feet(ctl, window, feet, step, k):
     for leg in range(feet.in_contact.shape[0]):
         landing = step.swing_leg[0] == leg and step.kind[0] == LANDING
         if landing:
-            if not feet.in_contact[leg]:
-                step.lifted_off[0] = 1
-            if k >= step.swing_frames[0]:
-                advance_blend(step, leg, 1.0, (step.swing_frames[1] - k) * window.dt[0], window.dt[0])
+            advance_blend(step, leg, 1.0, (step.swing_frames[1] - k) * window.dt[0], window.dt[0])
         elif not step.held[leg]:
             stands = feet.in_contact[leg] == 1 and window.in_contact[k * feet.in_contact.shape[0] + leg] == 1
             if stands or step.blend[leg, 0] < 1e-3:
@@ -292,43 +234,3 @@ def blend_feet(ctl, window, feet, step, k):
                 advance_blend(step, leg, 0.0, RETURN_DURATION * step.swing_duration[0], window.dt[0])
         if step.blend[leg, 0] > 0.0:
             blend_foot(ctl, window, feet, step, k, leg)
-
-
-@kernel
-def notice_disturbance(ctl, window, feet, step, k, gravity):
-    """step.disturbed ← whether the capture point error calls for other footsteps, with hysteresis: over the foot that makes it smaller."""
-    error = np.inf
-    for leg in range(feet.in_contact.shape[0]):
-        if feet.in_contact[leg] and is_foot(window, leg):
-            x, y = error_over_foot(ctl, window, feet, k, leg, gravity)
-            error = min(error, (x * x + y * y) ** 0.5)
-    if error == np.inf:
-        return
-    if error > DISTURBED * feet.gain[STEP_REACH]:
-        step.disturbed[0] = 1
-    elif error < CALM * feet.gain[STEP_REACH]:
-        step.disturbed[0] = 0
-
-
-@kernel
-def keep_feet_apart(window, feet, problem, k):
-    """Bound the next landing of every foot so that it does not cross the foot that stands."""
-    stances = window.stance_frames.shape[0] // max(feet.in_contact.shape[0], 1)
-    if feet.in_contact.shape[0] != 2 or window.stair_direction[0] != 0.0 or window.stair_direction[1] != 0.0:
-        return
-    for leg in range(2):
-        n, other = 0, 1 - leg
-        while n < feet.plan_size[1] and feet.landing_stance[n, 0] != leg:
-            n += 1
-        if n >= feet.plan_size[1] or not feet.in_contact[other] or not is_foot(window, leg) or not is_foot(window, other):
-            continue
-        landing = window.stance_frames[leg * stances + feet.landing_stance[n, 1], 0]
-        if landing < 0 or landing >= window.frame_count[0]:
-            continue
-        lateral, apart = outward(window, leg, other, k, landing)
-        if apart <= 0.0:
-            continue
-        least = min(apart, FOOT_SEPARATION * feet.gain[STEP_REACH])
-        problem.landing_direction[n, 0], problem.landing_direction[n, 1] = lateral.x, lateral.y
-        problem.landing_min[n] = least - apart + lateral @ vec3(feet.foothold_offset, other)
-        problem.landing_max[n] = np.inf

@@ -156,7 +156,7 @@ def decide_modes(est, f, fixed):
         if est.least[c] < est.least[best]:
             best = c
     changed, i = f, f
-    while i >= min(fixed, f):
+    while i >= max(min(fixed, f), 0):
         if i < f and est.mode[i] != best:
             changed = i
         est.mode[i] = best

@@ -1,7 +1,7 @@
 """Prediction of the reference from its own history, for cyclic motion (walking, running, dancing).
 
 The past frame nearest to the present one is searched for by its feature vector, and the frames that followed it, transformed to the present
-position and heading, extend the reference window as if they were known. If none is near, a past frame is searched for that is near when it is
+position and heading, extend the reference window as if they were known. If none is near, a past frame is searched for that is near when
 seen in a mirror, as the steps of both legs are alike: half a cycle of history is enough. The search is repeated for every plan.
 """
 
@@ -16,7 +16,7 @@ from brachiate.spatial import Vec3, put_vec3, quaternion_at, vec3
 
 MAX_FEATURE_DISTANCE = 0.09  # RMS difference of feature vectors, beyond which nothing is predicted
 MIN_HISTORY = 0.5  # [s] age of the frames that are searched
-MAX_MIRRORED_DISTANCE = 1.0  # RMS difference from a mirrored frame, by these scales, beyond which nothing is predicted
+MAX_MIRRORED_DISTANCE = 0.5  # RMS difference from a mirrored frame, by these scales, beyond which nothing is predicted
 VELOCITY_SCALE, POSITION_SCALE = 0.3, 0.06  # [m/s], [m]
 MIN_MIRRORED_HISTORY = 0.2  # [s] age of these frames: half a cycle of a run
 

@@ -129,8 +129,8 @@ class ReferenceStream:
         max_frames, lookahead = int(self.settings.horizon / self.dt), int(self.settings.stance_lookahead / self.dt)
         return predict_from_history(self.handle.key, self._estimator_handle.key, k, max_frames, lookahead) >= 0
 
-    def take(self, frame: ArrayLike, fixed: int) -> None:
-        """Take in the next frame, a configuration of the figure; contacts of frames before ``fixed`` stay as they are."""
+    def take(self, frame: ArrayLike, fixed: int | None = None) -> None:
+        """Take in the next frame, a configuration of the figure; contacts of frames before ``fixed`` (default: this one) stay."""
         q = validation.reals(frame, "frame", f"{self.model.nq} numbers")
         if q.shape != (self.model.nq,):
             raise ArgumentError(f"frame: expected {self.model.nq} numbers, the coordinates of {self.model.name!r}, got {q.shape}.")
@@ -141,7 +141,14 @@ class ReferenceStream:
             raise StateError(f"The buffer of {self.capacity} frames is full: call drop_frames first.")
         self.estimator.frame[:] = q
         lookahead = int(self.settings.stance_lookahead / self.dt)
-        status = process_frame(self._data.key, self.handle.key, self._estimator_handle.key, self._actuators.key, lookahead, fixed)
+        status = process_frame(
+            self._data.key,
+            self.handle.key,
+            self._estimator_handle.key,
+            self._actuators.key,
+            lookahead,
+            len(self) if fixed is None else fixed,
+        )
         if status:
             self._data.raise_status(status)
         k = int(self.estimator.jump_coordinate[0])

@@ -11,7 +11,7 @@ from brachiate.centroidal.settings import REFERENCE_HEIGHT
 from brachiate.compiled import ArrayHandle, array_fields
 from brachiate.errors import StateError
 from brachiate.filter.footsteps.capture_step import LANDING, NO_LEG, CaptureStep
-from brachiate.filter.footsteps.capture_step_kernels import adapt_problem, bound_landings, decide_step, lift_swing_foot, overlay_step
+from brachiate.filter.footsteps.capture_step_kernels import adapt_problem, decide_step, lift_swing_foot, overlay_step
 from brachiate.filter.footsteps.recovery_step import RecoveryStep, direction_name
 from brachiate.filter.schedule.arrays import EXTRAPOLATION_TIME, MAX_CORNERS, ReferenceWindow
 from brachiate.filter.settings import FilterSettings
@@ -127,16 +127,13 @@ class CaptureStepPlanner:
 
     def adapt_problem(self, k: int) -> None:
         """Adapt the MPC problem to the step: parameters, time at which the foothold takes effect, height of the CoM."""
-        controller, mpc = self.controller, self.mpc
-        keys = controller.world.data.key, controller.key, self.source.key, mpc.window.key, mpc.feet.key, mpc.planner.key, self._handle.key
-        bound_landings(*keys, k)
-        free = self.is_stepping and k + 1 >= self.step.swing_frames[0]
+        swinging = self.is_stepping and k + 1 >= self.step.swing_frames[0]
         for name, value in self._parameters.items():
-            getattr(mpc.planner.parameters, name)[0] = value * (STEPPING_FACTORS[name] if free else 1.0)
-        if free:  # footholds are free, however long the following stances are
-            mpc.planner.problem.landing_duration[:] = 0.0
+            getattr(self.mpc.planner.parameters, name)[0] = value * (STEPPING_FACTORS[name] if swinging else 1.0)
+        if swinging:  # the foothold is free, however long the following stance is
+            self.mpc.planner.problem.landing_duration[:] = 0.0
         if self.step.feet_displaced[0]:
-            adapt_problem(mpc.feet.key, mpc.planner.key, self._handle.key, self.dt, k)
+            adapt_problem(self.mpc.feet.key, self.mpc.planner.key, self._handle.key, self.dt, k)
 
     def decide_step(self, k: int) -> bool:
         """Start a step if the last plan does not recover balance. Returns whether one was started, which changes the window."""
