@@ -13,7 +13,7 @@ import numpy as np
 from brachiate.compiled import kernel
 from brachiate.filter.footsteps.capture_step import LANDING, NO_LEG, is_foot
 from brachiate.filter.footsteps.swing_foot import MIN_QUINTIC_STEPS, on_slope
-from brachiate.filter.schedule.arrays import MAX_CORNERS, NEVER, STEP_REACH
+from brachiate.filter.schedule.arrays import EXTRAPOLATION_TIME, MAX_CORNERS, NEVER, STEP_REACH
 from brachiate.spatial import Vec3, norm, put_vec3, vec3
 
 # In reaches of a step (0.35 m for a body of 1.7 m):
@@ -144,7 +144,8 @@ def decide_landing(ctl, window, feet, step, k, gravity):
     """Shorten the present swing if the capture point error calls for it. Returns whether it does."""
     dt, stances = window.dt[0], window.stance_frames.shape[0] // feet.in_contact.shape[0]
     leg = step.swing_leg[0] if step.swing_leg[0] != NO_LEG else foot_in_the_air(window, feet, k)
-    if leg == NO_LEG or feet.in_contact[leg]:
+    # Incoming frames are less consistent than a reference: their capture point errors do not tell that a step is lost
+    if leg == NO_LEG or feet.in_contact[leg] or feet.gain[EXTRAPOLATION_TIME] > 0.0:
         return 0
     landing, number = next_landing(window, k, leg)
     if number < 0 or number >= stances:
