@@ -8,12 +8,12 @@ world.add(br.figures.ground(), name="floor")
 world.add(walk.figure, name="man")
 world.enable_contact(friction=0.8)
 
-live = br.DynamicsFilter(world, "man", dt=0.002)
+live = br.DynamicsFilter(world, "man", dt=0.002)  # 0.3 s behind the frames; latency=0.0: one step
 push = None
 for frame in walk.resample(500.0).q:
     step = live.step(frame)
     if step is None:
-        continue  # the first frames are only observed, until velocities are known
+        continue  # the first frames are only observed, and all wait for the latency
     if push is None and step.time > 2.0:
         push = world.apply_force("man/spine2", (0.0, 80.0, 0.0))
     if push in world.applied_forces and step.time > 2.1:

@@ -132,7 +132,7 @@ def test_online_steps_name_the_stepping_foot_without_any_prediction():
     """Pushed before the reference can be predicted: frames after the last one are extrapolated."""
     reference = standing()
     world = simulation_world(reference, torque_scale=np.inf)
-    live = DynamicsFilter(world, "man", dt=0.002)
+    live = DynamicsFilter(world, "man", dt=0.002, latency=0.0)
     force, stepped = reference.figure.mass * 0.6 / DURATION, set()
     for k in range(650):
         if k == 100:

@@ -37,7 +37,7 @@ def frames(walk: Motion, reference: Reference) -> np.ndarray:
 
 
 def live(reference: Reference, **options: Any) -> DynamicsFilter:
-    return DynamicsFilter(simulation_world(reference, torque_scale=np.inf), "man", dt=DT, **options)
+    return DynamicsFilter(simulation_world(reference, torque_scale=np.inf), "man", dt=DT, **{"latency": 0.0} | options)
 
 
 def ball() -> br.Model:
@@ -77,6 +77,28 @@ def test_latency_delays_the_body(reference, frames):
     assert max(abs(step.deviation[:3]).max() for step in done) < 0.1
 
 
+def test_frames_that_wait_are_tracked_when_the_stream_has_ended(reference, frames):
+    # Fails if the last frames are lost, or tracked as if the motion stopped there
+    here, count = live(reference, latency=0.1), 120
+    assert DynamicsFilter(reference.figure).latency == 0.3
+    startup, waiting = round(here.settings.startup_time / DT), round(0.1 / DT)
+    steps = [here.step(frame) for frame in frames[:count]]
+    assert sum(step is not None for step in steps) == count - startup - waiting
+    rest = [here.step(None) for _ in range(waiting + 1)]
+    assert [step is None for step in rest] == [False] * waiting + [True]
+    assert rest[-2].time == pytest.approx((count - startup) * DT)
+    assert here.failure is None
+    with pytest.raises(StateError, match="The stream of frames has ended"):
+        here.step(frames[count])
+
+
+def test_a_motion_shorter_than_the_latency_is_tracked(walk):
+    result = filter_motion(walk.trim(0.0, 0.25), mode="online", latency=0.3, torque_scale=np.inf)
+    assert result.success
+    assert result.motion.duration == pytest.approx(0.15, abs=0.01)
+    assert any(each.quantity == "floor" for each in result.motion.assumptions)
+
+
 def test_a_step_has_state_torques_stance_and_contacts(reference, frames):
     here = live(reference)
     steps = [here.step(frame) for frame in frames[:300]]
@@ -101,7 +123,7 @@ def test_it_is_deterministic(reference, frames):
 def test_old_frames_are_dropped_at_any_step_length(reference):
     # Fails if frames exceed the buffer: then compiled code would write beyond it.
     for dt in (0.001, 0.004):
-        here = DynamicsFilter(simulation_world(reference, torque_scale=np.inf), "man", dt=dt)
+        here = DynamicsFilter(simulation_world(reference, torque_scale=np.inf), "man", dt=dt, latency=0.0)
         capacity = here.stream.capacity
         for _ in range(capacity + 10):
             here.take(reference.original.q[0])
@@ -146,7 +168,8 @@ def test_a_fallen_figure_is_not_moved(reference, frames):
 
 
 def test_a_model_gets_a_world_with_level_ground(reference, frames):
-    ours, given = DynamicsFilter(reference.figure, dt=DT, ground_height=0.3), DynamicsFilter(simulation_world(reference), "man", dt=DT)
+    ours = DynamicsFilter(reference.figure, dt=DT, latency=0.0, ground_height=0.3)
+    given = DynamicsFilter(simulation_world(reference), "man", dt=DT, latency=0.0)
     for frame in frames[:60]:
         ours.step(frame), given.step(frame)
     step, other = ours.step(frames[60]), given.step(frames[60])

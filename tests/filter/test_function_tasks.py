@@ -256,7 +256,7 @@ def test_both_hands_hold_a_tray_while_walking():
 def test_tasks_of_the_online_filter():
     squat = procedural.sample_motion("squat", seconds=3.0).trim(0.0, 1.2)  # faster ones hop
     world = simulation_world(br.make_reference(squat))
-    live = br.DynamicsFilter(world, "man", tasks={"elbow": br.Task(an.joint("right_elbow"), an.reach(0.8, by=0.6))})
+    live = br.DynamicsFilter(world, "man", latency=0.0, tasks={"elbow": br.Task(an.joint("right_elbow"), an.reach(0.8, by=0.6))})
     step = None
     for frame in squat.resample(500.0).q:
         step = live.step(frame)
@@ -274,7 +274,9 @@ def test_a_function_that_fails_on_the_way_changes_nothing():
         return s.joint("right_elbow") if next(steps) < 40 else an.sqrt(s.joint("right_elbow") * 0.0 - 1.0)
 
     squat = procedural.sample_motion("squat", seconds=0.6)
-    live = br.DynamicsFilter(simulation_world(br.make_reference(squat)), "man", tasks={"odd": br.Task(an.untraced(fails), 0.3)})
+    live = br.DynamicsFilter(
+        simulation_world(br.make_reference(squat)), "man", latency=0.0, tasks={"odd": br.Task(an.untraced(fails), 0.3)}
+    )
     frames, seen = iter(squat.resample(500.0).q), []
 
     def play():

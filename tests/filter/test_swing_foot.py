@@ -11,7 +11,8 @@ from tests.filter.synthetic_window import ALL_CORNERS, DT, FRAMES, LEFT, RIGHT, 
 import brachiate as br
 from brachiate import procedural
 from brachiate.compiled import MODE, ArrayHandle, array_fields
-from brachiate.filter.footsteps.capture_step_kernels import CaptureStep, lift_swing_foot
+from brachiate.filter.footsteps.capture_step import CaptureStep
+from brachiate.filter.footsteps.capture_step_kernels import lift_swing_foot
 from brachiate.filter.footsteps.foot_state import FootStates
 from brachiate.filter.footsteps.swing_foot import LANDING_WINDOW, advance_quintic, on_slope, update_phase
 from brachiate.filter.offline import OfflineTracker, simulation_world
@@ -124,8 +125,8 @@ def lifted(k: int, clearance: float = 0.06) -> np.ndarray:
     """Height, vertical velocity and acceleration of a foot that steps from LIFT_OFF to LANDING, at frame k."""
     window, ctl = two_foot_window(STEPPING), make_control()
     feet = feet_of(window)
-    step = CaptureStep(**{name: np.zeros((2, *kind.row), kind.dtype) for name, kind in array_fields(CaptureStep).items()})
-    step.clearance[0], step.swing_leg[0], step.swing_frames[:] = clearance, LEFT, (LIFT_OFF, LANDING)
+    step = CaptureStep(**{name: np.zeros((2 * MAX_CORNERS, *kind.row), kind.dtype) for name, kind in array_fields(CaptureStep).items()})
+    step.clearance[0], step.swing_leg[0], step.swing_frames[:2] = clearance, LEFT, (LIFT_OFF, LANDING)
     handles = [ArrayHandle(each) for each in (ctl, window, feet.arrays, step)]
     lift_swing_foot(*(handle.key for handle in handles), k)
     assert not ctl.position_offset[RIGHT].any()

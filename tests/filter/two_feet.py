@@ -6,12 +6,13 @@ import numpy as np
 
 import brachiate as br
 from brachiate.filter.online import reference_stream
-from brachiate.filter.online.contact_estimator import detect_contacts, estimate_floor, estimate_foothold, update_stances
+from brachiate.filter.online.contact_estimator import estimate_floor, estimate_modes, measure_corners, update_schedule
 from brachiate.filter.online.reference_stream import ReferenceStream
 from brachiate.filter.schedule.contact_schedule import ContactLink
 from brachiate.filter.settings import FilterSettings
 from brachiate.kinematics import body_velocities, forward_kinematics
 from brachiate.model.data import Data
+from brachiate.spatial import Vec3
 
 DT = 0.002
 LEFT, RIGHT = 0, 1
@@ -42,15 +43,19 @@ class TwoFeet:
         forward_kinematics(self.data.model.tree, self.data.work)
         body_velocities(self.data.model.tree, self.data.work)
 
-    def process(self, positions, velocities=((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)), com_speed=0.0):
-        """Estimate floor, contacts, stances and footholds of the next frame."""
+    def process(self, positions, velocities=((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)), acceleration=0.0, lag=0):
+        """Estimate floor, contacts, stances and footholds of the next frame, and decide the last ``lag`` frames before it anew.
+
+        The CoM is above the left foot, and has a vertical acceleration [m/s²].
+        """
         T, W, f = self.data.model.tree, self.data.work, self.frame
         self.set_state(positions, velocities)
+        self.window.com_acceleration[f] = 0.0, 0.0, acceleration
         estimate_floor(T, W, self.window, self.est, self.dt, f == 0)
-        detect_contacts(T, W, self.window, self.est, f, self.dt, com_speed)
-        update_stances(self.window, self.est, f, self.dt, LOOKAHEAD)
-        for leg in (LEFT, RIGHT):
-            estimate_foothold(T, W, self.window, self.est, f, leg, self.dt)
+        measure_corners(T, W, self.window, self.est, f, self.dt)
+        com = Vec3(positions[LEFT][0], positions[LEFT][1], 1.0)
+        first = estimate_modes(W, self.window, self.est, f, self.dt, com, f - lag)
+        update_schedule(self.window, self.est, first, f, self.dt, LOOKAHEAD)
         self.frame = f + 1
         self.window.frame_count[0] = self.est.known_frames[0] = self.frame
         self.est.known_stances[:] = self.window.stance_count

@@ -138,6 +138,7 @@ def filter_(
     ] = None,
     settings: Annotated[Path | None, typer.Option(help="Settings file, as 'brachiate tune' writes it.")] = None,
     contacts: Annotated[Path | None, typer.Option(help=CONTACTS_HELP)] = None,
+    latency: Annotated[float, typer.Option(help="Delay of mode online [s], for which frames are known ahead; 0 for none.")] = 0.3,
     effort: Annotated[float, typer.Option(help="Factor of the number of rollouts, where joint targets are sampled.")] = 1.0,
     seed: Annotated[int, typer.Option(help="Of the random numbers there.")] = 0,
     retries: Annotated[int, typer.Option(help="Number of further attempts after a fall in mode offline; 0: none.")] = 8,
@@ -155,7 +156,7 @@ def filter_(
     arguments = FilterArguments(
         mode=mode, terrain=terrain, source_terrain=source_terrain, torque_scale=torque_scale_of(torque_scale), friction=friction,
         pushes=push or [], push_table=pushes, payloads=payload or [], tracked_links=track_link or [], tasks=task or [],
-        settings=settings, contacts=contacts, effort=effort, seed=seed, retries=retries, budget=budget, retime=retime,
+        settings=settings, contacts=contacts, latency=latency, effort=effort, seed=seed, retries=retries, budget=budget, retime=retime,
     )  # fmt: skip
     if code := run(motion, motion_input, arguments, out, console, show=show):
         raise typer.Exit(code)

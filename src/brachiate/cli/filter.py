@@ -18,6 +18,7 @@ from brachiate.cli.tables import print_assumptions, table_of
 from brachiate.errors import ArgumentError, StateError
 from brachiate.evaluation.metric_names import COMPARED, compare
 from brachiate.filter.offline import BUDGET, MAX_RETRIES, filter_motion
+from brachiate.filter.online.dynamics_filter import LATENCY
 from brachiate.filter.reference.payloads import parse_payloads, parse_tracked_links
 from brachiate.filter.results.result import FilterResult
 from brachiate.filter.sampling.run_sampling import SAMPLING
@@ -62,6 +63,7 @@ class FilterArguments:
     tasks: list[str] = field(default_factory=list)
     settings: Path | None = None
     contacts: Path | None = None
+    latency: float = LATENCY
     effort: float = 1.0
     seed: int = 0
     retries: int = MAX_RETRIES
@@ -90,6 +92,7 @@ def run(name: str, motion_input: MotionInput, arguments: FilterArguments, out: P
         "tracked_links": parse_tracked_links(arguments.tracked_links),
         "tasks": parse_tasks(arguments.tasks),
         "settings": None if arguments.settings is None else load_settings(arguments.settings),
+        "latency": arguments.latency,
         "effort": arguments.effort,
         "seed": arguments.seed,
         "retries": arguments.retries,

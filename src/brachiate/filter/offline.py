@@ -17,6 +17,7 @@ from brachiate.deprecation import renamed_arguments
 from brachiate.errors import ArgumentError, BrachiateError, StateError
 from brachiate.evaluation.check import check
 from brachiate.filter.offline_tracker import OfflineTracker  # noqa: F401  (also found here)
+from brachiate.filter.online.dynamics_filter import LATENCY
 from brachiate.filter.online.run_online import run_online_filter
 from brachiate.filter.paper.run_clip import PAPER, run_paper_filter
 from brachiate.filter.paper.settings import PaperSettings
@@ -65,6 +66,7 @@ def filter_motion(
     mode: str = OFFLINE,
     settings: FilterSettings | PaperSettings | None = None,
     dt: float = 0.002,
+    latency: float = LATENCY,
     effort: float = 1.0,
     seed: int = 0,
     partner: Callable[[World], Partner] | None = None,
@@ -93,6 +95,7 @@ def filter_motion(
             sampled in simulation. ``"paper"``: the filter as published [DF], without joint and torque limits.
         settings: Default: one set for all motions. Mode ``"paper"`` takes :class:`brachiate.filter.paper.PaperSettings`.
         dt: Length of a simulation step [s]; a reference has its own.
+        latency: Delay of the body behind the frames in mode ``"online"`` [s]; 0 for none.
         effort: Factor of the number of rollouts, where joint targets are sampled.
         seed: Of its random numbers; the result for a seed does not depend on the number of cores.
         partner: Function that makes what the simulation is coupled with, such as a bag of particles in a hand, from its world: ``lambda
@@ -109,7 +112,7 @@ def filter_motion(
     )
     check_search(options)
     motion, contacts = retimed(motion, contacts, retime)
-    return _filter(motion, (terrain, source_terrain, contacts), options, settings, mode, dt)
+    return _filter(motion, (terrain, source_terrain, contacts), options, settings, mode, dt, latency)
 
 
 def _filter(
@@ -119,13 +122,14 @@ def _filter(
     settings: FilterSettings | PaperSettings | None,
     mode: str,
     dt: float,
+    latency: float,
 ) -> FilterResult:
     """Filter a motion; ``given``: terrain of the result, terrain of the motion, its contacts."""
     terrain, source_terrain, contacts = given
     check_tasks(options.tasks, motion)
     if mode == ONLINE:
         _check_online(terrain, source_terrain, contacts)
-        return run_online_filter(motion, options, _filter_settings(settings, mode), dt)
+        return run_online_filter(motion, options, _filter_settings(settings, mode), dt, latency)
     prepare("filter")
     reference, source = _reference_of(motion, terrain, source_terrain, contacts, dt)
     return _filter_reference(reference, source, options, settings, mode, _other_references(motion, given, dt))

@@ -7,12 +7,17 @@ it lasts; plan, contacts and swing foot treat it like a step of the reference. L
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from brachiate.centroidal.planner import open_plan
-from brachiate.compiled import Floats, Ints, Key, Rows3, entry, kernel, struct_opener
+from brachiate.compiled import Key, entry, kernel
+from brachiate.filter.footsteps.capture_step import LANDING, NO_LEG, STEP, is_foot, open_capture_step
+from brachiate.filter.footsteps.early_landing import (
+    blend_feet,
+    decide_landing,
+    has_landed,
+    release_feet,
+)
 from brachiate.filter.footsteps.mpc_problem import capture_point_error, first_node
 from brachiate.filter.footsteps.swing_foot import corner_position
 from brachiate.filter.schedule.arrays import EXTRAPOLATION_TIME, MAX_CORNERS, open_feet, open_window
@@ -23,7 +28,6 @@ from brachiate.model.arrays import open_model
 from brachiate.model.status import OK
 from brachiate.spatial import Vec3, norm, put_vec3, vec3
 
-NO_LEG = -1
 STANCE_AFTER_STEP = 0.15  # [s] of stance that the schedule must have after a step
 UNLOADED_PREFERENCE = 0.2  # weight of an unloaded leg against stepping outward, in the choice of the leg
 WEIGHT_SHIFT_FACTOR = 1.5  # time to shift the weight off the leg before a return step, in swing durations
@@ -33,25 +37,6 @@ PAUSE_AFTER_STEP = 0.1  # [s] after a landing without a new decision
 LEG_LENGTH_RATIO = 0.9  # leg length relative to the height of the CoM
 CALM_DISTANCE = 0.25  # [foot lengths] capture point error below which the figure is at rest
 STANCE_TOLERANCE = 0.5  # [foot lengths] relative displacement of the feet above which one returns
-
-
-class CaptureStep(NamedTuple):
-    """Arrays of a capture or return step. Sizes: m contact links."""
-
-    swing_duration: Floats  # (1,) [s]; 0: no steps are made
-    clearance: Floats  # (1,) [m] height of the swing foot
-    foot_length: Floats  # (1,) [m]
-    swing_leg: Ints  # (1,) leg that steps; NO_LEG: none
-    swing_frames: Ints  # (2,) frames of lift-off and landing
-    lifted_off: Ints  # (1,) whether the foot has been lifted
-    feet_displaced: Ints  # (1,) whether feet are displaced by such steps
-    is_capture: Ints  # (1,) 1: capture step; 0: a displaced foot returns
-    initial_support: Ints  # (m,) supporting corners at the start, as bits
-    previous_offset: Rows3  # (1, 3) [m] foothold offset before the step
-    terminal_error: Floats  # (2,) [m] capture point error at the end of the last plan
-
-
-open_capture_step = struct_opener(CaptureStep)
 
 
 @kernel
@@ -114,15 +99,6 @@ def all_legs_stand(window, feet, step, k, until):
 
 
 @kernel
-def is_foot(window, leg):
-    """Whether a leg stands on a sole: hands and knees that support the figure are single points, which do not step."""
-    found = False
-    for n in range(window.leg.shape[0]):
-        found |= window.leg[n] == leg and window.swings[n] == 1 and window.corner_count[n] > 1
-    return found
-
-
-@kernel
 def choose_leg(T, W, ctl, window, feet, k, x, y):
     """Leg that can step in direction (x, y) without crossing the others, with a preference for the less loaded one; or NO_LEG."""
     l, best, found, count = feet.in_contact.shape[0], -np.inf, NO_LEG, 0
@@ -159,6 +135,7 @@ def start_step(window, feet, step, leg, start, k, is_capture):
     """Start a step of a leg. The present stance gets the number before, so the stance after landing keeps the scheduled number."""
     m, stances = window.leg.shape[0], window.stance_frames.shape[0] // feet.in_contact.shape[0]
     step.swing_leg[0], step.lifted_off[0], step.feet_displaced[0], step.is_capture[0] = leg, 0, 1, is_capture
+    step.kind[0] = STEP
     step.swing_frames[0], step.swing_frames[1] = start, start + max(int(step.swing_duration[0] / window.dt[0]), 2)
     for n in range(m):
         step.initial_support[n] = window.contact_mask[k * m + n]
@@ -178,27 +155,59 @@ def cancel_step(feet, step):
 
 
 @kernel
+def stands_early(window, feet, step, leg, i):
+    """Number of the stance, at its foothold of an early landing, of a leg in frame i; -1 if it does not stand there."""
+    if step.held[leg] and i < step.hold_until[leg]:
+        return feet.stance_index[leg]
+    landing = step.swing_leg[0] == leg and step.kind[0] == LANDING
+    return feet.stance_index[leg] + 1 if landing and step.swing_frames[1] <= i < step.hold_until[leg] else -1
+
+
+@kernel
 def overlay_frame(window, view, feet, step, i):
     """Write frame i of the contact schedule with the step into the view."""
-    m, l, dt, swing_leg = window.leg.shape[0], feet.in_contact.shape[0], window.dt[0], step.swing_leg[0]
+    l, dt, swing_leg = feet.in_contact.shape[0], window.dt[0], step.swing_leg[0]
     start, end = step.swing_frames[0], step.swing_frames[1]
     for leg in range(l):
         at = i * l + leg
         view.in_contact[at], view.stance_index[at] = window.in_contact[at], window.stance_index[at]
         view.next_stance_index[at], view.time_to_landing[at] = window.next_stance_index[at], window.time_to_landing[at]
+        put_vec3(view.foot_offset, at, vec3(window.foot_offset, at))
+        early = stands_early(window, feet, step, leg, i)
         if leg == swing_leg and i < end:
             previous = feet.stance_index[leg]
             view.stance_index[at] = previous if i < (start + end) // 2 else previous + 1
             view.next_stance_index[at] = previous if i < start else previous + 1
             view.in_contact[at], view.time_to_landing[at] = 1 if i < start else 0, 0.0 if i < start else (end - i) * dt
-        elif leg != swing_leg and start <= i < end and not window.in_contact[at]:  # stance continues until the step has landed
+        elif early >= 0:
+            view.in_contact[at], view.time_to_landing[at] = 1, 0.0
+            view.stance_index[at] = view.next_stance_index[at] = early
+            put_vec3(view.foot_offset, at, vec3(step.landing_foot_offset, leg))
+        elif swing_leg != NO_LEG and leg != swing_leg and start <= i < end and not window.in_contact[at]:  # stance until it has landed
             view.in_contact[at], view.time_to_landing[at] = 1, 0.0
             view.stance_index[at] = view.next_stance_index[at] = feet.stance_index[leg]
+    overlay_links(window, view, feet, step, i)
+
+
+@kernel
+def overlay_links(window, view, feet, step, i):
+    """Write the contacts of the links in frame i, and the corners of feet that land early, into the view."""
+    m, l = window.leg.shape[0], feet.in_contact.shape[0]
     for n in range(m):
         at, leg = i * m + n, window.leg[n]
+        early, every = stands_early(window, feet, step, leg, i), (1 << window.corner_count[n]) - 1
         view.contact_mask[at], view.upcoming_mask[at] = window.contact_mask[at], window.upcoming_mask[at]
-        if leg == swing_leg and start <= i < end:
-            view.contact_mask[at], view.upcoming_mask[at] = 0, (1 << window.corner_count[n]) - 1
+        for j in range(window.corner_count[n]):
+            c = MAX_CORNERS * at + j
+            put_vec3(
+                view.corner_positions,
+                c,
+                vec3(step.landing_corners, MAX_CORNERS * n + j) if early >= 0 else vec3(window.corner_positions, c),
+            )
+        if leg == step.swing_leg[0] and step.swing_frames[0] <= i < step.swing_frames[1]:
+            view.contact_mask[at], view.upcoming_mask[at] = 0, every
+        elif early >= 0:
+            view.contact_mask[at] = view.upcoming_mask[at] = every
         elif view.in_contact[i * l + leg] and not window.in_contact[i * l + leg]:
             view.contact_mask[at] = view.upcoming_mask[at] = step.initial_support[n]
 
@@ -235,30 +244,58 @@ def extrapolate_frame(window, feet, i):
 
 @entry
 def overlay_step(source_key: Key, view_key: Key, feet_key: Key, step_key: Key, k: int, horizon: int):
-    """Overlay the step on the window from frame k on. Returns whether there is one: canceled if the reference lifts the leg itself."""
+    """Overlay step and early landings on the window from frame k on. Returns whether there are any.
+
+    A step is canceled if the reference lifts the leg itself.
+    """
     (window,) = open_window(source_key)
     (view,) = open_window(view_key)
     (feet,) = open_feet(feet_key)
     (step,) = open_capture_step(step_key)
-    l, leg = feet.in_contact.shape[0], step.swing_leg[0]
-    if not window.in_contact[k * l + leg]:
+    l, leg, held = feet.in_contact.shape[0], step.swing_leg[0], 0
+    release_feet(window, feet, step, k, False)
+    for each in range(l):
+        held |= step.held[each]
+    if leg != NO_LEG and step.kind[0] == STEP and not window.in_contact[k * l + leg]:
         cancel_step(feet, step)
+    elif leg != NO_LEG and step.kind[0] == LANDING and has_landed(window, leg, k, feet.stance_index[leg] + 1):
+        step.swing_leg[0] = NO_LEG
+    if step.swing_leg[0] == NO_LEG and not held:
         return 0
     view.frame_count[0] = window.frame_count[0]
-    if feet.gain[EXTRAPOLATION_TIME] > 0.0:  # else the window ends with the motion
+    if step.swing_leg[0] != NO_LEG and feet.gain[EXTRAPOLATION_TIME] > 0.0:  # else the window ends with the motion
         needed = step.swing_frames[1] + int(STANCE_AFTER_STEP / window.dt[0])
         view.frame_count[0] = max(window.frame_count[0], min(needed, window.height_slack.shape[0]))
     for i in range(window.frame_count[0], view.frame_count[0]):
         extrapolate_frame(window, feet, i)
     for i in range(max(k - 1, 0), min(k + horizon, view.frame_count[0])):
         overlay_frame(window, view, feet, step, i)
+    overlay_stances(window, view, feet, step, k, horizon)
+    return 1
+
+
+@kernel
+def overlay_stances(window, view, feet, step, k, horizon):
+    """Write the stances with the step and early landings into the view."""
+    l = feet.in_contact.shape[0]
+    stances = window.stance_frames.shape[0] // l
     for n in range(window.stance_frames.shape[0]):
         view.stance_frames[n, 0], view.stance_frames[n, 1] = window.stance_frames[n, 0], window.stance_frames[n, 1]
-    at = leg * (window.stance_frames.shape[0] // l) + feet.stance_index[leg] + 1
-    view.stance_frames[at, 0], view.stance_frames[at, 1] = step.swing_frames[1], max(window.stance_frames[at, 1], step.swing_frames[1] + 1)
-    if feet.stance_index[leg] >= 0:
-        view.stance_frames[at - 1, 1] = step.swing_frames[0]
-    return 1
+    for leg in range(l):
+        view.stance_count[leg] = window.stance_count[leg]
+        swings, number = leg == step.swing_leg[0], feet.stance_index[leg]
+        if swings:
+            if number >= 0 and step.kind[0] == STEP:
+                view.stance_frames[leg * stances + number, 1] = step.swing_frames[0]
+            number += 1
+        elif not step.held[leg]:
+            continue
+        at, early = leg * stances + number, step.kind[0] == LANDING or not swings
+        ends = min(step.hold_until[leg], k + horizon) if early else 0
+        start = step.swing_frames[1] if swings else k
+        view.stance_frames[at, 0] = start if swings else min(view.stance_frames[at, 0], k)
+        view.stance_frames[at, 1] = max(window.stance_frames[at, 1], start + 1, ends)
+        view.stance_count[leg] = max(window.stance_count[leg], number + 1)
 
 
 @kernel
@@ -297,14 +334,15 @@ def adapt_problem(feet_key: Key, plan_key: Key, step_key: Key, dt: float, k: int
 
 @entry
 def lift_swing_foot(control_key: Key, window_key: Key, feet_key: Key, step_key: Key, k: int):
-    """Add the height of the step, 16 h x² (1 − x)², and its derivatives to the task of the swing foot."""
+    """Add the height of the step, 16 h x² (1 − x)², and its derivatives to the task of the swing foot, or the way to an early landing."""
     (ctl,) = open_control(control_key)
     (window,) = open_window(window_key)
     (feet,) = open_feet(feet_key)
     (step,) = open_capture_step(step_key)
     leg, dt = step.swing_leg[0], window.dt[0]
+    blend_feet(ctl, window, feet, step, k)
     start, end = step.swing_frames[0], step.swing_frames[1]
-    if k < start or k >= end or feet.in_contact[leg]:
+    if leg == NO_LEG or step.kind[0] == LANDING or k < start or k >= end or feet.in_contact[leg]:
         return OK
     step.lifted_off[0] = 1
     x = (k - start) / (end - start)
@@ -353,16 +391,21 @@ def decide_step(data_key: Key, control_key: Key, window_key: Key, feet_key: Key,
     terminal, foot_length = terminal_capture_point_error(feet, problem, plan, step, gravity), step.foot_length[0]
     x, y = capture_point_error(ctl, window, feet, k, gravity)
     disturbed = (x * x + y * y) ** 0.5 > CALM_DISTANCE * foot_length
+    release_feet(window, feet, step, k, not disturbed and terminal < CALM_DISTANCE * foot_length)
     # No step for a large rotation while the body is already returning
     leaving = x * step.terminal_error[0] + y * step.terminal_error[1] > 0.0
     lost = terminal > CAPTURE_DISTANCE * foot_length or (leaving and max_planned_rotation(feet, plan) > CAPTURE_ROTATION)
     if step.swing_leg[0] != NO_LEG:
+        if step.kind[0] == LANDING:
+            return decide_landing(ctl, window, feet, step, k, gravity)
         if not lost or step.swing_frames[0] <= k + 1:
             return 0
         cancel_step(feet, step)  # a return step gives way to a capture step
     swing, after = int(step.swing_duration[0] / dt), int(STANCE_AFTER_STEP / dt)
     if k < step.swing_frames[1] + int(PAUSE_AFTER_STEP / dt):
         return 0
+    if decide_landing(ctl, window, feet, step, k, gravity):
+        return 1
     if lost:
         if not all_legs_stand(window, feet, step, k, k + swing + after):
             return 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from brachiate.compiled import kernel
 from brachiate.filter.schedule.arrays import (
     EARLY_LANDING_TIME,
+    EXTRAPOLATION_TIME,
     FLAT_FOOT_WEIGHT,
     FLIGHT_HEIGHT_TOLERANCE,
     FOOT_ROLL_WEIGHT,
@@ -31,13 +32,14 @@ from brachiate.spatial import Vec3, put_vec3, rotation, vec3, vec3_at
 EDGE_CORNERS = 2  # a link with no more supporting corners stands on an edge
 MIN_QUINTIC_STEPS = 6.0  # time steps of the quintic at least: with four the recursion is unstable
 LANDING_WINDOW = 0.06  # [s] before the scheduled landing from which on contact is allowed
+ONLINE_LANDING_WINDOW = 0.02  # [s] likewise of incoming frames, in which feet hardly slow down before they land
 MAX_FLIGHT_LIFT = 0.3  # [m] by which feet follow the CoM at most in a long flight
 
 
 @kernel
 def on_slope(window, offset):
-    """Horizontal offset with the height of the sloped terrain added."""
-    return Vec3(offset.x, offset.y, offset.x * window.terrain_gradient[0] + offset.y * window.terrain_gradient[1])
+    """Offset with the height of the sloped terrain added."""
+    return Vec3(offset.x, offset.y, offset.z + offset.x * window.terrain_gradient[0] + offset.y * window.terrain_gradient[1])
 
 
 @kernel
@@ -94,7 +96,8 @@ def set_contact_modes(ctl, window, feet, k, n, unsupported):
     at = k * l + leg
     required, stance, every = window.contact_mask[k * m + n], window.in_contact[at] == 1, (1 << corners) - 1
     allowed = required | window.upcoming_mask[k * m + n]
-    if not stance and LANDING_WINDOW < window.time_to_landing[at] < NEVER:  # a low swing foot must not land yet
+    landing_window = LANDING_WINDOW if feet.gain[EXTRAPOLATION_TIME] == 0.0 else ONLINE_LANDING_WINDOW
+    if not stance and landing_window < window.time_to_landing[at] < NEVER:  # a low swing foot must not land yet
         allowed = 0
     if unsupported or (stance and feet.supported[leg] == 0) or (required > 0 and feet.landed[leg] == 0):
         allowed = every
@@ -114,7 +117,7 @@ def set_contact_modes(ctl, window, feet, k, n, unsupported):
 def set_foot_task(ctl, window, feet, k, n, required):
     """Weights and offsets of the foot task of link n: none for a flat stance foot, orientation of a rolling one, swing trajectory."""
     leg = window.leg[n]
-    ctl.position_weight[n] = ctl.orientation_weight[n] = 0.0
+    ctl.position_weight[n] = ctl.orientation_weight[n] = ctl.sole_level[n] = 0.0
     for i in range(3):
         ctl.position_offset[n, i] = ctl.velocity_offset[n, i] = ctl.acceleration_offset[n, i] = 0.0
     if window.swings[n] == 0:

@@ -29,6 +29,7 @@ from brachiate.world.contacts import Contacts
 from brachiate.world.world import World
 
 FIGURE = "man"  # name of the figure in a world that the filter makes itself
+LATENCY = 0.3  # [s] by default: about half a step, with which captured walks, turns and runs are tracked
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +83,15 @@ class FilterStep:
 class DynamicsFilter:
     """Dynamics filter of a reference that arrives frame by frame.
 
-    The first frames are only observed. Then the body is placed at the reference, and each frame advances it by one simulation step.
-    Between steps the world may change: applied forces, friction, ground height, figures that are added.
+    The first frames are only observed. Then the body is placed at the reference, and each frame advances it by one simulation step. The
+    body is behind the incoming frames by the latency and one step, end to end; frames that wait are known to plans and to contact
+    estimation. Between steps the world may change: applied forces, friction, ground height, figures that are added.
 
     Args:
         world: World with contact and the figure; or the model of the figure, for which a world with level ground and contact is made.
         figure: Name of the figure in the world.
         settings: Default: one set for all motions; scaled by the body's height.
-        latency: Delay of the body behind the incoming frames [s], which is how far the reference is known ahead. May be 0.
+        latency: Delay of the body behind the incoming frames [s], which is how far the reference is known ahead; 0 for none.
         dt: Interval of the frames, and length of a simulation step [s].
         ground_height: Height of the ground [m]; the floor of the reference is moved there.
         tracked_links: Links whose pose is tracked besides the joints, and its weight: see :func:`brachiate.filter_motion`.
@@ -103,7 +105,7 @@ class DynamicsFilter:
         figure: str | None = None,
         settings: FilterSettings | None = None,
         *,
-        latency: float = 0.0,
+        latency: float = LATENCY,
         dt: float = 0.002,
         ground_height: float = 0.0,
         tracked_links: Mapping[str, float] | None = None,
@@ -129,6 +131,7 @@ class DynamicsFilter:
         self.simulation = Simulation(world, self.dt, project=False)  # every step satisfies one equation of motion, as offline
         self.frame = max(round(self.settings.startup_time / self.dt), 1)  #: that is tracked next
         self._delay = round(self.latency / self.dt)  # [frames]
+        self._ended = False  # whether no more frames arrive
         self._joints = {name: joint.v for name, joint in model.joints.items()}
         self.tracker: MotionTracker | None = None
         self._model = world.model  # another one after a figure was added
@@ -152,8 +155,11 @@ class DynamicsFilter:
         """Time and reason of a fall; None without one."""
         return None if self.tracker is None else self.tracker.failure
 
-    def step(self, frame: ArrayLike) -> FilterStep | None:
-        """Take in a frame (a configuration of the figure) and simulate one step; None while frames are only observed."""
+    def step(self, frame: ArrayLike | None) -> FilterStep | None:
+        """Take in a frame (a configuration of the figure) and simulate one step; None while frames are only observed.
+
+        A frame of None ends the stream: frames that still wait are tracked, then the result is None.
+        """
         if not self.take(frame):
             return None
         self.control()
@@ -161,14 +167,22 @@ class DynamicsFilter:
             self.simulation.step()
         return self._result()
 
-    def take(self, frame: ArrayLike) -> bool:
-        """Take in a frame. Returns whether enough frames are known for a step; when they first are, the body is placed at the reference."""
+    def take(self, frame: ArrayLike | None) -> bool:
+        """Take in a frame; None if the stream has ended.
+
+        Returns whether enough frames are known for a step; when they first are, the body is placed at the reference.
+        """
         if self.failure is not None:
             raise StateError(f"The figure {self.failure}. Make a new filter to start again.")
-        if self.stream.full:
-            self._drop_old_frames()
-        self.stream.take(frame)
-        ready = len(self.stream) > self.frame + self._delay
+        if frame is None:
+            self._ended = True
+        elif self._ended:
+            raise StateError("The stream of frames has ended. Make a new filter to start again.")
+        else:
+            if self.stream.full:
+                self._drop_old_frames()
+            self.stream.take(frame, self.frame if self.tracker is not None else 0)
+        ready = len(self.stream) > self.frame + (0 if self._ended else self._delay)
         if ready and self.tracker is None:
             self._start()
         return ready

@@ -16,6 +16,7 @@ from brachiate.centroidal.problem import MAX_MOTORS
 from brachiate.compiled import ArrayHandle, array_fields
 from brachiate.errors import ArgumentError, StateError
 from brachiate.filter.online.contact_estimator import EstimatorArrays, process_frame
+from brachiate.filter.online.contact_modes import MAX_LEGS, MODES
 from brachiate.filter.online.motion_prediction import predict_from_history
 from brachiate.filter.schedule.arrays import MAX_CORNERS, FootState, ReferenceWindow
 from brachiate.filter.schedule.contact_schedule import ContactLink, has_torque_limits, make_leg_actuators, make_window
@@ -27,6 +28,7 @@ from brachiate.model.model import Model
 
 MEMORY, MEMORY_MAX_FRAMES = 4.0, 4000  # [s], [frames] of the past that are kept
 MAX_DELAY = 40_000  # [frames] of latency
+MAX_FLIGHT_BOUNDARIES = 8  # ahead of the present frame, at which plans place nodes
 MAX_STANCES = 256  # of a leg, that are kept
 #: Arrays of the window with a row per frame, and what each row has: see ReferenceStream._width.
 PER_FRAME = {"q": "nq", "v": "nv", "a": "nv", "contact_mask": "soles", "upcoming_mask": "soles", "corner_positions": "corners"}
@@ -98,7 +100,7 @@ class ReferenceStream:
 
     def _allocate_window(self, legs: int) -> ReferenceWindow:
         sizes = {name: self.capacity * self._width[kind] for name, kind in PER_FRAME.items()}
-        sizes |= {"stance_frames": legs * MAX_STANCES, "stance_count": legs, "flight_boundaries": 0}
+        sizes |= {"stance_frames": legs * MAX_STANCES, "stance_count": legs, "flight_boundaries": MAX_FLIGHT_BOUNDARIES}
         fields = array_fields(ReferenceWindow)
         arrays: dict[str, ArrayLike] = {name: np.zeros((size, *fields[name].row)) for name, size in sizes.items()}
         arrays |= {
@@ -122,13 +124,13 @@ class ReferenceStream:
         """Whether frames must be dropped before the next one is taken in."""
         return len(self) + self._max_predicted >= self.capacity
 
-    def predict(self) -> bool:
-        """Extend the window beyond the last frame by a prediction from history; returns whether there is one."""
+    def predict(self, k: int) -> bool:
+        """Extend the window beyond the last frame by a prediction from history; returns whether there is one. Frame k is tracked next."""
         max_frames, lookahead = int(self.settings.horizon / self.dt), int(self.settings.stance_lookahead / self.dt)
-        return predict_from_history(self.handle.key, self._estimator_handle.key, max_frames, lookahead) >= 0
+        return predict_from_history(self.handle.key, self._estimator_handle.key, k, max_frames, lookahead) >= 0
 
-    def take(self, frame: ArrayLike) -> None:
-        """Take in the next frame: a configuration of the figure."""
+    def take(self, frame: ArrayLike, fixed: int | None = None) -> None:
+        """Take in the next frame, a configuration of the figure; contacts of frames before ``fixed`` (default: this one) stay."""
         q = validation.reals(frame, "frame", f"{self.model.nq} numbers")
         if q.shape != (self.model.nq,):
             raise ArgumentError(f"frame: expected {self.model.nq} numbers, the coordinates of {self.model.name!r}, got {q.shape}.")
@@ -139,7 +141,14 @@ class ReferenceStream:
             raise StateError(f"The buffer of {self.capacity} frames is full: call drop_frames first.")
         self.estimator.frame[:] = q
         lookahead = int(self.settings.stance_lookahead / self.dt)
-        status = process_frame(self._data.key, self.handle.key, self._estimator_handle.key, self._actuators.key, lookahead)
+        status = process_frame(
+            self._data.key,
+            self.handle.key,
+            self._estimator_handle.key,
+            self._actuators.key,
+            lookahead,
+            len(self) if fixed is None else fixed,
+        )
         if status:
             self._data.raise_status(status)
         k = int(self.estimator.jump_coordinate[0])
@@ -156,7 +165,9 @@ class ReferenceStream:
         for name, kind in PER_FRAME.items():
             array, width = getattr(window, name), self._width[kind]
             array[: (frames - k) * width] = array[k * width : frames * width].copy()
-        for array, width in ((est.feature, int(est.feature_size[0])), (est.raw_contact_mask, len(self.soles))):
+        soles, legs = len(self.soles), self._width["legs"]
+        rows = ((est.feature, int(est.feature_size[0])), (est.corner_speed, MAX_CORNERS * soles), (est.end_height, 2 * soles))
+        for array, width in (*rows, (est.frame_load, legs), (est.previous, len(est.least)), (est.mode, 1)):
             array[: (f - k) * width] = array[k * width : f * width].copy()
         window.frame_count[0], est.known_frames[0] = frames - k, f - k
         est.first_valid_frame[0] = max(est.first_valid_frame[0] - k, 0)
@@ -183,19 +194,32 @@ class ReferenceStream:
 def _make_estimator(model: Model, soles: Sequence[ContactLink], settings: FilterSettings, dt: float, capacity: int) -> EstimatorArrays:
     """Allocate the arrays of the contact estimator, with gains and geometry of the soles."""
     m, legs, bodies = len(soles), 1 + max(sole.leg for sole in soles), len(model.tree.parent)
+    if legs > MAX_LEGS:
+        raise ArgumentError(f"Online, contacts of at most {MAX_LEGS} feet are estimated; {model.name!r} has {legs}.")
+    modes = MODES**legs
     features = sum(4 if kind >= BALL else 1 for kind in model.tree.kind) + model.nv
     length = dict.fromkeys(("q", "frame", "predicted_q"), model.nq) | dict.fromkeys(("v", "a", "error"), model.nv)
     length |= dict.fromkeys(("gain", "last_com_velocity", "last_angular_momentum"), 3)
     length |= dict.fromkeys(("sole_body", "hip", "leg_length", "sole_height", "sole_velocity"), m)
-    length |= dict.fromkeys(("corner", "corner_contact", "rest_height", "foothold", "foothold_time"), MAX_CORNERS * m)
-    length |= dict.fromkeys(("phase_time", "leg_load", "phase_changed", "pending_frames", "known_stances"), legs)
-    length |= dict.fromkeys(("floor_height", "ground_height", "known_frames", "first_valid_frame", "feature_size", "jump_coordinate"), 1)
-    length |= {"saved_phase": 3 * legs, "members": bodies, "raw_contact_mask": capacity * m, "feature": capacity * features}
+    length |= dict.fromkeys(("corner", "rest_height", "foothold", "foothold_time"), MAX_CORNERS * m)
+    length |= dict.fromkeys(("phase_time", "phase_changed", "known_stances", "saved_phase"), legs)
+    length |= {"frame_load": capacity * legs, "corner_speed": capacity * MAX_CORNERS * m, "end_height": capacity * 2 * m}
+    length |= {
+        "end_point": 2 * legs,
+        "end_costs": 2 * legs,
+        "required": 2,
+        "stand_cost": 2**legs,
+        "previous": capacity * modes,
+        "mode": capacity,
+    }
+    length |= dict.fromkeys(("mode_cost", "least", "reached", "reached_from"), modes)
+    length |= dict.fromkeys(("floor_height", "floor_time", "ground_height", "known_frames", "first_valid_frame", "feature_size"), 1)
+    length |= {"jump_coordinate": 1, "mass": 1, "members": bodies, "feature": capacity * features}
     est = EstimatorArrays(**{name: np.zeros((length[name], *kind.row), kind.dtype) for name, kind in array_fields(EstimatorArrays).items()})
     decay = math.exp(-settings.stream_bandwidth * dt)
     # Fading-memory polynomial filter of second order: errors of earlier frames are discounted by ``decay`` per frame
     est.gain[:] = 1.0 - decay**3, 1.5 * (1.0 - decay) ** 2 * (1.0 + decay), (1.0 - decay) ** 3
-    est.members[:], est.feature_size[0] = 1, features
+    est.members[:], est.feature_size[0], est.mass[0] = 1, features, model.mass
     est.first_valid_frame[0] = round(settings.startup_time / dt)
     poses = BatchKinematics(model).poses(np.atleast_2d(model.poses.get("stand", model.neutral)))
     for n, sole in enumerate(soles):

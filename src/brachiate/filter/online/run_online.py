@@ -10,7 +10,7 @@ import numpy as np
 from brachiate import validation
 from brachiate.assumptions import Assumption
 from brachiate.errors import ArgumentError
-from brachiate.filter.online.dynamics_filter import DynamicsFilter
+from brachiate.filter.online.dynamics_filter import LATENCY, DynamicsFilter
 from brachiate.filter.reference.payloads import add_payload
 from brachiate.filter.reference.reference import PreprocessDisplacement, Reference, SourceMotion
 from brachiate.filter.reference.self_collision import ignore_self_collisions
@@ -30,7 +30,11 @@ SELF_COLLISION_WINDOW = 0.1  # [s] first part of the motion that is searched for
 
 
 def run_online_filter(
-    motion: Motion | Reference, options: SimulationOptions, settings: FilterSettings | None = None, dt: float = 0.002
+    motion: Motion | Reference,
+    options: SimulationOptions,
+    settings: FilterSettings | None = None,
+    dt: float = 0.002,
+    latency: float = LATENCY,
 ) -> FilterResult:
     """Filter a motion frame by frame, on level ground; a motion with a lower frame rate is interpolated by a spline.
 
@@ -39,6 +43,7 @@ def run_online_filter(
         options: Friction, torque limits, pushes, payloads.
         settings: Default: one set for all motions.
         dt: Length of a simulation step [s].
+        latency: Delay of the body behind the frames [s].
     """
     if isinstance(motion, Reference):
         source, dt = motion.source or SourceMotion(motion.original, resampled=True), motion.dt
@@ -53,9 +58,10 @@ def run_online_filter(
     check_pushes(options.pushes, reference)
     world = simulation_world(reference, options.friction, options.torque_scale)
     ignored = ignore_self_collisions(world, FIGURE, reference.q[: round(SELF_COLLISION_WINDOW / dt)], dt)
-    live = DynamicsFilter(world, FIGURE, settings, dt=dt, tracked_links=options.tracked_links, tasks=options.tasks)
-    first = _observe(live, motion, reference.q)
-    recording = _simulate(live, iter(reference.q[first + 1 :]), reference.q[-1], (len(reference) - 1 - first) * dt, options)
+    live = DynamicsFilter(world, FIGURE, settings, latency=latency, dt=dt, tracked_links=options.tracked_links, tasks=options.tasks)
+    sent = _observe(live, motion, reference.q)
+    first = live.frame
+    recording = _simulate(live, iter(reference.q[sent:]), (len(reference) - 1 - first) * dt, options)
     tracked = _tracked_part(reference, first, float(live.floor_height), (*motion.assumptions, *ignored))
     tracker = live.tracker
     assert tracker is not None
@@ -77,23 +83,25 @@ def _raw_reference(motion: Motion, dt: float) -> Reference:
 
 
 def _observe(live: DynamicsFilter, motion: Motion, frames: Array) -> int:
-    """Send frames until the filter is ready; returns the last one sent."""
+    """Send frames until the filter is ready, all of a motion that is shorter than the latency; returns their number."""
     for k, frame in enumerate(frames):
         if live.take(frame):
-            return k
-    raise ArgumentError(
-        f"{motion.name} lasts {motion.duration:.2f} s: not longer than the time for which the online filter observes a motion before it "
-        "starts (FilterSettings.startup_time)."
-    )
+            return k + 1
+    if not live.take(None):
+        raise ArgumentError(
+            f"{motion.name} lasts {motion.duration:.2f} s: not longer than the time for which the online filter observes a motion before "
+            "it starts (FilterSettings.startup_time)."
+        )
+    return len(frames)
 
 
-def _simulate(live: DynamicsFilter, frames: Iterator[Array], last: Array, duration: float, options: SimulationOptions) -> Recording:
-    """Simulate while frames arrive; the last one is repeated."""
+def _simulate(live: DynamicsFilter, frames: Iterator[Array], duration: float, options: SimulationOptions) -> Recording:
+    """Simulate while frames arrive, and then those that wait."""
 
     def control(_: World) -> None:
         live.control()
         if live.failure is None:
-            live.take(next(frames, last))
+            live.take(next(frames, None))
 
     live.simulation.control(control)
     for push in options.pushes:

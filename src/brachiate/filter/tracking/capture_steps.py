@@ -10,7 +10,8 @@ import numpy as np
 from brachiate.centroidal.settings import REFERENCE_HEIGHT
 from brachiate.compiled import ArrayHandle, array_fields
 from brachiate.errors import StateError
-from brachiate.filter.footsteps.capture_step_kernels import NO_LEG, CaptureStep, adapt_problem, decide_step, lift_swing_foot, overlay_step
+from brachiate.filter.footsteps.capture_step import LANDING, NO_LEG, CaptureStep
+from brachiate.filter.footsteps.capture_step_kernels import adapt_problem, decide_step, lift_swing_foot, overlay_step
 from brachiate.filter.footsteps.recovery_step import RecoveryStep, direction_name
 from brachiate.filter.schedule.arrays import EXTRAPOLATION_TIME, MAX_CORNERS, ReferenceWindow
 from brachiate.filter.settings import FilterSettings
@@ -30,6 +31,9 @@ OVERLAID_FIELDS = (
     "next_stance_index",
     "time_to_landing",
     "stance_frames",
+    "stance_count",
+    "corner_positions",
+    "foot_offset",
 )
 
 
@@ -63,7 +67,10 @@ class CaptureStepPlanner:
         reference = self._reference
         if mpc.feet.arrays.gain[EXTRAPOLATION_TIME] > 0.0:
             self.view  # noqa: B018 - frames of a window that moves are copied before it does
-        length, fields = {"swing_frames": 2, "initial_support": len(reference.leg), "terminal_error": 2}, array_fields(CaptureStep)
+        links, legs = len(reference.leg), len(reference.stance_count)
+        length = {"swing_frames": 2, "initial_support": links, "terminal_error": 2, "landing_corners": MAX_CORNERS * links}
+        length |= dict.fromkeys(("held", "hold_until", "blend", "landing_foot_offset"), legs)
+        fields = array_fields(CaptureStep)
         self.step = CaptureStep(**{name: np.zeros((length.get(name, 1), *kind.row), kind.dtype) for name, kind in fields.items()})
         self.step.swing_duration[0], self.step.clearance[0] = settings.recovery_step_duration, STEP_CLEARANCE * height / REFERENCE_HEIGHT
         self.step.foot_length[0] = min(self._foot_lengths())
@@ -108,15 +115,15 @@ class CaptureStepPlanner:
 
     def window_at(self, k: int) -> ArrayHandle:
         """Reference window from frame k on, with the step overlaid."""
-        if not self.is_stepping:
+        if not self.is_stepping and not self.step.held.any():
             return self.source
         overlaid = overlay_step(self.source.key, self.view.key, self.mpc.feet.key, self._handle.key, k, self._horizon)
         return self.view if overlaid else self.source
 
-    def lift_foot(self, window: ArrayHandle, k: int) -> None:
-        """Add the height of the step to the target of the swing foot."""
-        if self.is_stepping:
-            lift_swing_foot(self.controller.key, window.key, self.mpc.feet.key, self._handle.key, k)
+    def lift_foot(self, k: int) -> None:
+        """Add the height of the step to the target of the swing foot, or move it toward an early landing."""
+        if self.is_stepping or self.step.held.any() or self.step.blend[:, 0].any():
+            lift_swing_foot(self.controller.key, self.source.key, self.mpc.feet.key, self._handle.key, k)
 
     def adapt_problem(self, k: int) -> None:
         """Adapt the MPC problem to the step: parameters, time at which the foothold takes effect, height of the CoM."""
@@ -140,6 +147,8 @@ class CaptureStepPlanner:
         if leg == NO_LEG or not step.lifted_off[0] or not feet.in_contact[leg]:
             return False
         self.steps.append(self._record(leg, k))
+        if step.kind[0] == LANDING and k < step.hold_until[leg]:
+            step.held[leg] = 1
         step.swing_leg[0], step.swing_frames[1] = NO_LEG, k
         return True
 
@@ -159,3 +168,4 @@ class CaptureStepPlanner:
     def drop_frames(self, frames: int) -> None:
         """Shift frame numbers after the first frames of the window have been dropped."""
         self.step.swing_frames[:] -= frames
+        self.step.hold_until[:] -= frames

@@ -44,7 +44,7 @@ class MotionTracker:
         dt: float,
         extrapolation_time: float = 0.0,
         k: int = 0,
-        predict: Callable[[], bool] | None = None,
+        predict: Callable[[int], bool] | None = None,
         tasks: FunctionTasks | None = None,
     ) -> None:
         self.controller, self.window, self.settings, self.dt = controller, window, settings, dt
@@ -91,7 +91,7 @@ class MotionTracker:
         window = self.window if capture_steps is None else capture_steps.window_at(k)
         self.controller.update_state(window, feet, k)
         if capture_steps is not None:
-            capture_steps.lift_foot(window, k)
+            capture_steps.lift_foot(k)
         window = self._replan_if_due(k, window)
         self.solves = self.controller.solve(window, feet, k)
         if capture_steps is not None:
@@ -114,7 +114,7 @@ class MotionTracker:
         first = self._planned_frame < 0
         if first or elapsed >= self.settings.replan_interval - 1e-9 or support != self._planned_support:
             if self._predict is not None:
-                self._predict()
+                self._predict(k)
             self._planned_frame, self._planned_support = k, support
             window = self._plan(k, -1.0 if first else elapsed)
         return window

@@ -100,7 +100,7 @@ class WholeBodyController:
         return self.world.model.joints[f"{figure}/{free[0]}"].v
 
     def _allocate(self, nv: int, bodies: int, links: int, grips: int, tracked: int, functions: int, loops: int) -> Control:
-        length = dict.fromkeys(("contact_body", "task_point", "position_weight", "orientation_weight"), links)
+        length = dict.fromkeys(("contact_body", "task_point", "position_weight", "orientation_weight", "sole_level"), links)
         length |= dict.fromkeys(("position_offset", "velocity_offset", "acceleration_offset"), links)
         length |= dict.fromkeys(("supporting_corners", "touching_corners", "clearance"), links)
         length |= {"corner": MAX_CORNERS * links, "contact_mode": MAX_CORNERS * links, "gain": len(GAINS), "members": bodies}

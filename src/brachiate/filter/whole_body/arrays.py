@@ -75,6 +75,7 @@ class Control(NamedTuple):
     task_point: Rows3  # (m, 3) [m] point of the swing foot task, body axes
     position_weight: Floats  # (m,) weight of the swing foot's position; 0: no task
     orientation_weight: Floats  # (m,) weight of its orientation; 0: no task
+    sole_level: Floats  # (m,) 0: orientation of the reference; 1: sole level; between
     position_offset: Rows3  # (m, 3) [m] offset of its trajectory from the reference
     velocity_offset: Rows3  # (m, 3) [m/s] rate of the offset
     acceleration_offset: Rows3  # (m, 3) [m/s²] rate of the velocity offset

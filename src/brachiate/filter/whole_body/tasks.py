@@ -7,7 +7,10 @@ motion. The joint-space PD accelerations [DF] eq. 39 (:mod:`.state`) are the tar
 
 from __future__ import annotations
 
+import numpy as np
+
 from brachiate.compiled import index, kernel
+from brachiate.filter.schedule.arrays import MAX_CORNERS
 from brachiate.filter.whole_body.arrays import (
     ANGULAR_MOMENTUM_WEIGHT,
     COM_WEIGHT,
@@ -23,7 +26,7 @@ from brachiate.filter.whole_body.qp import EQUALITY, INEQUALITY, RAYS, ROWS, STR
 from brachiate.filter.whole_body.state import bias_acceleration, point_bias_acceleration
 from brachiate.kinematics import tree_origin
 from brachiate.linalg.symmetric3 import solve_symmetric3
-from brachiate.spatial import Vec3, compose, cross, logarithm, motion, quaternion_of, rotation, transpose, vec3, vec3_at, velocity_at
+from brachiate.spatial import Vec3, compose, cross, logarithm, motion, norm, quaternion_of, rotation, transpose, vec3, vec3_at, velocity_at
 
 SPEED_LIMIT_STEPS = 2.0  # time steps in which a joint may reach its speed limit
 MAX_JOINT_ACCELERATION = 2000.0  # [rad/s²] joints that cannot reach their speed limit in these steps get no row
@@ -221,13 +224,29 @@ def is_gripping(ctl, i, now):
 
 
 @kernel
-def angular_pd_acceleration(W, ref, ctl, i, factor):
-    """PD angular acceleration of body i toward the reference orientation, less its bias acceleration; ``factor`` scales the PD rate."""
+def sole_tilt(ref, ctl, i, m):
+    """Rotation vector [rad] that levels the sole of contact link m, on body i of the reference: from its normal to the vertical."""
+    at = MAX_CORNERS * m
+    a, b, c = vec3(ctl.corner, at), vec3(ctl.corner, at + 1), vec3(ctl.corner, at + 2)
+    normal = rotation(ref.R, i) @ cross(b - a, c - a)
+    size = norm(normal)
+    normal = (1.0 if normal.z > 0.0 else -1.0) / max(size, 1e-12) * normal
+    axis = cross(normal, Vec3(0.0, 0.0, 1.0))
+    sine = norm(axis)
+    return np.arctan2(sine, normal.z) / max(sine, 1e-9) * axis if size > 0.0 else Vec3(0.0, 0.0, 0.0)
+
+
+@kernel
+def angular_pd_acceleration(W, ref, ctl, i, factor, level, tilt):
+    """PD angular acceleration of body i toward the reference orientation, less its bias acceleration; ``factor`` scales the PD rate.
+
+    A share ``level`` of the rotation ``tilt`` is added to the reference, and its motion is less by as much.
+    """
     R, Rr = rotation(W.R, i), rotation(ref.R, i)
-    d = R @ logarithm(quaternion_of(compose(transpose(R), Rr)))
-    velocity_error = motion(ref.V, i).w - motion(W.V, i).w
+    d = R @ logarithm(quaternion_of(compose(transpose(R), Rr))) + level * tilt
+    velocity_error = (1.0 - level) * motion(ref.V, i).w - motion(W.V, i).w
     return (
-        motion(ref.A, i).w
+        (1.0 - level) * motion(ref.A, i).w
         + factor * ctl.gain[FOOT_DAMPING] * velocity_error
         + factor * factor * ctl.gain[FOOT_STIFFNESS] * d
         - bias_acceleration(W, i).w
@@ -243,7 +262,10 @@ def swing_foot_task(T, W, ref, ctl, qp, m):
         point_tracking_task(T, W, ref, ctl, qp, i, vec3(ctl.task_point, m), offset, velocity, acceleration, ctl.position_weight[m])
     if ctl.orientation_weight[m] > 0.0:
         is_toe = T.parent[i] >= 0 and ctl.contact_link_of[T.parent[i]] >= 0  # toes rotate about their joint only
-        angular, compliance = angular_pd_acceleration(W, ref, ctl, i, TOE_GAIN_FACTOR if is_toe else 1.0), 1.0 / ctl.orientation_weight[m]
+        level, compliance, tilt = ctl.sole_level[m], 1.0 / ctl.orientation_weight[m], Vec3(0.0, 0.0, 0.0)
+        if level > 0.0:
+            tilt = sole_tilt(ref, ctl, i, m)
+        angular = angular_pd_acceleration(W, ref, ctl, i, TOE_GAIN_FACTOR if is_toe else 1.0, level, tilt)
         for c in range(T.dof[i + 1] - T.dof[i] if is_toe else 3):
             u = motion(W.S, T.dof[i] + c).w if is_toe else world_axis(c)
             at = add_row(qp, EQUALITY, u @ angular, compliance, 0)
@@ -256,7 +278,7 @@ def tracked_link_task(T, W, ref, ctl, qp, n):
     i, zero = ctl.tracked_body[n], Vec3(0.0, 0.0, 0.0)
     point, offset = vec3(ctl.tracked_point, n), vec3_at(ctl.tracked_offset, 0)
     point_tracking_task(T, W, ref, ctl, qp, i, point, offset, zero, zero, ctl.tracked_weight[n])
-    angular = angular_pd_acceleration(W, ref, ctl, i, 1.0)
+    angular = angular_pd_acceleration(W, ref, ctl, i, 1.0, 0.0, zero)
     compliance = 1.0 / (ctl.tracked_weight[n] * LINK_ROTATION_LENGTH * LINK_ROTATION_LENGTH)
     for c in range(3):
         at = add_row(qp, EQUALITY, world_axis(c) @ angular, compliance, 0)
