@@ -178,7 +178,7 @@ def test_supports_elsewhere_can_be_left_out():
     hang = br.sample_motion("hang", seconds=1.0)
     assert has_other_supports(br.make_reference(hang))
     with pytest.raises(MotionError, match="No contact was found"):
-        br.make_reference(hang, supports=False)
+        br.make_reference(hang, supports="ground")
 
 
 def test_a_retimed_motion_lasts_longer(squat):

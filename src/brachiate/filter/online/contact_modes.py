@@ -14,11 +14,13 @@ from brachiate.contact_estimation.contact_confidence import MOMENT_ARM
 from brachiate.contact_estimation.contact_costs import (
     CORRELATION_TIME,
     FREE_COST,
-    MAX_KINEMATIC_COST,
-    MAX_RESIDUAL_COST,
+    MAX_RESIDUAL_SHARE,
     NORMAL_SPEED_SCALE,
     RESIDUAL_SCALE,
     SPEED_SCALE,
+    TAIL_COST,
+    UNCARRIED_COST,
+    UNCARRIED_SHARE,
 )
 from brachiate.contact_estimation.foot_modes import END_SWITCH, SUPPORT_SWITCH
 from brachiate.spatial import Vec3, vec3
@@ -36,7 +38,8 @@ def end_cost(height, tangential_speed, normal_velocity):
     """Cost of an end in contact, beyond that of a free one: as ``kinematic_cost`` of whole motions."""
     above = max(height, 0.0) / HEIGHT_SCALE
     squares = above * above + (tangential_speed / SPEED_SCALE) ** 2 + (normal_velocity / NORMAL_SPEED_SCALE) ** 2
-    return min(0.5 * squares, MAX_KINEMATIC_COST) - FREE_COST
+    half = 0.5 * squares
+    return (half if half < TAIL_COST else TAIL_COST * (1.0 + np.log(half / TAIL_COST))) - FREE_COST
 
 
 @kernel
@@ -75,18 +78,24 @@ def distance_from_feet(est, stands, p):
 
 
 @kernel
+def share_cost(share):
+    """Cost of a root residual, as a share of the weight: as ``residual_cost`` of whole motions."""
+    share = min(share, MAX_RESIDUAL_SHARE)
+    uncarried = max(share - UNCARRIED_SHARE, 0.0) / (1.0 - UNCARRIED_SHARE)
+    return 0.5 * (share / RESIDUAL_SCALE) ** 2 + UNCARRIED_COST * uncarried
+
+
+@kernel
 def residual_cost(est, stands, force, moment, com, floor):
     """Cost of the root residual of these feet in contact: force [weights] and moment about the CoM [weights · m] that are required."""
     if stands == 0:
-        share = (force.x * force.x + force.y * force.y + force.z * force.z) ** 0.5
-        return min(0.5 * (share / RESIDUAL_SCALE) ** 2, MAX_RESIDUAL_COST)
+        return share_cost((force.x * force.x + force.y * force.y + force.z * force.z) ** 0.5)
     load, height = max(force.z, 0.05), com.z - floor
     pull = max(-force.z, 0.0)
     slip = max((force.x * force.x + force.y * force.y) ** 0.5 - FRICTION * max(force.z, 0.0), 0.0)
     cop = Vec3(com.x - (height * force.x + moment.y) / load, com.y - (height * force.y - moment.x) / load, 0.0)
     lever = max(distance_from_feet(est, stands, cop) - SOLE_HALF_WIDTH, 0.0) * max(force.z, 0.0) / MOMENT_ARM
-    squares = pull * pull + slip * slip + lever * lever
-    return min(0.5 * squares / (RESIDUAL_SCALE * RESIDUAL_SCALE), MAX_RESIDUAL_COST)
+    return share_cost((pull * pull + slip * slip + lever * lever) ** 0.5)
 
 
 @kernel
