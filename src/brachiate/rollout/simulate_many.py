@@ -20,7 +20,7 @@ from brachiate.figures.ranges import MAX_SPEED
 from brachiate.progress import ProgressBar
 from brachiate.rollout.controls import Controls, JointTargets
 from brachiate.rollout.states import RolloutStates, StepMemory, load_state, step_memory
-from brachiate.rollout.worker import Rollout, RolloutFailure, Rows, Worker
+from brachiate.rollout.worker import Rollout, RolloutFailure, RolloutRows, Worker
 from brachiate.simulate.initial_overlap import check_overlap
 from brachiate.simulate.stable_step import check_stable_step
 from brachiate.validation import Array
@@ -179,14 +179,14 @@ class BatchSimulation:
             self._workers.append(Worker(self._world, **self._options))
         found: list[Any] = [None] * n
         # Threads fill them: the first to write to memory waits for it
-        tables = Rows(*(np.empty((n, steps // every, size)) for size in (self.model.nq, self.model.nv, self.model.nv)))
+        tables = RolloutRows(*(np.empty((n, steps // every, size)) for size in (self.model.nq, self.model.nv, self.model.nv)))
         numbers = count()
         with ProgressBar("simulating", progress) as bar:
 
             def work(worker: Worker) -> None:
                 law = None if checked is None else checked.law(tables.torque)
                 while (i := next(numbers)) < n:
-                    rows = Rows(*(table[i] for table in tables))
+                    rows = RolloutRows(*(table[i] for table in tables))
                     found[i] = worker.run(start, i, law, steps, every, self.dt, rows, contacts=contacts)
                     if worker is self._workers[0]:
                         bar.show(i / n)
@@ -203,7 +203,7 @@ class BatchSimulation:
         return self._result(start, found, tables, steps, every, contacts)
 
     def _result(
-        self, start: RolloutStates, found: list[Rollout | RolloutFailure], tables: Rows, steps: int, every: int, contacts: bool
+        self, start: RolloutStates, found: list[Rollout | RolloutFailure], tables: RolloutRows, steps: int, every: int, contacts: bool
     ) -> RolloutResult:
         n, rows = len(found), steps // every
         end_q, end_v, end_torque, end_time = start.q.copy(), start.v.copy(), start.torque.copy(), start.time.copy()

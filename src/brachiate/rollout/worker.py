@@ -28,8 +28,8 @@ class RolloutFailure(NamedTuple):
         return f"rollout {self.index} failed at {self.time:.4g} s: {self.reason}"
 
 
-class Rows(NamedTuple):
-    """Rows of one rollout in the arrays of the result."""
+class RolloutRows(NamedTuple):
+    """RolloutRows of one rollout in the arrays of the result."""
 
     q: Array  # (r, nq)
     v: Array  # (r, nv)
@@ -69,7 +69,7 @@ class Worker:
         self.initial_constraints = copy.constraint_set.run_memory()
 
     def run(
-        self, states: RolloutStates, i: int, law: RolloutLaw | None, steps: int, every: int, dt: float, rows: Rows, *, contacts: bool
+        self, states: RolloutStates, i: int, law: RolloutLaw | None, steps: int, every: int, dt: float, rows: RolloutRows, *, contacts: bool
     ) -> Rollout | RolloutFailure:
         """Make one rollout, and fill its rows of the result; ``contacts``: whether they are kept."""
         world, start = self.world, float(states.time[i])

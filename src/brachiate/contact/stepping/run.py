@@ -105,6 +105,15 @@ def make_divided_step(key, constraint_key, contact_key, problem_key, log_key, t,
     return status
 
 
+@kernel
+def step_times(control, i, t, dt):
+    """Start, middle and end of step i, and its length."""
+    if control.time.shape[0] > 0:
+        start, end = control.time[i], control.time[i + 1]
+        return start, start + 0.5 * (end - start), end, end - start
+    return t + i * dt, t + (i + 0.5) * dt, t + (i + 1) * dt, dt
+
+
 @entry
 def run_contact_steps(
     key: Key, constraint_key: Key, contact_key: Key, problem_key: Key, log_key: Key, control_key: Key,
@@ -126,11 +135,7 @@ def run_contact_steps(
     for i in range(done, n):
         if not has_capacity(patches, log):
             return LOG_FULL
-        start, middle, end, h = t + i * dt, t + (i + 0.5) * dt, t + (i + 1) * dt, dt
-        if control.time.shape[0] > 0:
-            start, end = control.time[i], control.time[i + 1]
-            h = end - start
-            middle = start + 0.5 * h
+        start, middle, end, h = step_times(control, i, t, dt)
         stored, amid = (i + 1) % every == 0, contact.part[PART_ELAPSED] > 0.0
         contact.twist_wanted[0] = int(stored)
         begin_budget(problem)
