@@ -84,7 +84,8 @@ def _with_best_candidate(dynamics: MotionDynamics, found: Supports, stationary: 
     stands = bool(np.mean(standing[span][:, feet].any(axis=1)) > STANDING_SHARE)
     near = [rest for rest in stationary if rest.start < span.stop and rest.end >= span.start and not _stands_on(dynamics, rest, standing)]
     best, least = found, ground.found.cost
-    for candidate in candidate_supports(dynamics, ground.terrain, near, span, stands=stands):
+    held = any(label.start <= dynamics.times[span.stop - 1] and label.end >= dynamics.times[span.start] for label in found.others)
+    for candidate in candidate_supports(dynamics, ground.terrain, near, span, stands=stands, held=held):
         contacts = tuple(part for label in candidate.contacts for part in _without_overlaps(label, found.others))
         if not contacts:
             continue

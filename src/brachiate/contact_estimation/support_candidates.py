@@ -30,7 +30,8 @@ MAX_SEAT_HEIGHT_CHANGE = 0.03  # [m] from the median height of a seated part
 SITTING_COSINE = 0.77  # cosine of the thigh angle from vertical: below, the figure sits
 SUPPORT_COST = float(residual_cost(np.array(0.2)))  # of a support in a frame: it must explain a residual of 0.2 of the weight,
 BESIDE_FOOT_COST = float(residual_cost(np.array(0.4)))  # one in the air while a foot stands: of 0.4 of the weight;
-GRIP_COST, TRUNK_COST = 0.4, 0.4  # in addition: a grip can explain any force; people lean with hands rather than with trunk and limbs
+GRIP_COST = 0.4  # in addition, of grips, which can explain any force,
+TRUNK_COST = float(residual_cost(np.array(0.5)))  # and of trunk and limbs in the air: people lie and hang on them rarely
 
 
 class StationaryPart(NamedTuple):
@@ -88,9 +89,12 @@ def _speeds_and_centers(dynamics: MotionDynamics) -> tuple[Array, Array]:
 
 
 def candidate_supports(
-    dynamics: MotionDynamics, terrain: Terrain, stationary: Sequence[StationaryPart], span: slice, *, stands: bool
+    dynamics: MotionDynamics, terrain: Terrain, stationary: Sequence[StationaryPart], span: slice, *, stands: bool, held: bool
 ) -> Iterator[Candidate]:
-    """Candidates for the support of a span of frames: stationary parts of one kind; swinging grips, if no foot ``stands``."""
+    """Candidates for the support of a span of frames: stationary parts of one kind; swinging grips, if no foot ``stands``.
+
+    Trunk and limbs in the air are candidates only if neither a foot stands nor the body is ``held`` by a support found before.
+    """
     floor = terrain.height or 0.0
     top = float(dynamics.body_positions(span)[:, :, 2].max()) - floor
     middle = float(np.median(terrain.clearance(dynamics.com[span])))  # parts above the CoM do not support it from below
@@ -107,7 +111,7 @@ def candidate_supports(
         (hands | others, "support", -np.inf, LEANING_HEIGHT, SUPPORT_COST),
         (hands, "support", LEANING_HEIGHT, OVERHEAD_SHARE * top, beside),
         (hands, "grip", -np.inf, OVERHEAD_SHARE * top, GRIP_COST + beside),  # a unilateral support is the stronger explanation
-        (others, "support", LEANING_HEIGHT, middle, TRUNK_COST + beside),
+        (() if stands or held else others, "support", LEANING_HEIGHT, middle, TRUNK_COST),
     ):
         chosen = tuple(
             ContactInterval(
