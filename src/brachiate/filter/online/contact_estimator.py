@@ -66,6 +66,7 @@ class EstimatorArrays(NamedTuple):
     sole_body: Ints  # (m,)
     corner: Rows3  # (8 m, 3) [m] corners of soles in their bodies
     rest_height: Floats  # (8 m,) [m] height of a corner above the floor when the foot is at rest
+    rest_time: Floats  # (8 m,) [s] for which it has been at rest
     hip: Ints  # (m,) body at the hip of the leg, -1 if the sole does not lead
     leg_length: Floats  # (m,) [m]
     foothold: Rows3  # (8 m, 3) [m] present or last foothold of corners
@@ -145,7 +146,8 @@ def measure_corners(T, W, window, est, f, dt):
             p, v = corner_state(T, W, est, c)
             above_floor, speed = p.z - est.floor_height[0], norm(v)
             if in_stance and speed < STATIONARY_MAX_SPEED and abs(above_floor) < REST_HEIGHT_MAX:
-                est.rest_height[c] += dt / REST_HEIGHT_TIME_CONSTANT * (above_floor - est.rest_height[c])
+                est.rest_time[c] = min(est.rest_time[c] + dt, REST_HEIGHT_TIME_CONSTANT)
+                est.rest_height[c] += dt / est.rest_time[c] * (above_floor - est.rest_height[c])
             height = above_floor - est.rest_height[c]
             est.corner_speed[MAX_CORNERS * at + j] = speed
             put_vec3(window.corner_positions, MAX_CORNERS * at + j, Vec3(p.x, p.y, est.ground_height[0] + max(height - LIFTED_HEIGHT, 0.0)))

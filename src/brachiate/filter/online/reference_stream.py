@@ -201,7 +201,7 @@ def _make_estimator(model: Model, soles: Sequence[ContactLink], settings: Filter
     length = dict.fromkeys(("q", "frame", "predicted_q"), model.nq) | dict.fromkeys(("v", "a", "error"), model.nv)
     length |= dict.fromkeys(("gain", "last_com_velocity", "last_angular_momentum"), 3)
     length |= dict.fromkeys(("sole_body", "hip", "leg_length", "sole_height", "sole_velocity"), m)
-    length |= dict.fromkeys(("corner", "rest_height", "foothold", "foothold_time"), MAX_CORNERS * m)
+    length |= dict.fromkeys(("corner", "rest_height", "rest_time", "foothold", "foothold_time"), MAX_CORNERS * m)
     length |= dict.fromkeys(("phase_time", "phase_changed", "known_stances", "saved_phase"), legs)
     length |= {"frame_load": capacity * legs, "corner_speed": capacity * MAX_CORNERS * m, "end_height": capacity * 2 * m}
     length |= {
