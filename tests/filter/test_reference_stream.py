@@ -67,8 +67,10 @@ def test_stance_phases_agree_with_those_of_preprocessing(received, reference):
     for leg, other in enumerate(order):
         mine, theirs = intervals(legs(received)[:, leg]), intervals(schedule.in_contact[:, other])
         assert len(mine) == len(theirs)
-        # Touchdown and lift-off depend on thresholds of speed and height: a few hundredths of a second
-        assert np.abs(np.array(mine) - np.array(theirs)).max() < 0.1
+        difference = np.array(mine) - np.array(theirs)
+        assert np.abs(difference[:, 0]).max() < 0.03  # touchdown
+        # Preprocessing ends a stance when the foot begins to roll over its toes, contact modes when these leave the ground
+        assert ((difference[:, 1] > -0.02) & (difference[:, 1] < 0.12)).all()
 
 
 def test_constant_acceleration_is_tracked_without_lag(walk):
@@ -111,7 +113,7 @@ def test_a_sliding_stance_foot_is_locked_where_it_is_stationary(walk, frames, re
 
 def test_a_cycle_is_predicted_from_the_one_before(walk, frames, received):
     stream, whole = stream_of(walk, frames[:1000]), received.window
-    assert stream.predict()
+    assert stream.predict(0)
     S, k = stream.window, 999
     end = min(int(S.frame_count[0]), len(received))
     assert end - k > 400  # the walk's cycle is 1.08 s
@@ -132,8 +134,8 @@ def test_a_prediction_is_transformed_to_the_present_position_and_heading(walk, f
         (half[0] * w - half[3] * z, half[0] * x - half[3] * y, half[0] * y + half[3] * x, half[0] * z + half[3] * w), axis=1
     )
     one, other = stream_of(walk, frames[:n]), stream_of(walk, q)
-    assert one.predict()
-    assert other.predict()
+    assert one.predict(0)
+    assert other.predict(0)
     k, end = n - 1, int(one.window.frame_count[0])
     assert int(other.window.frame_count[0]) == end
     locked = one.window.com[k:end].copy()
@@ -149,8 +151,9 @@ def test_a_prediction_is_transformed_to_the_present_position_and_heading(walk, f
         assert other.window.motor_rows[motors, 3:5] == pytest.approx(one.window.motor_rows[motors, 3:5] @ R[:2, :2].T, abs=1e-6)
 
 
-def test_nothing_is_predicted_before_the_first_cycle_ends(walk, frames):
-    assert not stream_of(walk, frames[:450]).predict()  # less than one cycle
+def test_half_a_cycle_is_predicted_by_the_other_leg_and_less_is_not(walk, frames):
+    assert stream_of(walk, frames[:450]).predict(0)
+    assert not stream_of(walk, frames[:200]).predict(0)
 
 
 def test_trembling_feet_do_not_exceed_the_stance_list(walk, monkeypatch):
@@ -166,7 +169,7 @@ def test_trembling_feet_do_not_exceed_the_stance_list(walk, monkeypatch):
     assert stream.window.stance_count.max() == len(stream.window.stance_frames) // 2 == 16
     with pytest.raises(StateError, match="is full"):
         stream.take(stand)
-    stream.predict()
+    stream.predict(0)
     assert stream.window.stance_count.max() <= len(stream.window.stance_frames) // 2
 
 
@@ -197,7 +200,7 @@ def test_dropping_frames_keeps_predicted_ones(walk, frames):
     # Fails if swing feet lose their landing times until the next prediction.
     stream = stream_of(walk, frames[:1200])
     feet = FootStates(stream.window, FilterSettings(), 0.01, 4, 4)
-    assert stream.predict()
+    assert stream.predict(0)
     S = stream.window
     frame_count, spans = int(S.frame_count[0]), S.stance_count.copy()
     assert frame_count > 1300
