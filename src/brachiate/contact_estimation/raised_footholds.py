@@ -12,7 +12,7 @@ from brachiate.validation import Array
 
 MIN_RAISED_HEIGHT = 0.08  # [m] above the floor: lower ones are on the floor, which is as uncertain
 REST_SPEED, REST_SPEED_OFF = 0.3, 0.5  # [m/s] of a foot at rest
-MAX_HEIGHT_CHANGE = 0.03  # [m] from the level of the foothold
+MAX_HEIGHT_CHANGE = 0.06  # [m] from the level of the foothold: heel and toes hang over the edges of steps and rungs
 MIN_REST_DURATION = 0.15  # [s]
 SAME_LEVEL = 0.04  # [m]
 
