@@ -156,8 +156,7 @@ def _at_floor(costs: ModeCosts, floor: float, times: Array, steps: bool) -> Mode
     raised: list[RaisedFoothold] = []
     for k in range(len(costs.modes.feet) if steps else 0):
         ends = np.flatnonzero(costs.modes.foot == k)
-        lowest = ends[costs.ends.height[ends].argmin(axis=0)]
-        height, along, normal = (each[lowest, np.arange(len(times))] for each in costs.ends)
+        height, along, normal = (each[ends] for each in costs.ends)
         raised += find_raised_footholds(height, np.hypot(along, normal), k, floor, times)
     return costs._replace(floor=floor, raised=tuple(raised))
 
