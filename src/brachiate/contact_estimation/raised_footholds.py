@@ -43,7 +43,7 @@ def find_raised_footholds(height: Array, speed: Array, foot: int, floor: float, 
         span = slice(first, last + 1)
         slowest = speed[:, span].min(axis=0)
         rest = np.median(height[:, span][:, slowest <= np.median(slowest)], axis=1)
-        near = (np.abs(height[:, span] - rest[:, None]) < MAX_HEIGHT_CHANGE).any(axis=0)
+        near = np.abs(height[:, span] - rest[:, None]).min(axis=0) < MAX_HEIGHT_CHANGE
         for a, b in sustained_intervals(times[span], near, MIN_REST_DURATION):
             yield RaisedFoothold(foot, first + a, first + b + 1, float(rest.min()), tuple(rest.tolist()))
 
