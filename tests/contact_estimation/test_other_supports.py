@@ -73,11 +73,14 @@ def test_raised_footholds_are_intervals_at_rest():
     times = np.arange(200) / 100.0
     height = np.interp(times, (0.5, 0.6, 1.2, 1.3), (0.0, 0.3, 0.3, 0.0))
     speed = np.abs(np.gradient(height, times))
-    (foothold,) = find_raised_footholds(height, speed, 1, 0.0, times)
+    (foothold,) = find_raised_footholds(height[None], speed[None], 1, 0.0, times)
     assert (foothold.foot, foothold.level) == (1, pytest.approx(0.3))
     assert 58 <= foothold.start <= 61
     assert 119 <= foothold.end <= 122
-    assert not list(find_raised_footholds(height, speed, 1, 0.25, times))  # 5 cm above the floor are on it
+    assert not list(find_raised_footholds(height[None], speed[None], 1, 0.25, times))  # 5 cm above the floor are on it
+    sinking = np.stack((height - 0.1 * np.clip((times - 0.7) / 0.4, 0.0, 1.0), height))  # the heel sinks, the front stays in place
+    (hanging,) = find_raised_footholds(sinking, np.abs(np.gradient(sinking, times, axis=1)), 1, 0.0, times)
+    assert hanging.end == foothold.end
     one, other, far = (foothold._replace(level=level) for level in (0.3, 0.33, 0.5))
     assert [each.known for each in with_known_levels((one, other, far), (True, False, False))] == [True, True, False]
 

@@ -57,8 +57,8 @@ class GroundContacts(NamedTuple):
 
     def with_residual(self, residual: Array) -> GroundContacts:
         """Contacts for other costs of the root residual (f, m)."""
-        costs = self.costs._replace(residual=residual)
-        return self._replace(costs=costs, found=costs.sequence())
+        costs, found = _with_known_levels(self.costs._replace(residual=residual))
+        return self._replace(costs=costs, found=found)
 
     def intervals(self, dynamics: MotionDynamics) -> list[ContactInterval]:
         """Contact intervals: ground contacts, and those of feet above the ground."""
@@ -147,10 +147,7 @@ def find_ground_contacts(
             break
         costs = _at_floor(costs._replace(offsets=offsets), floor, dynamics.times, steps)
         result = costs.sequence()
-    if costs.raised:
-        carries = [_carries(costs, result, foothold) for foothold in costs.raised]
-        costs = costs._replace(raised=with_known_levels(costs.raised, carries))
-        result = costs.sequence()
+    costs, result = _with_known_levels(costs)
     return GroundContacts(replace(terrain, height=float(base + costs.floor / up)), costs, result, others, base)
 
 
@@ -159,10 +156,20 @@ def _at_floor(costs: ModeCosts, floor: float, times: Array, steps: bool) -> Mode
     raised: list[RaisedFoothold] = []
     for k in range(len(costs.modes.feet) if steps else 0):
         ends = np.flatnonzero(costs.modes.foot == k)
-        lowest = ends[costs.ends.height[ends].argmin(axis=0)]
-        height, along, normal = (each[lowest, np.arange(len(times))] for each in costs.ends)
+        height, along, normal = (each[ends] for each in costs.ends)
         raised += find_raised_footholds(height, np.hypot(along, normal), k, floor, times)
     return costs._replace(floor=floor, raised=tuple(raised))
+
+
+def _with_known_levels(costs: ModeCosts) -> tuple[ModeCosts, ModeSequence]:
+    """Costs in which levels of footholds that carry are surfaces like the floor, and the sequence of least cost."""
+    costs = costs._replace(raised=tuple(foothold._replace(known=False) for foothold in costs.raised))
+    found = costs.sequence()
+    if not costs.raised:
+        return costs, found
+    carries = [_carries(costs, found, foothold) for foothold in costs.raised]
+    costs = costs._replace(raised=with_known_levels(costs.raised, carries))
+    return costs, costs.sequence()
 
 
 def _carries(costs: ModeCosts, found: ModeSequence, foothold: RaisedFoothold) -> bool:

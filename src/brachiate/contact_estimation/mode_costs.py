@@ -69,8 +69,8 @@ class ModeCosts(NamedTuple):
         for foothold in self.raised:
             span = slice(foothold.start, foothold.end)
             duration = float(self.weight[span].sum())
-            for e in np.flatnonzero(self.modes.foot == foothold.foot):
-                away = np.abs(height[e, span] + self.floor - foothold.level)
+            for e, level in zip(np.flatnonzero(self.modes.foot == foothold.foot), foothold.ends, strict=True):
+                away = np.abs(self.ends.height[e, span] - level)
                 raised = kinematic_cost(away, along[e, span], normal[e, span], self.scale)
                 if not foothold.known:
                     raised += FREE_COST + 0.5 * RAISED_COST + 0.5 * RAISED_INTERVAL_COST / duration
