@@ -109,7 +109,7 @@ def make_reference(
             the ground is not given.
     """
     given_source = SourceMotion(motion, contacts, source_terrain)
-    options = {"smooth": smooth, "style": style, "roles": roles, "supports": supports}
+    options = {"smooth": smooth, "style": style, "roles": roles, **({} if supports is None else {"supports": supports})}
     parameters = STYLES[validation.one_of(style, tuple(STYLES), "style")]
     dt, hold = validation.number(dt, "dt", minimum=1e-4, maximum=0.02), validation.number(hold, "hold", minimum=0.0, maximum=1e3)
     _check_motion(motion)
