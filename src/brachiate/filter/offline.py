@@ -179,7 +179,9 @@ def _retarget_terrain(reference: Reference, terrain: Terrain | str | None) -> Re
     """The reference on another terrain, made with the same options from its original."""
     if terrain is None:
         return reference
-    return make_reference(reference.original, contacts=reference.contacts, terrain=terrain, dt=reference.dt, **reference.options)
+    return make_reference(
+        reference.original, contacts=reference.contacts, terrain=terrain, dt=reference.dt, time_factor=1.0, **reference.options
+    )  # fmt: skip
 
 
 def _filter_settings(settings: FilterSettings | PaperSettings | None, mode: str) -> FilterSettings | None:
