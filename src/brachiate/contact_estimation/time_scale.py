@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
+from brachiate import validation
 from brachiate.assumptions import Assumption
 from brachiate.intervals import true_intervals
 from brachiate.kinematics_batch import BatchKinematics
@@ -59,6 +60,7 @@ def at_real_speed(motion: Motion, factor: float | None = None) -> tuple[Motion, 
     told: list[Assumption] = []
     if factor is None:
         factor, told = find_time_factor(motion)
+    factor = validation.number(factor, "time_factor", minimum=0.1, maximum=10.0)
     if factor == 1.0:
         return motion, []
     times = motion.times[0] + factor * (motion.times - motion.times[0])

@@ -107,8 +107,7 @@ def make_reference(
         hold: Time for which the last posture is held, after a slowdown of half a second [s]. Default: none.
         style: ``"default"``, or ``"light"``: less smoothing, stricter stances, smaller dead band; to see the influence of preprocessing.
         roles: Names of links by role, where names and positions mislead: see :data:`brachiate.anatomy.landmarks.MAPPABLE_ROLES`.
-        supports: Which contacts are inferred: ``"ground"``, or steps, seats and bars, too (``"find"``); ``"auto"``: find them if the height
-            of the ground is not given.
+        supports: Which supports are inferred, as in :func:`brachiate.check`.
         time_factor: Factor on the times of the motion, whose file plays too fast. Default: the whole number that makes its falls as fast as
             gravity does, if contacts are not given.
     """
@@ -120,8 +119,6 @@ def make_reference(
     marks = find_landmarks(motion.figure, roles)
     target = resolve_terrain(terrain, "terrain")
     given, given_terrain = resolve_contacts(motion, source_terrain, contacts, "source_terrain")
-    if time_factor is not None:
-        time_factor = validation.number(time_factor, "time_factor", minimum=0.1, maximum=10.0)
     motion, retimed = at_real_speed(motion, 1.0 if time_factor is None and given is not None else time_factor)
     given_source = SourceMotion(motion, contacts, source_terrain)
     source_terrain = Terrain() if given_terrain is None else given_terrain
