@@ -63,7 +63,8 @@ class _Part:
         """States by structure, sharing memory with the columns."""
         ends = [start for _, start in self.structures[1:]] + [len(self.columns[0])]
         for (structure, start), end in zip(self.structures, ends, strict=True):
-            yield RecordingSegment(structure, *(column[start:end] for column in self.columns))
+            time, q, v, torque = (column[start:end] for column in self.columns)
+            yield RecordingSegment(structure, time, q, v, torque)
 
 
 class RecordedStates:
