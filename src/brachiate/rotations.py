@@ -29,13 +29,14 @@ def inverse(q: Array) -> Array:
 
 def rotate(q: Array, v: Array) -> Array:
     """Rotated vectors."""
+    v = np.asarray(v)
     w, u = q[..., :1], q[..., 1:]
     t = 2.0 * cross(u, v)
     return v + w * t + cross(u, t)
 
 
 def cross(a: Array, b: Array) -> Array:
-    """Cross products, faster than ``np.cross``."""
+    """Cross products of arrays, faster than ``np.cross``."""
     ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
     bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
     out = np.empty((*np.broadcast_shapes(ax.shape, bx.shape), 3))

@@ -8,7 +8,8 @@ from tests.contact_estimation.jumps import END, TAKE_OFF, jump
 
 import brachiate as br
 from brachiate.contact_estimation.contact_costs import frame_weights, kinematic_cost
-from brachiate.contact_estimation.foot_modes import END_SWITCH, SUPPORT_SWITCH, foot_modes
+from brachiate.contact_estimation.cost_constants import END_SWITCH, SUPPORT_SWITCH
+from brachiate.contact_estimation.foot_modes import foot_modes
 from brachiate.contact_estimation.infer_contacts import infer_contacts
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics
 from brachiate.figures.poses import both_sides

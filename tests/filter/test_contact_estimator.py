@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from tests.filter.two_feet import ALL_CORNERS, DT, LEFT, RIGHT, TwoFeet
 
-from brachiate.contact_estimation.contact_costs import FREE_COST, kinematic_cost
+from brachiate.contact_estimation.contact_costs import kinematic_cost
+from brachiate.contact_estimation.cost_constants import FREE_COST
 from brachiate.contact_estimation.mode_sequence import cheapest_sequence
 from brachiate.errors import ArgumentError
 from brachiate.filter.online import reference_stream

@@ -58,7 +58,7 @@ def squat() -> Reference:
 
 @pytest.fixture(scope="module")
 def weak(squat: Reference) -> FilterResult:
-    return filter_motion(squat, torque_scale=0.12, progress=False)
+    return filter_motion(squat, torque_scale=0.12, retries=0, progress=False)
 
 
 @pytest.fixture(scope="module")

@@ -56,7 +56,7 @@ def excess_torque(controller) -> float:
 
 @pytest.fixture(scope="module")
 def records():
-    """QPs of a walk that needs the full joint torques."""
+    """QPs of a walk that needs the full joint torques, in part at the limits of the motors."""
     found: list[Record] = []
     with pytest.MonkeyPatch.context() as patched:
         inner, outer = whole_body_controller.solve_qp, whole_body_controller.WholeBodyController.solve
@@ -78,7 +78,7 @@ def records():
             return outer(controller, *arguments)
 
         patched.setattr(whole_body_controller.WholeBodyController, "solve", solve_and_record)
-        filter_motion(walk(1.0), mode="preview", progress=False)
+        filter_motion(walk(2.0), mode="preview", torque_scale=0.6, progress=False)
     return found
 
 

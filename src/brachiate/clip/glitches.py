@@ -153,16 +153,18 @@ def _longest_chain(values: Array, times: Array, starts: Array, ends: Array, tang
     """Segments that are kept: most frames, less those of MAX_GAP for each jump that remains between two of them."""
     penalty = MAX_GAP / float(np.median(np.diff(times)))
     score, previous = np.zeros(len(starts)), np.full(len(starts), -1)
+    nearest = np.searchsorted(times[ends], times[starts] - MAX_GAP)  # first segments that are near enough
     for i, start in enumerate(starts):
         best = 0.0 if times[start] - times[0] <= MAX_END else -np.inf
-        for j in range(i - 1, -1, -1):
-            gap = times[start] - times[ends[j]]
-            if gap > MAX_GAP and j < i - 1:
-                break
-            distance = float(np.linalg.norm(tangent.difference(values[ends[j]], values[start])))
-            possible = distance <= bounds.gap_speed * gap and distance < MAX_ROTATION
-            if (value := score[j] - (0.0 if possible else penalty)) > best:
-                best, previous[i] = value, j
+        if i:
+            before = slice(min(int(nearest[i]), i - 1), i)
+            gaps = times[start] - times[ends[before]]
+            distances = np.linalg.norm(tangent.difference(values[ends[before]], values[start]), axis=-1)
+            possible = (distances <= bounds.gap_speed * gaps) & (distances < MAX_ROTATION)
+            gains = score[before] - np.where(possible, 0.0, penalty)
+            latest = len(gains) - 1 - int(gains[::-1].argmax())  # of equal ones
+            if gains[latest] > best:
+                best, previous[i] = float(gains[latest]), before.start + latest
         score[i] = best + ends[i] - start + 1
     last = [i for i in range(len(ends)) if times[-1] - times[ends[i]] <= MAX_END]
     chain = [max(last, key=lambda i: float(score[i]))]

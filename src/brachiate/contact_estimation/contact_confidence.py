@@ -8,13 +8,13 @@ from functools import cache
 import numpy as np
 
 from brachiate import validation
+from brachiate.contact_estimation.cost_constants import MOMENT_ARM
 from brachiate.contact_estimation.ground_reaction import GRIP, NO_CONTACT, SUPPORT
 from brachiate.contact_estimation.motion_dynamics import FrameBlock, MotionDynamics
 from brachiate.contact_estimation.parts import FOOT_WORDS
 from brachiate.motion.contact_labels import ContactInterval, ContactLabels
 from brachiate.validation import Array
 
-MOMENT_ARM = 0.5  # [m] lever arm that converts moments to forces
 CONFIDENCE_HEIGHT, CONFIDENCE_SPEED = 0.01, 0.25  # [m] above the lowest point, [m/s] along the ground: scales of the confidence
 MAX_POINT_HEIGHT = 0.03  # [m] above the lowest point: higher points carry no load
 LOADING_TIME = 0.06  # [s] loading and unloading ramp of a contact

@@ -7,18 +7,22 @@ from collections.abc import Sequence
 import numpy as np
 
 from brachiate.contact_estimation.contact_confidence import share_of_weight
+from brachiate.contact_estimation.cost_constants import (
+    CORRELATION_TIME,
+    FREE_COST,
+    MAX_RESIDUAL_SHARE,
+    NORMAL_SPEED_SCALE,
+    RESIDUAL_SCALE,
+    SPEED_SCALE,
+    TAIL_COST,
+    UNCARRIED_COST,
+    UNCARRIED_SHARE,
+)
 from brachiate.contact_estimation.foot_modes import FootModes
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics
 from brachiate.kinematics_batch import BatchKinematics
 from brachiate.validation import Array
 
-CORRELATION_TIME = 0.02  # [s] of the errors of captured motion: costs of frames count by their duration relative to it
-SPEED_SCALE, NORMAL_SPEED_SCALE = 0.3, 0.25  # [m/s] of a part in contact, along and normal to the ground
-FREE_COST = 4.0  # of a part that is free: free parts have any height and speed
-TAIL_COST = 8.0  # costs above it grow by their logarithm only
-RESIDUAL_SCALE = 0.25  # of the weight: error of the forces that captured motion requires
-UNCARRIED_SHARE, UNCARRIED_COST = 0.5, 14.0  # of the weight: a larger residual is no such error; its cost, if nothing carries the body
-MAX_RESIDUAL_SHARE = 1.0  # larger residuals are alike
 MAX_SOLE_HEIGHT = 0.03  # [m] of points of the sole above the lowest one of their part, in the neutral posture
 SETS_AT_ONCE = 32  # of contact points, for which residuals are evaluated together
 

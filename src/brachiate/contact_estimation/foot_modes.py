@@ -9,12 +9,12 @@ import numpy as np
 
 from brachiate.anatomy.contact_points import HEEL
 from brachiate.contact_estimation.contact_confidence import foot_group
+from brachiate.contact_estimation.cost_constants import END_SWITCH, SUPPORT_SWITCH
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics
 from brachiate.contact_estimation.parts import FOOT_WORDS, parts_matching
 from brachiate.validation import Array
 
 MAX_COMBINATIONS = 64  # feet beyond are treated as other parts: a figure of many legs
-SUPPORT_SWITCH, END_SWITCH = 2.0, 1.5  # cost of touchdown and lift-off of a foot; of a change at its heel or front
 
 
 class FootParts(NamedTuple):

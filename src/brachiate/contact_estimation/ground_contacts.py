@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from brachiate.contact_estimation.contact_costs import frame_weights, kinematic_cost, residual_costs
+from brachiate.contact_estimation.cost_constants import SUPPORT_SWITCH
 from brachiate.contact_estimation.floor import CONTACT_HEIGHT, STATIONARY_SPEED
-from brachiate.contact_estimation.foot_modes import SUPPORT_SWITCH, FootModes, foot_modes
+from brachiate.contact_estimation.foot_modes import FootModes, foot_modes
 from brachiate.contact_estimation.mode_costs import Ends, ModeCosts, end_motion
 from brachiate.contact_estimation.mode_sequence import ModeSequence, cheapest_sequence
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics

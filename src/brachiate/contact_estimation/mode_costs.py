@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brachiate.contact_estimation.contact_costs import FREE_COST, kinematic_cost
+from brachiate.contact_estimation.contact_costs import kinematic_cost
+from brachiate.contact_estimation.cost_constants import FREE_COST
 from brachiate.contact_estimation.foot_modes import FootModes
 from brachiate.contact_estimation.mode_sequence import ModeSequence, cheapest_sequence
 from brachiate.contact_estimation.motion_dynamics import MotionDynamics

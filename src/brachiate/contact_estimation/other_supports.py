@@ -20,8 +20,8 @@ from brachiate.contact_estimation.motion_dynamics import MotionDynamics
 from brachiate.contact_estimation.parts import SEAT_WORDS, parts_matching
 from brachiate.contact_estimation.support_candidates import (
     MIN_CONTACT_DURATION,
-    Candidate,
     StationaryPart,
+    SupportCandidate,
     candidate_supports,
     find_stationary_parts,
 )
@@ -118,7 +118,7 @@ def _stands_on(dynamics: MotionDynamics, rest: StationaryPart, standing: Array) 
     return False
 
 
-def _with_supports(dynamics: MotionDynamics, found: Supports, candidate: Candidate, span: slice) -> tuple[Supports, float]:
+def _with_supports(dynamics: MotionDynamics, found: Supports, candidate: SupportCandidate, span: slice) -> tuple[Supports, float]:
     """Contacts with a candidate, and its cost."""
     times, names, ground = dynamics.times, dynamics.contact_points.parts, found.ground
     contacts = (*found.others, *candidate.contacts)

@@ -43,7 +43,7 @@ class StationaryPart(NamedTuple):
     height: float  # [m] of its lowest point above the ground
 
 
-class Candidate(NamedTuple):
+class SupportCandidate(NamedTuple):
     """Contacts that may support the body, and what they cost in every frame."""
 
     contacts: tuple[ContactInterval, ...]
@@ -90,7 +90,7 @@ def _speeds_and_centers(dynamics: MotionDynamics) -> tuple[Array, Array]:
 
 def candidate_supports(
     dynamics: MotionDynamics, terrain: Terrain, stationary: Sequence[StationaryPart], span: slice, *, stands: bool, held: bool
-) -> Iterator[Candidate]:
+) -> Iterator[SupportCandidate]:
     """Candidates for the support of a span of frames: stationary parts of one kind; swinging grips, if no foot ``stands``.
 
     Trunk and limbs in the air are candidates only if neither a foot stands nor the body is ``held`` by a support found before.
@@ -103,7 +103,7 @@ def candidate_supports(
     if not stands:
         swinging = tuple(_swinging_grips(dynamics, terrain, sorted(hands), span, OVERHEAD_SHARE * top))
         if swinging:
-            yield Candidate(swinging, SUPPORT_COST)
+            yield SupportCandidate(swinging, SUPPORT_COST)
     beside = BESIDE_FOOT_COST if stands else SUPPORT_COST
     for group, kind, low, high, rate in (
         (hands, "grip", OVERHEAD_SHARE * top, np.inf, SUPPORT_COST),
@@ -125,7 +125,7 @@ def candidate_supports(
             if rest.part in group and low <= rest.height <= high
         )
         if chosen:
-            yield Candidate(chosen, rate)
+            yield SupportCandidate(chosen, rate)
 
 
 def _is_sitting(dynamics: MotionDynamics, seat: Sequence[int], span: slice) -> bool:

@@ -96,12 +96,10 @@ def filter_motion(
         settings: Default: one set for all motions. Mode ``"paper"`` takes :class:`brachiate.filter.paper.PaperSettings`.
         dt: Length of a simulation step [s]; a reference has its own.
         latency: Delay of the body behind the frames in mode ``"online"`` [s]; 0 for none.
-        effort: Factor of the number of rollouts, where joint targets are sampled.
-        seed: Of its random numbers; the result for a seed does not depend on the number of cores.
+        effort, seed: Factor of the number of rollouts, where joint targets are sampled, and of their random numbers, on any number of cores.
         partner: Function that makes what the simulation is coupled with, such as a bag of particles in a hand, from its world: ``lambda
             world: br.particles.Coupling(world, bag)``. The figure is ``man``, in the first frame. The filter does not know of the forces.
-        retries: Number of further attempts after a fall in mode ``"offline"``: see ``result.attempts``.
-        budget: Work of all attempts, in seconds of one core for each second of the motion, counted by steps.
+        retries, budget: Most further attempts after a fall in mode ``"offline"`` (``result.attempts``), and seconds of one core for a second.
         retime: Factor of the duration, such as 1.3 for a motion that is slower.
         progress: Whether to show a progress bar.
     """

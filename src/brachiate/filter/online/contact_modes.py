@@ -10,19 +10,20 @@ from __future__ import annotations
 import numpy as np
 
 from brachiate.compiled import index, kernel
-from brachiate.contact_estimation.contact_confidence import MOMENT_ARM
-from brachiate.contact_estimation.contact_costs import (
+from brachiate.contact_estimation.cost_constants import (
     CORRELATION_TIME,
+    END_SWITCH,
     FREE_COST,
     MAX_RESIDUAL_SHARE,
+    MOMENT_ARM,
     NORMAL_SPEED_SCALE,
     RESIDUAL_SCALE,
     SPEED_SCALE,
+    SUPPORT_SWITCH,
     TAIL_COST,
     UNCARRIED_COST,
     UNCARRIED_SHARE,
 )
-from brachiate.contact_estimation.foot_modes import END_SWITCH, SUPPORT_SWITCH
 from brachiate.spatial import Vec3, vec3
 
 MODES = 4  # of a foot: bit 0 its heel, bit 1 its front in contact

@@ -52,7 +52,7 @@ class OtherReferences(NamedTuple):
     retimed: Callable[[float], Reference] | None = None
 
 
-class Candidate(NamedTuple):
+class SimulatedAttempt(NamedTuple):
     """An attempt that was simulated."""
 
     body: WholeBodyController | FigureView
@@ -82,13 +82,13 @@ class Recovery:
         self.reference, self.options, self.settings = reference, options, settings
         self._on_ground, self._retimed = others
         self.attempts: list[Attempt] = []
-        self.best: Candidate | None = None
+        self.best: SimulatedAttempt | None = None
         self._duration = (len(reference) - 1) * reference.dt
         self._budget = Budget(options.budget * self._duration)
         self._base: TrackedRun | None = None  # the farthest run in which windows can be sampled
         self._counted, self._kept = 0.0, 0  # work that attempts have; index of the best attempt
 
-    def run(self, first: TrackedRun | StateError) -> Candidate:
+    def run(self, first: TrackedRun | StateError) -> SimulatedAttempt:
         """The best of all attempts, of which the first is given, or the problem that ended it.
 
         Raises:
@@ -208,7 +208,7 @@ class Recovery:
         """Add a run of the controller."""
         tracker, failure = run.tracker, run.failure
         self._add(method, failure, mpjpe_cm(tracker.reference, run.recording))
-        self._compare(Candidate(tracker.controller, tracker.reference, run.recording, tracker.outcome(run.recording)))
+        self._compare(SimulatedAttempt(tracker.controller, tracker.reference, run.recording, tracker.outcome(run.recording)))
         if failure is None or any(stance.kind == "grip" for stance in tracker.reference.stances):
             return
         before = None if self._base is None else self._base.failure
@@ -220,7 +220,7 @@ class Recovery:
         self._add(method, run.failure, mpjpe_cm(reference, run.recording), f"sampled {intervals_text(run.sampled)}" if run.sampled else "")
         view = FigureView(world, world.figure(FIGURE), slice(0, world.model.nq), slice(0, world.model.nv))
         reference = reference.changed(assumptions=(*reference.assumptions, sampled_assumption(run.sampled)))
-        self._compare(Candidate(view, reference, run.recording, RunOutcome(run.failure, recovery_steps=run.recovery_steps)))
+        self._compare(SimulatedAttempt(view, reference, run.recording, RunOutcome(run.failure, recovery_steps=run.recovery_steps)))
         if run.failure is None and self._on_ground is not None and len(self.attempts) <= self.options.retries and self._budget.left > 0.0:
             self._track_found(reference, run.recording)
 
@@ -236,7 +236,7 @@ class Recovery:
         told = Assumption("contacts", f"{len(labels.contacts)} intervals", "those that sampling found, as with others the controller falls")
         self._track(FOUND, again.changed(assumptions=(*self.reference.assumptions, told)), plan_whole_clip=True)
 
-    def _compare(self, candidate: Candidate) -> None:
+    def _compare(self, candidate: SimulatedAttempt) -> None:
         """Keep the better one."""
         if self.best is None or candidate.rank > self.best.rank:
             self.best, self._kept = candidate, len(self.attempts) - 1
