@@ -24,6 +24,7 @@ import brachiate as br
 from brachiate import procedural
 from brachiate.errors import StateError
 from brachiate.filter import offline
+from brachiate.filter.offline_tracker import OfflineTracker
 from brachiate.filter.results.result import FilterResult
 from brachiate.io.bvh import write_bvh
 from results import Row, time_row
@@ -37,8 +38,8 @@ ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_
 #: Timed parts of ``filter_motion``: owner and name.
 PARTS = {
     "reference": (offline, "make_reference"),
-    "schedule and plan": (offline.OfflineTracker, "__init__"),
-    "control and simulation": (offline.OfflineTracker, "simulate"),
+    "schedule and plan": (OfflineTracker, "__init__"),
+    "control and simulation": (OfflineTracker, "simulate"),
     "contacts of the result": (FilterResult, "from_recording"),
 }
 Times = dict[str, float]

@@ -13,7 +13,8 @@ from brachiate import procedural
 from brachiate.anatomy.contact_points import find_contact_points
 from brachiate.errors import StateError
 from brachiate.filter.footsteps.recovery_step import RecoveryStep, direction_name
-from brachiate.filter.offline import OfflineTracker, filter_motion, simulation_world
+from brachiate.filter.offline import filter_motion
+from brachiate.filter.offline_tracker import OfflineTracker
 from brachiate.filter.online.dynamics_filter import DynamicsFilter
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
@@ -22,6 +23,7 @@ from brachiate.filter.results.equations_of_motion import equations_of_motion
 from brachiate.filter.results.result import FilterResult
 from brachiate.filter.settings import FilterSettings
 from brachiate.filter.tracking.fall_detection import MAX_JOINT_SPEED, RUNAWAY_DURATION, Failure
+from brachiate.filter.tracking.simulation_world import simulation_world
 from brachiate.filter.tracking.tracker import MotionTracker
 from brachiate.filter.tracking.whole_body_controller import MAX_TURNING_SPEED
 from brachiate.kinematics_batch import BatchKinematics

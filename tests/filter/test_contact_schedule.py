@@ -11,13 +11,15 @@ from scipy.optimize import nnls
 from brachiate import procedural
 from brachiate.filter.footsteps.foot_state import FootStates
 from brachiate.filter.footsteps.swing_foot import init_feet, record_contacts, update_phase
-from brachiate.filter.offline import FIGURE, OfflineTracker, simulation_world
+from brachiate.filter.offline import FIGURE
+from brachiate.filter.offline_tracker import OfflineTracker
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference, Stance
 from brachiate.filter.schedule.arrays import MAX_CORNERS, NEVER
 from brachiate.filter.schedule.contact_schedule import ContactSchedule
 from brachiate.filter.settings import FilterSettings
 from brachiate.filter.tracking.centroidal_mpc import CLIP_INTERVAL
+from brachiate.filter.tracking.simulation_world import simulation_world
 from brachiate.filter.tracking.whole_body_controller import WholeBodyController
 from brachiate.filter.whole_body.arrays import CONTACT_FORBIDDEN, CONTACT_REQUIRED
 from brachiate.filter.whole_body.contact_constraints import add_cone_generators, friction_direction

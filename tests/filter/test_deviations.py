@@ -11,7 +11,8 @@ from scipy.spatial import ConvexHull
 
 import brachiate as br
 from brachiate import procedural
-from brachiate.filter.offline import OfflineTracker, filter_motion, simulation_world
+from brachiate.filter.offline import filter_motion
+from brachiate.filter.offline_tracker import OfflineTracker
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.results.deviations import (
@@ -25,6 +26,7 @@ from brachiate.filter.results.deviations import (
 )
 from brachiate.filter.results.result import FilterResult
 from brachiate.filter.tracking.feasibility import INFEASIBLE_DEVIATION, Feasibility
+from brachiate.filter.tracking.simulation_world import simulation_world
 from brachiate.filter.whole_body.qp import ROWS
 from brachiate.model.model import Model
 

@@ -10,10 +10,11 @@ import pytest
 import brachiate as br
 from brachiate import procedural
 from brachiate.errors import ArgumentError, StateError
-from brachiate.filter.offline import filter_motion, simulation_world
+from brachiate.filter.offline import filter_motion
 from brachiate.filter.online.dynamics_filter import DynamicsFilter, FilterStep
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
+from brachiate.filter.tracking.simulation_world import simulation_world
 from brachiate.motion.motion import Motion
 from brachiate.motion.spline import MotionSpline
 

@@ -17,12 +17,13 @@ import brachiate as br
 from brachiate import animation as an
 from brachiate import procedural
 from brachiate.errors import ArgumentError, BrachiateError, StateError, UnknownName
-from brachiate.filter.offline import OfflineTracker, simulation_world
+from brachiate.filter.offline_tracker import OfflineTracker
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.results.deviations import TASK_MISSED
 from brachiate.filter.results.result import FilterResult
 from brachiate.filter.tasks.function_tasks import MAX_PULL
 from brachiate.filter.tasks.task import parse_tasks
+from brachiate.filter.tracking.simulation_world import simulation_world
 from brachiate.filter.whole_body.qp import RAYS, ROWS, STRIDE
 
 HAND = an.position("right_hand")

@@ -12,7 +12,8 @@ import brachiate as br
 from brachiate import dynamics, kinematics, rotations
 from brachiate.anatomy.contact_points import find_contact_points
 from brachiate.centroidal import problem
-from brachiate.filter.offline import OfflineTracker, filter_motion, simulation_world
+from brachiate.filter.offline import filter_motion
+from brachiate.filter.offline_tracker import OfflineTracker
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.results.equations_of_motion import CONNECTION, CONTACT, equations_of_motion
@@ -20,6 +21,7 @@ from brachiate.filter.results.result import FilterResult
 from brachiate.filter.results.tables import save_forces
 from brachiate.filter.schedule.contact_schedule import ContactSchedule
 from brachiate.filter.schedule.unanchored_contacts import describe_infeasible_contacts, find_unanchored_points, links_without_foothold
+from brachiate.filter.tracking.simulation_world import simulation_world
 from brachiate.filter.whole_body.arrays import GRIP_CLOSED, GRIP_REACHING
 from brachiate.filter.whole_body.qp import RAYS
 from brachiate.filter.whole_body.tasks import MAX_GRIP_FORCE

@@ -7,12 +7,14 @@ from dataclasses import replace
 import pytest
 
 import brachiate as br
-from brachiate.filter.offline import OfflineTracker, filter_motion, simulation_world
+from brachiate.filter.offline import filter_motion
+from brachiate.filter.offline_tracker import OfflineTracker
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.results.equations_of_motion import equations_of_motion
 from brachiate.filter.results.result import FilterResult
 from brachiate.filter.schedule.inferred_surfaces import SURFACES, InferredSurfaces, add_inferred_surfaces, find_platforms
+from brachiate.filter.tracking.simulation_world import simulation_world
 from brachiate.motion.contact_labels import ContactInterval, ContactLabels
 
 HEIGHT, DURATION = 0.3, 1.0  # [m], [s]

@@ -10,10 +10,12 @@ import pytest
 import brachiate as br
 from brachiate.evaluation import check as check_module
 from brachiate.evaluation.check import check_summary
-from brachiate.filter.offline import FIGURE, OfflineTracker, simulation_world
+from brachiate.filter.offline import FIGURE
+from brachiate.filter.offline_tracker import OfflineTracker
 from brachiate.filter.reference import frames_on_demand, preprocess
 from brachiate.filter.schedule import contact_schedule
 from brachiate.filter.schedule.frame_array import FrameArray
+from brachiate.filter.tracking.simulation_world import simulation_world
 
 BLOCK = 256  # frames
 

@@ -12,11 +12,13 @@ from tests.contact.steps import SteppedScene, distance_outside_patch, friction_r
 import brachiate as br
 from brachiate import procedural
 from brachiate.errors import ArgumentError
-from brachiate.filter.offline import OfflineTracker, filter_motion, simulation_world
+from brachiate.filter.offline import filter_motion
+from brachiate.filter.offline_tracker import OfflineTracker
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference, SourceMotion
 from brachiate.filter.results.result import FilterResult
 from brachiate.filter.settings import FilterSettings
+from brachiate.filter.tracking.simulation_world import simulation_world
 from brachiate.filter.whole_body.arrays import STANCE_WEIGHT
 from brachiate.filter.whole_body.qp import INEQUALITY, ROWS
 from brachiate.io.bvh import read_bvh

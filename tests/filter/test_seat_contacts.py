@@ -7,13 +7,14 @@ import pytest
 
 import brachiate as br
 from brachiate import rotations
-from brachiate.filter.offline import filter_motion, simulation_world
+from brachiate.filter.offline import filter_motion
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.results.equations_of_motion import equations_of_motion
 from brachiate.filter.results.result import FilterResult
 from brachiate.filter.schedule.contact_schedule import ContactSchedule
 from brachiate.filter.schedule.inferred_surfaces import SURFACES, InferredSurfaces, find_seat_pads
+from brachiate.filter.tracking.simulation_world import simulation_world
 from brachiate.motion.contact_labels import ContactInterval, ContactLabels
 from brachiate.motion.motion import Motion
 from brachiate.procedural.curves import smoothstep

@@ -15,10 +15,11 @@ from brachiate.filter.footsteps.capture_step import CaptureStep
 from brachiate.filter.footsteps.capture_step_kernels import lift_swing_foot
 from brachiate.filter.footsteps.foot_state import FootStates
 from brachiate.filter.footsteps.swing_foot import LANDING_WINDOW, advance_quintic, on_slope, update_phase
-from brachiate.filter.offline import OfflineTracker, simulation_world
+from brachiate.filter.offline_tracker import OfflineTracker
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.schedule.arrays import LATE_LANDING_SPEED, MAX_CORNERS, SWING_RETARGET_TIME, FootState
+from brachiate.filter.tracking.simulation_world import simulation_world
 from brachiate.filter.whole_body.arrays import CONTACT_ALLOWED, CONTACT_FORBIDDEN, CONTACT_REQUIRED, GAINS
 from brachiate.motion.motion import Motion
 from brachiate.spatial import Vec3

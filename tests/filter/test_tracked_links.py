@@ -10,12 +10,13 @@ import pytest
 import brachiate as br
 from brachiate import procedural, rotations
 from brachiate.errors import ArgumentError, UnknownName
-from brachiate.filter.offline import filter_motion, simulation_world
+from brachiate.filter.offline import filter_motion
 from brachiate.filter.reference.payloads import parse_tracked_links
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.results.equations_of_motion import equations_of_motion
 from brachiate.filter.results.result import FilterResult
+from brachiate.filter.tracking.simulation_world import simulation_world
 from brachiate.kinematics_batch import BatchKinematics
 
 HAND = "right_hand"

@@ -10,9 +10,11 @@ import pytest
 import brachiate as br
 from brachiate import procedural
 from brachiate.errors import ArgumentError, UnknownName
-from brachiate.filter.offline import OfflineTracker, filter_motion, simulation_world
+from brachiate.filter.offline import filter_motion
+from brachiate.filter.offline_tracker import OfflineTracker
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
+from brachiate.filter.tracking.simulation_world import simulation_world
 from brachiate.motion.motion import Motion
 from brachiate.world.world import World
 

@@ -16,7 +16,6 @@ from brachiate.compiled import prepare
 from brachiate.deprecation import renamed_arguments
 from brachiate.errors import ArgumentError, BrachiateError, StateError
 from brachiate.evaluation.check import check
-from brachiate.filter.offline_tracker import OfflineTracker  # noqa: F401  (also found here)
 from brachiate.filter.online.dynamics_filter import LATENCY
 from brachiate.filter.online.run_online import run_online_filter
 from brachiate.filter.paper.run_clip import PAPER, run_paper_filter
@@ -31,7 +30,7 @@ from brachiate.filter.sampling.run_sampling import SAMPLING, check_search, run_s
 from brachiate.filter.settings import FilterSettings
 from brachiate.filter.tasks.task import Task, named_tasks
 from brachiate.filter.tracking.disturbances import Push
-from brachiate.filter.tracking.simulation_world import FIGURE, SimulationOptions, simulation_world  # noqa: F401  (also found here)
+from brachiate.filter.tracking.simulation_world import FIGURE, SimulationOptions
 from brachiate.filter.tracking.validation import check_partner, check_tasks
 from brachiate.freed_memory import return_freed_memory
 from brachiate.motion.contact_labels import ContactLabels
@@ -96,10 +95,10 @@ def filter_motion(
         settings: Default: one set for all motions. Mode ``"paper"`` takes :class:`brachiate.filter.paper.PaperSettings`.
         dt: Length of a simulation step [s]; a reference has its own.
         latency: Delay of the body behind the frames in mode ``"online"`` [s]; 0 for none.
-        effort, seed: Factor of the number of rollouts, where joint targets are sampled, and of their random numbers, on any number of cores.
+        effort, seed: Factor of the number of rollouts, where joint targets are sampled, and seed of their random numbers.
         partner: Function that makes what the simulation is coupled with, such as a bag of particles in a hand, from its world: ``lambda
             world: br.particles.Coupling(world, bag)``. The figure is ``man``, in the first frame. The filter does not know of the forces.
-        retries, budget: Most further attempts after a fall in mode ``"offline"`` (``result.attempts``), and seconds of one core for a second.
+        retries, budget: Largest number of attempts after a fall in mode ``"offline"``, and their work: seconds of a core for a second.
         retime: Factor of the duration, such as 1.3 for a motion that is slower.
         progress: Whether to show a progress bar.
     """

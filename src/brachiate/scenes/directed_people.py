@@ -13,12 +13,14 @@ from brachiate.errors import ArgumentError
 from brachiate.figures import ranges
 from brachiate.figures.objects import STEEL, WOOD
 from brachiate.figures.poses import both_sides
-from brachiate.filter.offline import FIGURE, OfflineTracker, simulation_world
+from brachiate.filter.offline import FIGURE
+from brachiate.filter.offline_tracker import OfflineTracker
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.results.result import FilterResult
 from brachiate.filter.tasks.task import Task
 from brachiate.filter.tracking.disturbances import Push
+from brachiate.filter.tracking.simulation_world import simulation_world
 from brachiate.model.builder import ModelBuilder
 from brachiate.model.joints import Compound, Prismatic, Spherical
 from brachiate.model.model import Model

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from brachiate import procedural, rotations, validation
-from brachiate.filter.offline import FIGURE, OfflineTracker, simulation_world
+from brachiate.filter.offline import FIGURE
+from brachiate.filter.offline_tracker import OfflineTracker
 from brachiate.filter.paper.run_clip import PaperFilterResult, run_paper_filter
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
 from brachiate.filter.results.pose_strips import DPI, FILTERED, ORIGINAL, TEXT_COLOR, draw_pose_strips
 from brachiate.filter.results.result import FilterResult
 from brachiate.filter.tracking.disturbances import Push
+from brachiate.filter.tracking.simulation_world import simulation_world
 from brachiate.kinematics_batch import BatchKinematics
 from brachiate.motion.edit import join, move
 from brachiate.motion.motion import Motion
