@@ -12,10 +12,8 @@ from brachiate.filter.footsteps.foot_state import FootStates
 from brachiate.filter.online.reference_stream import ReferenceStream
 from brachiate.filter.reference.preprocess import make_reference
 from brachiate.filter.reference.reference import Reference
-from brachiate.filter.schedule.arrays import MAX_CORNERS
 from brachiate.filter.schedule.contact_schedule import ContactSchedule
 from brachiate.filter.settings import FilterSettings
-from brachiate.foot_locking.foot_track import CREEP_SPEED, STANCE_MAX_DISTANCE
 from brachiate.motion.motion import Motion
 from brachiate.motion.spline import MotionSpline
 
@@ -73,19 +71,6 @@ def test_stance_phases_agree_with_those_of_preprocessing(received, reference):
         assert np.abs(difference[:, 0]).max() < 0.03  # touchdown
         # Preprocessing ends a stance when the foot begins to roll over its toes, contact modes when these leave their foothold
         assert ((difference[:, 1] > -0.02) & (difference[:, 1] <= 0.1)).all()
-
-
-def test_a_foot_that_has_lifted_off_does_not_share_a_stance(received):
-    """Without the end of stances of feet that have left their foothold, some frames of the sample walk have one."""
-    n, m = len(received), len(received.soles)
-    height = received.estimator.corner_height[: n * m * MAX_CORNERS].reshape(n, m, MAX_CORNERS)
-    speed = received.estimator.corner_speed[: n * m * MAX_CORNERS].reshape(n, m, MAX_CORNERS)
-    both = legs(received).all(axis=1)
-    for leg in range(2):
-        corners = [(k, j) for k, sole in enumerate(received.soles) if sole.leg == leg for j in range(len(sole.corners))]
-        lowest = np.min([height[:, k, j] for k, j in corners], axis=0)
-        slowest = np.min([speed[:, k, j] for k, j in corners], axis=0)
-        assert not (both & (lowest > 1.01 * STANCE_MAX_DISTANCE) & (slowest > 1.01 * CREEP_SPEED))[200:].any()
 
 
 def test_constant_acceleration_is_tracked_without_lag(walk):
