@@ -9,7 +9,6 @@ from __future__ import annotations
 from brachiate.compiled import kernel
 from brachiate.filter.schedule.arrays import (
     EARLY_LANDING_TIME,
-    EXTRAPOLATION_TIME,
     FLAT_FOOT_WEIGHT,
     FLIGHT_HEIGHT_TOLERANCE,
     FOOT_ROLL_WEIGHT,
@@ -32,7 +31,6 @@ from brachiate.spatial import Vec3, put_vec3, rotation, vec3, vec3_at
 EDGE_CORNERS = 2  # a link with no more supporting corners stands on an edge
 MIN_QUINTIC_STEPS = 6.0  # time steps of the quintic at least: with four the recursion is unstable
 LANDING_WINDOW = 0.06  # [s] before the scheduled landing from which on contact is allowed
-ONLINE_LANDING_WINDOW = 0.02  # [s] likewise of incoming frames, in which feet hardly slow down before they land
 MAX_FLIGHT_LIFT = 0.3  # [m] by which feet follow the CoM at most in a long flight
 
 
@@ -96,8 +94,7 @@ def set_contact_modes(ctl, window, feet, k, n, unsupported):
     at = k * l + leg
     required, stance, every = window.contact_mask[k * m + n], window.in_contact[at] == 1, (1 << corners) - 1
     allowed = required | window.upcoming_mask[k * m + n]
-    landing_window = LANDING_WINDOW if feet.gain[EXTRAPOLATION_TIME] == 0.0 else ONLINE_LANDING_WINDOW
-    if not stance and landing_window < window.time_to_landing[at] < NEVER:  # a low swing foot must not land yet
+    if not stance and LANDING_WINDOW < window.time_to_landing[at] < NEVER:  # a low swing foot must not land yet
         allowed = 0
     if unsupported or (stance and feet.supported[leg] == 0) or (required > 0 and feet.landed[leg] == 0):
         allowed = every

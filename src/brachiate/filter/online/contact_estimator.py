@@ -26,6 +26,7 @@ from brachiate.filter.online.contact_modes import (
 from brachiate.filter.online.footholds import (
     STATIONARY_MAX_SPEED,
     correct_past_frames,
+    end_left_stances,
     estimate_foothold,
     mean_rest_height,
     raise_swing_feet,
@@ -75,6 +76,7 @@ class EstimatorArrays(NamedTuple):
     frame_load: Floats  # (f l,) low-pass filtered stance flag
     phase_changed: Ints  # (l,) whether touchdown or lift-off is in this frame
     corner_speed: Floats  # (f 8 m,) [m/s]
+    corner_height: Floats  # (f 8 m,) [m] above the floor, beyond its rest height
     end_height: Floats  # (f m 2,) [m] of the lowest heel and front corner of a sole above the floor; inf: it has none
     end_point: Rows3  # (2 l, 3) [m] heel and toe of every foot in this frame
     required: Rows3  # (2, 3) [m/s²], [m weights] low-pass filtered acceleration of the CoM, and rate of the angular momentum
@@ -149,7 +151,7 @@ def measure_corners(T, W, window, est, f, dt):
                 est.rest_time[c] = min(est.rest_time[c] + dt, REST_HEIGHT_TIME_CONSTANT)
                 est.rest_height[c] += dt / est.rest_time[c] * (above_floor - est.rest_height[c])
             height = above_floor - est.rest_height[c]
-            est.corner_speed[MAX_CORNERS * at + j] = speed
+            est.corner_speed[MAX_CORNERS * at + j], est.corner_height[MAX_CORNERS * at + j] = speed, height
             put_vec3(window.corner_positions, MAX_CORNERS * at + j, Vec3(p.x, p.y, est.ground_height[0] + max(height - LIFTED_HEIGHT, 0.0)))
             if height < lowest:
                 lowest, est.sole_velocity[n] = height, v.z
@@ -196,6 +198,7 @@ def update_schedule(window, est, first, f, dt, lookahead):
         rewind_stances(window, est, first, dt)
     for i in range(first, f + 1):
         put_contact_masks(window, est, i)
+        end_left_stances(window, est, i)
         update_stances(window, est, i, dt, lookahead)
         for leg in range(l):
             estimate_foothold(window, est, i, leg, dt)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from brachiate.compiled import kernel
+from brachiate.filter.online.contact_modes import foot_mode
 from brachiate.filter.schedule.arrays import MAX_CORNERS
+from brachiate.foot_locking.foot_track import CREEP_SPEED, LIFTOFF_SPEED, STANCE_MAX_DISTANCE
 from brachiate.spatial import Vec3, put_vec3, vec3
 
 STATIONARY_MAX_SPEED = 0.15  # [m/s] slower corners are at their foothold
+RETURN_MAX_SPEED = 0.05  # [m/s] a slower foot that had left its foothold is at rest at another one
 OFFSET_DECAY_TIME = 0.06  # [s] in which the foot offset decays after lift-off
-SWING_CLEARANCE, CLEARANCE_TIME = 0.025, 0.06  # [m] of swing feet; [s] after lift-off and before landing in which it grows and vanishes
+SWING_CLEARANCE, CLEARANCE_TIME = 0.01, 0.06  # [m] of swing feet; [s] after lift-off and before landing in which it grows and vanishes
 MAX_LIFT_SPEED = 0.5  # [m/s] of this offset
 
 
@@ -37,6 +40,56 @@ def mean_rest_height(window, est):
 def lowering(window, est, leg):
     """Vertical offset of a foot: captured feet come to rest at different heights above one floor."""
     return Vec3(0.0, 0.0, mean_rest_height(window, est) - rest_height(window, est, leg))
+
+
+@kernel
+def slowest_corner_speed(window, est, i, leg):
+    """Speed of the slowest corner of a foot in frame i [m/s]."""
+    m, slowest = window.leg.shape[0], np.inf
+    for n in range(m):
+        for j in range(window.corner_count[n] if window.leg[n] == leg else 0):
+            slowest = min(slowest, est.corner_speed[MAX_CORNERS * (i * m + n) + j])
+    return slowest
+
+
+@kernel
+def has_left_foothold(window, est, i, leg):
+    """Whether a foot moves in frame i, and its lowest corner has left the place where it was at rest: as ``trim_ends`` of whole motions."""
+    m, lowest, left, speed = window.leg.shape[0], np.inf, False, slowest_corner_speed(window, est, i, leg)
+    for n in range(m):
+        for j in range(window.corner_count[n] if window.leg[n] == leg else 0):
+            c, at = MAX_CORNERS * n + j, MAX_CORNERS * (i * m + n) + j
+            height = est.corner_height[at]
+            if height < lowest:
+                lowest, p, q = height, vec3(window.corner_positions, at), vec3(est.foothold, c)
+                away = ((p.x - q.x) ** 2 + (p.y - q.y) ** 2) ** 0.5
+                slid, lifted = away > STANCE_MAX_DISTANCE and speed > LIFTOFF_SPEED, height > STANCE_MAX_DISTANCE and speed > CREEP_SPEED
+                left = est.foothold_time[c] > 0.0 and (slid or lifted)
+    return left
+
+
+@kernel
+def end_left_stances(window, est, i):
+    """End stances in frame i of feet that have left their foothold, while another foot is in contact.
+
+    A foot that rolls off is low and slow for longer than it can bear load. Until its contact mode ends it does not return, unless it rests.
+    """
+    m, l = window.leg.shape[0], est.phase_time.shape[0]
+    for leg in range(l if i > 0 else 0):
+        at, others = i * l + leg, 0
+        for other in range(l):
+            others |= window.in_contact[i * l + other] if other != leg else 0
+        if not (window.in_contact[at] and others):
+            continue
+        if window.in_contact[at - l]:
+            ended = has_left_foothold(window, est, i, leg)
+        else:
+            ended = foot_mode(est.mode[i - 1], leg) > 0 and slowest_corner_speed(window, est, i, leg) > RETURN_MAX_SPEED
+        if ended:
+            window.in_contact[at] = 0
+            for n in range(m):
+                if window.leg[n] == leg:
+                    window.contact_mask[i * m + n] = window.upcoming_mask[i * m + n] = 0
 
 
 @kernel

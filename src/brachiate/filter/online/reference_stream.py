@@ -166,7 +166,8 @@ class ReferenceStream:
             array, width = getattr(window, name), self._width[kind]
             array[: (frames - k) * width] = array[k * width : frames * width].copy()
         soles, legs = len(self.soles), self._width["legs"]
-        rows = ((est.feature, int(est.feature_size[0])), (est.corner_speed, MAX_CORNERS * soles), (est.end_height, 2 * soles))
+        corners = tuple((array, MAX_CORNERS * soles) for array in (est.corner_speed, est.corner_height))
+        rows = ((est.feature, int(est.feature_size[0])), *corners, (est.end_height, 2 * soles))
         for array, width in (*rows, (est.frame_load, legs), (est.previous, len(est.least)), (est.mode, 1)):
             array[: (f - k) * width] = array[k * width : f * width].copy()
         window.frame_count[0], est.known_frames[0] = frames - k, f - k
@@ -203,7 +204,8 @@ def _make_estimator(model: Model, soles: Sequence[ContactLink], settings: Filter
     length |= dict.fromkeys(("sole_body", "hip", "leg_length", "sole_height", "sole_velocity"), m)
     length |= dict.fromkeys(("corner", "rest_height", "rest_time", "foothold", "foothold_time"), MAX_CORNERS * m)
     length |= dict.fromkeys(("phase_time", "phase_changed", "known_stances", "saved_phase"), legs)
-    length |= {"frame_load": capacity * legs, "corner_speed": capacity * MAX_CORNERS * m, "end_height": capacity * 2 * m}
+    length |= {"frame_load": capacity * legs, "end_height": capacity * 2 * m}
+    length |= dict.fromkeys(("corner_speed", "corner_height"), capacity * MAX_CORNERS * m)
     length |= {
         "end_point": 2 * legs,
         "end_costs": 2 * legs,
