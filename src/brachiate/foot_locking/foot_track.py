@@ -9,13 +9,13 @@ import numpy as np
 from brachiate import rotations
 from brachiate.anatomy.feet import Foot
 from brachiate.assumptions import Assumption
+from brachiate.contact_estimation.stance_constants import CREEP_SPEED, LIFTOFF_SPEED, STANCE_MAX_DISTANCE
 from brachiate.foot_locking.nearest_contact import time_to_nearest
 from brachiate.intervals import true_intervals
 from brachiate.validation import Array
 
 STANCE_MIN_DURATION = 0.05  # [s] a shorter stance is an error of the labels
 EXTENSION_MAX_DISTANCE, EXTENSION_MAX_HEIGHT = 0.04, 0.05  # [m] horizontal and vertical, of a foot from the foothold that is extended to it
-STANCE_MAX_DISTANCE = 0.025  # [m] of a foot in stance from its foothold
 HOP_MIN_DURATION = 0.07  # [s] flight of a foot that lands at another foothold
 STILL_SPEED = 0.02  # [m/s] a slower foot is at rest
 SPEED_TO_HEIGHT = 0.03  # [s] weight of speed relative to height, to choose the foot that is closer to stance
@@ -35,8 +35,6 @@ RESTEP_DISTANCE, RESTEP_YAW = 0.05, np.radians(20.0)  # [m], [rad] a foot that m
 HOP_DISTANCE, HOP_YAW = 0.12, np.radians(45.0)  # [m], [rad] and this far even without other support: it hops
 YAW_TO_LENGTH = 0.15  # [m] weight of yaw relative to position
 RESTEP_MIN_DURATION = 0.12  # [s]
-LIFTOFF_SPEED = 0.25  # [m/s] of a foot away from its foothold: a slower one skates
-CREEP_SPEED = 0.15  # [m/s] of a foot that is being put down again
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from brachiate.compiled import kernel
+from brachiate.contact_estimation.stance_constants import CREEP_SPEED, LIFTOFF_SPEED, STANCE_MAX_DISTANCE
 from brachiate.filter.online.contact_modes import foot_mode
 from brachiate.filter.schedule.arrays import MAX_CORNERS
-from brachiate.foot_locking.foot_track import CREEP_SPEED, LIFTOFF_SPEED, STANCE_MAX_DISTANCE
 from brachiate.spatial import Vec3, put_vec3, vec3
 
 STATIONARY_MAX_SPEED = 0.15  # [m/s] slower corners are at their foothold
